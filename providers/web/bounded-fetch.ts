@@ -1,5 +1,4 @@
-import { get as getHttp } from 'node:http';
-import { get as getHttps } from 'node:https';
+import { exchange, readBody } from './exchange.ts';
 
 /** Where addresses lead, if not to the Internet: tests have all of them on their own machine. */
 export interface Network {
@@ -24,31 +23,18 @@ export function createFetcher({ hostAuthorities, connectTo }: Network): FetchByt
     const options = {
       ...connectTo?.(url),
       ...(hostAuthorities ? { ca: [...hostAuthorities] } : {}),
-      agent: false,
+      body: null,
       servername: url.hostname,
       headers: { Host: url.host },
       signal: AbortSignal.timeout(answerMs),
     };
-    return new Promise((resolve, reject) => {
-      const get = url.protocol === 'https:' ? getHttps : getHttp;
-      const request = get(url, options, (response) => {
-        const refuse = (what: string) => {
-          reject(new Error(`${url.host} answered ${what}.`));
-          request.destroy();
-        };
-        const { statusCode = 0 } = response;
-        if (statusCode < 200 || statusCode > 299) refuse(String(statusCode));
-        const chunks: Buffer[] = [];
-        let size = 0;
-        response.on('data', (chunk: Buffer) => {
-          size += chunk.length;
-          if (size <= bytesMax) chunks.push(chunk);
-          else refuse('too much');
-        });
-        response.on('error', reject);
-        response.on('end', () => resolve(Buffer.concat(chunks)));
-      });
-      request.on('error', reject);
+    return exchange(url, options, async (answer) => {
+      const { statusCode = 0 } = answer;
+      const refusal = (what: string) => new Error(`${url.host} answered ${what}.`);
+      if (statusCode < 200 || statusCode > 299) throw refusal(String(statusCode));
+      const { bytes, isCut } = await readBody(answer, bytesMax);
+      if (isCut) throw refusal('too much, or what cannot be decoded');
+      return bytes;
     });
   };
 }

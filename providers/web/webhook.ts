@@ -1,10 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { lookup as resolve } from 'node:dns/promises';
 import type { LookupAddress } from 'node:dns';
-import { isIP } from 'node:net';
-import { Client, errors, type Dispatcher } from 'undici';
+import type { IncomingMessage } from 'node:http';
+import { isIP, type LookupFunction } from 'node:net';
 import type { WebhookCall, WebhookOutcome } from '../../domain/workflow/webhook.ts';
 import { isLoopbackAddress, isPublicAddress } from './address-guard.ts';
+import { type Body, exchange, readBody, textOf } from './exchange.ts';
 
 /** One attempt of a webhook. */
 export interface WebhookAttempt extends WebhookCall {
@@ -98,9 +99,8 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
     for (let redirects = 0; ; redirects += 1) {
       const addresses = await findAddresses(url);
       signal.throwIfAborted();
-      const request = { ...call, headers: signed(call, attempt) };
-      const read = readOrRedirect;
-      const answer = await exchange(url, addresses, request, { timeoutMs, signal, read });
+      const signedCall = { ...call, headers: signed(call, attempt) };
+      const answer = await request(url, addresses, signedCall, { signal, read: readOrRedirect });
       if (!('location' in answer)) return answer;
       if (redirects === redirectsMax) {
         throw new Refusal(`The receiver redirected more than ${redirectsMax} times.`);
@@ -120,15 +120,13 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
 
   return {
     send: (attempt) => inTime(timeoutMs, (signal) => follow(attempt, signal)),
-    post: (request) =>
+    post: ({ headers, body, answerBytes, ...target }) =>
       inTime(timeoutMs, async (signal) => {
-        const url = readUrl(request.url);
+        const url = readUrl(target.url);
         const addresses = await findAddresses(url);
         signal.throwIfAborted();
-        const { headers, body, answerBytes } = request;
         const call: Call = { method: 'POST', headers, body };
-        return exchange(url, addresses, call, {
-          timeoutMs,
+        return request(url, addresses, call, {
           signal,
           read: (answer) => readStatus(answer, answerBytes),
         });
@@ -217,114 +215,105 @@ function redirected(call: Call, statusCode: number, isForeign: boolean): Call {
   };
 }
 
-type Body = { text: string; isCut: boolean };
-
 /** Reads an answer, or where it leads to. */
 async function readOrRedirect(
-  answer: Dispatcher.ResponseData,
+  answer: IncomingMessage,
 ): Promise<WebhookOutcome | { statusCode: number; location: string }> {
-  const { statusCode, headers, body } = answer;
-  const location = headerOf(headers, 'location');
-  if (location !== null && [301, 302, 303, 307, 308].includes(statusCode)) {
-    return { statusCode, location };
+  const { statusCode = 0, headers } = answer;
+  const { location } = headers;
+  if (location !== undefined && [301, 302, 303, 307, 308].includes(statusCode)) {
+    return { statusCode, location: asWritten(location) };
   }
-  return answered(answer, await readText(body, answerBytesMax));
+  return answered(answer, await readBody(answer, answerBytesMax));
 }
+
+/** An address whose other bytes than ASCII, in whatever encoding, are kept as they came. */
+function asWritten(location: string): string {
+  // Node.js reads each byte of a header as a character.
+  return location.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
+}
+
+const nothing: Body = { bytes: Buffer.alloc(0), isCut: false };
 
 /** Reads whether an answer is 2xx, else what it says. */
-async function readStatus(answer: Dispatcher.ResponseData, bytes: number): Promise<WebhookOutcome> {
-  const isWell = answer.statusCode >= 200 && answer.statusCode <= 299;
-  const nothing = { text: '', isCut: false };
-  return answered(answer, isWell ? nothing : await readBeginning(answer.body, bytes));
+async function readStatus(answer: IncomingMessage, bytes: number): Promise<WebhookOutcome> {
+  const { statusCode = 0 } = answer;
+  const isWell = statusCode >= 200 && statusCode <= 299;
+  return answered(answer, isWell ? nothing : await readBeginning(answer, bytes));
 }
 
-function answered({ statusCode, headers }: Dispatcher.ResponseData, body: Body): WebhookOutcome {
+function answered({ statusCode = 0, headers }: IncomingMessage, body: Body): WebhookOutcome {
+  const contentType = headers['content-type'] ?? null;
   return {
     kind: 'answered',
     statusCode,
-    contentType: headerOf(headers, 'content-type'),
-    retryAfter: headerOf(headers, 'retry-after'),
-    ...body,
+    contentType,
+    retryAfter: headers['retry-after'] ?? null,
+    text: textOf(body, contentType),
+    isCut: body.isCut,
   };
 }
 
-function headerOf(headers: Dispatcher.ResponseData['headers'], name: string): string | null {
-  return [headers[name] ?? []].flat()[0] ?? null;
-}
+/** Headers that belong to the connection (RFC 9110, 7.6.1), and one that asks for 100 Continue. */
+const connectionHeaders = new Set([
+  'connection',
+  'expect',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
 
 /** Sends one request to one of the addresses, whatever the name resolves to by now. */
-async function exchange<Read>(
+async function request<Read>(
   url: URL,
   addresses: LookupAddress[],
   { method, headers, body }: Call,
-  given: {
-    timeoutMs: number;
-    signal: AbortSignal;
-    read: (answer: Dispatcher.ResponseData) => Promise<Read>;
-  },
+  given: { signal: AbortSignal; read: (answer: IncomingMessage) => Promise<Read> },
 ): Promise<Read> {
-  const { timeoutMs, signal, read } = given;
-  const client = new Client(url.origin, {
-    // No keep-alive: the connection ends with the request.
-    pipelining: 0,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: {
-      timeout: timeoutMs,
-      // Not even NODE_TLS_REJECT_UNAUTHORIZED disables this. The name checked is that of the URL.
-      rejectUnauthorized: true,
-      autoSelectFamily: true,
-      autoSelectFamilyAttemptTimeout: nextAddressMs,
-      // Called for names only; a literal address was checked and is connected to as it is.
-      lookup: (_hostname, _options, done) => done(null, addresses),
-    },
-  });
-  try {
-    const path = url.pathname + url.search;
-    const answer = await client.request({ path, method, headers, body, signal });
-    return await read(answer);
-  } finally {
-    await client.destroy();
-  }
+  const refused = Object.keys(headers).find((name) => connectionHeaders.has(name.toLowerCase()));
+  if (refused !== undefined) throw new Refusal(`The header ${refused} cannot be sent.`);
+  const options = {
+    method,
+    headers,
+    body,
+    signal: given.signal,
+    // Not even NODE_TLS_REJECT_UNAUTHORIZED disables this. The name checked is that of the URL.
+    rejectUnauthorized: true,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: nextAddressMs,
+    // Called for names only; a literal address was checked and is connected to as it is.
+    lookup: ((_hostname, _options, done) => done(null, addresses)) satisfies LookupFunction,
+  };
+  return exchange(url, options, given.read);
 }
 
 /** How long the beginning of an answer may take that is only kept for people, in milliseconds. */
 const beginningMs = 500;
 
 /** The beginning of a response, as far as it has come by then: its status counts, not its body. */
-async function readBeginning(body: Dispatcher.ResponseData['body'], bytes: number): Promise<Body> {
+async function readBeginning(answer: IncomingMessage, bytes: number): Promise<Body> {
   let timer: NodeJS.Timeout | undefined;
-  const nothing = { text: '', isCut: true };
   const late = new Promise<Body>((done) => {
     timer = setTimeout(() => done(nothing), beginningMs);
   });
   try {
-    return await Promise.race([readText(body, bytes).catch(() => nothing), late]);
+    return await Promise.race([readBody(answer, bytes).catch(() => nothing), late]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** The first bytes of a response; a character cut in two is left out. */
-async function readText(body: Dispatcher.ResponseData['body'], bytesMax: number): Promise<Body> {
-  const decoder = new TextDecoder();
-  let text = '';
-  let room = bytesMax;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    text += decoder.decode(chunk.subarray(0, room), { stream: true });
-    room -= chunk.length;
-    if (room <= 0) return { text, isCut: true };
-  }
-  return { text: text + decoder.decode(), isCut: false };
-}
+/** Errors of Node.js for a request that it cannot write. */
+const unsendable = new Set(['ERR_INVALID_CHAR', 'ERR_INVALID_HTTP_TOKEN', 'ERR_INVALID_URL']);
 
 function failed(error: unknown): WebhookOutcome {
-  if (error instanceof errors.ConnectTimeoutError) return { kind: 'timeout' };
   if (error instanceof Refusal) return { kind: 'refused', error: error.message };
-  if (error instanceof errors.InvalidArgumentError || error instanceof errors.NotSupportedError) {
-    return { kind: 'refused', error: `The request cannot be sent: ${error.message}` };
-  }
   // When several addresses fail, the error has a code and no message.
   const { message, code } = error as Error & { code?: string };
+  if (unsendable.has(code ?? '')) {
+    return { kind: 'refused', error: `The request cannot be sent: ${message}` };
+  }
   return { kind: 'unreachable', error: message || code || String(error) };
 }

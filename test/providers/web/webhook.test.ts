@@ -3,10 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { waitFor } from '../../support/wait-for.ts';
 import {
   sendWebhook,
+  postEvent,
+  useRawReceiver,
   useWireReceiver,
   v4,
   webhookSignature,
@@ -157,6 +160,137 @@ describe('an answer', () => {
   });
 });
 
+describe('an answer as other servers write it', () => {
+  const ok =
+    'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n{"ok":1}';
+
+  it.each([
+    'HTTP/1.1 100 Continue\r\n\r\n',
+    'HTTP/1.1 100 Continue\r\n\r\n'.repeat(3),
+    'HTTP/1.1 100 Continue\r\nX-A: b\r\nDate: x\r\n\r\n',
+    'HTTP/1.1 102 Processing\r\n\r\n',
+    'HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n',
+    'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n',
+  ])('is the final one, whatever it announces before: %j', async (before) => {
+    const receiver = await useRawReceiver(before + ok);
+    expect(await sendWebhook(receiver.url)).toMatchObject({ statusCode: 200, text: '{"ok":1}' });
+    expect(await postEvent(receiver.url)).toMatchObject({ statusCode: 200 });
+    expect(receiver.asked()).toBe(2);
+  });
+
+  it('is none when the receiver changes the protocol', async () => {
+    const receiver = await useRawReceiver(
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
+    );
+    expect(await sendWebhook(receiver.url)).toMatchObject({ kind: 'unreachable' });
+  });
+
+  const json = '{"ok":true,"id":7,"name":"Zoë"}';
+  const coded: [string, Buffer][] = [
+    ['gzip', gzipSync(json)],
+    ['GZIP', gzipSync(json)],
+    ['x-gzip', gzipSync(json)],
+    ['br', brotliCompressSync(json)],
+    ['deflate', deflateSync(json)],
+    ['deflate', deflateRawSync(json)],
+    ['identity', Buffer.from(json)],
+    ['identity, gzip', gzipSync(json)],
+    ['gzip, br', brotliCompressSync(gzipSync(json))],
+    // It says so, and sends it as it is.
+    ['gzip', Buffer.from(json)],
+    ['br', Buffer.from(json)],
+  ];
+
+  it.each(coded)('is read without its coding: %s', async (coding, bytes) => {
+    const receiver = await useWireReceiver((_request, response) => {
+      const status = _request.url === '/bad' ? 500 : 200;
+      response.writeHead(status, { 'Content-Encoding': coding }).end(bytes);
+    });
+    expect(await sendWebhook(receiver.url)).toMatchObject({ text: json, isCut: false });
+    expect(await postEvent(`${receiver.url}/bad`)).toMatchObject({ statusCode: 500, text: json });
+  });
+
+  it('of a coding that nobody knows counts, without its body', async () => {
+    const receiver = await useWireReceiver((_request, response) =>
+      response.writeHead(200, { 'Content-Encoding': 'zstd' }).end('\x28\xb5\x2f\xfd'),
+    );
+    expect(await sendWebhook(receiver.url)).toMatchObject({ statusCode: 200, text: '' });
+  });
+
+  it('counts when its coding breaks off, as far as it can be read', async () => {
+    const long = Array.from({ length: 500 }, (_, index) => `line ${index}`).join('\n');
+    const half = gzipSync(long).subarray(0, 600);
+    const receiver = await useWireReceiver((_request, response) =>
+      response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(half),
+    );
+    const outcome = await sendWebhook(receiver.url);
+    expect(outcome).toMatchObject({ statusCode: 200 });
+    expect(outcome.kind === 'answered' && long.startsWith(outcome.text)).toBe(true);
+    expect(outcome.kind === 'answered' && outcome.text.length).toBeGreaterThan(100);
+  });
+
+  const zeros = Buffer.alloc(100 * 1024 * 1024);
+  it.each<[string, Buffer]>([
+    ['gzip', gzipSync(zeros)],
+    ['br', brotliCompressSync(zeros, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+    ['deflate', deflateSync(zeros)],
+    ['gzip, gzip', gzipSync(gzipSync(zeros))],
+  ])('that would unpack to 100 MB (%s) is read up to 64 KB', async (coding, bomb) => {
+    const receiver = await useWireReceiver((_request, response) =>
+      response.writeHead(200, { 'Content-Encoding': coding }).end(bomb),
+    );
+    const before = process.memoryUsage().rss;
+    const outcome = await sendWebhook(receiver.url);
+    expect(outcome).toMatchObject({ statusCode: 200, isCut: true });
+    expect(outcome.kind === 'answered' && outcome.text.length).toBeLessThanOrEqual(64 * 1024);
+    expect(process.memoryUsage().rss - before).toBeLessThan(40 * 1024 * 1024);
+  });
+
+  it.each([
+    ['text/plain; charset=iso-8859-1', Buffer.from('Zoë', 'latin1')],
+    ['text/plain; charset="ISO-8859-1"', Buffer.from('Zoë', 'latin1')],
+    ['text/plain;format=flowed;CHARSET = windows-1252', Buffer.from('Zoë', 'latin1')],
+    ['text/plain; charset=utf-16le', Buffer.from('Zoë', 'utf16le')],
+    ['text/plain', Buffer.from('\ufeffZoë', 'utf16le')],
+    ['text/plain; charset=utf-8', Buffer.from('\ufeffZoë')],
+    ['text/plain; charset=klingon', Buffer.from('Zoë')],
+    ["text/plain; charset='utf-8'", Buffer.from('Zoë')],
+    ['text/plain; charset=', Buffer.from('Zoë')],
+    ['', Buffer.from('Zoë')],
+  ])('of the type %s is read in its encoding', async (type, bytes) => {
+    const receiver = await useWireReceiver((_request, response) =>
+      response.writeHead(200, type === '' ? {} : { 'Content-Type': type }).end(bytes),
+    );
+    expect(await sendWebhook(receiver.url)).toMatchObject({ text: 'Zoë' });
+  });
+
+  it.each([
+    ['/straße?q=ü', Buffer.from('/straße?q=ü'), '/stra%C3%9Fe?q=%C3%BC'],
+    ['/straße in Latin-1', Buffer.from('/straße', 'latin1'), '/stra%DFe'],
+    ['/a b', Buffer.from('/a b'), '/a%20b'],
+    ['/a%20b%ff', Buffer.from('/a%20b%ff'), '/a%20b%ff'],
+  ])('that leads to %s is followed byte by byte', async (_what, location, path) => {
+    const head = Buffer.from('HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: ');
+    const target = await useWireReceiver();
+    const to = Buffer.concat([Buffer.from(target.url), location]);
+    const receiver = await useRawReceiver(Buffer.concat([head, to, Buffer.from('\r\n\r\n')]));
+    expect(await sendWebhook(receiver.url)).toMatchObject({ statusCode: 200 });
+    expect(target.received.map(({ url }) => url.toLowerCase())).toEqual([path.toLowerCase()]);
+  });
+
+  it('that leads to no host is refused', async () => {
+    for (const host of ['http://\xff.example/', 'http://', 'http:// x/']) {
+      const receiver = await useRawReceiver(
+        Buffer.from(
+          `HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: ${host}\r\n\r\n`,
+          'latin1',
+        ),
+      );
+      expect(await sendWebhook(receiver.url)).toMatchObject({ kind: 'refused' });
+    }
+  });
+});
+
 describe('a receiver that cannot be asked', () => {
   it('with a closed port is unreachable', async () => {
     const receiver = await useWireReceiver();
@@ -202,9 +336,15 @@ describe('a receiver that cannot be asked', () => {
     expect(await sendWebhook(url, {}, { lookup })).toMatchObject({ kind: 'refused' });
   });
 
-  it('with a header no client can send is refused', async () => {
+  it.each([
+    ['Expect', '100-continue'],
+    ['upgrade', 'websocket'],
+    ['Transfer-Encoding', 'chunked'],
+    ['X A', 'b'],
+    ['X-A', 'b\nc'],
+  ])('with a header no client can send (%s: %j) is refused', async (name, value) => {
     const receiver = await useWireReceiver();
-    const outcome = await sendWebhook(receiver.url, { headers: { Expect: '100-continue' } });
+    const outcome = await sendWebhook(receiver.url, { headers: { [name]: value } });
     expect(outcome).toMatchObject({ kind: 'refused' });
     expect(receiver.received).toEqual([]);
   });

@@ -5,6 +5,7 @@ import {
   type RequestListener,
   type Server,
 } from 'node:http';
+import { createServer as createSocketServer } from 'node:net';
 import {
   createWebhookSender,
   type WebhookAttempt,
@@ -58,6 +59,22 @@ export async function useWireReceiver(
   return receiver;
 }
 
+/** A server on loopback that answers every request, once its head is there, with these very bytes. */
+export async function useRawReceiver(
+  answer: string | Buffer,
+): Promise<{ url: string; asked(): number }> {
+  let asked = 0;
+  const server = createSocketServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      asked += 1;
+      socket.end(answer);
+    });
+  });
+  const { url } = use(await listen(server));
+  return { url, asked: () => asked };
+}
+
 const secret = 'whsec_0123456789';
 
 /** Sends a webhook, changed by `call`. */
@@ -77,6 +94,12 @@ export function sendWebhook(
     timestamp: 1_789_000_000,
     ...call,
   });
+}
+
+/** Sends a request of an event subscription. */
+export function postEvent(url: string) {
+  const sender = createWebhookSender({ timeoutMs: 5_000, allowPrivate: true });
+  return sender.post({ url, headers: {}, body: '{}', answerBytes: 1024 });
 }
 
 /** The signature header of such a webhook with this body. */

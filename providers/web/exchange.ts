@@ -1,0 +1,153 @@
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps, type RequestOptions } from 'node:https';
+import type { Transform } from 'node:stream';
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+} from 'node:zlib';
+
+/**
+ * Makes one request on a connection of its own, and ends the connection when its answer is read. Informational
+ * answers (1xx) are skipped, asked for or not. No redirect is followed.
+ * @param options.body null: none is sent
+ * @throws what Node.js throws, and what `read` throws
+ */
+export async function exchange<Read>(
+  url: URL,
+  { body, ...options }: RequestOptions & { body: string | null },
+  read: (answer: IncomingMessage) => Promise<Read>,
+): Promise<Read> {
+  const ask = url.protocol === 'https:' ? requestHttps : requestHttp;
+  // Node.js writes the headers in front of a text in the encoding of that text, else byte by byte.
+  const bytes = body === null ? null : Buffer.from(body);
+  const headers = {
+    ...(options.headers as Record<string, string>),
+    ...(bytes && { 'Content-Length': String(bytes.length) }),
+  };
+  const request = ask(url, { ...options, headers, agent: false });
+  try {
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      request.on('response', resolve);
+      request.on('upgrade', () => reject(new Error(`${url.host} changed the protocol.`)));
+      request.on('error', reject);
+      request.end(bytes ?? undefined);
+    });
+    return await read(answer);
+  } finally {
+    request.destroy();
+  }
+}
+
+/** The beginning of a body. `isCut`: there was more, or the rest could not be decoded. */
+export interface Body {
+  bytes: Buffer;
+  isCut: boolean;
+}
+
+/** Codings that may be applied one over the other; nobody uses more than one. */
+const codingsMax = 3;
+
+/**
+ * Reads the beginning of the body of an answer, without its content coding: gzip, deflate or br. Neither what is
+ * read nor what is decoded is more than `bytesMax`. The body of an unknown coding counts as empty.
+ * @throws Error when the connection breaks off
+ */
+export async function readBody(answer: IncomingMessage, bytesMax: number): Promise<Body> {
+  let body = await readSent(answer, bytesMax);
+  const codings = codingsOf(answer.headers['content-encoding']);
+  if (codings.length > codingsMax) return { bytes: Buffer.alloc(0), isCut: false };
+  for (const coding of codings.toReversed()) body = await decode(body, coding, bytesMax);
+  return body;
+}
+
+async function readSent(answer: IncomingMessage, bytesMax: number): Promise<Body> {
+  const chunks: Buffer[] = [];
+  let room = bytesMax;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    chunks.push(chunk.subarray(0, room));
+    room -= chunk.length;
+    if (room < 0) break;
+  }
+  return { bytes: Buffer.concat(chunks), isCut: room < 0 };
+}
+
+/** The codings of a body, in the order in which they were applied (RFC 9110, 8.4). */
+function codingsOf(header: string | undefined): string[] {
+  return (header ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== '' && coding !== 'identity');
+}
+
+async function decode(body: Body, coding: string, bytesMax: number): Promise<Body> {
+  const { bytes } = body;
+  const decoder = decoderOf(coding, bytes);
+  if (decoder === null) return { bytes: Buffer.alloc(0), isCut: false };
+  const decoded = await inflate(decoder, bytes, bytesMax);
+  // Some servers name a coding and send the body as it is.
+  const isPlain = decoded.isCut && decoded.bytes.length === 0;
+  return isPlain ? body : { ...decoded, isCut: decoded.isCut || body.isCut };
+}
+
+function decoderOf(coding: string, bytes: Buffer): Transform | null {
+  // A body that was cut ends in the middle of its coding.
+  const options = { finishFlush: constants.Z_SYNC_FLUSH };
+  switch (coding) {
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip(options);
+    case 'deflate': {
+      // Some servers leave out the zlib format around it, which begins with the method 8 (RFC 1950).
+      const isWrapped = ((bytes[0] ?? 0) & 0x0f) === 8;
+      return isWrapped ? createInflate(options) : createInflateRaw(options);
+    }
+    case 'br':
+      return createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH });
+    default:
+      return null;
+  }
+}
+
+/** Decodes until `bytesMax`: a few bytes can stand for any number. */
+function inflate(decoder: Transform, bytes: Buffer, bytesMax: number): Promise<Body> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const end = (isCut: boolean) => {
+      decoder.destroy();
+      resolve({ bytes: Buffer.concat(chunks).subarray(0, bytesMax), isCut });
+    };
+    decoder.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > bytesMax) end(true);
+    });
+    decoder.on('end', () => end(false));
+    decoder.on('error', () => end(true));
+    decoder.end(bytes);
+  });
+}
+
+/**
+ * A body as text: in the encoding of its byte order mark, else of its content type, else in UTF-8. Of a body that was
+ * cut, a character cut in two is left out.
+ */
+export function textOf({ bytes, isCut }: Body, contentType: string | null): string {
+  return textDecoder(bytes, contentType).decode(bytes, { stream: isCut });
+}
+
+function textDecoder(bytes: Buffer, contentType: string | null) {
+  const mark = bytes.subarray(0, 2).toString('hex');
+  if (mark === 'fffe') return new TextDecoder('utf-16le');
+  if (mark === 'feff') return new TextDecoder('utf-16be');
+  const charset = /;\s*charset\s*=\s*"?([^\s";,]+)/i.exec(contentType ?? '')?.[1];
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    return new TextDecoder();
+  }
+}
