@@ -78,34 +78,81 @@ export async function inspectDomain(
 }
 
 async function statusOf(record: DnsRecord, dns: DomainSources['dns']): Promise<DomainStatus> {
-  const found = await relevant(record, dns);
+  const found = await findPublished(record, dns);
   if (found.length === 0) return 'pending';
-  return found.every((text) => text === written(record)) ? 'verified' : 'failed';
+  return isRight(record, found) ? 'verified' : 'failed';
 }
 
-/** What is published at a record's name, in the form that `written` gives to the wanted value. */
-async function relevant(record: DnsRecord, dns: DomainSources['dns']): Promise<string[]> {
+/** Records of a record's kind that are published at its name, in the form of `written`. */
+async function findPublished(record: DnsRecord, dns: DomainSources['dns']): Promise<string[]> {
   switch (record.type) {
     case 'CNAME':
-      return (await dns.findRecords('CNAME', record.name)).map(host);
+      return followAliases(record.name, written(record), dns);
     case 'MX':
-      // SES accepts exactly one: a second one makes the return path fail.
       return (await dns.findRecords('MX', record.name)).map(
         ({ exchange, priority }) => `${priority} ${host(exchange)}`,
       );
     case 'TXT': {
       const texts = (await dns.findRecords('TXT', record.name)).map(words);
-      if (record.purpose === 'ownership') {
-        // Other projects may have published theirs, too.
-        const tokens = texts.filter((text) => text.startsWith(ownershipPrefix));
-        return tokens.includes(words(record.value)) ? [words(record.value)] : tokens;
-      }
-      if (record.purpose === 'spf') return texts.filter((text) => /^v=spf1( |$)/.test(text));
-      // Any DMARC policy is the domain owner's decision.
-      const isDmarc = (text: string) => /^v ?= ?dmarc1 ?(;|$)/.test(text);
-      return texts.filter(isDmarc).map(() => words(record.value));
+      return texts.filter((text) => isOfKind(record, text));
     }
   }
+}
+
+/** TXT records of other kinds may stand beside the one that is needed. */
+function isOfKind({ purpose }: DnsRecord, text: string): boolean {
+  if (purpose === 'ownership') return text.startsWith(ownershipPrefix);
+  return purpose === 'spf' ? /^v=spf1( |$)/.test(text) : /^v ?= ?dmarc1 ?(;|$)/.test(text);
+}
+
+/** Longest chain of CNAME records that is followed, about as far as resolvers do. */
+const chainMax = 8;
+
+/** Where the CNAME records of a name lead: through others to `target`, or to where they end. */
+async function followAliases(
+  name: string,
+  target: string,
+  dns: DomainSources['dns'],
+): Promise<string[]> {
+  let reached: string[] = [];
+  let next = [name];
+  for (let hops = 0; hops < chainMax && next.length > 0; hops += 1) {
+    const [from = ''] = next;
+    next = (await dns.findRecords('CNAME', from)).map(host);
+    if (next.length > 0) reached = next;
+    if (next.includes(target) || next.length > 1) break;
+  }
+  return reached;
+}
+
+function isRight(record: DnsRecord, found: readonly string[]): boolean {
+  switch (record.purpose) {
+    case 'ownership':
+      // Other projects may have published theirs, too.
+      return found.includes(written(record));
+    case 'spf':
+      // Of two, none is valid (RFC 7208, 4.5).
+      return (
+        found.length === 1 &&
+        includesOf(record.value).every((term) => includesOf(found[0]!).includes(term))
+      );
+    case 'dmarc':
+      // Any policy is the domain owner's decision; of two, none applies (RFC 7489, 6.6.3).
+      return found.length === 1;
+    default:
+      // SES accepts exactly one MX record: a second one makes the return path fail.
+      return found.every((text) => text === written(record));
+  }
+}
+
+/** The domains that an SPF record includes. What stands after `all` is never looked at. */
+function includesOf(spf: string): string[] {
+  const terms = words(spf).split(' ');
+  const end = terms.findIndex((term) => /^[+?~-]?all$/.test(term));
+  return terms
+    .slice(0, end < 0 ? terms.length : end)
+    .flatMap((term) => /^\+?include:(.+)$/.exec(term)?.[1] ?? [])
+    .map(host);
 }
 
 function written({ type, value, priority }: DnsRecord): string {

@@ -85,13 +85,58 @@ describe('a check', () => {
     [keys.mx, [mx('feedback-smtp.eu-west-1.amazonses.com', 20)], 'failed'],
     [keys.mx, [mx('feedback-smtp.eu-west-1.amazonses.com'), mx('mx.shop.dev')], 'failed'],
     [keys.spf, ['other', 'v=spf1  include:amazonses.com ~ALL'], 'verified'],
+    [keys.spf, ['v=spf1 include:_spf.other.example include:amazonses.com -all'], 'verified'],
+    [keys.spf, ['v=spf1 a mx ip4:192.0.2.1 +include:AmazonSES.com. ?all'], 'verified'],
+    [keys.spf, ['v=spf1 include:amazonses.com include:_spf.other.example'], 'verified'],
+    [keys.spf, ['v=spf1 include:amazonses.com redirect=_spf.other.example'], 'verified'],
+    [
+      keys.spf,
+      ['v=spf1 include:amazonses.com ~all', 'v=spf1 include:amazonses.com ~all'],
+      'failed',
+    ],
+    [keys.spf, ['v=spf1 include:amazonses.com ~all', 'v=spf1 mx -all'], 'failed'],
+    [keys.spf, ['v=spf1 include:amazonses.com.evil.example ~all'], 'failed'],
+    [keys.spf, ['v=spf1 include:xamazonses.com ~all'], 'failed'],
+    [keys.spf, ['v=spf1 -include:amazonses.com ~all'], 'failed'],
+    [keys.spf, ['v=spf1 -all include:amazonses.com'], 'failed'],
+    [keys.spf, ['v=spf10 include:amazonses.com ~all'], 'pending'],
     [keys.spf, ['v=spf1 -all'], 'failed'],
     [keys.spf, ['other'], 'pending'],
     [keys.dmarc, ['v=DMARC1; p=reject; rua=mailto:a@b.c'], 'verified'],
     [keys.dmarc, ['v=DMARC1;p=none'], 'verified'],
+    [keys.dmarc, ['v=DMARC1; p=none', 'other'], 'verified'],
+    [keys.dmarc, ['v=DMARC1; p=none', 'v=DMARC1; p=reject'], 'failed'],
+    [keys.dmarc, ['v=DMARC1; p=none', 'v=DMARC1; p=none'], 'failed'],
     [keys.dmarc, ['other'], 'pending'],
   ])('%s %j → %s', async (key, records, status) => {
     expect((await inspect({ [key]: records })).recordStatuses[key]).toBe(status);
+  });
+
+  const chain = (...names: string[]) => {
+    const hops = names.slice(1).map((to, at) => [`CNAME ${names[at]}`, [to]] as const);
+    return Object.fromEntries(hops);
+  };
+  const start = 'a._domainkey.shop.dev';
+  const many = Array.from({ length: 30 }, (_, at) => `hop${at}.example`);
+
+  it.each([
+    ['one other name', chain(start, 'a.dns.example', 'a.dkim.test'), 'verified'],
+    ['six other names', chain(start, ...many.slice(0, 6), 'A.dkim.test.'), 'verified'],
+    ['a name that ends there', chain(start, 'a.dns.example'), 'failed'],
+    ['a name that leads elsewhere', chain(start, 'a.dns.example', 'x.dkim.test'), 'failed'],
+    ['a circle', chain(start, 'a.dns.example', start), 'failed'],
+    ['thirty other names', chain(start, ...many, 'a.dkim.test'), 'failed'],
+    ['two names', { [`CNAME ${start}`]: ['a.dkim.test', 'x.example'] }, 'failed'],
+  ])('follows a DKIM record over %s', async (_, zone, status) => {
+    const { recordStatuses, isProven } = await inspect({ ...dkim, [keys.a]: [], ...zone });
+    expect(recordStatuses[keys.a]).toBe(status);
+    expect(isProven).toBe(status === 'verified');
+  });
+
+  it('fails where a name on the way to the DKIM target cannot be looked up', async () => {
+    const away = new Error('away');
+    const zone = { ...dkim, ...chain(start, 'a.dns.example'), 'CNAME a.dns.example': away };
+    await expect(inspect(zone)).rejects.toBe(away);
   });
 
   it.each([
