@@ -114,7 +114,10 @@ export async function sendDeliveries(
     startedAt,
     failure: isDelivered(outcome)
       ? null
-      : { ...waitsOf(services, outcome, { target, request, now }), response: text },
+      : {
+          ...waitsOf(services, outcome, { target, request, now }),
+          answer: statusCode === null ? null : { text },
+        },
   };
   // Never late: whoever rests is who begins the next request.
   await services.pace.work(() =>

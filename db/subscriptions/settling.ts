@@ -19,7 +19,8 @@ export interface Settled {
     waitMs: number | null | 'kept';
     /** It was sent often enough as a batch. */
     isTakenApart: boolean;
-    response: string | null;
+    /** What the receiver has answered; null: nothing, and its answer before stays. */
+    answer: { text: string | null } | null;
     /** For how long nothing may be sent. */
     holdMs: number;
     /** The wait for a probe, if this failure begins a back-off. */
@@ -67,7 +68,7 @@ function changeOf({ batch, deliveries, failure }: Settled) {
       urgent = false, tries = 0, batch_turn = null`;
   }
   const turn = batch === null || failure.isTakenApart ? alone : batch.turn;
-  const said = sql`response = ${kept(failure.response, deliveries)}, is_retry = true, batch_turn = ${turn},
+  const said = sql`response = ${kept(failure.answer, deliveries)}, is_retry = true, batch_turn = ${turn},
     urgent = urgent and turn <> sent_turn`;
   if (failure.waitMs === 'kept') return said;
   if (failure.waitMs === null) {
@@ -118,11 +119,11 @@ async function noteFailure(
 const after = (ms: number) => sql`(clock_timestamp() + ${ms} * interval '1 millisecond')`;
 
 /** An answer about an event that is gone is not kept. */
-const kept = (response: string | null, deliveries: Settled['deliveries']) => sql`
+const kept = (answer: { text: string | null } | null, deliveries: Settled['deliveries']) => sql`
   case when not exists (select from sent
     left join (${selectEvents(deliveries.map(({ eventId }) => eventId))}) event
       on event.id = sent.event_id
-    where event.id is null) then ${response} end`;
+    where event.id is null) then ${answer ? answer.text : sql`delivery.response`} end`;
 
 const isSame = sql`status = 'pending' and turn = sent_turn`;
 

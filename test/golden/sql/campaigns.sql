@@ -91,9 +91,9 @@ select case when least( (
     limit 1), (
     select due_at
     from (
-      select due_at, email_id
-      from email_queue
-      where campaign_id = $2 and lease_until is null) waiting
+      select inner_unqueued.due_at, inner_unqueued.email_id
+      from email_queue inner_unqueued
+      where inner_unqueued.campaign_id = $2 and inner_unqueued.lease_until is null) waiting
     order by due_at
     limit 1)) is not null then greatest(0, ceil(extract(epoch from least( (
           select due_at
@@ -103,9 +103,9 @@ select case when least( (
           limit 1), (
           select due_at
           from (
-            select due_at, email_id
-            from email_queue
-            where campaign_id = $4 and lease_until is null) waiting
+            select inner_unqueued.due_at, inner_unqueued.email_id
+            from email_queue inner_unqueued
+            where inner_unqueued.campaign_id = $4 and inner_unqueued.lease_until is null) waiting
           order by due_at
           limit 1)) - clock_timestamp()) * 1000)::float8) end as "nextDueMs", exists (
   select
@@ -139,13 +139,13 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.topic_id, email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
     email.workflow_step_execution_id, case when (email.status = 'PENDING' and email.campaign_id is
     not null and email.id in (
-    select unnest(email_ids)
-    from campaign_chunk
-    where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
-        email.status end as status, (
-  select key from topic
-  where topic.id = email.topic_id) as topic_key, (body is not null or body_values is not null) as
-      has_body
+    select unnest(inner_claimed.email_ids)
+    from campaign_chunk inner_claimed
+    where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
+        then 'SENDING' else email.status end as status, (
+  select inner_named.key from topic inner_named
+  where inner_named.id = email.topic_id) as topic_key, (body is not null or body_values is not null)
+      as has_body
 from email
 where project_id = $1 and true
 order by created_at desc, id desc
@@ -163,13 +163,13 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.topic_id, email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
     email.workflow_step_execution_id, case when (email.status = 'PENDING' and email.campaign_id is
     not null and email.id in (
-    select unnest(email_ids)
-    from campaign_chunk
-    where project_id = email.project_id and attempt_id is not null)) then 'SENDING' else
-        email.status end as status, (
-  select key from topic
-  where topic.id = email.topic_id) as topic_key, (body is not null or body_values is not null) as
-      has_body, trace, id as email_id, body, body_frame, body_values
+    select unnest(inner_claimed.email_ids)
+    from campaign_chunk inner_claimed
+    where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
+        then 'SENDING' else email.status end as status, (
+  select inner_named.key from topic inner_named
+  where inner_named.id = email.topic_id) as topic_key, (body is not null or body_values is not null)
+      as has_body, trace, id as email_id, body, body_frame, body_values
 from email
 where project_id = $1 and id = $2
 
@@ -189,20 +189,21 @@ select id, project_id, contact_id, campaign_id, template_id, source_type, subjec
     from_name, to_email, status, error, message_id, sent_at, delivered_at, opened_at, clicked_at,
     bounced_at, complained_at, bounce_listed, complaint_listed, opens, clicks, derived_events,
     attempts + (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
-    select unnest(email_ids)
-    from campaign_chunk
-    where project_id = email.project_id and attempt_id is not null))::int as attempts,
-        (coalesce(lease_until > now(), false) or (email.status = 'PENDING' and email.campaign_id is
-        not null and email.id in (
-      select unnest(email_ids)
-      from campaign_chunk
-      where project_id = email.project_id and attempt_id is not null))) as is_under_way, (email.id =
-          any($1::uuid[]) and exists (
+    select unnest(inner_claimed.email_ids)
+    from campaign_chunk inner_claimed
+    where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not
+        null))::int as attempts, (coalesce(lease_until > now(), false) or (email.status = 'PENDING'
+        and email.campaign_id is not null and email.id in (
+      select unnest(inner_claimed.email_ids)
+      from campaign_chunk inner_claimed
+      where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null)))
+          as is_under_way, (email.id = any($1::uuid[]) and exists (
     select
-    from event
-    where event.contact_id = email.contact_id and name = 'email.open' and event.email_id = email.id
-        and recorded_at > clock_timestamp() - make_interval(secs => $2))) as was_opened_lately,
-        clock_timestamp() as now
+    from event inner_open_event
+    where inner_open_event.contact_id = email.contact_id and inner_open_event.name = 'email.open'
+        and inner_open_event.email_id = email.id and inner_open_event.recorded_at >
+        clock_timestamp() - make_interval(secs => $2))) as was_opened_lately, clock_timestamp() as
+        now
 from email
 where id = any($3::uuid[])
 order by id
@@ -214,9 +215,9 @@ where id = any($1::uuid[])
 
 select max_per_minute as "maxPerMinute", (campaign.message_class = 'MARKETING' and exists (
     select
-    from send_policy
-    where send_policy.project_id = campaign.project_id and (quiet_hours is not null or caps <>
-        '[]'))) as "isPoliced"
+    from send_policy inner_policy
+    where inner_policy.project_id = campaign.project_id and (inner_policy.quiet_hours is not null or
+        inner_policy.caps <> '[]'))) as "isPoliced"
 from campaign
 where id = $1
 
@@ -236,25 +237,28 @@ set looked_at = now()
 where id in (
   select id
   from campaign
-  where looked_at < now() - interval '2 minutes' and ((status = 'SENDING' and not (audience_fixed
-      and not exists (
+  where looked_at < now() - interval '2 minutes' and ((status = 'SENDING' and not
+      (campaign.audience_fixed and not exists (
           select
-          from campaign_chunk
-          where campaign_id = campaign.id and attempt_id is not null) and not exists (
+          from campaign_chunk inner_handed
+          where inner_handed.campaign_id = campaign.id and inner_handed.attempt_id is not null) and
+              not exists (
           select
-          from email_queue
-          where campaign_id = campaign.id and lease_until is not null) and coalesce(least( (
-              select due_at
-              from campaign_chunk
-              where campaign_id = campaign.id and attempt_id is null
-              order by due_at
+          from email_queue inner_leased
+          where inner_leased.campaign_id = campaign.id and inner_leased.lease_until is not null) and
+              coalesce(least( (
+              select inner_open.due_at
+              from campaign_chunk inner_open
+              where inner_open.campaign_id = campaign.id and inner_open.attempt_id is null
+              order by inner_open.due_at
               limit 1), (
-              select due_at
+              select waiting.due_at
               from (
-                select due_at, email_id
-                from email_queue
-                where campaign_id = campaign.id and lease_until is null) waiting
-              order by due_at
+                select inner_unqueued.due_at, inner_unqueued.email_id
+                from email_queue inner_unqueued
+                where inner_unqueued.campaign_id = campaign.id and inner_unqueued.lease_until is
+                    null) waiting
+              order by waiting.due_at
               limit 1)) > now(), false))) or (status = 'SCHEDULED' and scheduled_for < now() -
                   interval '1 minute') or (status = 'CANCELLED' and frozen_at is not null and exists
                   (
@@ -291,9 +295,9 @@ with due as (
     where id = $2 and status = 'SENDING' and ($3 or not (campaign.message_class = 'MARKETING' and
         exists (
           select
-          from send_policy
-          where send_policy.project_id = campaign.project_id and (quiet_hours is not null or caps <>
-              '[]')))))
+          from send_policy inner_policy
+          where inner_policy.project_id = campaign.project_id and (inner_policy.quiet_hours is not
+              null or inner_policy.caps <> '[]')))))
   order by due_at, number
   limit 1
   for update skip locked ), rest as (
@@ -309,45 +313,49 @@ with due as (
   returning chunk.email_ids, due.due_at, chunk.claimed_at )
 select to_char(due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "dueAt",
     to_char(claimed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "claimedAt", (
-  select jsonb_build_object('maxPerMinute', campaign.max_per_minute, 'refusedInRow',
-      campaign.refused_in_row, 'contentVersion', content.version, 'fromName', content.from_name,
-      'replyTo', content.reply_to, 'isProjectDisabled', project.disabled_reason is not null,
-      'language', project.language, 'tracking', project.tracking, 'hasBadge', project.subscription
-      is null, 'hasSuppressions', exists (
+  select jsonb_build_object('maxPerMinute', inner_campaign.max_per_minute, 'refusedInRow',
+      inner_campaign.refused_in_row, 'contentVersion', inner_content.version, 'fromName',
+      inner_content.from_name, 'replyTo', inner_content.reply_to, 'isProjectDisabled',
+      inner_project.disabled_reason is not null, 'language', inner_project.language, 'tracking',
+      inner_project.tracking, 'hasBadge', inner_project.subscription is null, 'hasSuppressions',
+      exists (
       select
-      from suppression_key where owner_id = coalesce(project.public_id, project.id)))
-  from campaign
-  join campaign_content content on content.campaign_id = campaign.id and content.version =
-      campaign.content_version
-  join project on project.id = campaign.project_id
-  where campaign.id = $9) as shared, (
+      from suppression_key inner_key where inner_key.owner_id = coalesce(inner_project.public_id,
+          inner_project.id)))
+  from campaign inner_campaign
+  join campaign_content inner_content on inner_content.campaign_id = inner_campaign.id and
+      inner_content.version = inner_campaign.content_version
+  join project inner_project on inner_project.id = inner_campaign.project_id
+  where inner_campaign.id = $9) as shared, (
   select coalesce(json_agg(message
       order by message.id), '[]')
   from (
-    select email.id, email.contact_id, email.to_email, email.from_email, email.message_class,
-        email.attempts + 1 as attempts, extract(epoch from email.created_at) * 1000 as created_at,
-        extract(epoch from email.scheduled_for) * 1000 as scheduled_for, extract(epoch from
-        email.held_until) * 1000 as held_until, case when email.attempts > 0 then
-        jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
-        first_attempt_at, email.billed_units, email.allowance_month, contact.email as contact_email,
-        contact.subscribed as contact_subscribed, contact.data as contact_data,
-        ((email.scheduled_for is not null or email.held_until is not null) and not exists (
+    select inner_mail.id, inner_mail.contact_id, inner_mail.to_email, inner_mail.from_email,
+        inner_mail.message_class, inner_mail.attempts + 1 as attempts, extract(epoch from
+        inner_mail.created_at) * 1000 as created_at, extract(epoch from inner_mail.scheduled_for) *
+        1000 as scheduled_for, extract(epoch from inner_mail.held_until) * 1000 as held_until, case
+        when inner_mail.attempts > 0 then jsonb_path_query_first(inner_mail.trace, '$[*] ? (@.state
+        == handed_over)') ->> 'at' end as first_attempt_at, inner_mail.billed_units,
+        inner_mail.allowance_month, inner_receiver.email as contact_email, inner_receiver.subscribed
+        as contact_subscribed, inner_receiver.data as contact_data, ((inner_mail.scheduled_for is
+        not null or inner_mail.held_until is not null) and not exists (
         select
-        from domain
-        where domain.project_id = email.project_id and domain.status = 'verified' and
-            domain.host_name = split_part(email.from_email, '@', -1))) as sender_gone,
-            contact.project_id <> email.project_id as contact_gone, case when email.topic_id is null
-            then false else coalesce((
+        from domain inner_domain
+        where inner_domain.project_id = inner_mail.project_id and inner_domain.status = 'verified'
+            and inner_domain.host_name = split_part(inner_mail.from_email, '@', -1))) as
+            sender_gone, inner_receiver.project_id <> inner_mail.project_id as contact_gone, case
+            when inner_mail.topic_id is null then false else coalesce((
         select not coalesce((
-            select chosen.subscribed
-            from contact_topic chosen
-            where chosen.contact_id = email.contact_id and chosen.topic_id = topic.id),
-                topic.by_default)
-        from topic
-        where topic.id = email.topic_id), false) end as topic_left
-    from email
-    join contact on contact.id = email.contact_id
-    where email.id = any(claimed.email_ids) and email.status = 'PENDING') as message) as emails
+            select inner_choice.subscribed
+            from contact_topic inner_choice
+            where inner_choice.contact_id = inner_mail.contact_id and inner_choice.topic_id =
+                inner_topic.id), inner_topic.by_default)
+        from topic inner_topic
+        where inner_topic.id = inner_mail.topic_id), false) end as topic_left
+    from email inner_mail
+    join contact inner_receiver on inner_receiver.id = inner_mail.contact_id
+    where inner_mail.id = any(claimed.email_ids) and inner_mail.status = 'PENDING') as message) as
+        emails
 from claimed
 
 with expired as (
@@ -388,20 +396,22 @@ select id, name, subject, to_char(frozen_at at time zone 'utc', 'YYYY-MM-DD"T"HH
         'contact.unsubscribed')
     order by recorded_at
     limit 1), $6) as "isOut", case when looked.topic_id is null then false else coalesce((
-    select event.name = 'contact.topic.subscribed'
-    from event
-    where event.contact_id = $7::uuid and event.recorded_at > looked.frozen_at and event.name in
-        ('contact.topic.subscribed', 'contact.topic.unsubscribed') and event.data ->> 'topic' = (
-      select key from topic
-      where id = looked.topic_id)
-    order by event.recorded_at
+    select inner_change.name = 'contact.topic.subscribed'
+    from event inner_change
+    where inner_change.contact_id = $7::uuid and inner_change.recorded_at > looked.frozen_at and
+        inner_change.name in ('contact.topic.subscribed', 'contact.topic.unsubscribed') and
+        inner_change.data ->> 'topic' = (
+      select inner_changed.key from topic inner_changed
+      where inner_changed.id = looked.topic_id)
+    order by inner_change.recorded_at
     limit 1), case when looked.topic_id is null then false else coalesce((
       select not coalesce((
-          select chosen.subscribed
-          from contact_topic chosen
-          where chosen.contact_id = $8::uuid and chosen.topic_id = topic.id), topic.by_default)
-      from topic
-      where topic.id = looked.topic_id), false) end) end as "hadLeft"
+          select inner_choice.subscribed
+          from contact_topic inner_choice
+          where inner_choice.contact_id = $8::uuid and inner_choice.topic_id = inner_topic.id),
+              inner_topic.by_default)
+      from topic inner_topic
+      where inner_topic.id = looked.topic_id), false) end) end as "hadLeft"
 from looked
 order by frozen_at desc, id desc
 

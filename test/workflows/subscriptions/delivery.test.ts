@@ -111,6 +111,23 @@ it('tries again under one id, and never follows', async () => {
   expect(receiver.requests(other)).toEqual([]);
 });
 
+it('keeps the last answer when later attempts get none', async () => {
+  const [silent, empty] = [
+    await subscribe(engine, receiver, ['silent']),
+    await subscribe(engine, receiver, ['silent']),
+  ];
+  const said = { status: 500, body: 'upstream down' };
+  receiver.answer(silent.path, said, { status: 200, until: new Promise(() => {}) });
+  receiver.answer(empty.path, said, { status: 502, body: '' });
+  await track(engine, 'silent');
+  const endOf = async ({ id }: { id: string }) =>
+    (await untilDeliveries(engine, id, ([one]) => one?.status === 'failed'))[0];
+  const [kept, replaced] = [await endOf(silent), await endOf(empty)];
+  expect(kept?.attempts.map(({ error }) => error)).toEqual([null, 'timeout', 'timeout', 'timeout']);
+  expect(kept?.response).toBe('upstream down');
+  expect(replaced?.response).toBeNull();
+});
+
 it('gives up after the last attempt, and keeps what the receiver said, without its headers', async () => {
   const shop = await subscribe(engine, receiver, ['lost'], {
     headers: { 'X-Token': 'very-secret' },
