@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerOptions } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
@@ -18,8 +18,16 @@ const requestsEndMs = 10_000;
 const requestsAnswerMs = 2_000;
 /** Limit for the whole stop, in milliseconds: the sweep does what is left. */
 const stopMs = 20_000;
-/** Longer than load balancers keep idle connections (60 s), so that they close first. */
-const keepAliveMs = 65_000;
+export const serverOptions: ServerOptions = {
+  /** Longer than load balancers keep idle connections (60 s), so that they close first. */
+  keepAliveTimeout: 65_000,
+  /** Headers come in a few packets: a client that needs longer holds the connection for nothing. */
+  headersTimeout: 15_000,
+  /** The largest body, 50 MB, at 3.5 megabits per second. Slower ones end earlier, see `body.ts`. */
+  requestTimeout: 120_000,
+  /** How late the two limits may be noticed. */
+  connectionsCheckingInterval: 5_000,
+};
 
 /**
  * Serves the API until the process is asked to stop. Any number of processes may.
@@ -46,7 +54,7 @@ export async function serve(config: Config, overrides: Partial<Services> = {}): 
     pool: () => database.pool,
   });
   const app = createApp(services);
-  const server = createServer({ keepAliveTimeout: keepAliveMs }, app.callback());
+  const server = createServer(serverOptions, app.callback());
   await listen(server, config);
   services.dispatcher.watch();
   log.info({ host: config.host, port: config.port, mail: config.mail.mode }, 'listening');

@@ -7,7 +7,7 @@ import { limits } from '../../domain/limits.ts';
 import { cutText } from '../../domain/text-rules.ts';
 import { actorOf } from '../consent/evidence.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { UploadFile, type UploadedFile } from '../http/upload.ts';
+import { UploadFile, type UploadedFile } from '../http/bodies/upload.ts';
 import { JobAccepted } from '../jobs/record.ts';
 import { transact } from '../../db/database.ts';
 

@@ -8,7 +8,7 @@ import type { Access, CallerOf, ProjectCaller, UserCaller } from '../access/call
 import type { LimitName } from './rate-limit.ts';
 import type { Services } from './services.ts';
 import type { SecurityLog } from '../access/security-log.ts';
-import type { UploadLimits } from './upload.ts';
+import type { UploadLimits } from './bodies/upload.ts';
 
 /** A handler's input: the services, the caller, and the validated parts of the request. */
 export interface Call<

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { type ProblemCode, problems } from '../../domain/errors.ts';
-import { bodyBytesMax, takesBody } from './body.ts';
+import { bodyBytesMax, takesBody } from './bodies/body.ts';
 import type { AnyEndpoint, OtherAnswer } from './endpoint.ts';
 import { writes } from '../access/auth.ts';
 import { cookieName } from '../access/session.ts';

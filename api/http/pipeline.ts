@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Middleware } from 'koa';
 import { notFound, Problem } from '../../domain/errors.ts';
@@ -15,7 +14,7 @@ import {
   writes,
 } from '../access/auth.ts';
 import type { Caller, Project, ProjectCaller } from '../access/caller.ts';
-import { BodyBudget, readBytes, readJson, refuseUnreadableBody, takesBody } from './body.ts';
+import { anonymous, readBytes, readJson, refuseUnreadableBody, takesBody } from './bodies/body.ts';
 import { type AnyEndpoint, Answer } from './endpoint.ts';
 import type { Services } from './services.ts';
 import { asProblem, errorBody } from './envelope.ts';
@@ -27,9 +26,10 @@ import {
   useIdempotencyKey,
 } from './idempotency.ts';
 import { networkOf } from './rate-limit.ts';
+import { joined, jsonAnswer, send, streamed } from './response.ts';
 import { SecurityLog } from '../access/security-log.ts';
 import { clientOf } from '../access/session.ts';
-import { readUpload } from './upload.ts';
+import { readUpload } from './bodies/upload.ts';
 import {
   checkRequest,
   ignoredHeader,
@@ -61,14 +61,12 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     if (lacking) throw new Problem(lacking);
     await countRequest(ctx, endpoint, caller, project, services);
     if (caller && member) requireRights(endpoint, caller, member);
-    const owner = project?.id ?? caller?.userId ?? endpoint.id;
-    const release = await bodies.acquire(owner, ctx, endpoint);
+    const { body, bytes, release } = await receive(ctx, endpoint, bodyOwner(caller, project));
     try {
-      const bytes = takesBody(endpoint) ? await readBytes(ctx, endpoint) : Buffer.alloc(0);
-      const body = await readBody(ctx, endpoint, bytes);
       const unknown = unknownKeys(endpoint, { query: ctx.query, body });
       const refused = noteUnknown(ctx, unknown) ? unknown : [];
       // What makes one request wait for the database makes others of the same project wait, too.
+      const owner = project?.id ?? caller?.userId ?? endpoint.id;
       await services.shares.within(owner, async (db) => {
         const known = { caller, member, body, bytes, db, refused };
         const prepared = { ...known, member: await memberNow(ctx, endpoint, known) };
@@ -78,6 +76,40 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
       release();
     }
   };
+}
+
+interface Received {
+  /** The value of JSON, or the fields of a form. */
+  body: unknown;
+  /** Of an endpoint that takes the body as it was sent: a parsed one is not kept twice. */
+  bytes: Buffer;
+  /** Gives its memory back. */
+  release: () => void;
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** Reads and parses the body. @throws Problem, see `readBytes`, `readJson` and `readUpload`. */
+async function receive(ctx: Context, endpoint: AnyEndpoint, owner: string): Promise<Received> {
+  if (!takesBody(endpoint)) return { body: undefined, bytes: noBytes, release: () => {} };
+  const { bytes, release } = await readBytes(ctx, endpoint, owner);
+  if (endpoint.asSent) return { body: undefined, bytes, release };
+  try {
+    const { upload } = endpoint;
+    const body = upload
+      ? await readUpload(bytes, ctx.get('content-type'), upload)
+      : readJson(bytes);
+    return { body, bytes: noBytes, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** Whose memory a body takes. Anybody may have a public key: its holders do not take the project's. */
+function bodyOwner(caller: Caller, project: Project | null): string {
+  if (caller?.kind === 'project' && caller.isPublic) return `public ${caller.projectId}`;
+  return project?.id ?? caller?.userId ?? anonymous;
 }
 
 /** Names unknown keys in the answer, if they are ignored. Returns whether they are to be refused. */
@@ -91,9 +123,6 @@ function noteUnknown(ctx: Context, unknown: readonly UnknownKey[]): boolean {
   if (ignored !== '') ctx.set('Everpost-Ignored', ignored);
   return false;
 }
-
-/** Of all endpoints of this process. */
-const bodies = new BodyBudget();
 
 /** How often a running request renews its key, in milliseconds: five times before it is stale. */
 const keyRenewalMs = limits.idempotencyStaleMs / 5;
@@ -335,86 +364,10 @@ function createCall(
   return call;
 }
 
-/** The endpoint's usual response. */
-function jsonAnswer(
-  endpoint: AnyEndpoint,
-  caller: Caller,
-  answered: unknown,
-  status = endpoint.status ?? 200,
-): StoredAnswer {
-  const data: unknown = endpoint.response.parse(answered);
-  const shown = endpoint.wrapped ? { success: true, data } : data;
-  return { status, text: status === 204 ? '' : outsideIds(JSON.stringify(shown), caller) };
-}
-
-/**
- * The text of a list that is read in parts.
- * @param empty the response with an empty list, its first `[]`.
- */
-function joined(
-  empty: string,
-  parts: AsyncIterable<unknown>,
-  present: (part: unknown) => string,
-): Readable {
-  const at = empty.indexOf('[]') + 1;
-  async function* text() {
-    let before = empty.slice(0, at);
-    for await (const part of parts) {
-      const items = present(part).slice(at, at - empty.length);
-      if (items === '') continue;
-      yield before + items;
-      before = ',';
-    }
-    yield (before === ',' ? '' : before) + empty.slice(at);
-  }
-  // Bytes, not objects: the next part is read when the client has taken the one before.
-  return Readable.from(text(), { objectMode: false });
-}
-
-/** Text that is sent as it comes, as fast as the client takes it. */
-function streamed(text: AsyncIterable<string>, caller: Caller): Readable {
-  async function* shown() {
-    for await (const part of text) yield outsideIds(part, caller);
-  }
-  return Readable.from(shown(), { objectMode: false });
-}
-
 /** Replaces the public project id in the path by the id that its rows have. */
 function insideId(ctx: Context, { projectParam }: AnyEndpoint, { id, publicId }: Project): void {
   const params = ctx['params'] as Params;
   if (projectParam && params[projectParam]?.toLowerCase() === publicId) params[projectParam] = id;
-}
-
-/** A reset project keeps its public id, while its rows get another one. */
-function outsideIds(text: string, caller: Caller): string {
-  const projects = caller?.kind === 'project' ? [caller.project] : (caller?.projects ?? []);
-  return projects.reduce(
-    (shown, { id, publicId }) =>
-      id === publicId ? shown : shown.replaceAll(`"${id}"`, `"${publicId}"`),
-    text,
-  );
-}
-
-function send(ctx: Context, { status, text, bytes, stream }: StoredAnswer): void {
-  ctx.status = status;
-  if (status === 204 || status === 302 || status === 303) {
-    ctx.body = null;
-    ctx.status = status;
-    return;
-  }
-  if (!ctx.type) ctx.type = 'application/json';
-  if (ctx.type === 'application/json' && !ctx.response.get('cache-control')) {
-    ctx.set('Cache-Control', 'no-store');
-  }
-  ctx.body = stream ?? bytes ?? text;
-  // Too late for another status: the client sees that the response breaks off.
-  stream?.once('error', () => ctx.res.destroy());
-}
-
-async function readBody(ctx: Context, endpoint: AnyEndpoint, bytes: Buffer): Promise<unknown> {
-  if (endpoint.asSent || !takesBody(endpoint)) return undefined;
-  const { upload } = endpoint;
-  return upload ? readUpload(bytes, ctx.get('content-type'), upload) : readJson(bytes);
 }
 
 /** The caller in the project of the key or header, or in the one that the path or body names. */

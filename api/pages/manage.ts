@@ -3,7 +3,7 @@ import { isUuid } from '../../domain/ids.ts';
 import type { OptOutTexts } from '../../domain/mail/opt-out-texts.ts';
 import { changeByLink } from '../contacts/link.ts';
 import { type Answer, endpoint } from '../http/endpoint.ts';
-import type { FormFields } from '../http/form.ts';
+import type { FormFields } from '../http/bodies/form.ts';
 import {
   actionOf,
   contactPage,

@@ -3,7 +3,7 @@ import { isUuid } from '../../domain/ids.ts';
 import type { OptOutTexts } from '../../domain/mail/opt-out-texts.ts';
 import { changeByLink, topicOfLink, wishOfLink } from '../contacts/link.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
-import type { FormFields } from '../http/form.ts';
+import type { FormFields } from '../http/bodies/form.ts';
 import { showPage } from './page.ts';
 import {
   actionOf,

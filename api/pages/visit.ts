@@ -11,7 +11,7 @@ import { localeOf } from '../../domain/mail/content.ts';
 import { type OptOutTexts, optOutTexts } from '../../domain/mail/opt-out-texts.ts';
 import { emailIdOf, LinkQuery, topicKeyOf } from '../contacts/link.ts';
 import type { Answer, Call } from '../http/endpoint.ts';
-import { type FormFields, readForm } from '../http/form.ts';
+import { type FormFields, readForm } from '../http/bodies/form.ts';
 import { type PageContent, showPage } from './page.ts';
 
 /** What the pages of a mail's links have in common. */

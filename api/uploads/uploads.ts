@@ -6,7 +6,7 @@ import { imageTypeOf, imageTypes, isImageType } from '../../domain/image-type.ts
 import { limits } from '../../domain/limits.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { fault } from '../http/schemas.ts';
-import { UploadFile } from '../http/upload.ts';
+import { UploadFile } from '../http/bodies/upload.ts';
 
 const key = '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01/4b1f0a77-8d0a-4e3c-9a31-5b6c7d8e9fa2.png';
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { createApp } from '../../api/app.ts';
 import type { Services } from '../../api/http/services.ts';
 import { createLog } from '../../api/http/log.ts';
+import { serverOptions } from '../../api/serve.ts';
 import { createServices } from '../../api/services.ts';
 import { readConfig } from '../../config.ts';
 import { type Database, openDatabase, watchDatabase } from '../../db/database.ts';
@@ -63,8 +64,7 @@ export async function startTestApi(
   temporal?: Temporal,
 ): Promise<TestApi> {
   const database = await createTestDatabase();
-  // As the real one: a client on a busy machine must not use a connection that is just being closed.
-  const server = createServer({ keepAliveTimeout: 65_000 });
+  const server = createServer(serverOptions);
   const { url, close } = await listen(server);
   const dispatched: string[] = [];
   const log = watchLog();

@@ -1,12 +1,9 @@
-import { once } from 'node:events';
-import { request } from 'node:http';
 import { expect, it } from 'vitest';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 
-/** Lists of large rows, read and written in parts, and large requests. */
+/** Lists of large rows, read and written in parts. */
 
 const shop = await useShop();
-const { api, project } = shop;
 const megabyte = 'x'.repeat(1024 * 1024);
 
 it('a list of large templates is the same as its templates one by one', async () => {
@@ -54,50 +51,4 @@ it('large segments are listed, the newest first', async () => {
   const { body } = await shop.call('GET', '/segments');
   expect(body.map(({ name }: { name: string }) => name)).toEqual(['Third', 'Second', 'First']);
   expect(body[2].condition.groups[0].filters[0].value).toHaveLength(megabyte.length - 1000);
-});
-
-/** Sends the head of a request and the first of its body. Resolves when the server has begun with it. */
-async function begin(key: string, length: number, sent: string) {
-  const call = request(`${api.url}/v1/send`, {
-    method: 'POST',
-    headers: {
-      Authorization: `Bearer ${key}`,
-      'Content-Type': 'application/json',
-      'Content-Length': length,
-      Expect: '100-continue',
-    },
-  });
-  call.on('error', () => {});
-  call.flushHeaders();
-  await once(call, 'continue');
-  call.write(sent);
-  return call;
-}
-
-it('a project with large requests under way delays its own large requests only', async () => {
-  const attachments = [
-    {
-      filename: 'a.txt',
-      content: Buffer.from(megabyte).toString('base64'),
-      contentType: 'text/plain',
-    },
-  ];
-  const slow = await begin(project.secretKey, 50_000_000, '{"to":"');
-  const mail = { to: newAddress(), attachments };
-  // Small ones of its own are not delayed.
-  expect((await shop.send({ to: newAddress() })).status).toBe(200);
-  let isAnswered = false;
-  const large = shop.send(mail).then((answer) => {
-    isAnswered = true;
-    return answer.status;
-  });
-  // Nor are large ones of others.
-  const other = await api.request('POST', '/v1/send', {
-    key: shop.other.secretKey,
-    body: { from: `a@${shop.domain}`, subject: 'Hi', body: 'Hi', ...mail },
-  });
-  expect(other.status).toBe(403);
-  expect(isAnswered).toBe(false);
-  slow.destroy();
-  expect(await large).toBe(200);
 });

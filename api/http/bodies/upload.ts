@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { Problem } from '../../domain/errors.ts';
+import { Problem } from '../../../domain/errors.ts';
 import { type FormFields, type FormFile, readForm } from './form.ts';
 
 /** The limits of an endpoint that accepts a file. */

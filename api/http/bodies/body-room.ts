@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Problem } from '../../../domain/errors.ts';
+import { limits } from '../../../domain/limits.ts';
+
+/** Memory for request bodies, from their arrival until their request is answered. */
+
+/** Bytes of all bodies at once: four of the largest. */
+const allBytes = 4 * limits.sendBodyBytes;
+/** Bytes of the bodies of one owner: one of the largest. */
+const ownerBytes = allBytes / 4;
+/** How long a body waits for room, in milliseconds. */
+const waitMs = 10_000;
+/** How often it looks whether there is room, in milliseconds. */
+const lookMs = 50;
+/** Bodies that arrive more slowly, in bytes per second, give way when room is short. */
+const briskRate = 1024 * 1024;
+/** The time over which a rate is measured, in milliseconds. */
+const rateMs = 250;
+/** How long a new body counts as brisk, in milliseconds. */
+const beginningMs = 1_000;
+
+/** The place of one body. Only `BodyRoom` changes it. */
+export interface Place {
+  readonly owner: string;
+  /** Bytes that will come in all, as far as that is known. */
+  readonly expected: number;
+  /** Called when the body has to go in favour of another one. */
+  readonly giveWay: (problem: Problem) => void;
+  held: number;
+  /** null: it waits for other bodies of its owner. */
+  beganAt: number | null;
+  state: 'arriving' | 'waiting' | 'complete' | 'left';
+  /** Bytes per second as of `ratedAt`, since when it has fallen. */
+  rate: number;
+  ratedAt: number;
+}
+
+/**
+ * Divides the memory for bodies between owners. Only bytes that have arrived count, so nobody takes
+ * room by announcing a body, and an owner has a quarter at most. Where an owner's bodies would not fit
+ * together, they are read one after the other. If room is short all the same, bodies that arrive slowly
+ * give way, the slowest first.
+ */
+export class BodyRoom {
+  #held = 0;
+  /** By owner, in the order in which they came. */
+  readonly #places = new Map<string, Set<Place>>();
+
+  enter(given: Pick<Place, 'owner' | 'expected' | 'giveWay'>): Place {
+    const now = performance.now();
+    const place: Place = {
+      ...given,
+      held: 0,
+      beganAt: null,
+      state: 'arriving',
+      rate: 0,
+      ratedAt: now,
+    };
+    const places = this.#places.get(place.owner) ?? new Set();
+    this.#places.set(place.owner, places.add(place));
+    return place;
+  }
+
+  /**
+   * Counts bytes that have arrived. Until the promise it may return is fulfilled there is no room for
+   * more. @throws Problem SERVICE_UNAVAILABLE, in the promise, when that takes too long
+   */
+  take(place: Place, bytes: number): Promise<void> | undefined {
+    return this.#tryTake(place, bytes) ? undefined : this.#wait(place, bytes);
+  }
+
+  /** The whole body is there: it gives way no more. */
+  complete(place: Place): void {
+    place.state = 'complete';
+  }
+
+  /** The memory is free again. */
+  leave(place: Place): void {
+    if (place.state === 'left') return;
+    place.state = 'left';
+    this.#held -= place.held;
+    const places = this.#of(place.owner);
+    places.delete(place);
+    if (places.size === 0) this.#places.delete(place.owner);
+  }
+
+  #of(owner: string): Set<Place> {
+    return this.#places.get(owner) ?? new Set();
+  }
+
+  #tryTake(place: Place, bytes: number): boolean {
+    if (!this.#mayBegin(place) || this.#isOwnerFull(place, bytes)) return false;
+    if (this.#held + bytes > allBytes) return false;
+    const now = performance.now();
+    place.beganAt ??= now;
+    place.rate = rateOf(place, now) + (bytes * 1000) / rateMs;
+    place.ratedAt = now;
+    place.held += bytes;
+    this.#held += bytes;
+    return true;
+  }
+
+  /** Whether the owner's brisk bodies leave room for all of this one; slow ones would give way. */
+  #mayBegin(place: Place): boolean {
+    if (place.beganAt !== null) return true;
+    let others = 0;
+    for (const other of this.#of(place.owner)) {
+      if (other === place) break;
+      // First come, first served.
+      if (other.beganAt === null) return false;
+      if (other.state === 'complete') others += other.held;
+      else if (isBrisk(other)) others += Math.max(other.held, other.expected);
+    }
+    return others === 0 || others + place.expected <= ownerBytes;
+  }
+
+  #isOwnerFull({ owner }: Place, bytes: number): boolean {
+    let held = bytes;
+    for (const place of this.#of(owner)) held += place.held;
+    return held > ownerBytes;
+  }
+
+  async #wait(place: Place, bytes: number): Promise<void> {
+    place.state = 'waiting';
+    for (const end = performance.now() + waitMs; !this.#tryTake(place, bytes);) {
+      const slowest = this.#mayBegin(place) ? this.#slowestBeside(place, bytes) : undefined;
+      if (slowest) {
+        this.leave(slowest);
+        slowest.giveWay(tooMany());
+        continue;
+      }
+      if (performance.now() > end) throw tooMany();
+      await sleep(lookMs);
+      // It had to give way itself, or its client has left.
+      if (place.state !== 'waiting') return;
+    }
+    place.state = 'arriving';
+  }
+
+  /** The body that gives way to this one; none where room will be free soon. */
+  #slowestBeside(place: Place, bytes: number): Place | undefined {
+    const now = performance.now();
+    const all = this.#isOwnerFull(place, bytes)
+      ? [...this.#of(place.owner)]
+      : [...this.#places.values()].flatMap((places) => [...places]);
+    const others = all.filter((other) => other !== place && other.held > 0);
+    // Where all of them wait, nobody's end would make room.
+    const isStuck = others.every(({ state }) => state === 'waiting');
+    const slow = others.filter(
+      (other) => isStuck || (other.state === 'arriving' && !isBrisk(other)),
+    );
+    return slow.toSorted((a, b) => rateOf(a, now) - rateOf(b, now))[0];
+  }
+}
+
+/** Bytes per second of late: an average in which old bytes count less and less. */
+function rateOf({ rate, ratedAt }: Place, now: number): number {
+  return rate * Math.exp((ratedAt - now) / rateMs);
+}
+
+function isBrisk(place: Place): boolean {
+  const now = performance.now();
+  const isNew = place.beganAt !== null && now - place.beganAt < beginningMs;
+  return isNew || rateOf(place, now) >= briskRate;
+}
+
+function tooMany(): Problem {
+  return new Problem('SERVICE_UNAVAILABLE', {
+    message: 'Too many large requests are under way.',
+  });
+}

@@ -1,0 +1,184 @@
+import { finished } from 'node:stream';
+import Bourne from '@hapi/bourne';
+import type { Context } from 'koa';
+import { invalidField, Problem } from '../../../domain/errors.ts';
+import { findLossyNumber, measureJson } from '../../../domain/json-body.ts';
+import { limits } from '../../../domain/limits.ts';
+import { BodyRoom, type Place } from './body-room.ts';
+import type { AnyEndpoint } from '../endpoint.ts';
+import { besideFileBytes } from './upload.ts';
+
+/** Request bodies: how much is read, and what JSON they may contain. */
+
+/** Largest body an endpoint accepts, in bytes. */
+export function bodyBytesMax({ access, upload, bodyBytesMax: own }: AnyEndpoint): number {
+  if (upload) return upload.bytesMax + besideFileBytes;
+  return own ?? (access === 'open' ? limits.openBodyBytes : limits.jsonBodyBytes);
+}
+
+/**
+ * Rejects bodies that need not be read: too large by Content-Length, compressed, or of an
+ * unsupported type.
+ * @throws Problem PAYLOAD_TOO_LARGE, FILE_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE.
+ */
+export function refuseUnreadableBody(ctx: Context, endpoint: AnyEndpoint): void {
+  const length = ctx.request.length ?? 0;
+  if (length > bodyBytesMax(endpoint)) throw tooLarge(endpoint);
+  // A few compressed bytes may expand to gigabytes.
+  if (ctx.get('content-encoding') !== '') {
+    throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
+      message: 'Send the body as it is, without Content-Encoding.',
+    });
+  }
+  const hasBody = length > 0 || ctx.get('transfer-encoding') !== '';
+  if (!hasBody || endpoint.asSent || !takesBody(endpoint)) return;
+  const type = endpoint.upload ? 'multipart/form-data' : 'application/json';
+  if (ctx.request.is(type)) return;
+  throw new Problem('UNSUPPORTED_MEDIA_TYPE', { message: `Send the body as ${type}.` });
+}
+
+/** Whether the body of a request is read at all. */
+export function takesBody({ method, body }: AnyEndpoint): boolean {
+  return ['POST', 'PUT', 'PATCH'].includes(method) || !!body;
+}
+
+/** The bytes of a body that do not count: bodies of this size fit in the thousands. */
+const freeBytes = 64 * 1024;
+/** How long a body may take, in milliseconds … */
+const leastMs = 15_000;
+/** … unless at least this much of it arrives in each such time, in bytes: half a megabit per second. */
+const leastBytes = 1024 * 1024;
+/** The owner of the bodies of all requests without credentials. */
+export const anonymous = 'anonymous';
+
+/** Of all endpoints of this process. */
+const room = new BodyRoom();
+
+interface Body {
+  bytes: Buffer;
+  /** To be called once the request is answered. */
+  release: () => void;
+}
+
+/**
+ * Reads the body up to the endpoint's limit, also without a Content-Length. Large bodies wait for
+ * room in the memory of their owner.
+ * @param owner the project or user that the bytes are counted for, or `anonymous`
+ * @throws Problem PAYLOAD_TOO_LARGE, FILE_TOO_LARGE; INVALID_REQUEST_BODY when it breaks off or
+ *   comes too slowly; SERVICE_UNAVAILABLE when there is no room
+ */
+export function readBytes(ctx: Context, endpoint: AnyEndpoint, owner: string): Promise<Body> {
+  const { req } = ctx;
+  const bytesMax = bodyBytesMax(endpoint);
+  const isChunked = ctx.get('transfer-encoding') !== '';
+  // Nobody's memory is kept in order for strangers, who could keep others waiting.
+  const expected = owner === anonymous ? 0 : isChunked ? bytesMax : (ctx.request.length ?? 0);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let sizeBefore = 0;
+  let place: Place | undefined;
+  const release = () => place && room.leave(place);
+  return new Promise((resolve, reject) => {
+    const clock = setInterval(() => {
+      if (place?.state === 'waiting') return;
+      if (size - sizeBefore < leastBytes) give(tooSlow());
+      sizeBefore = size;
+    }, leastMs);
+    const forget = finished(req, { writable: false }, (error) => {
+      if (error) return end(new Problem('INVALID_REQUEST_BODY'));
+      if (place) room.complete(place);
+      end();
+    });
+    req.on('data', add);
+
+    function add(chunk: Buffer): void {
+      size += chunk.length;
+      if (size > bytesMax) {
+        // Discards the rest and keeps the connection, so that the client gets the error.
+        end(tooLarge(endpoint));
+        req.resume();
+        return;
+      }
+      chunks.push(chunk);
+      if (size <= freeBytes) return;
+      place ??= room.enter({ owner, expected, giveWay: give });
+      const free = room.take(place, chunk.length);
+      if (!free) return;
+      req.pause();
+      free.then(goOn, give);
+    }
+
+    function goOn(): void {
+      clock.refresh();
+      sizeBefore = size;
+      req.resume();
+    }
+
+    /** Reads no further; the connection ends with the answer. */
+    function give(problem: Problem): void {
+      req.pause();
+      ctx.set('Connection', 'close');
+      end(problem);
+    }
+
+    function end(problem?: Problem): void {
+      clearInterval(clock);
+      forget();
+      req.off('data', add);
+      const bytes = Buffer.concat(problem ? [] : chunks);
+      // `release` would keep them.
+      chunks.length = 0;
+      if (!problem) return resolve({ bytes, release });
+      release();
+      reject(problem);
+    }
+  });
+}
+
+function tooSlow(): Problem {
+  return new Problem('INVALID_REQUEST_BODY', {
+    message: `The request body arrived too slowly: less than 1 MB in ${leastMs / 1000} seconds.`,
+  });
+}
+
+function tooLarge({ upload }: AnyEndpoint): Problem {
+  return new Problem(upload ? 'FILE_TOO_LARGE' : 'PAYLOAD_TOO_LARGE');
+}
+
+/**
+ * The value of a JSON body; an empty object without a body.
+ * @throws Problem INVALID_REQUEST_BODY; VALIDATION_ERROR when it could not be stored as it was
+ *   sent.
+ */
+export function readJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return {};
+  const { depth, items } = measureJson(bytes, limits.jsonItems);
+  // Before parsing: each item takes tens of bytes of memory per byte of text.
+  if (items > limits.jsonItems) {
+    const message = `A body holds at most ${limits.jsonItems} values, in objects and lists together.`;
+    throw invalidField('', 'too_big', message);
+  }
+  const json = new TextDecoder().decode(bytes);
+  const body = parse(json);
+  if (depth > limits.jsonDepth) {
+    const message = `Objects and lists nest at most ${limits.jsonDepth} deep.`;
+    throw invalidField('', 'too_big', message);
+  }
+  const lossy = findLossyNumber(json);
+  if (!lossy) return body;
+  const message = 'Has more digits than a number keeps: send it as text.';
+  throw invalidField(lossy.path.join('.'), 'too_big', message);
+}
+
+function parse(json: string): unknown {
+  try {
+    return Bourne.parse(json) as unknown;
+  } catch (error) {
+    const isForbidden = (error as Error).message.includes('forbidden prototype');
+    throw new Problem('INVALID_REQUEST_BODY', {
+      message: isForbidden
+        ? 'The request body holds a key named __proto__, which is not taken.'
+        : 'The request body is not valid JSON.',
+    });
+  }
+}
