@@ -190,12 +190,18 @@ function errors({ log, config }: Services): Middleware {
       if (problem.code === 'SERVICE_UNAVAILABLE') ctx.set('Retry-After', String(retrySeconds));
       const endpoint = ctx.state['endpoint'] as AnyEndpoint | undefined;
       const cookie = (name: string) => ctx.cookies.get(name);
-      const page = endpoint?.problemPage?.(problem, { config, cookie, url: ctx.url });
+      const pageOf = endpoint ? endpoint.problemPage : problemPageOf(ctx.path, config);
+      const page = pageOf?.(problem, { config, cookie, url: ctx.url });
       if (page) ctx.set(page.options.headers ?? {});
       if (page) ctx.type = 'text/html';
       ctx.body = page?.data ?? JSON.stringify(errorBody(problem, requestId));
     }
   };
+}
+
+/** Where no endpoint ran: what is below the console is for people. */
+function problemPageOf(path: string, { console: hasConsole }: Services['config']) {
+  return hasConsole && path.startsWith('/console/') ? showConsole.problemPage : undefined;
 }
 
 /** Refused because of the caller; wrong passwords have events of their own. */

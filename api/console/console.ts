@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Problem } from '../../domain/errors.ts';
 import { endpoint, page } from '../http/endpoint.ts';
 import { listMyProjects } from '../projects/projects.ts';
 import { askAs, type MemberCall } from './ask.ts';
@@ -52,6 +53,17 @@ export const showConsole = endpoint({
   },
 });
 
+/** The answer to every other path of a project. */
+const showUnknownPage = projectPage({
+  id: 'showUnknownPage',
+  path: '/{key}',
+  at: '',
+  summary: 'A path without a page',
+  async show() {
+    throw new Problem('ROUTE_NOT_FOUND', { message: 'There is no such page.' });
+  },
+});
+
 /** The pages below the first. */
 export const consolePages = [
   ...logInEndpoints,
@@ -72,4 +84,5 @@ export const consolePages = [
   ...campaignPages,
   ...templatePages,
   ...subscriptionPages,
+  showUnknownPage,
 ];

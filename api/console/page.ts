@@ -1,13 +1,6 @@
 import { z } from 'zod';
-import type { Problem } from '../../domain/errors.ts';
-import {
-  type AnyEndpoint,
-  answer,
-  type Answer,
-  endpoint,
-  page,
-  type Visitor,
-} from '../http/endpoint.ts';
+import { Problem } from '../../domain/errors.ts';
+import { type AnyEndpoint, answer, type Answer, endpoint, type Visitor } from '../http/endpoint.ts';
 import { suggestionFor } from '../http/suggestions.ts';
 import { listMyProjects } from '../projects/projects.ts';
 import { ask, askAs, type MemberCall } from './ask.ts';
@@ -47,6 +40,7 @@ export interface ShownPage {
   content: Html;
   /** See `pageHeaders`. */
   styles?: string;
+  status?: number;
 }
 
 /** What all pages have: members only, forms as sent, errors as pages. */
@@ -80,7 +74,7 @@ export function projectPage(declaration: {
   });
 }
 
-/** Shows a page of the project that the call names. */
+/** Shows a page of the project that the call names; in its frame also that it does not exist. */
 export async function showProjectPage(
   call: MemberCall,
   at: string,
@@ -91,16 +85,24 @@ export async function showProjectPage(
   const known = projects.find(({ id }) => id === call.member.project.publicId);
   const project = { id: known?.id ?? call.member.project.publicId, name: known?.name ?? '' };
   const path = (within: string) => pathIn(project.id, within);
-  const { title, content, styles } = await show({ call, project, token: token.text, path });
+  const shown = await show({ call, project, token: token.text, path }).catch((error: unknown) => {
+    if (error instanceof Problem && error.status === 404) return absentPage(error);
+    throw error;
+  });
+  const { title, content, styles, status = 200 } = shown;
   const done = call.query['done'];
   const said = isDone(done) && doneTexts[done];
   const whole = html`${said && html`<section class="said" role="status">${said}</section>`}${content}`;
   const headers = pageHeaders(styles);
   if (token.newCookie) headers['Set-Cookie'] = token.newCookie;
-  return page(
-    projectLayout({ project, projects, at, title, token: token.text, content: whole }),
-    headers,
+  return answer(
+    projectLayout({ project, projects, at, title, token: token.text, content: whole }) as never,
+    { status, headers, contentType: 'text/html' },
   );
+}
+
+function absentPage(problem: Problem): ShownPage & { status: number } {
+  return { title: problem.message, content: problemContent(problem), status: problem.status };
 }
 
 /** A picture on a page: what `endpoint` draws. */
@@ -176,18 +178,7 @@ export function seeOther(location: string, cookies?: string | string[]): Answer<
 export function problemPage(problem: Problem, visitor: Visitor): Answer<string> {
   if (problem.code === 'UNAUTHORIZED')
     return logInPage(visitor, { status: 401, next: visitor.url });
-  const errors: Content = problem.errors?.map(
-    ({ field, message }) => html`<li><code>${field}</code> ${message}</li>`,
-  );
-  const content = html`<h1>${problem.message}</h1>
-    <p>${suggestionFor(problem.code)}</p>
-    ${
-      errors &&
-      html`<ul>
-        ${errors}
-      </ul>`
-    }
-    <p class="note"><code>${problem.code}</code></p>
+  const content = html`${problemContent(problem)}
     <p><a href="/console">To the first page</a></p>`;
   const { status } = problem;
   return answer(plainLayout(problem.message, content), {
@@ -195,4 +186,19 @@ export function problemPage(problem: Problem, visitor: Visitor): Answer<string> 
     headers: pageHeaders(),
     contentType: 'text/html',
   });
+}
+
+function problemContent(problem: Problem): Html {
+  const errors: Content = problem.errors?.map(
+    ({ field, message }) => html`<li><code>${field}</code> ${message}</li>`,
+  );
+  return html`<h1>${problem.message}</h1>
+    ${problem.code !== 'ROUTE_NOT_FOUND' && html`<p>${suggestionFor(problem.code)}</p>`}
+    ${
+      errors &&
+      html`<ul>
+        ${errors}
+      </ul>`
+    }
+    <p class="note"><code>${problem.code}</code></p>`;
 }

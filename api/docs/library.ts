@@ -78,9 +78,16 @@ async function readPages(): Promise<ReadonlyMap<string, DocsPage>> {
   const known = new Set(found);
   const read = found.map(async (slug) => {
     const markdown = await readFile(join(docsFolder, `${slug}.md`), 'utf8');
-    return [slug, pageOf(slug, markdown, known)] as const;
+    return [slug, pageOf(slug, withoutDiagrams(markdown), known)] as const;
   });
   return new Map(await Promise.all(read));
+}
+
+/** Without diagrams, which only other readers of Markdown draw: the pages say the same in words. */
+function withoutDiagrams(markdown: string): string {
+  const tokens = new Marked().lexer(markdown);
+  const kept = tokens.filter((token) => token.type !== 'code' || token['lang'] !== 'mermaid');
+  return kept.map(({ raw }) => raw).join('');
 }
 
 function placeOf(slugs: readonly string[], slug: string): number {

@@ -33,6 +33,24 @@ it.each([...pages.keys()])('shows %s, whose links and images lead somewhere', as
   for (const id of own) expect([id, main.includes(`id="${id}"`)]).toEqual([id, true]);
 });
 
+it('leaves out what only other readers of Markdown draw', async () => {
+  for (const { slug, html, text } of pages.values()) {
+    expect([slug, html.includes('mermaid'), /sequenceDiagram|erDiagram/.test(text)]).toEqual([
+      slug,
+      false,
+      false,
+    ]);
+  }
+  expect((await get('/docs?q=erDiagram')).body).toContain('No page has all these words.');
+});
+
+it('says in its index what a page is about, not what its commands need', () => {
+  for (const { about, text } of pages.values()) {
+    expect(about).not.toMatch(/\$[A-Z]|quick start/);
+    expect(text).not.toMatch(/\bof of\b/);
+  }
+});
+
 it('finds the pages that have all the words, the fittest first', async () => {
   const { body } = await get('/docs?q=Night+SHIFT');
   expect(/<dt><a href="([^"]*)">/.exec(body)?.[1]).toBe('/docs/operating');
