@@ -98,6 +98,29 @@ export interface Api {
           renderedPlainlyCount: number;
           /** Mail of which nobody knows whether it was accepted */
           uncertainCount: number;
+          /** Recipients by outcome: the sum is totalRecipients */
+          outcomes: {
+            /** Accepted by the provider, whatever came of it */
+            sent: number;
+            /** Refused by the provider */
+            failed: number;
+            /** Not to be sent any more */
+            withheld: number;
+            /** Held back by the send policy */
+            held: number;
+            /** Still to be sent */
+            pending: number;
+            /** Accepted or not: nobody knows */
+            unknown: number;
+          };
+          /** Recipients who were not sent it, by reason; without zeros */
+          reasons: Record<string, number>;
+          leftOut: {
+            unsubscribed_at_freeze: number;
+            topic_unsubscribed_at_freeze: number;
+          } | null;
+          /** Percent of totalRecipients that were delivered; 0 of 0 */
+          reachRate: number;
           /** While it is SENDING, at most 5 seconds old */
           progress: {
             /** Messages that have left per second, in the last 10 seconds */
@@ -139,6 +162,10 @@ export interface Api {
       answer: {
         included: boolean;
         reason: 'sent' | 'withheld' | 'refused' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | 'created_after_freeze' | 'pending';
+        /** null: the contact is no recipient */
+        outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
+        /** null: it was sent */
+        reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | 'created_after_freeze' | null;
         emailId: string | null;
         /** When the audience was fixed */
         frozenAt: string | null;
@@ -4804,6 +4831,10 @@ export type EmailSummary = {
   opens: number;
   clicks: number;
   error: string | null;
+  /** null: received */
+  outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
+  /** Why it was not sent; null: it was, or was received */
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
 };
@@ -4854,6 +4885,10 @@ export type Email = {
   opens: number;
   clicks: number;
   error: string | null;
+  /** null: received */
+  outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
+  /** Why it was not sent; null: it was, or was received */
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
   /** null: not made yet, removed after its time, or never kept: a message of a campaign whose sender died before it could record it, which the trace shows as `settled`; its subject is then the template of the campaign */
@@ -4989,6 +5024,10 @@ export type ContactExport = {
     opens: number;
     clicks: number;
     error: string | null;
+    /** null: received */
+    outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
+    /** Why it was not sent; null: it was, or was received */
+    reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
     createdAt: string;
     updatedAt: string;
     /** null: not made yet, removed after its time, or never kept: a message of a campaign whose sender died before it could record it, which the trace shows as `settled`; its subject is then the template of the campaign */

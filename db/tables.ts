@@ -96,6 +96,10 @@ export interface Campaign {
   from_email: string;
   from_name: string | null;
   frozen_at: Timestamp | null;
+  /**
+   * Messages made for it, also those that were deleted with their contacts.
+   */
+  frozen_count: Generated<number>;
   frozen_to_at: Timestamp | null;
   frozen_to_id: string | null;
   id: Generated<string>;
@@ -103,6 +107,14 @@ export interface Campaign {
    * Whose moment was past when it began: send at once, or skip.
    */
   late: string | null;
+  /**
+   * Contacts of its audience without a message: they had left its topic.
+   */
+  left_topic: Generated<number>;
+  /**
+   * Contacts of its audience without a message: not subscribed when it was fixed.
+   */
+  left_unsubscribed: Generated<number>;
   /**
    * The wall time, in the zone of each contact, for which it was asked; null: all at once.
    */
@@ -165,6 +177,15 @@ export interface CampaignFrame {
   campaign_id: string;
   frame: string;
   project_id: string;
+}
+
+export interface CampaignTally {
+  campaign_id: string;
+  code: string;
+  count: number;
+  fresh: Generated<boolean>;
+  project_id: string;
+  sent: number;
 }
 
 export interface Consent {
@@ -277,6 +298,10 @@ export interface Email {
   opt_in_id: string | null;
   project_id: string;
   received_id: string | null;
+  /**
+   * Why the provider did not take it; null: it was not refused. Its text is in "error".
+   */
+  refusal: string | null;
   reply_to: string | null;
   /**
    * The end of the pause after its last attempt.
@@ -313,6 +338,7 @@ export interface EmailQueue {
   due_at: Timestamp;
   email_id: string;
   held_until: Timestamp | null;
+  hold_reason: string | null;
   lease_until: Timestamp | null;
   project_id: string;
 }
@@ -1035,6 +1061,7 @@ export interface DB {
   campaign_chunk: CampaignChunk;
   campaign_content: CampaignContent;
   campaign_frame: CampaignFrame;
+  campaign_tally: CampaignTally;
   consent: Consent;
   contact: Contact;
   contact_topic: ContactTopic;
@@ -1110,18 +1137,19 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   app_user: ["created_at", "email", "email_verified", "id", "password_hash", "provider_id", "session_version", "type", "updated_at"],
   attachment: ["content", "created_at", "id", "kept_from", "project_id"],
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
-  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "first_moment", "from_email", "from_name", "frozen_at", "frozen_to_at", "frozen_to_id", "id", "late", "local_time", "looked_at", "max_per_minute", "message_class", "moments_to_id", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unsubscribed_count", "updated_at", "zone_policy"],
+  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "first_moment", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "looked_at", "max_per_minute", "message_class", "moments_to_id", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unsubscribed_count", "updated_at", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
   campaign_frame: ["body", "campaign_id", "frame", "project_id"],
+  campaign_tally: ["campaign_id", "code", "count", "fresh", "project_id", "sent"],
   consent: ["action", "actor", "at", "contact_id", "id", "ip", "project_id", "source", "text", "topic", "user_agent"],
   contact: ["consent", "created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
   contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],
   derived_event_log: ["email_ids", "id", "project_id", "recorded_at", "tx"],
   domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
+  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
-  email_queue: ["campaign_id", "due_at", "email_id", "held_until", "lease_until", "project_id"],
+  email_queue: ["campaign_id", "due_at", "email_id", "held_until", "hold_reason", "lease_until", "project_id"],
   email_tally: ["count", "day", "fresh", "kind", "project_id"],
   erasure: ["completed_at", "contact_id", "counts", "email", "id", "owner_id", "position", "receipt_hash", "requested_at", "rows_of", "state", "task", "touched_at"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],

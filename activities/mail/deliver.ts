@@ -14,6 +14,7 @@ import { endClaim, recordOutcomes } from './record-outcomes.ts';
 import type { MessageClass } from '../../domain/mail/headers.ts';
 import type { Suppression } from '../../domain/mail/suppression.ts';
 import { suppressionReason } from '../../domain/mail/look.ts';
+import type { WithheldReason } from '../../domain/outcomes/outcome.ts';
 import { simulatedFeedback } from '../../domain/mail/feedback.ts';
 
 /** What all senders share: one batch of emails, from the claim to its outcomes. */
@@ -57,7 +58,7 @@ export interface Sendable extends ClaimedShare {
   /** Of the request that it asks to confirm; null and absent: it asks nothing. */
   opt_in_state?: string | null;
   /** Why it is not to be sent, as was decided with its claim. */
-  withheld?: string;
+  withheld?: WithheldReason;
   project_tracking: TrackingSetting;
   /** Its attachments, where the sender allows any. */
   attachments?: readonly { bytes: number }[];
@@ -264,7 +265,7 @@ interface HandOver<E extends Sendable> {
 }
 
 /** Why a claimed message is not to be sent, checked at the last moment; null: it is. */
-function reasonAgainst(email: Sendable): string | null {
+function reasonAgainst(email: Sendable): WithheldReason | null {
   return email.withheld ?? suppressionReason(email);
 }
 
@@ -375,11 +376,18 @@ function deliveryOutcomeOf(
   retryMs: number,
 ): DeliveryOutcome {
   // In this order: V8 makes a hidden class for each object whose spread is followed by a new property.
+  if (outcome.kind === 'refused') {
+    const refusal = outcome.isRecipient ? 'recipient_refused' : 'provider_refused';
+    return { emailId, content, kind: 'refused', error: outcome.error, refusal };
+  }
   if (outcome.kind !== 'retry') return { emailId, content, ...outcome };
   const { error } = outcome;
   const isProviderFailure = !outcome.isAboutMessage;
   const isOver = firstAt !== null && Date.now() - Date.parse(firstAt) >= retryMs;
-  if (isOver) return { emailId, content, kind: 'refused', error, isProviderFailure };
+  if (isOver) {
+    const refusal = 'provider_unavailable';
+    return { emailId, content, kind: 'refused', error, refusal, isProviderFailure };
+  }
   const delayMs = Math.max(retryDelayMs(attempts), outcome.retryAfterMs ?? 0);
   return { emailId, content, kind: 'again', error, delayMs, isProviderFailure };
 }

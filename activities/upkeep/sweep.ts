@@ -7,6 +7,7 @@ import { listForgottenDeliveries } from '../../db/emails/emails.ts';
 import { settleUncertainEmails } from '../../db/outcomes/outcomes.ts';
 import { signalStalledSystemMail } from '../../db/emails/system-mail.ts';
 import { deleteOldSnsReceipts } from '../../db/outcomes/feedback.ts';
+import { foldCampaignTally } from '../../db/campaigns/tally.ts';
 import { tallyMoments } from '../../db/emails/moments.ts';
 import { foldEventTally } from '../../db/events/statistics.ts';
 import { continueHeldMail } from '../../db/delivery/releases.ts';
@@ -172,6 +173,7 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     },
     async TALLY_MAIL() {
       const isLate = after(tallyingMs);
+      while (!isLate() && (await foldCampaignTally(db)));
       while (!isLate() && (await tallyMoments(db)));
     },
     async CLEAR_JOBS() {

@@ -1,18 +1,17 @@
 import { z } from 'zod';
 import { audienceOf, isInAudience } from '../../db/campaigns/audience.ts';
-import {
-  countUncertainEmails,
-  findCampaignEmail,
-  wasSubscribedAt,
-} from '../../db/campaigns/emails.ts';
+import { findCampaignEmail, wasSubscribedAt } from '../../db/campaigns/emails.ts';
 import { findCampaign } from '../../db/campaigns/campaigns.ts';
-import { countHeldMail } from '../../db/delivery/state.ts';
+import { findCampaignTally } from '../../db/campaigns/tally.ts';
 import { findContact } from '../../db/contacts/contacts.ts';
-import { reasonOfEmail, reasonWithoutEmail } from '../../domain/campaign/campaign.ts';
+import { absenceOf, absences, reasonOfOutcome } from '../../domain/campaign/campaign.ts';
+import { campaignOutcomes } from '../../domain/outcomes/tally.ts';
 import { hadLeftTopicAt } from '../../db/topics/topics.ts';
 import { found } from '../../domain/errors.ts';
+import { outcomeOf, outcomes, pendingIn } from '../../domain/outcomes/outcome.ts';
 import { Progress, presentProgress, progressExample } from '../delivery/delivery.ts';
 import { readProgress } from '../delivery/limits.ts';
+import { ReasonCode } from '../emails/record.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Time, time, Uuid } from '../http/schemas.ts';
 import { CampaignById, tag } from './record.ts';
@@ -21,13 +20,35 @@ import { CampaignById, tag } from './record.ts';
 
 const Percent = z.number().describe('Percent of sentCount; 0 when nothing was sent');
 
+const Outcomes = z
+  .object({
+    sent: z.int().describe('Accepted by the provider, whatever came of it'),
+    failed: z.int().describe('Refused by the provider'),
+    withheld: z.int().describe('Not to be sent any more'),
+    held: z.int().describe('Held back by the send policy'),
+    pending: z.int().describe('Still to be sent'),
+    unknown: z.int().describe('Accepted or not: nobody knows'),
+  } satisfies Record<(typeof outcomes)[number], z.ZodInt>)
+  .describe('Recipients by outcome: the sum is totalRecipients');
+
+const Reasons = z
+  .partialRecord(ReasonCode, z.int())
+  .describe('Recipients who were not sent it, by reason; without zeros');
+
+const LeftOut = z
+  .object({ unsubscribed_at_freeze: z.int(), topic_unsubscribed_at_freeze: z.int() })
+  .describe('Contacts of the audience who are no recipients; null before the audience is fixed');
+
 export const getCampaignStats = endpoint({
   id: 'getCampaignStats',
   method: 'GET',
   path: '/campaigns/{id}/stats',
   tag,
   summary: 'See what came of a campaign',
-  description: 'Rates are percentages of `sentCount`, not rounded, and 0 when nothing was sent.',
+  description:
+    'Every recipient has one of the `outcomes`, and all but those who were sent it have one of the ' +
+    '`reasons`: both add up to `totalRecipients`, at any moment. Contacts that are deleted later stay ' +
+    'counted. Rates are percentages of `sentCount`, not rounded, and 0 when nothing was sent.',
   access: 'secret',
   wrapped: true,
   params: CampaignById,
@@ -47,6 +68,10 @@ export const getCampaignStats = endpoint({
       ),
     renderedPlainlyCount: z.int().describe('Mail whose template could not be rendered'),
     uncertainCount: z.int().describe('Mail of which nobody knows whether it was accepted'),
+    outcomes: Outcomes,
+    reasons: Reasons,
+    leftOut: LeftOut.nullable(),
+    reachRate: z.number().describe('Percent of totalRecipients that were delivered; 0 of 0'),
     progress: Progress.nullable().describe('While it is SENDING, at most 5 seconds old'),
     deliveryRate: Percent,
     openRate: Percent,
@@ -71,6 +96,10 @@ export const getCampaignStats = endpoint({
         heldCount: 0,
         renderedPlainlyCount: 0,
         uncertainCount: 0,
+        outcomes: { sent: 125, failed: 1, withheld: 2, held: 0, pending: 0, unknown: 0 },
+        reasons: { recipient_refused: 1, frequency_cap: 2 },
+        leftOut: { unsubscribed_at_freeze: 14, topic_unsubscribed_at_freeze: 0 },
+        reachRate: 93.75,
         progress: progressExample,
         deliveryRate: 96,
         openRate: 40,
@@ -87,8 +116,11 @@ export const getCampaignStats = endpoint({
       caller,
       params: { id },
     } = call;
-    const row = found('CAMPAIGN', id, await findCampaign(db, caller.projectId, id));
-    const rate = (count: number) => (row.sent_count === 0 ? 0 : (count / row.sent_count) * 100);
+    const known = found('CAMPAIGN', id, await findCampaignTally(db, caller.projectId, id));
+    const { campaign: row, tally } = known;
+    const { outcomes: counts, reasons } = campaignOutcomes(tally);
+    const percent = (count: number, all: number) => (all === 0 ? 0 : (count / all) * 100);
+    const rate = (count: number) => percent(count, row.sent_count);
     return {
       totalRecipients: row.total_recipients,
       sentCount: row.sent_count,
@@ -98,9 +130,16 @@ export const getCampaignStats = endpoint({
       bouncedCount: row.bounced_count,
       complainedCount: row.complained_count,
       unsubscribedCount: row.unsubscribed_count,
-      heldCount: await countHeldMail(db, row),
+      heldCount: tally.held.quiet_hours + tally.held.frequency_cap,
       renderedPlainlyCount: row.rendered_plainly_count,
-      uncertainCount: await countUncertainEmails(db, id),
+      uncertainCount: counts.unknown,
+      outcomes: counts,
+      reasons,
+      leftOut: row.frozen_at && {
+        unsubscribed_at_freeze: row.left_unsubscribed,
+        topic_unsubscribed_at_freeze: row.left_topic,
+      },
+      reachRate: percent(row.delivered_count, row.total_recipients),
       progress: row.status === 'SENDING' ? presentProgress(await readProgress(call, row)) : null,
       deliveryRate: rate(row.delivered_count),
       openRate: rate(row.opened_count),
@@ -119,23 +158,20 @@ export const getCampaignRecipient = endpoint({
   tag,
   summary: 'See whether a contact gets a campaign, and why (not)',
   description:
-    '`reason` says what became of the mail to this contact, or why there is none. Before the ' +
+    '`outcome` says what became of the mail to this contact, `reasonCode` why it was not sent, or why ' +
+    'there is none to come; `reason` says it in coarser words. Before the ' +
     'audience is fixed, `frozenAt` is null and the answer is about now. CAMPAIGN_NOT_FOUND ' +
     'and CONTACT_NOT_FOUND tell which of the two is unknown.',
   access: 'secret',
   params: CampaignById.extend({ contactId: Uuid }),
   response: z.object({
     included: z.boolean(),
-    reason: z.enum([
-      'sent',
-      'withheld',
-      'refused',
-      'not_in_audience',
-      'unsubscribed_at_freeze',
-      'topic_unsubscribed_at_freeze',
-      'created_after_freeze',
-      'pending',
-    ]),
+    reason: z.enum(['sent', 'withheld', 'refused', ...absences, 'pending']),
+    outcome: z.enum(outcomes).nullable().describe('null: the contact is no recipient'),
+    reasonCode: z
+      .enum([...ReasonCode.options, ...absences])
+      .nullable()
+      .describe('null: it was sent'),
     emailId: z.uuid().nullable(),
     frozenAt: Time.nullable().describe('When the audience was fixed'),
   }),
@@ -144,6 +180,8 @@ export const getCampaignRecipient = endpoint({
     response: {
       included: true,
       reason: 'sent',
+      outcome: 'sent',
+      reasonCode: null,
       emailId: 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21',
       frozenAt: '2026-12-01T08:00:00.000Z',
     },
@@ -154,12 +192,13 @@ export const getCampaignRecipient = endpoint({
     const frozenAt = time(campaign.frozen_at);
     const email = await findCampaignEmail(db, id, contactId);
     if (email) {
-      return { included: true, reason: reasonOfEmail(email), emailId: email.id, frozenAt };
+      const judged = outcomeOf(email, new Date());
+      const reason = reasonOfOutcome(judged.outcome);
+      return { included: true, reason, ...judged, emailId: email.id, frozenAt };
     }
     const at = campaign.frozen_at ?? new Date();
-    const reason = reasonWithoutEmail(
+    const absence = absenceOf(
       {
-        status: campaign.status,
         messageClass: campaign.message_class,
         frozenAt: campaign.frozen_at,
         isFixed: campaign.audience_fixed,
@@ -172,7 +211,13 @@ export const getCampaignRecipient = endpoint({
         isInAudience: await isInAudience(db, projectId, audienceOf(campaign), contactId, at),
       },
     );
-    return { included: reason === 'pending', reason, emailId: null, frozenAt };
+    const none = { emailId: null, frozenAt };
+    if (absence) {
+      return { included: false, reason: absence, outcome: null, reasonCode: absence, ...none };
+    }
+    const judged = pendingIn(campaign.status);
+    const reason = reasonOfOutcome(judged.outcome);
+    return { included: reason === 'pending', reason, ...judged, ...none };
   },
 });
 

@@ -1,16 +1,17 @@
 import { z } from 'zod';
 import { findContact } from '../../db/contacts/contacts.ts';
 import {
+  type JudgedColumns,
   listTimeline,
-  type TimelineHold,
   type TimelineItem,
   timelineTypes,
   type TimelineType,
 } from '../../db/contacts/timeline.ts';
-import { reasonOfEmail } from '../../domain/campaign/campaign.ts';
+import { reasonOfOutcome } from '../../domain/campaign/campaign.ts';
 import { type CursorForm, encodeCursor } from '../../domain/cursor.ts';
 import { found } from '../../domain/errors.ts';
 import { holdOf } from '../../domain/mail/hold.ts';
+import { outcomeOf } from '../../domain/outcomes/outcome.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   cursorListOf,
@@ -65,7 +66,8 @@ export const getTimeline = endpoint({
     'A cursor list of events, mail, executions, changes of segments and subscriptions, and opt-in requests ' +
     '(type `consent`, with `detail.consent`). ' +
     '`not_reached` are campaigns and mail of workflows that were for this contact and did not reach ' +
-    'it, with `detail.reason` as GET /campaigns/{id}/recipients/{contactId} gives it. A page may have ' +
+    'it, with `detail.reason` as GET /campaigns/{id}/recipients/{contactId} gives it. `detail.reasonCode` ' +
+    'of these and of mail says why it was not sent, null where it was. A page may have ' +
     'fewer items than `limit`, even none, while `hasMore` is true. `total` counts all matches on the ' +
     'first page and is 0 on later ones.',
   access: 'secret',
@@ -80,7 +82,11 @@ export const getTimeline = endpoint({
           at: '2026-12-01T08:00:00.000Z',
           type: 'not_reached',
           title: 'Spring sale',
-          detail: { reason: 'unsubscribed_at_freeze', subject: 'Hello {{name ?? you}}' },
+          detail: {
+            reason: 'unsubscribed_at_freeze',
+            reasonCode: 'unsubscribed_at_freeze',
+            subject: 'Hello {{name ?? you}}',
+          },
           links: { campaign: '7a9e4c1d-5b0e-4c51-8a27-2f6e1b3c4d05' },
         },
         {
@@ -121,12 +127,12 @@ function presentItem(item: TimelineItem): Entry {
         links: linksOf({ email: item.email_id }),
       };
     case 'email': {
-      const { campaignId, executionId, workflowId, hold: held, ...mail } = item.mail;
-      const reason = type === 'not_reached' ? { reason: reasonOfEmail(mail) } : {};
-      const hold = holdIn({ status: mail.status, ...held });
+      const { campaignId, executionId, workflowId, judged, ...mail } = item.mail;
+      const { hold, outcome, reasonCode } = judge({ ...judged, ...mail });
+      const reason = type === 'not_reached' && outcome ? { reason: reasonOfOutcome(outcome) } : {};
       const about = { campaign: campaignId, execution: executionId, workflow: workflowId };
       const links = linksOf({ email: item.id, ...about });
-      const detail = { ...reason, ...mail, ...(hold && { hold }) };
+      const detail = { ...reason, reasonCode, ...mail, ...(hold && { hold }) };
       return { at, type, title: mail.subject, detail, links };
     }
     case 'execution': {
@@ -140,7 +146,7 @@ function presentItem(item: TimelineItem): Entry {
     }
     case 'campaign': {
       const { id: campaign, name: title, subject, reason } = item.campaign;
-      const detail = { reason, subject };
+      const detail = { reason, reasonCode: reason, subject };
       return { at, type, title, detail, links: linksOf({ campaign }) };
     }
   }
@@ -152,24 +158,22 @@ const optInTitles = {
   expired: 'Was asked to confirm, and has not',
 };
 
-/** Why a message is not due yet, in JSON. */
-function holdIn({
-  status,
-  scheduledFor,
-  retryAt,
-  reason,
-  until,
-}: TimelineHold & { status: string }) {
+/** Why a message is not due yet, in JSON, and its outcome. */
+function judge(mail: JudgedColumns & { status: string; error: string | null }) {
   const toDate = (time: string | null) => (time === null ? null : new Date(time));
   const columns = {
-    status,
-    scheduled_for: toDate(scheduledFor),
-    retry_at: toDate(retryAt),
-    hold_reason: reason,
-    held_until: toDate(until),
+    ...mail,
+    scheduled_for: toDate(mail.scheduled_for),
+    retry_at: toDate(mail.retry_at),
+    held_until: toDate(mail.held_until),
   };
-  const hold = holdOf(columns, new Date());
-  return hold && { reason: hold.reason, until: hold.until.toISOString() };
+  const now = new Date();
+  const hold = holdOf(columns, now);
+  const isReceived = mail.status === 'RECEIVED';
+  return {
+    hold: hold && { reason: hold.reason, until: hold.until.toISOString() },
+    ...(isReceived ? { outcome: null, reasonCode: null } : outcomeOf(columns, now)),
+  };
 }
 
 /** A sentence for what the service itself has recorded; the name of any other event. */

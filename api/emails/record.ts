@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { EmailSummary as EmailSummaryRow } from '../../db/emails/records.ts';
 import { optOutUrls } from '../../domain/mail/content.ts';
 import { holdOf, holdReasons } from '../../domain/mail/hold.ts';
+import { outcomeOf, outcomes, reasonCodes } from '../../domain/outcomes/outcome.ts';
 import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { JsonObject, Time, named, ofProject, times } from '../http/schemas.ts';
@@ -24,6 +25,9 @@ export const EmailStatus = z.enum([
   'RECEIVED',
 ]);
 export const SourceType = z.enum(['TRANSACTIONAL', 'CAMPAIGN', 'WORKFLOW', 'INBOUND']);
+
+/** Every code that says why a message was not sent. */
+export const ReasonCode = z.enum([...new Set(Object.values(reasonCodes).flat())]);
 
 export const EmailSummary = named('EmailSummary', {
   id: z.uuid().meta({ examples: ['c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21'] }),
@@ -70,6 +74,8 @@ export const EmailSummary = named('EmailSummary', {
   opens: z.int(),
   clicks: z.int(),
   error: z.string().nullable(),
+  outcome: z.enum(outcomes).nullable().describe('null: received'),
+  reasonCode: ReasonCode.nullable().describe('Why it was not sent; null: it was, or was received'),
   ...times,
 });
 
@@ -104,14 +110,19 @@ export const emailExample = {
   ...exampleOf(EmailSummary),
   messageId: '0100019ab2c3d4e5-6f7a8b9c',
   status: 'DELIVERED',
+  outcome: 'sent',
+  reasonCode: null,
   sentAt: '2026-11-20T10:00:01.000Z',
   deliveredAt: '2026-11-20T10:00:02.000Z',
 } as const;
 
 /** @param body if it was read; some headers of older rows follow from it. */
 export function presentEmail(row: EmailSummaryRow, apiUrl: string, body: string | null = null) {
-  const hold = holdOf(row, new Date());
+  const now = new Date();
+  const hold = holdOf(row, now);
+  const isReceived = row.status === 'RECEIVED';
   return present(EmailSummary, row, {
+    ...(isReceived ? { outcome: null, reasonCode: null } : outcomeOf(row, now)),
     hold: hold && { ...hold, until: hold.until.toISOString() },
     from: row.from_email,
     topicId: row.topic_id ?? undefined,

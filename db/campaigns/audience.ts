@@ -60,12 +60,22 @@ export function mayReceive(
   { messageClass, topicId }: MailKind,
   contact = 'contact',
 ): RawBuilder<boolean> {
-  const isSubscribed = needsSubscription(messageClass, 'CAMPAIGN')
-    ? sql<boolean>`${sql.ref(`${contact}.subscribed`)}`
-    : everybody;
+  const isSubscribed = isSubscribedFor({ messageClass }, contact);
   if (topicId === null) return isSubscribed;
   const hasLeft = hasLeftTopic(sql.ref(`${contact}.id`), sql`${topicId}::uuid`);
   return sql<boolean>`${isSubscribed} and not ${hasLeft}`;
+}
+
+/**
+ * SQL of whether a contact is subscribed as mail of a kind needs it.
+ * @param contact the table or its alias.
+ */
+export function isSubscribedFor(
+  { messageClass }: Pick<MailKind, 'messageClass'>,
+  contact = 'contact',
+): RawBuilder<boolean> {
+  const isNeeded = needsSubscription(messageClass, 'CAMPAIGN');
+  return isNeeded ? sql<boolean>`${sql.ref(`${contact}.subscribed`)}` : everybody;
 }
 
 /** The campaign's audience, from its row. */

@@ -178,6 +178,7 @@ export async function deleteCampaigns(tx: Database, ids: readonly string[]): Pro
     .execute();
   for (const campaign of campaigns) await signalCampaign(tx, campaign);
   await tx.deleteFrom('campaign').where('id', '=', anyOf(ids)).execute();
+  await tx.deleteFrom('campaign_tally').where('campaign_id', '=', anyOf(ids)).execute();
 }
 
 /** Stores the content of the campaign's messages. The project's name is the default sender name. */

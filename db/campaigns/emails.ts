@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
+import type { JudgedMail } from '../../domain/outcomes/outcome.ts';
 import type { TextTemplate } from '../../domain/mail/skeleton.ts';
-import { audienceSql, kindOf, mayReceive } from './audience.ts';
+import { audienceSql, isSubscribedFor, kindOf, mayReceive } from './audience.ts';
 import type { CampaignRow } from './campaigns.ts';
 import { columnList } from '../columns.ts';
 import { dueByChunk, queueing } from './chunks.ts';
@@ -10,7 +11,7 @@ import { isPolicedCampaign } from './claims.ts';
 import { type Database, transact } from '../database.ts';
 import { unqueuedOf } from '../emails/queue.ts';
 import { traceEntry } from '../emails/trace.ts';
-import { statusOf } from '../emails/under-way.ts';
+import { campaignStatusOf, isUnsettled, statusOf } from '../emails/under-way.ts';
 import { isoTime, millisecondsUntil } from '../expressions.ts';
 import { listMoments, zoneText } from './moments.ts';
 
@@ -33,6 +34,7 @@ export async function insertCampaignEmails(
   if (campaign.status !== 'SENDING' || frozenAt === null || campaign.audience_fixed) {
     return { isMore: false };
   }
+  const kind = kindOf(campaign);
   const holds = await audienceSql(db, projectId, audience, frozenAt);
   const after =
     campaign.frozen_to_id === null
@@ -49,6 +51,9 @@ export async function insertCampaignEmails(
       at: Date | null;
       id: string | null;
       isMoved: boolean;
+      made: number;
+      unsubscribed: number;
+      topicLeft: number;
     }>`
       with page as materialized (${page}), made as (
         insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
@@ -57,14 +62,20 @@ export async function insertCampaignEmails(
               ${campaign.from_email}, ${campaign.message_class}, 'CAMPAIGN',
               ${campaign.template_id}, ${campaign.topic_id}, ${id}, ${dueByChunk} ${own.values}
             from page as contact ${own.join}
-            where ${mayReceive(kindOf(campaign))} and ${holds}
+            where ${mayReceive(kind)} and ${holds}
             order by contact.created_at, contact.id
           on conflict (campaign_id, contact_id) where campaign_id is not null do nothing
           returning id ${own.columns}
       ), queued as (
         ${queueing({ id, projectId }, own.waiting)}
+      ), left_out as (
+        select count(*) filter (where not ${isSubscribedFor(kind)})::int as unsubscribed,
+            count(*) filter (where ${isSubscribedFor(kind)})::int as "topicLeft"
+          from page as contact where not (${mayReceive(kind)}) and ${holds}
       )
-      select count(*)::int as looked_at,
+      select (select count(*)::int from made) as made,
+          (select unsubscribed from left_out) as unsubscribed,
+          (select "topicLeft" from left_out) as "topicLeft", count(*)::int as looked_at,
           (array_agg(created_at order by created_at desc, id desc))[1] as at,
           (array_agg(id order by created_at desc, id desc))[1] as id,
           ${own.isMoved} as "isMoved"
@@ -73,13 +84,17 @@ export async function insertCampaignEmails(
     // The zone of a contact has been changed since the moments were made: once more.
     if (last?.isMoved) throw new StaleRow();
     const isMore = last?.looked_at === freezePage;
+    const frozen = sql`frozen_count + ${last?.made ?? 0}`;
     const { rows: noted } = await sql`
       update campaign set
           frozen_to_at = coalesce(${last?.at ?? null}, frozen_to_at),
           frozen_to_id = coalesce(${last?.id ?? null}, frozen_to_id),
           moments_to_id = case when local_time is not null
             then coalesce(${last?.id ?? null}, frozen_to_id) end,
-          audience_fixed = ${!isMore}
+          audience_fixed = ${!isMore}, frozen_count = ${frozen},
+          total_recipients = ${isMore ? sql`greatest(total_recipients, ${frozen})` : frozen},
+          left_unsubscribed = left_unsubscribed + ${last?.unsubscribed ?? 0},
+          left_topic = left_topic + ${last?.topicLeft ?? 0}
         where id = ${id} and status = 'SENDING' and not audience_fixed
           and frozen_to_id is not distinct from ${campaign.frozen_to_id}
         returning id`.execute(tx);
@@ -208,31 +223,18 @@ export async function findCampaignWork(db: Database, campaignId: string): Promis
   return rows[0] ?? { nextDueMs: null, isUnsettled: false };
 }
 
-/** Messages of a campaign whose outcome is unknown: not settled yet, or given up. */
-export async function countUncertainEmails(db: Database, campaignId: string): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select (
-      (select coalesce(sum(cardinality(email_ids)), 0) from campaign_chunk
-        where campaign_id = ${campaignId} and lease_until < now())
-      + (select count(*) from email_queue
-        where campaign_id = ${campaignId} and lease_until < now())
-      + (select count(*) from email where campaign_id = ${campaignId}
-        and error = 'delivery_unknown' and status = 'FAILED'))::int as count`.execute(db);
-  return rows[0]?.count ?? 0;
-}
-
 /** The message of a campaign to one contact. */
 export async function findCampaignEmail(
   db: Database,
   campaignId: string,
   contactId: string,
-): Promise<{ id: string; status: string; error: string | null } | undefined> {
-  return db
-    .selectFrom('email')
-    .select(['id', statusOf('email').as('status'), 'error'])
-    .where('campaign_id', '=', campaignId)
-    .where('contact_id', '=', contactId)
-    .executeTakeFirst();
+): Promise<(JudgedMail & { id: string }) | undefined> {
+  const { rows } = await sql<JudgedMail & { id: string }>`
+    select id, error, refusal, scheduled_for, retry_at, hold_reason, held_until,
+        ${statusOf('email')} as status,
+        ${campaignStatusOf('email')} as campaign_status, ${isUnsettled('email')} as is_unsettled
+      from email where campaign_id = ${campaignId} and contact_id = ${contactId}`.execute(db);
+  return rows[0];
 }
 
 /** Whether a contact was subscribed at a moment: the next change holds the state before. */

@@ -96,8 +96,7 @@ async function sendingPhase(
   if (isUnsettled) return { phase: 'waiting', for: 'outcome', waitMs: unsettledMs, ...counts };
   await deleteCampaignBucket(tx, row.id);
   const { rows } = await sql<{ total: number }>`
-    update campaign set status = 'SENT', sent_at = now(), updated_at = now(),
-        total_recipients = (select count(*) from email where campaign_id = ${row.id})
+    update campaign set status = 'SENT', sent_at = now(), updated_at = now()
       where id = ${row.id}
       returning total_recipients as total`.execute(tx);
   return { phase: 'over', ...counts, ...rows[0] };

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Position } from '../../domain/cursor.ts';
 import { listMissedCampaigns, type MissedCampaign } from '../campaigns/missed.ts';
 import type { Database } from '../database.ts';
-import { statusOf } from '../emails/under-way.ts';
+import { campaignStatusOf, isUnsettled, statusOf } from '../emails/under-way.ts';
 import { isoInstant, isoTime } from '../expressions.ts';
 import type { ContactRow } from './contacts.ts';
 
@@ -60,18 +60,21 @@ export interface TimelineMail {
   openedAt: string | null;
   clickedAt: string | null;
   bouncedAt: string | null;
-  hold: TimelineHold;
+  judged: JudgedColumns;
   campaignId: string | null;
   executionId: string | null;
   workflowId: string | null;
 }
 
-/** What `holdOf` tells a hold by. */
-export interface TimelineHold {
-  scheduledFor: string | null;
-  retryAt: string | null;
-  reason: string | null;
-  until: string | null;
+/** The columns that `holdOf` and `outcomeOf` need beside those that are shown; times in JSON. */
+export interface JudgedColumns {
+  scheduled_for: string | null;
+  retry_at: string | null;
+  hold_reason: string | null;
+  held_until: string | null;
+  refusal: string | null;
+  campaign_status: string | null;
+  is_unsettled: boolean;
 }
 
 export interface TimelineExecution {
@@ -177,9 +180,11 @@ async function listStored(
           'openedAt', ${isoTime(sql`email.opened_at`)},
           'clickedAt', ${isoTime(sql`email.clicked_at`)},
           'bouncedAt', ${isoTime(sql`email.bounced_at`)},
-          'hold', jsonb_build_object('scheduledFor', ${isoTime(sql`email.scheduled_for`)},
-            'retryAt', ${isoTime(sql`email.retry_at`)}, 'reason', email.hold_reason,
-            'until', ${isoTime(sql`email.held_until`)}), 'campaignId', email.campaign_id,
+          'judged', jsonb_build_object('scheduled_for', ${isoTime(sql`email.scheduled_for`)},
+            'retry_at', ${isoTime(sql`email.retry_at`)}, 'hold_reason', email.hold_reason,
+            'held_until', ${isoTime(sql`email.held_until`)}, 'refusal', email.refusal,
+            'campaign_status', ${campaignStatusOf('email')},
+            'is_unsettled', ${isUnsettled('email')}), 'campaignId', email.campaign_id,
           'executionId', email.workflow_execution_id, 'workflowId', execution.workflow_id) end as mail,
         case when page.kind = 'execution' then jsonb_build_object(
           'workflowId', execution.workflow_id, 'workflowName', execution.workflow_name,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { isPoliced, type Look, type LookedAt, lookAt } from '../../domain/mail/look.ts';
+import type { WithheldReason } from '../../domain/outcomes/outcome.ts';
 import type { FrequencyCap, SendPolicy } from '../../domain/mail/send-policy.ts';
 import { columnList } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
@@ -11,7 +12,7 @@ import { traceEntry } from '../emails/trace.ts';
 /** How claimed mail is looked at, in the transaction of its claim: nobody sees that it was claimed. */
 
 /** A claimed message that a cap may end: it is claimed, and fails. */
-export type Withheld = { withheld?: string };
+export type Withheld = { withheld?: WithheldReason };
 
 /** A claimed message, and what the suppression list says of its address. */
 type Looked = ClaimedEmail & { suppression: Suppression | null };

@@ -45,7 +45,7 @@ async function releasePage(db: Database, projectId: string): Promise<boolean> {
           join email_queue queued on queued.project_id = send_policy.project_id
           join email on email.id = queued.email_id
           where send_policy.project_id = ${projectId} and queued.held_until > now()
-            and email.status = 'PENDING' and hold_reason is not null and email.held_until > now()
+            and email.status = 'PENDING' and email.hold_reason is not null and email.held_until > now()
             and email.updated_at <= released_to
           limit ${pageSize} for update of email skip locked
       )

@@ -83,17 +83,6 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
   return waiting;
 }
 
-/** Messages of a campaign that the send policy holds back now. */
-export async function countHeldMail(
-  db: Database,
-  { id, project_id: projectId }: { id: string; project_id: string },
-): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from email_queue
-      where project_id = ${projectId} and campaign_id = ${id} and held_until > now()`.execute(db);
-  return rows[0]?.count ?? 0;
-}
-
 /** Counts what a campaign has still to send. */
 export async function countCampaignMail(
   db: Database,

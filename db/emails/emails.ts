@@ -1,5 +1,6 @@
 import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
 import { deliveryRunId } from '../../domain/workflow/execution.ts';
+import type { WithheldReason } from '../../domain/outcomes/outcome.ts';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
 import { noteRuns } from '../commits.ts';
 import { holdsMail } from '../projects/send-policy.ts';
@@ -47,7 +48,7 @@ export type NewEmail = Omit<
   headers: MailHeader[];
   attachments?: StoredAttachment[];
   /** Set when it must not be sent: it fails at once. */
-  withheld?: 'contact_unsubscribed' | 'message_too_large' | 'domain_not_verified' | 'billing_limit';
+  withheld?: WithheldReason;
   /** Set when its template could not be rendered: why. */
   renderedPlainly?: PlainRendering | undefined;
 };

@@ -6,7 +6,7 @@ import { type KeptBody, readBodies } from './bodies.ts';
 import type { EmailRow } from './emails.ts';
 import { type Moment, momentsOf } from './moments.ts';
 import { type TraceEntry, traceOf } from './trace.ts';
-import { hasWaiting, idsUnderWay, statusOf } from './under-way.ts';
+import { campaignStatusOf, hasWaiting, idsUnderWay, isUnsettled, statusOf } from './under-way.ts';
 
 /** Reads of sent messages. */
 
@@ -18,6 +18,7 @@ const summaryColumns = columns.email.filter(
 );
 
 const summary = sql`${references(summaryColumns, 'email')}, ${statusOf('email')} as status,
+  ${campaignStatusOf('email')} as campaign_status, ${isUnsettled('email')} as is_unsettled,
   (select inner_named.key from topic inner_named where inner_named.id = email.topic_id) as topic_key,
   (body is not null or body_values is not null) as has_body`;
 
@@ -26,6 +27,9 @@ export type EmailSummary = Omit<EmailRow, (typeof large)[number]> & {
   has_body: boolean;
   /** null: it has no topic, or the topic is deleted. */
   topic_key: string | null;
+  /** Of its campaign, while it waits; see `outcomeOf`. */
+  campaign_status: string | null;
+  is_unsettled: boolean;
 };
 
 /** A message with its body and its trace, as far as they are stored. */

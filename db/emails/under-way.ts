@@ -34,3 +34,23 @@ export function hasWaiting(campaignId: RawBuilder<unknown>): RawBuilder<boolean>
       where inner_chunk.campaign_id = ${campaignId})
     or exists (select from ${unqueuedOf(campaignId)}))`;
 }
+
+/** SQL of the status of the campaign of a message that waits; null for others. */
+export function campaignStatusOf(email: string): RawBuilder<string | null> {
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  return sql<string | null>`case when ${column('status')} in ('PENDING', 'SENDING') then
+    (select inner_mailing.status from campaign inner_mailing
+      where inner_mailing.id = ${column('campaign_id')}) end`;
+}
+
+/** SQL of whether the attempt of a message has ended without telling what came of it. */
+export function isUnsettled(email: string): RawBuilder<boolean> {
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  return sql<boolean>`case ${column('status')}
+    when 'SENDING' then ${column('lease_until')} < now()
+    when 'PENDING' then ${column('campaign_id')} is not null
+      and ${column('id')} in (select unnest(inner_expired.email_ids) from campaign_chunk inner_expired
+        where inner_expired.project_id = ${column('project_id')}
+          and inner_expired.attempt_id is not null and inner_expired.lease_until < now())
+    else false end`;
+}

@@ -50,8 +50,6 @@ create index email_campaign_page on email (campaign_id, created_at desc, id desc
   where campaign_id is not null;
 create index email_failed on email (project_id, created_at desc, id desc)
   where status = 'FAILED';
-create index email_unknown on email (campaign_id)
-  where error = 'delivery_unknown' and campaign_id is not null;
 
 -- Mail outside the ledger, until it has left: tests of campaigns, and mail of the platform to its
 -- users, which may hold secret links.

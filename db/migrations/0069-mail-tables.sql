@@ -26,7 +26,8 @@ create table email_queue (
   -- While it is being handed over.
   lease_until timestamptz(3),
   -- While the send policy holds it back.
-  held_until timestamptz(3)
+  held_until timestamptz(3),
+  hold_reason text
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 comment on table email_queue is 'Messages that wait outside of chunks, or are being handed over outside of them: all but '
   'those of campaigns, and of campaigns what is held back, or of unknown outcome.';
@@ -35,7 +36,7 @@ create index email_queue_due on email_queue (project_id, due_at, email_id)
 create index email_queue_campaign on email_queue (campaign_id, due_at, email_id)
   where campaign_id is not null;
 create index email_queue_lease on email_queue (lease_until) where lease_until is not null;
-create index email_queue_held on email_queue (project_id, campaign_id, held_until)
+create index email_queue_held on email_queue (project_id, campaign_id, held_until) include (hold_reason)
   where held_until is not null;
 
 create table provider_message (
@@ -114,12 +115,14 @@ begin
   if new.status = 'SENDING'
       or new.status = 'PENDING' and new.due_at < timestamptz '2100-01-01 00:00:00Z' then
     insert into email_queue as queued
-        (email_id, project_id, campaign_id, due_at, lease_until, held_until)
+        (email_id, project_id, campaign_id, due_at, lease_until, held_until, hold_reason)
       values (new.id, new.project_id, new.campaign_id, new.due_at,
         case when new.status = 'SENDING' then new.lease_until end,
-        case when new.status = 'PENDING' and new.hold_reason is not null then new.held_until end)
+        case when new.status = 'PENDING' and new.hold_reason is not null then new.held_until end,
+        new.hold_reason)
       on conflict (email_id) do update set due_at = excluded.due_at,
-        lease_until = excluded.lease_until, held_until = excluded.held_until;
+        lease_until = excluded.lease_until, held_until = excluded.held_until,
+        hold_reason = excluded.hold_reason;
   else
     delete from email_queue where email_id = old.id;
   end if;
@@ -224,9 +227,10 @@ begin
           where moment.at is not null
         on conflict do nothing
     ), queued as (
-      insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until)
+      insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
+          hold_reason)
         select id, project_id, campaign_id, due_at, lease_until,
-            case when status = 'PENDING' and hold_reason is not null then held_until end
+            case when status = 'PENDING' and hold_reason is not null then held_until end, hold_reason
           from page
           where status = 'SENDING'
             or status = 'PENDING' and due_at < timestamptz '2100-01-01 00:00:00Z'

@@ -1,3 +1,4 @@
+import type { Refusal, WithheldReason } from '../../domain/outcomes/outcome.ts';
 import type { ClaimedShare } from '../billing/billing.ts';
 import type { ChunkOrigin } from '../emails/claims.ts';
 import type { MailHeader } from '../emails/emails.ts';
@@ -29,9 +30,15 @@ export type DeliveryOutcome = {
       simulator?: string;
     }
   /** The provider rejected it. */
-  | { kind: 'refused'; error: string; isProviderFailure?: boolean }
+  | {
+      kind: 'refused';
+      error: string;
+      /** By default `provider_refused`. */
+      refusal?: Refusal;
+      isProviderFailure?: boolean;
+    }
   /** It must not be sent: it was not handed over. */
-  | { kind: 'withheld'; reason: string }
+  | { kind: 'withheld'; reason: WithheldReason }
   | {
       kind: 'again';
       error: string;

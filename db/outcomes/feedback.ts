@@ -8,6 +8,7 @@ import {
   type MessageState,
   simulatedFeedback,
 } from '../../domain/mail/feedback.ts';
+import type { Refusal } from '../../domain/outcomes/outcome.ts';
 import type { Measure } from '../../domain/sender/reputation.ts';
 import { cutText } from '../../domain/text-rules.ts';
 import { noEvidence, recordConsentOfProjects } from '../consent/log.ts';
@@ -252,11 +253,14 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
     id: email.id,
     ...state,
     error: state.error && cutText(state.error, errorCharsMax),
+    // Feedback makes a message fail only where the provider rejects it.
+    refusal: state.status === 'FAILED' ? ('provider_refused' satisfies Refusal) : null,
     trace,
   }));
   // Feedback ends every attempt: no state it sets is one of being handed over.
   await sql`
-    update email set status = given.status, error = given.error, message_id = given.message_id,
+    update email set status = given.status, error = given.error,
+        refusal = given.refusal, message_id = given.message_id,
         sent_at = given.sent_at, delivered_at = given.delivered_at,
         opened_at = given.opened_at, clicked_at = given.clicked_at,
         bounced_at = given.bounced_at, complained_at = given.complained_at,
@@ -264,7 +268,7 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
         opens = given.opens, clicks = given.clicks, lease_until = null,
         trace = email.trace || given.trace, updated_at = now()
       from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given(id uuid, status text,
-        error text, message_id text, sent_at timestamptz, delivered_at timestamptz,
+        error text, refusal text, message_id text, sent_at timestamptz, delivered_at timestamptz,
         opened_at timestamptz, clicked_at timestamptz, bounced_at timestamptz,
         complained_at timestamptz, bounce_listed boolean, complaint_listed boolean, opens int,
         clicks int, trace jsonb)

@@ -7,6 +7,7 @@ import { billDepartedMail } from '../billing/departed-mail.ts';
 import { type ChunkOrigin, type Claim, claimOf } from '../emails/claims.ts';
 import { recordCampaignProgress, recordPlainRenderings } from '../emails/campaign-progress.ts';
 import { endChunk, lockChunk } from '../campaigns/chunks.ts';
+import { restoreDeparted } from '../campaigns/tally.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import { notedSubscription } from '../../domain/runs.ts';
 import { sendAttemptsMax } from '../../domain/workflow/retry.ts';
@@ -78,6 +79,8 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
         status: deliveredOrSent(attempt, id),
         isSent: true,
       }));
+      const isClaimed = chunkIds !== undefined;
+      await restoreDeparted(tx, { id: campaign.id, projectId }, gone.length, isClaimed);
       const waiting = await recordCampaignProgress(tx, { plainly, ...campaign }, outcomes, [
         ...emails,
         ...sent,
@@ -157,6 +160,7 @@ async function updateSettled(
         status = outcome.status,
         message_id = outcome.message_id,
         error = outcome.error,
+        refusal = outcome.refusal,
         due_at = ${claim.dueAt},
         retry_at = case when outcome.kind = 'again'
           then now() + make_interval(secs => outcome.delay_ms / 1000.0) else email.retry_at end,
@@ -189,8 +193,8 @@ async function updateSettled(
         end,
         updated_at = now()
       from jsonb_to_recordset(${outcomes}::jsonb)
-        as outcome(id uuid, kind text, status text, message_id text, error text, delay_ms int,
-          subject text, body text, body_frame text, body_values jsonb, headers jsonb)
+        as outcome(id uuid, kind text, status text, message_id text, error text, refusal text,
+          delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers jsonb)
       where email.id = outcome.id and ${claim.isHeld}
       returning email.id, email.project_id, email.status, email.sent_at, email.delivered_at,
         email.derived_events, case when ${hasStored} then ${toldOfEmail} end as told
@@ -268,6 +272,7 @@ function outcomeOf(outcome: DeliveryOutcome) {
     status: isDelivered ? 'DELIVERED' : statuses[kind],
     message_id: kind === 'accepted' ? outcome.messageId : null,
     error: 'error' in outcome ? outcome.error : kind === 'withheld' ? outcome.reason : null,
+    refusal: kind === 'refused' ? (outcome.refusal ?? 'provider_refused') : null,
     delay_ms: kind === 'again' ? outcome.delayMs : 0,
     ...(content && {
       subject: content.subject,

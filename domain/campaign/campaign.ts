@@ -1,5 +1,6 @@
 import type { Condition } from '../filter/filter.ts';
 import { needsSubscription } from '../mail/headers.ts';
+import type { Outcome } from '../outcomes/outcome.ts';
 
 export const campaignStatuses = [
   'DRAFT',
@@ -32,49 +33,40 @@ export const campaignActions = {
   delete: ['DRAFT', 'SENT', 'CANCELLED'],
 } as const satisfies Record<string, readonly CampaignStatus[]>;
 
-/** Reasons why a queued message was not handed over. */
-const suppressionReasons: readonly string[] = [
-  'contact_unsubscribed',
-  'topic_unsubscribed',
-  'domain_not_verified',
-  'cancelled',
-  'project_disabled',
-  'campaign_cancelled',
-  'billing_limit',
-  'message_too_large',
-  'frequency_cap',
-  'late',
-  'suppressed',
-];
+/** Why a contact is no recipient of a campaign. */
+export const absences = [
+  'not_in_audience',
+  'unsubscribed_at_freeze',
+  'topic_unsubscribed_at_freeze',
+  'created_after_freeze',
+] as const;
+export type Absence = (typeof absences)[number];
 
-/** Why a contact got a campaign, or did not. */
-export type RecipientReason =
-  | 'sent'
-  | 'withheld'
-  | 'refused'
-  | 'not_in_audience'
-  | 'unsubscribed_at_freeze'
-  | 'topic_unsubscribed_at_freeze'
-  | 'created_after_freeze'
-  | 'pending';
+/** One sentence for each, as `reasonTexts` has for recipients. */
+export const absenceTexts: Readonly<Record<Absence, string>> = {
+  not_in_audience: 'The contact is not in the audience.',
+  unsubscribed_at_freeze: 'The contact was unsubscribed when the audience was fixed.',
+  topic_unsubscribed_at_freeze: 'The contact had left the topic when the audience was fixed.',
+  created_after_freeze: 'The contact was created after the audience had been fixed.',
+};
 
-/** The reason that a campaign message gives for its recipient. */
-export function reasonOfEmail(email: { status: string; error: string | null }): RecipientReason {
-  if (email.status === 'PENDING' || email.status === 'SENDING') return 'pending';
-  if (email.status !== 'FAILED') return 'sent';
-  // It is unknown whether it arrived; the provider may still report it.
-  if (email.error === 'delivery_unknown') return 'pending';
-  return suppressionReasons.includes(email.error ?? '') ? 'withheld' : 'refused';
+/** Why a contact got a campaign, or did not, in coarse words: `outcomeOf` has the exact ones. */
+export type RecipientReason = 'sent' | 'withheld' | 'refused' | 'pending' | Absence;
+
+/** The coarse word for an outcome. It may still become known that a message has arrived: pending. */
+export function reasonOfOutcome(outcome: Outcome): Exclude<RecipientReason, Absence> {
+  if (outcome === 'sent' || outcome === 'withheld') return outcome;
+  return outcome === 'failed' ? 'refused' : 'pending';
 }
 
 /**
- * The reason for a contact without a message of the campaign.
+ * Why a contact without a message of the campaign is no recipient of it; null: it is one, and its message
+ * has not been made.
  * @param contact.subscribed as of the moment the audience was fixed; before that, as of now; so is
  *   `contact.topicLeft`.
  */
-export function reasonWithoutEmail(
+export function absenceOf(
   campaign: {
-    status: CampaignStatus;
     messageClass: string;
     frozenAt: Date | null;
     isFixed: boolean;
@@ -82,7 +74,7 @@ export function reasonWithoutEmail(
     isForAll: boolean;
   },
   contact: { createdAt: Date; subscribed: boolean; topicLeft: boolean; isInAudience: boolean },
-): RecipientReason {
+): Absence | null {
   if (campaign.frozenAt && contact.createdAt > campaign.frozenAt) return 'created_after_freeze';
   if (!contact.isInAudience) return 'not_in_audience';
   if (needsSubscription(campaign.messageClass, 'CAMPAIGN') && !contact.subscribed) {
@@ -91,7 +83,7 @@ export function reasonWithoutEmail(
   if (contact.topicLeft) return 'topic_unsubscribed_at_freeze';
   // Its data were different then, or a transaction that began earlier was committed later.
   if (campaign.isFixed) return campaign.isForAll ? 'created_after_freeze' : 'not_in_audience';
-  return campaign.status === 'CANCELLED' ? 'withheld' : 'pending';
+  return null;
 }
 
 /** The phase of a campaign, for its run. Numbers of messages, milliseconds. */

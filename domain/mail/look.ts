@@ -1,6 +1,7 @@
 import { contactZone } from '../time/zones.ts';
 import { needsSubscription } from './headers.ts';
 import { quietUntil } from './quiet-hours.ts';
+import type { PolicyHold, WithheldReason } from '../outcomes/outcome.ts';
 import { isSuppressed, refusesConfirmation, type Suppression } from './suppression.ts';
 import type { FrequencyCap, SendPolicy } from './send-policy.ts';
 
@@ -12,10 +13,8 @@ import type { FrequencyCap, SendPolicy } from './send-policy.ts';
 export type Look =
   | { kind: 'goes' }
   /** It fails without having been handed over. */
-  | { kind: 'withheld'; reason: string }
+  | { kind: 'withheld'; reason: WithheldReason }
   | { kind: 'held'; reason: PolicyHold; until: Date };
-
-export type PolicyHold = 'quiet_hours' | 'frequency_cap';
 
 /** A message as it is looked at, with what is true now of its contact, project and sender. */
 export interface LookedAt {
@@ -76,8 +75,8 @@ export function lookAt(
  */
 export function suppressionReason(
   mail: Omit<LookedAt, 'contact_data' | 'created_at' | 'scheduled_for'>,
-): string | null {
-  if (mail.contact_gone) return 'cancelled';
+): WithheldReason | null {
+  if (mail.contact_gone) return 'contact_deleted';
   if (mail.project_disabled) return 'project_disabled';
   if (mail.sender_gone) return 'domain_not_verified';
   const isMeant = needsSubscription(mail.message_class, mail.source_type) && isToContact(mail);

@@ -1,6 +1,7 @@
 import { isBodyTooLarge, type RenderedMail, renderMailWith } from '../mail/content.ts';
 import { domainOf, normaliseEmail } from '../mail/email-address.ts';
 import { type MessageClass, needsSubscription } from '../mail/headers.ts';
+import type { WithheldReason } from '../outcomes/outcome.ts';
 import { compileTemplate, type Renderer, type TemplateVariables } from '../template/render.ts';
 import type { GraphStep } from './graph.ts';
 import { StepFailure } from './step-rules.ts';
@@ -33,7 +34,7 @@ export interface StepMail extends RenderedMail {
   replyTo: string | null;
   recipient: { type: 'CONTACT' | 'CUSTOM'; email: string };
   /** Why it is not sent; null: it is. */
-  withheld: 'contact_unsubscribed' | 'message_too_large' | null;
+  withheld: Extract<WithheldReason, 'contact_unsubscribed' | 'message_too_large'> | null;
 }
 
 /**

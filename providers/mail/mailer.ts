@@ -17,7 +17,12 @@ export type SendOutcome =
   /** `delivered`: there will be no delivery feedback, so acceptance counts as delivery. */
   | { kind: 'accepted'; messageId: string; delivered: boolean }
   /** The provider rejected this message. Never retry. */
-  | { kind: 'refused'; error: string }
+  | {
+      kind: 'refused';
+      error: string;
+      /** It is the address that was rejected, not the message or its sender. */
+      isRecipient?: boolean;
+    }
   /** Certainly not accepted, but not because of the message. A retry cannot send it twice. */
   | {
       kind: 'retry';

@@ -18,9 +18,16 @@ export function commandsFor(message: OutgoingMessage, session: Session): Command
 }
 
 /** Why a message cannot be written in SMTP at all, or null. */
-export function envelopeFault({ envelopeFrom, to }: OutgoingMessage): string | null {
-  if (/[\0\r\n<>]/.test(envelopeFrom)) return `Invalid sender: ${JSON.stringify(envelopeFrom)}`;
-  if (to === '' || /[\0\r\n<>]/.test(to)) return `Invalid recipient: ${JSON.stringify(to)}`;
+export function envelopeFault({
+  envelopeFrom,
+  to,
+}: OutgoingMessage): { error: string; isRecipient?: true } | null {
+  if (/[\0\r\n<>]/.test(envelopeFrom)) {
+    return { error: `Invalid sender: ${JSON.stringify(envelopeFrom)}` };
+  }
+  if (to === '' || /[\0\r\n<>]/.test(to)) {
+    return { error: `Invalid recipient: ${JSON.stringify(to)}`, isRecipient: true };
+  }
   return null;
 }
 
@@ -59,11 +66,18 @@ export function startsLine(raw: Buffer, at: number): boolean {
  * What a negative reply means for its message.
  * @param isComplete whether the server may have the whole message.
  */
-export function negativeOutcome(what: string, reply: Reply, isComplete: boolean): SendOutcome {
+export function negativeOutcome(
+  what: 'the sender' | 'the recipient' | 'the message' | 'the data',
+  reply: Reply,
+  isComplete: boolean,
+): SendOutcome {
   const text = replyText(reply);
   const error = `The server refused ${what}: ${text}`;
   // 503 (bad sequence of commands) is about the session, not about the message.
-  if (reply.code >= 500 && reply.code !== 503) return { kind: 'refused', error };
+  if (reply.code >= 500 && reply.code !== 503) {
+    const isRecipient = what !== 'the sender' && isAboutRecipient(reply.code, text);
+    return { kind: 'refused', error, ...(isRecipient && { isRecipient }) };
+  }
   if (reply.code >= 400) {
     return { kind: 'retry', error, isAboutMessage: !isAboutServer(reply.code, text) };
   }
@@ -87,4 +101,14 @@ export function brokenOutcome(error: string, isComplete: boolean): SendOutcome {
  */
 function isAboutServer(code: number, text: string): boolean {
   return code === 421 || code === 454 || /\b4\.3\.\d/.test(text);
+}
+
+/**
+ * Whether a 5xx response is about the recipient: the enhanced status x.1.x, addressing (RFC 3463), but for
+ * x.1.7 and x.1.8, the sender's address. Without one the codes that RFC 5321 has for mailboxes: 550, 551, 553.
+ */
+function isAboutRecipient(code: number, text: string): boolean {
+  const [, subject, detail] = /^\d{3}[ -][245]\.(\d{1,3})\.(\d{1,3})\b/.exec(text) ?? [];
+  if (subject === undefined) return [550, 551, 553].includes(code);
+  return subject === '1' && detail !== '7' && detail !== '8';
 }

@@ -56,7 +56,7 @@ class SmtpPool {
 
   send(message: OutgoingMessage): Promise<SendOutcome> {
     const fault = envelopeFault(message);
-    if (fault) return Promise.resolve({ kind: 'refused', error: fault });
+    if (fault) return Promise.resolve({ kind: 'refused', ...fault });
     if (this.#isClosed) return Promise.resolve({ kind: 'retry', error: 'The mailer is closed.' });
     return new Promise((resolve) => {
       const startBy = Date.now() + waitMs;

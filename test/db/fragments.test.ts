@@ -11,7 +11,14 @@ import { endedBy } from '../../db/emails/campaign-progress.ts';
 import { isSenderGone } from '../../db/emails/claims.ts';
 import { countMoments, momentsOf } from '../../db/emails/moments.ts';
 import { unqueuedOf, waitingOf } from '../../db/emails/queue.ts';
-import { hasWaiting, idsUnderWay, isClaimedByChunk, statusOf } from '../../db/emails/under-way.ts';
+import {
+  campaignStatusOf,
+  hasWaiting,
+  idsUnderWay,
+  isClaimedByChunk,
+  isUnsettled,
+  statusOf,
+} from '../../db/emails/under-way.ts';
 import { holdsMail } from '../../db/projects/send-policy.ts';
 import { conditionSql } from '../../db/segments/filter-sql.ts';
 import { hasUnread } from '../../db/subscriptions/log.ts';
@@ -213,6 +220,16 @@ const plays: Readonly<Record<string, Play>> = {
   },
   isClaimedByChunk: { rows: both(mails), fragment: isClaimedByChunk, answers: [true, false] },
   statusOf: { rows: both(mails), fragment: statusOf, answers: ['SENDING', 'PENDING'] },
+  campaignStatusOf: {
+    rows: both(mails),
+    fragment: campaignStatusOf,
+    answers: ['PAUSED', 'SENDING'],
+  },
+  isUnsettled: {
+    rows: both((tenant) => ({ ...mails(tenant), lease_until: null })),
+    fragment: isUnsettled,
+    answers: [true, false],
+  },
   isSenderGone: { rows: both(mails), fragment: isSenderGone, answers: [false, true] },
   endedBy: {
     rows: both(mails),
@@ -298,6 +315,7 @@ const types: Readonly<Record<string, string>> = {
   workflow_id: 'uuid',
   scheduled_for: 'timestamptz',
   held_until: 'timestamptz',
+  lease_until: 'timestamptz',
   at: 'timestamptz',
   trace: 'jsonb',
   earlier: 'jsonb',
@@ -332,6 +350,8 @@ async function insertTenants(tx: Database): Promise<void> {
     const disabled = isFirst ? 'MANUAL' : null;
     await insert('project', { id: mine(project), disabled_reason: disabled });
     await insert('topic', { ...own, id: mine(topic), key: 'news', by_default: !isFirst });
+    const status = isFirst ? 'PAUSED' : 'SENDING';
+    await insert('campaign', { ...own, id: mine(campaign), status });
     await insert('send_policy', { ...own, caps: isFirst ? '[{}]' : '[]' });
     const waiting = { ...own, due_at: isFirst ? 'now' : 'infinity' };
     if (isFirst) {
@@ -346,6 +366,7 @@ async function insertTenants(tx: Database): Promise<void> {
         campaign_id: mine(campaign),
         email_ids: [mine(mail)],
         attempt_id: mine(12),
+        lease_until: '2000-01-01T00:00:00Z',
       });
       await insert('domain', { ...own, host_name: 'shop.example', status: 'verified' });
       await insert('email_moment', {

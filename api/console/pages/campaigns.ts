@@ -20,6 +20,7 @@ import {
   table,
 } from '../parts.ts';
 import { limitWords } from './delivery.ts';
+import { reasonText, whyNot } from './emails.ts';
 
 type Campaign = z.output<typeof getCampaign.response>;
 type Stats = z.output<typeof getCampaignStats.response>;
@@ -77,7 +78,7 @@ const showCampaign = projectPage({
     return {
       title: name,
       content: html`${heading(name, state(status), campaignActs(campaign, token, path))}
-      ${section('Progress', html`${bar(stats)}${campaignFigures(stats)}${pace(stats)}`)}
+      ${section('Progress', html`${bar(stats)}${campaignFigures(stats)}${pace(stats)}${reasonTable(stats)}`)}
       ${section(
         'The message',
         facts([
@@ -112,7 +113,7 @@ const showCampaign = projectPage({
               data.map((mail) => [
                 html`<a href="${path(`/contacts/${mail.contactId}`)}">${mail.toEmail}</a>`,
                 state(mail.status),
-                mail.error ?? '',
+                whyNot(mail),
               ]),
             ),
             'No mail of it has failed or bounced.',
@@ -174,26 +175,25 @@ function pace({ progress }: Stats): Html | null {
   </p>`;
 }
 
-/** In words, why a contact got a campaign or not. */
-export const reasons: Record<z.output<typeof getCampaignRecipient.response>['reason'], string> = {
-  sent: 'The mail was handed to the provider.',
-  withheld: 'The mail was withheld: the contact may not get it any more.',
-  refused: 'The provider refused the mail.',
-  not_in_audience: 'The contact is not in the audience.',
-  unsubscribed_at_freeze: 'The contact was unsubscribed when the audience was fixed.',
-  topic_unsubscribed_at_freeze: 'The contact had left its topic when the audience was fixed.',
-  created_after_freeze: 'The contact was created after the audience had been fixed.',
-  pending: 'The mail is on its way.',
-};
+/** Why recipients were not sent it: how many, and the sentence of the reason. */
+function reasonTable({ reasons }: Stats): Html | null {
+  const counted = Object.entries(reasons).toSorted(([, one], [, other]) => other - one);
+  if (counted.length === 0) return null;
+  return table(
+    ['Recipients#', 'Why they were not sent it'],
+    counted.map(([code, number]) => [count(number), reasonText(code)]),
+    '',
+  );
+}
 
 async function recipientOf(call: MemberCall, id: string, email: string): Promise<string> {
   const { data } = await ask(call, listContacts, { query: { email } });
   const [contact] = data;
   if (!contact) return 'There is no contact with this address.';
-  const { reason } = await ask(call, getCampaignRecipient, {
+  const { reasonCode } = await ask(call, getCampaignRecipient, {
     params: { id, contactId: contact.id },
   });
-  return reasons[reason];
+  return reasonCode === null ? 'The provider has accepted the message.' : reasonText(reasonCode);
 }
 
 const campaignForms = [

@@ -9,9 +9,8 @@ import { ask } from '../ask.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { type PageContext, projectPage } from '../page.ts';
 import { facts, further, heading, moment, section, state, table } from '../parts.ts';
-import { reasons } from './campaigns.ts';
 import { eraseForm } from './erasures.ts';
-import { holdText } from './emails.ts';
+import { reasonText } from './emails.ts';
 import { executionTable } from './executions.ts';
 
 const findByAddress = projectPage({
@@ -146,17 +145,18 @@ function titled(title: string, links: Entry['links'], path: PageContext['path'])
 }
 
 function reasonOf(detail: Record<string, unknown>): Html | false {
-  const { reason, error } = detail;
-  const why = typeof reason === 'string' ? reason : error;
-  if (typeof why !== 'string') return false;
-  const words: Partial<Record<string, string>> = reasons;
-  return html` <span class="soft">${words[why] ?? why.replaceAll('_', ' ')}</span>`;
+  const { reasonCode, error } = detail;
+  const why = [
+    ...(typeof reasonCode === 'string' ? [reasonText(reasonCode)] : []),
+    ...(typeof error === 'string' && error !== reasonCode ? [error] : []),
+  ];
+  return why.length > 0 && html` <span class="soft">${why.join(' ')}</span>`;
 }
 
-/** Why a mail waits, and until when. */
+/** Until when a mail waits. */
 function heldOf({ hold }: Record<string, unknown>): Html | false {
   if (!hold) return false;
-  return html` <span class="soft">waits ${holdText(hold as Parameters<typeof holdText>[0])}</span>`;
+  return html` <span class="soft">Until ${moment((hold as { until: string }).until)}.</span>`;
 }
 
 export const contactPages = [findByAddress, showContactById];

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import { getEmail } from '../../emails/emails.ts';
 import { ask } from '../ask.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { absenceTexts } from '../../../domain/campaign/campaign.ts';
+import { reasonTexts } from '../../../domain/outcomes/outcome.ts';
+import { html } from '../../pages/html.ts';
 import { type PageContext, projectPage } from '../page.ts';
 import { facts, heading, moment, section, state, table } from '../parts.ts';
 
@@ -27,8 +29,9 @@ const showEmail = projectPage({
           ['To', html`<a href="${path(`/contacts/${email.contactId}`)}">${toEmail}</a>`],
           ['From', email.fromName ? `${email.fromName} <${email.from}>` : email.from],
           ...originOf(email, path),
-          ...(hold ? [['Waits', holdText(hold)] as const] : []),
-          ...(error ? [['Error', error.replaceAll('_', ' ')] as const] : []),
+          ...(email.reasonCode === null ? [] : [['Why', reasonText(email.reasonCode)] as const]),
+          ...(hold ? [['Waits', html`until ${moment(hold.until)}`] as const] : []),
+          ...(isProviderText(email) ? [['Error', error] as const] : []),
         ]),
       )}
       ${section(
@@ -61,16 +64,22 @@ function originOf({ campaignId, workflowExecutionId }: Email, path: PageContext[
   return workflowExecutionId ? ([['Of', 'an execution of a workflow']] as const) : [];
 }
 
-const holdReasons = {
-  schedule: 'as it was asked',
-  retry: 'to be tried again',
-  quiet_hours: 'for the end of quiet hours',
-  frequency_cap: 'until the contact may get mail again',
-} as const;
+/** The sentence for a reason; codes of later kinds are shown as they are. */
+export function reasonText(code: string): string {
+  const texts: Readonly<Record<string, string | undefined>> = { ...reasonTexts, ...absenceTexts };
+  return texts[code] ?? code.replaceAll('_', ' ');
+}
 
-/** Why a mail waits, and until when. */
-export function holdText({ reason, until }: NonNullable<Email['hold']>): Html {
-  return html`until ${moment(until)}, ${holdReasons[reason]}`;
+/** Why a mail was not sent or did not arrive: the reason, and the text of the provider. */
+export function whyNot(mail: Pick<Email, 'outcome' | 'reasonCode' | 'error'>): string {
+  const { reasonCode, error } = mail;
+  const text = isProviderText(mail) ? (error ?? '') : '';
+  return reasonCode === null ? text : `${reasonText(reasonCode)} ${text}`.trim();
+}
+
+/** The error of a mail that was not handed over is only the code of its reason. */
+function isProviderText({ reasonCode, error }: Pick<Email, 'reasonCode' | 'error'>): boolean {
+  return error !== null && error !== reasonCode;
 }
 
 export const emailPages = [showEmail];

@@ -232,6 +232,7 @@ describe('GET /campaigns/{id}/stats', () => {
       .updateTable('campaign')
       .set({
         total_recipients: 4,
+        frozen_count: 4,
         sent_count: 4,
         delivered_count: 3,
         opened_count: 2,
@@ -255,6 +256,10 @@ describe('GET /campaigns/{id}/stats', () => {
         heldCount: 0,
         progress: null,
         uncertainCount: 0,
+        outcomes: { sent: 4, failed: 0, withheld: 0, held: 0, pending: 0, unknown: 0 },
+        reasons: {},
+        leftOut: null,
+        reachRate: 75,
         deliveryRate: 75,
         openRate: 50,
         clickRate: 25,

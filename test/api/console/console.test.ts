@@ -226,12 +226,44 @@ describe('the console', () => {
     expect(timeline.body.data[0].detail.hold).toEqual({ reason: 'schedule', until });
     const person = await open(`${home}/contacts/${contact.id}`);
     expect(person.html).toContain(`<a href="${home}/emails/${email}">For &lt;later&gt;</a>`);
-    expect(person.html).toContain(`waits until <time datetime="${until}"`);
+    expect(person.html).toContain(`waits for its scheduled time.</span>`);
+    expect(person.html).toContain(`Until <time datetime="${until}"`);
     const { status, html } = await open(`${home}/emails/${email}`);
     expect([status, html.includes('<h1>For &lt;later&gt;</h1>')]).toEqual([200, true]);
-    expect(html).toMatch(/until <time [^>]+>[^<]+<\/time>, as it was asked/);
+    expect(html).toContain('The message waits for its scheduled time.');
+    expect(html).toContain(`until <time datetime="${until}"`);
     expect(html).toContain('scheduled');
     expect((await open(`${home}/emails/${contact.id}`)).status).toBe(404);
+  });
+
+  it('shows in its frame that there is no such page', async () => {
+    const id = '00000000-0000-4000-8000-000000000000';
+    const paths = ['/nothing', '/campaigns/no/such/page', `/campaigns/${id}`, '/%F0%9F%92%8C'];
+    for (const path of paths) {
+      const { status, headers, html } = await open(`${home}${path}`);
+      expect([path, status, headers.get('content-type')]).toEqual([
+        path,
+        404,
+        'text/html; charset=utf-8',
+      ]);
+      expect(html).toContain(`<a href="${home}/workflows"`);
+      expect(html).toMatch(/<h1>There is no such (page|campaign)\.<\/h1>/);
+    }
+    const stranger = await open(`${home}/nothing`, 'a=b');
+    expect([stranger.status, stranger.html.includes('Log in to Everpost')]).toEqual([401, true]);
+    for (const path of [`/console/${id}/nothing`, '/console/nothing/', '/console/no/such']) {
+      const { status, headers } = await open(path);
+      expect([path, status >= 400, headers.get('content-type')]).toEqual([
+        path,
+        true,
+        'text/html; charset=utf-8',
+      ]);
+    }
+    const wrong = await open(`${home}/campaigns/${id}/pause`);
+    expect([wrong.status, wrong.headers.get('content-type')]).toEqual([
+      405,
+      'text/html; charset=utf-8',
+    ]);
   });
 
   it('needs a token for each of its forms', async () => {

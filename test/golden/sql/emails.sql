@@ -268,10 +268,6 @@ from (
   where inner_waiting.project_id = $1 and inner_waiting.campaign_id is null and
       inner_waiting.lease_until is null) waiting
 
-select count(*)::int as count
-from email_queue
-where project_id = $1 and campaign_id = $2 and held_until > now()
-
 select count(*)::int as count, exists (
   select
   from send_policy inner_policy
@@ -307,16 +303,16 @@ from token_bucket
 join unnest($1::text[], $2::float8[]) as wanted(key, rate) using (key)
 
 update email
-set status = given.status, error = given.error, message_id = given.message_id, sent_at =
-    given.sent_at, delivered_at = given.delivered_at, opened_at = given.opened_at, clicked_at =
-    given.clicked_at, bounced_at = given.bounced_at, complained_at = given.complained_at,
-    bounce_listed = given.bounce_listed, complaint_listed = given.complaint_listed, opens =
-    given.opens, clicks = given.clicks, lease_until = null, trace = email.trace || given.trace,
-    updated_at = now()
-from jsonb_to_recordset($1::jsonb) as given(id uuid, status text, error text, message_id text,
-    sent_at timestamptz, delivered_at timestamptz, opened_at timestamptz, clicked_at timestamptz,
-    bounced_at timestamptz, complained_at timestamptz, bounce_listed boolean, complaint_listed
-    boolean, opens int, clicks int, trace jsonb)
+set status = given.status, error = given.error, refusal = given.refusal, message_id =
+    given.message_id, sent_at = given.sent_at, delivered_at = given.delivered_at, opened_at =
+    given.opened_at, clicked_at = given.clicked_at, bounced_at = given.bounced_at, complained_at =
+    given.complained_at, bounce_listed = given.bounce_listed, complaint_listed =
+    given.complaint_listed, opens = given.opens, clicks = given.clicks, lease_until = null, trace =
+    email.trace || given.trace, updated_at = now()
+from jsonb_to_recordset($1::jsonb) as given(id uuid, status text, error text, refusal text,
+    message_id text, sent_at timestamptz, delivered_at timestamptz, opened_at timestamptz,
+    clicked_at timestamptz, bounced_at timestamptz, complained_at timestamptz, bounce_listed
+    boolean, complaint_listed boolean, opens int, clicks int, trace jsonb)
 where email.id = given.id
 
 update single_mail
@@ -603,38 +599,50 @@ with page as materialized (
       select id, now() as due_at
       from made) as waiting) as numbered
   group by moment, part
-  order by moment, part )
-select count(*)::int as looked_at, (array_agg(created_at
+  order by moment, part ), left_out as (
+  select count(*) filter (
+    where not contact.subscribed)::int as unsubscribed, count(*) filter (
+    where contact.subscribed)::int as "topicLeft"
+  from page as contact
+  where not (contact.subscribed) and true )
+select (
+  select count(*)::int
+  from made) as made, (
+  select unsubscribed
+  from left_out) as unsubscribed, (
+  select "topicLeft"
+  from left_out) as "topicLeft", count(*)::int as looked_at, (array_agg(created_at
     order by created_at desc, id desc))[1] as at, (array_agg(id
     order by created_at desc, id desc))[1] as id, false as "isMoved"
 from page
 
 with settled as (
   update email
-  set status = outcome.status, message_id = outcome.message_id, error = outcome.error, due_at = case
-      when outcome.kind = 'again' then now() + make_interval(secs => outcome.delay_ms / 1000.0) else
-      email.due_at end, retry_at = case when outcome.kind = 'again' then now() + make_interval(secs
-      => outcome.delay_ms / 1000.0) else email.retry_at end, attempts = email.attempts + $1::int -
-      case when outcome.kind in ('released', 'withheld') then 1 else 0 end, derived_events = 0,
-      lease_until = case when outcome.status = 'SENDING' then now() end, sent_at = case when
-      outcome.kind = 'accepted' then clock_timestamp() end, delivered_at = case when outcome.status
-      = 'DELIVERED' then clock_timestamp() end, subject = coalesce(outcome.subject, email.subject),
-      headers = coalesce(outcome.headers, email.headers), body = case when outcome.subject is null
-      then email.body else outcome.body end, body_frame = case when outcome.subject is null then
-      email.body_frame else outcome.body_frame end, body_values = case when outcome.subject is null
-      then email.body_values else outcome.body_values end, trace = case when false then email.trace
-      when outcome.kind = 'accepted' then email.trace || trace_entry('accepted',
-      jsonb_build_object('messageId', outcome.message_id)) || case when outcome.status = 'DELIVERED'
-      then trace_entry('delivered', null) else '[]' end when outcome.kind = 'refused' then
-      email.trace || trace_entry('refused', jsonb_build_object('error', outcome.error)) when
-      outcome.kind = 'again' then email.trace || trace_entry('refused', jsonb_build_object('error',
-      outcome.error, 'nextTryInMs', outcome.delay_ms)) when outcome.kind = 'uncertain' then
-      email.trace || trace_entry('uncertain', jsonb_build_object('reason', outcome.error)) when
-      outcome.kind = 'withheld' then email.trace - (-1) || trace_entry('withheld',
-      jsonb_build_object('reason', outcome.error)) else email.trace - (-1) end, updated_at = now()
+  set status = outcome.status, message_id = outcome.message_id, error = outcome.error, refusal =
+      outcome.refusal, due_at = case when outcome.kind = 'again' then now() + make_interval(secs =>
+      outcome.delay_ms / 1000.0) else email.due_at end, retry_at = case when outcome.kind = 'again'
+      then now() + make_interval(secs => outcome.delay_ms / 1000.0) else email.retry_at end,
+      attempts = email.attempts + $1::int - case when outcome.kind in ('released', 'withheld') then
+      1 else 0 end, derived_events = 0, lease_until = case when outcome.status = 'SENDING' then
+      now() end, sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end,
+      delivered_at = case when outcome.status = 'DELIVERED' then clock_timestamp() end, subject =
+      coalesce(outcome.subject, email.subject), headers = coalesce(outcome.headers, email.headers),
+      body = case when outcome.subject is null then email.body else outcome.body end, body_frame =
+      case when outcome.subject is null then email.body_frame else outcome.body_frame end,
+      body_values = case when outcome.subject is null then email.body_values else
+      outcome.body_values end, trace = case when false then email.trace when outcome.kind =
+      'accepted' then email.trace || trace_entry('accepted', jsonb_build_object('messageId',
+      outcome.message_id)) || case when outcome.status = 'DELIVERED' then trace_entry('delivered',
+      null) else '[]' end when outcome.kind = 'refused' then email.trace || trace_entry('refused',
+      jsonb_build_object('error', outcome.error)) when outcome.kind = 'again' then email.trace ||
+      trace_entry('refused', jsonb_build_object('error', outcome.error, 'nextTryInMs',
+      outcome.delay_ms)) when outcome.kind = 'uncertain' then email.trace ||
+      trace_entry('uncertain', jsonb_build_object('reason', outcome.error)) when outcome.kind =
+      'withheld' then email.trace - (-1) || trace_entry('withheld', jsonb_build_object('reason',
+      outcome.error)) else email.trace - (-1) end, updated_at = now()
   from jsonb_to_recordset($2::jsonb) as outcome(id uuid, kind text, status text, message_id text,
-      error text, delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers
-      jsonb)
+      error text, refusal text, delay_ms int, subject text, body text, body_frame text, body_values
+      jsonb, headers jsonb)
   where email.id = outcome.id and email.status = 'SENDING' and email.attempt_id = any($3::uuid[])
   returning email.id, email.project_id, email.status, email.sent_at, email.delivered_at,
       email.derived_events, case when ((email.sent_at is not null and email.derived_events & 1 = 0)

@@ -262,19 +262,29 @@ select page.kind, page.type, page.id, to_char(page.at at time zone 'utc',
           zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'openedAt', to_char(email.opened_at at time
           zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'clickedAt', to_char(email.clicked_at at
           time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'bouncedAt', to_char(email.bounced_at
-          at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'hold',
-          jsonb_build_object('scheduledFor', to_char(email.scheduled_for at time zone 'utc',
-          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'retryAt', to_char(email.retry_at at time zone 'utc',
-          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'reason', email.hold_reason, 'until',
-          to_char(email.held_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
-          'campaignId', email.campaign_id, 'executionId', email.workflow_execution_id, 'workflowId',
-          execution.workflow_id) end as mail, case when page.kind = 'execution' then
-          jsonb_build_object( 'workflowId', execution.workflow_id, 'workflowName',
-          execution.workflow_name, 'version', execution.workflow_version, 'status',
-          execution.status, 'exitReason', execution.exit_reason, 'error', execution.error,
-          'completedAt', to_char(execution.completed_at at time zone 'utc',
-          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as execution, case when page.kind = 'opt_in' then
-          jsonb_build_object('state', opt_in.state, 'topics', array(
+          at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'judged',
+          jsonb_build_object('scheduled_for', to_char(email.scheduled_for at time zone 'utc',
+          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'retry_at', to_char(email.retry_at at time zone 'utc',
+          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'hold_reason', email.hold_reason, 'held_until',
+          to_char(email.held_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'refusal',
+          email.refusal, 'campaign_status', case when email.status in ('PENDING', 'SENDING') then (
+      select inner_mailing.status
+      from campaign inner_mailing
+      where inner_mailing.id = email.campaign_id) end, 'is_unsettled', case email.status when
+          'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id is not null
+          and email.id in (
+      select unnest(inner_expired.email_ids)
+      from campaign_chunk inner_expired
+      where inner_expired.project_id = email.project_id and inner_expired.attempt_id is not null and
+          inner_expired.lease_until < now()) else false end), 'campaignId', email.campaign_id,
+          'executionId', email.workflow_execution_id, 'workflowId', execution.workflow_id) end as
+          mail, case when page.kind = 'execution' then jsonb_build_object( 'workflowId',
+          execution.workflow_id, 'workflowName', execution.workflow_name, 'version',
+          execution.workflow_version, 'status', execution.status, 'exitReason',
+          execution.exit_reason, 'error', execution.error, 'completedAt',
+          to_char(execution.completed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end
+          as execution, case when page.kind = 'opt_in' then jsonb_build_object('state',
+          opt_in.state, 'topics', array(
     select key from topic
     where topic.id = any(opt_in.topic_ids)
     order by topic.created_at, topic.id), 'endedAt', to_char(opt_in.ended_at at time zone 'utc',

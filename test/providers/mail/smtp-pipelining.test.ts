@@ -115,7 +115,11 @@ describe('SMTP, several messages over one connection', () => {
       2,
     );
     expect(outcomes).toEqual([
-      { kind: 'refused', error: 'The server refused the recipient: 550 unknown' },
+      {
+        kind: 'refused',
+        error: 'The server refused the recipient: 550 unknown',
+        isRecipient: true,
+      },
       { kind: 'accepted', messageId: 'e2@smtp', delivered: true },
     ]);
     expect(peer.messages).toEqual(['', 'Subject: 2\r\n\r\nHello\r\n']);
@@ -242,6 +246,7 @@ describe('SMTP, what a server says', () => {
     expect(await mailerTo(peer.port).send(message(1))).toEqual({
       kind: 'refused',
       error: 'The server refused the recipient: 550-Empfänger 550 unbekannt',
+      isRecipient: true,
     });
   });
 

@@ -117,8 +117,28 @@ describe('SMTP, a server that takes mail', () => {
     expect(await mailer.send(message({ to: 'bad@x.test' }))).toEqual({
       kind: 'refused',
       error: expect.stringContaining('550 No mail for bad@x.test'),
+      isRecipient: true,
     });
     expect((await mailer.send(message())).kind).toBe('accepted');
+  });
+
+  it.each([
+    ['RCPT', '550 unknown', true],
+    ['RCPT', '553 no such name', true],
+    ['RCPT', '550 5.1.1 unknown', true],
+    ['RCPT', '554 5.1.10 unknown', true],
+    ['RCPT', '550 5.7.1 not from you', false],
+    ['RCPT', '554 no', false],
+    ['RCPT', '552 5.2.2 full', false],
+    ['MAIL', '550 who are you', false],
+    ['MAIL', '553 5.1.8 no such domain', false],
+    ['end', '550 5.1.8 bad sender', false],
+    ['end', '554 5.7.1 it is spam', false],
+    ['end', '550 5.1.1 unknown after all', true],
+  ] as const)('tells at %s by "%s" whether the address is refused', async (stage, reply, is) => {
+    const server = await useScriptedSmtp({ [stage]: reply });
+    const outcome = await mailerTo(server.port).send(message());
+    expect([outcome.kind, 'isRecipient' in outcome]).toEqual(['refused', is]);
   });
 
   it('refuses a message larger than the server announces', async () => {

@@ -1,0 +1,133 @@
+import { sql } from 'kysely';
+import type { CampaignTally } from '../../domain/outcomes/tally.ts';
+import { references } from '../columns.ts';
+import type { Database } from '../database.ts';
+import { columns } from '../tables.ts';
+import type { CampaignRow } from './campaigns.ts';
+
+/** Recipients of campaigns by outcome, in numbers. */
+
+/**
+ * A campaign with its tally, of one moment: its numbers add up. Costs a row for each code and for each
+ * waiting chunk, not for each message.
+ */
+export async function findCampaignTally(
+  db: Database,
+  projectId: string,
+  id: string,
+): Promise<{ campaign: CampaignRow; tally: CampaignTally } | undefined> {
+  const own = sql`email_queue where project_id = ${projectId} and campaign_id = ${id}`;
+  const held = (reason: string) =>
+    sql`count(*) filter (where hold_reason = ${sql.lit(reason)})::int`;
+  const { rows } = await sql<CampaignRow & Counted>`
+    with failed as materialized (
+      select code, sum(count)::int as count, sum(sent)::int as sent from campaign_tally
+        where campaign_id = ${id} group by code having sum(count) <> 0
+    ), queued as materialized (
+      select (select count(*)::int from email_queue where campaign_id = ${id}) as count,
+          (select count(*)::int from ${own} and lease_until < now()) as unsettled,
+          ${held('quiet_hours')} as quiet_hours, ${held('frequency_cap')} as frequency_cap
+        from ${own} and held_until > now()
+    ), size as materialized (
+      select campaign.id,
+          -- Deleted messages are in their chunk until it is claimed.
+          campaign.frozen_count - campaign.sent_count
+            - coalesce((select sum(count - sent) from failed), 0) - queued.count
+            = coalesce((select sum(cardinality(email_ids)) from campaign_chunk
+              where campaign_id = ${id}), 0) as "isExact"
+        from campaign, queued where campaign.id = ${id} and campaign.project_id = ${projectId}
+    ), chunk as materialized (
+      select case when size."isExact" then cardinality(email_ids) else (select count(*) from email
+            where email.id = any(campaign_chunk.email_ids) and email.status = 'PENDING') end as count,
+          campaign_chunk.attempt_id is not null as "isUnsettled",
+          campaign.local_time is not null and exists (select from email
+            where email.id = any(campaign_chunk.email_ids)
+              and email.scheduled_for = campaign_chunk.due_at) as "isOfMoment"
+        from size join campaign on campaign.id = size.id
+        join campaign_chunk on campaign_id = campaign.id
+        where campaign_chunk.attempt_id is null and campaign_chunk.due_at > now()
+          or campaign_chunk.lease_until < now()
+    )
+    select ${references(columns.campaign, 'campaign')},
+        (select coalesce(jsonb_agg(failed), '[]') from failed) as failures,
+        queued.quiet_hours, queued.frequency_cap, queued.unsettled
+          + (select coalesce(sum(count) filter (where "isUnsettled"), 0) from chunk)::int as unsettled,
+        (select coalesce(sum(count) filter (where "isOfMoment" and not "isUnsettled"), 0) from chunk)::int
+          as scheduled,
+        (select coalesce(sum(count) filter (where not "isOfMoment" and not "isUnsettled"), 0)
+          from chunk)::int as retrying
+      from size join campaign on campaign.id = size.id, queued`.execute(db);
+  const [row] = rows;
+  if (!row) return undefined;
+  const { failures, quiet_hours, frequency_cap, unsettled, scheduled, retrying } = row;
+  const tally = {
+    status: row.status,
+    totalRecipients: row.total_recipients,
+    made: row.frozen_count,
+    sent: row.sent_count,
+    failures,
+    held: { quiet_hours, frequency_cap },
+    unsettled,
+    scheduled,
+    retrying,
+  };
+  return { campaign: row, tally };
+}
+
+interface Counted extends Pick<CampaignTally, 'failures' | 'unsettled' | 'scheduled' | 'retrying'> {
+  quiet_hours: number;
+  frequency_cap: number;
+}
+
+/**
+ * Notes that messages were sent although they had been deleted with their contacts: they count as sent.
+ * @param isClaimed their attempt had not lost them: they were deleted while it handed them over.
+ */
+export async function restoreDeparted(
+  tx: Database,
+  campaign: { id: string; projectId: string },
+  count: number,
+  isClaimed: boolean,
+): Promise<void> {
+  if (count === 0) return;
+  await tx
+    .insertInto('campaign_tally')
+    .values({
+      campaign_id: campaign.id,
+      project_id: campaign.projectId,
+      code: isClaimed ? 'contact_deleted' : 'delivery_unknown',
+      count: -count,
+      sent: 0,
+    })
+    .execute();
+}
+
+/** Fresh rows that are folded in one statement. */
+const foldedAtOnce = 20_000;
+
+/**
+ * Folds fresh rows into one for each campaign and code: exactly those that it deletes. Those of a deleted
+ * campaign are only deleted. Returns whether there may be more. At rest it reads nothing.
+ */
+export async function foldCampaignTally(db: Database): Promise<boolean> {
+  const { rows } = await sql<{ count: number }>`
+    with page as (
+      select ctid as row, campaign_id, code from campaign_tally where fresh limit ${foldedAtOnce}
+    ), gone as (
+      delete from campaign_tally where ctid = any(array(select row from page))
+        returning campaign_id, project_id, code, count, sent
+    ), folded as (
+      delete from campaign_tally tally using (select distinct campaign_id, code from page) touched
+        where (tally.campaign_id, tally.code) = (touched.campaign_id, touched.code) and not fresh
+        returning tally.campaign_id, project_id, tally.code, count, sent
+    ), sums as (
+      insert into campaign_tally (campaign_id, project_id, code, count, sent, fresh)
+        select campaign_id, project_id, code, sum(count), sum(sent), false
+          from (select campaign_id, project_id, code, count, sent from gone
+            union all select campaign_id, project_id, code, count, sent from folded) row
+          where exists (select from campaign where id = campaign_id)
+          group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0
+    )
+    select count(*)::int as count from page`.execute(db);
+  return rows[0]?.count === foldedAtOnce;
+}

@@ -1,0 +1,139 @@
+import { type HeldMail, holdOf } from '../mail/hold.ts';
+
+/** The outcome of one message, and the one code that says why it was not sent. */
+
+export const outcomes = ['sent', 'failed', 'withheld', 'held', 'pending', 'unknown'] as const;
+export type Outcome = (typeof outcomes)[number];
+
+/** Why the provider did not take a message, as `email.refusal` stores it. */
+export const refusals = ['provider_refused', 'recipient_refused', 'provider_unavailable'] as const;
+export type Refusal = (typeof refusals)[number];
+
+/** Why a message was not handed over although it was due, as `email.error` stores it. */
+export const withheldReasons = [
+  'contact_unsubscribed',
+  'topic_unsubscribed',
+  'suppressed',
+  'frequency_cap',
+  'late',
+  'billing_limit',
+  'domain_not_verified',
+  'project_disabled',
+  'campaign_cancelled',
+  'execution_ended',
+  'cancelled',
+  'message_too_large',
+  'contact_deleted',
+] as const;
+export type WithheldReason = (typeof withheldReasons)[number];
+
+/** The parts of the send policy that hold messages back. */
+export const policyHolds = ['quiet_hours', 'frequency_cap'] as const;
+export type PolicyHold = (typeof policyHolds)[number];
+
+/** Why a message has not been handed over yet, the first that holds. */
+const pendingReasons = [
+  'awaiting_start',
+  'campaign_paused',
+  'schedule',
+  'retry',
+  'queued',
+] as const;
+type PendingReason = (typeof pendingReasons)[number];
+
+const unknownReasons = ['delivery_unsettled', 'delivery_unknown'] as const;
+
+export type ReasonCode =
+  | Refusal
+  | WithheldReason
+  | PolicyHold
+  | PendingReason
+  | (typeof unknownReasons)[number];
+
+/** The codes by outcome; `sent` has none. */
+export const reasonCodes = {
+  failed: refusals,
+  withheld: withheldReasons,
+  held: policyHolds,
+  pending: pendingReasons,
+  unknown: unknownReasons,
+} as const satisfies Record<Exclude<Outcome, 'sent'>, readonly ReasonCode[]>;
+
+/** One sentence for each code, and no two codes share one. */
+export const reasonTexts: Readonly<Record<ReasonCode, string>> = {
+  provider_refused: 'The provider refused the message or its sender for good.',
+  recipient_refused: 'The provider refused the address for good.',
+  provider_unavailable: 'The provider could not take the message for as long as it was tried.',
+  contact_unsubscribed: 'The contact had unsubscribed before the message could leave.',
+  topic_unsubscribed: 'The contact had left the topic before the message could leave.',
+  suppressed: 'The address is on the suppression list.',
+  frequency_cap: 'The contact has had as many messages as the send policy allows.',
+  late: 'The local time had passed for the contact when the campaign began.',
+  billing_limit: 'The billing limit of the project was reached.',
+  domain_not_verified: 'The domain of the sender was not verified any more.',
+  project_disabled: 'The project was disabled before the message could leave.',
+  campaign_cancelled: 'The campaign was cancelled before the message could leave.',
+  execution_ended: 'The execution of the workflow ended before the message could leave.',
+  cancelled: 'The message was cancelled by a request.',
+  message_too_large: 'The message is larger than a message may be.',
+  contact_deleted: 'The contact was deleted before the message could leave.',
+  quiet_hours: 'The message waits for the end of the quiet hours.',
+  awaiting_start: 'The campaign has not begun to send.',
+  campaign_paused: 'The campaign is paused.',
+  schedule: 'The message waits for its scheduled time.',
+  retry: 'The provider could not take the message; it is tried again.',
+  queued: 'The message is being sent, or waits for its turn.',
+  delivery_unsettled: 'It is not known yet whether the provider has accepted the message.',
+  delivery_unknown: 'It never became known whether the provider accepted the message.',
+};
+
+export interface MailOutcome {
+  outcome: Outcome;
+  /** null: it was sent. */
+  reasonCode: ReasonCode | null;
+}
+
+/** The columns from which the outcome of a message follows. */
+export interface JudgedMail extends HeldMail {
+  error: string | null;
+  /** null: the provider has not refused it. */
+  refusal: string | null;
+  /** Of its campaign; null: it has none, or the campaign is deleted, or the message has left. */
+  campaign_status: string | null;
+  /** Its attempt has ended, and nobody knows whether the provider has accepted it. */
+  is_unsettled: boolean;
+}
+
+/** The outcome of a message that was to be sent. */
+export function outcomeOf(mail: JudgedMail, now: Date): MailOutcome {
+  if (mail.status === 'FAILED') return outcomeOfFailure(mail.refusal ?? mail.error);
+  if (mail.status !== 'PENDING' && mail.status !== 'SENDING') {
+    return { outcome: 'sent', reasonCode: null };
+  }
+  if (mail.is_unsettled) return { outcome: 'unknown', reasonCode: 'delivery_unsettled' };
+  if (mail.campaign_status === 'PAUSED') return pendingIn('PAUSED');
+  const hold = holdOf(mail, now);
+  if (!hold) return { outcome: 'pending', reasonCode: 'queued' };
+  const { reason } = hold;
+  const isOfPolicy = reason === 'quiet_hours' || reason === 'frequency_cap';
+  return { outcome: isOfPolicy ? 'held' : 'pending', reasonCode: reason };
+}
+
+/** The outcome for a recipient of a campaign whose message does not exist yet, or waits for its turn. */
+export function pendingIn(campaignStatus: string): MailOutcome {
+  if (campaignStatus === 'CANCELLED') {
+    return { outcome: 'withheld', reasonCode: 'campaign_cancelled' };
+  }
+  const isAhead = campaignStatus === 'DRAFT' || campaignStatus === 'SCHEDULED';
+  const waiting = campaignStatus === 'PAUSED' ? 'campaign_paused' : 'queued';
+  return { outcome: 'pending', reasonCode: isAhead ? 'awaiting_start' : waiting };
+}
+
+/** @param code the refusal of a failed message, else its error. */
+export function outcomeOfFailure(code: string | null): MailOutcome {
+  const withheld = withheldReasons.find((reason) => reason === code);
+  if (withheld) return { outcome: 'withheld', reasonCode: withheld };
+  if (code === 'delivery_unknown') return { outcome: 'unknown', reasonCode: code };
+  const refusal = refusals.find((reason) => reason === code) ?? 'provider_refused';
+  return { outcome: 'failed', reasonCode: refusal };
+}

@@ -1,0 +1,79 @@
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { startCampaign } from '../../../db/campaigns/campaigns.ts';
+import { failCampaignEmails } from '../../../db/campaigns/chunks.ts';
+import { freezeCampaign } from '../../../db/campaigns/run.ts';
+import { findCampaignTally, foldCampaignTally } from '../../../db/campaigns/tally.ts';
+import { campaignOutcomes } from '../../../domain/outcomes/tally.ts';
+import { useApi } from '../../support/api.ts';
+import { insertTestCampaign } from '../../support/projects/mails.ts';
+import { rowsRead } from '../../support/rows-read.ts';
+
+const api = await useApi();
+const { db } = api;
+const { id: projectId } = await api.createProject((await api.signUp()).cookie);
+const recipients = 3_000;
+
+async function started(): Promise<string> {
+  await sql`delete from contact where project_id = ${projectId}`.execute(db);
+  await sql`insert into contact (project_id, email, subscribed)
+    select ${projectId}, 'no' || n || '@people.test', true
+      from generate_series(1, ${recipients}::int) n`.execute(db);
+  const id = await insertTestCampaign(db, projectId, { status: 'SCHEDULED' });
+  await startCampaign(db, { id, project_id: projectId, local_time: null });
+  while ((await freezeCampaign(db, { projectId, campaignId: id })).isMore);
+  await sql`analyze email, campaign_chunk, campaign_tally`.execute(db);
+  return id;
+}
+const tallyOf = async (id: string) => (await findCampaignTally(db, projectId, id))!.tally;
+const countRows = async () => {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from campaign_tally`.execute(db);
+  return rows[0]!.count;
+};
+
+it('tells the outcomes of a campaign without reading its mail', async () => {
+  const id = await started();
+  const ask = () => findCampaignTally(db, projectId, id);
+  // A chunk has 50 messages.
+  expect(await rowsRead(db, ask)).toBeLessThanOrEqual(recipients / 50);
+  await sql`update campaign set status = 'CANCELLED' where id = ${id}`.execute(db);
+  while ((await failCampaignEmails(db, id, 500)) > 0);
+  const before = campaignOutcomes(await tallyOf(id));
+  expect(before.reasons).toEqual({ campaign_cancelled: recipients });
+  while (await foldCampaignTally(db));
+  expect([await countRows(), campaignOutcomes(await tallyOf(id))]).toEqual([1, before]);
+});
+
+it('stays exact while it is folded by several, and messages fail', async () => {
+  const id = await started();
+  await sql`update campaign set status = 'CANCELLED' where id = ${id}`.execute(db);
+  const fail = async () => {
+    while ((await failCampaignEmails(db, id, 100)) > 0);
+  };
+  const fold = async () => {
+    for (let times = 0; times < 20; times += 1) await foldCampaignTally(db);
+  };
+  const look = async () => {
+    for (let times = 0; times < 20; times += 1) {
+      const { outcomes } = campaignOutcomes(await tallyOf(id));
+      expect([outcomes.withheld + outcomes.pending, outcomes.withheld >= 0]).toEqual([
+        recipients,
+        true,
+      ]);
+    }
+  };
+  await Promise.all([fail(), fold(), fold(), look()]);
+  expect(campaignOutcomes(await tallyOf(id)).reasons).toEqual({ campaign_cancelled: recipients });
+});
+
+it('goes with its campaign, also what is counted after that', async () => {
+  const id = await started();
+  await sql`update email set status = 'FAILED', error = 'cancelled' where campaign_id = ${id}`.execute(
+    db,
+  );
+  await sql`delete from campaign where id = ${id}`.execute(db);
+  while (await foldCampaignTally(db));
+  const { rows } = await sql`select from campaign_tally where campaign_id = ${id}`.execute(db);
+  expect(rows).toEqual([]);
+});
