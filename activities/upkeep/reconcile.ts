@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import type { Database } from '../../db/database.ts';
+import { closeSteps } from '../../db/workflows/closing.ts';
 import { findWatermark, updateWatermark } from '../../db/watermarks.ts';
 import {
   claimExecutionLooks,
@@ -46,7 +47,7 @@ export async function reconcileExecutions(services: ReconcileServices): Promise<
   }
 }
 
-/** Lets active executions whose run was closed be looked at now. */
+/** Lets active executions whose run was closed be looked at now, and closes the steps of ended ones. */
 async function hurryClosed({ db, listClosedExecutions }: ReconcileServices): Promise<void> {
   const now = new Date();
   const last = await findWatermark(db, 'closed runs');
@@ -55,11 +56,20 @@ async function hurryClosed({ db, listClosedExecutions }: ReconcileServices): Pro
   for await (const id of listClosedExecutions(new Date(since))) {
     page.push(id);
     if (page.length < pageSize) continue;
-    await hurryExecutionLooks(db, page);
+    await endWithRuns(db, page);
     page = [];
   }
-  await hurryExecutionLooks(db, page);
+  await endWithRuns(db, page);
   await updateWatermark(db, 'closed runs', now);
+}
+
+/**
+ * What is due of executions whose runs are closed. Those that ended before may have a step that was at
+ * work then, whose worker died.
+ */
+async function endWithRuns(db: Database, ids: readonly string[]): Promise<void> {
+  await hurryExecutionLooks(db, ids);
+  await closeSteps(db, ids);
 }
 
 async function reconcile(services: ReconcileServices, look: ExecutionLook): Promise<void> {

@@ -80,7 +80,8 @@ export async function retryExecution(
     })
     .where('execution_id', '=', id)
     .where(sql<boolean>`(status = 'FAILED'
-      or status = 'SKIPPED' and not coalesce(output ? 'skipped', false))`)
+      or status = 'SKIPPED' and not coalesce(output ? 'skipped', false)
+        and (started_at is null or step_id = ${row.current_step_id}))`)
     .execute();
   await enqueueExecutions(tx, 'start', [row], { isAwaited });
   return row;

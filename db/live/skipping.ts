@@ -12,6 +12,7 @@ import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { enqueueExecutions, signalExecutions } from '../outbox/outbox.ts';
 import { holdEnabledProject } from '../projects/projects.ts';
+import { closeSteps } from '../workflows/closing.ts';
 import { type ExecutionRow, refuseActive } from '../workflows/executions.ts';
 import { findVersionGraph } from '../workflows/graphs.ts';
 import { lookWhenRunning } from '../workflows/looks.ts';
@@ -77,6 +78,7 @@ export async function skipStep(
     .where('id', '=', id)
     .returning(columnsOf('execution'))
     .executeTakeFirstOrThrow();
+  if (!next) await closeSteps(tx, [id]);
   if (!hasFailed) await signalExecutions(tx, [row]);
   else if (next) await enqueueExecutions(tx, 'start', [row], { isAwaited: true });
   return { row, hasFailed };

@@ -1,13 +1,14 @@
 import { type SelectQueryBuilder, type Selectable, sql } from 'kysely';
 import { notFound, Problem } from '../../domain/errors.ts';
 import type { Graph, GraphStep } from '../../domain/workflow/graph.ts';
-import { columnsOf } from '../columns.ts';
+import { columnList, columnsOf } from '../columns.ts';
 import { triggerOutput } from '../../domain/workflow/step-rules.ts';
 import { failWaitingMail } from '../delivery/endings.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
 import { enqueueExecutions } from '../outbox/outbox.ts';
 import { holdEnabledProject } from '../projects/projects.ts';
+import { closingSteps } from './closing.ts';
 import { findVersionGraph } from './graphs.ts';
 import type { DB, Execution } from '../tables.ts';
 import { isDelayOver, isOn } from './standing.ts';
@@ -163,54 +164,40 @@ export async function cancelExecutions(
     .orderBy('id')
     .forNoKeyUpdate()
     .execute();
-  const rows = await tx
-    .updateTable('execution')
-    .set({
-      status: 'CANCELLED',
-      exit_reason: reason,
-      completed_at: sql<Date>`clock_timestamp()`,
-      updated_at: sql<Date>`now()`,
-    })
-    .where('status', 'in', activeStatuses)
-    .where('id', '=', anyOf(ids))
-    .returning(columnsOf('execution'))
-    .execute();
+  const { rows } = await sql<ExecutionRow>`
+    with ended as (
+      update execution set status = 'CANCELLED', exit_reason = ${reason},
+          completed_at = clock_timestamp(), updated_at = now()
+        where status in ('RUNNING', 'WAITING') and id = ${anyOf(ids)}
+        returning ${columnList('execution')}
+    ), ${closingSteps({ atWork: 'RUNNING' })}
+    select * from ended`.execute(tx);
   const cancelled = rows.map((row) => row.id);
-  await tx
-    .updateTable('step_execution')
-    .set({
-      status: 'SKIPPED',
-      completed_at: sql<Date>`clock_timestamp()`,
-      updated_at: sql<Date>`now()`,
-    })
-    .where('execution_id', '=', anyOf(cancelled))
-    .where('status', 'in', ['PENDING', 'SCHEDULED', 'WAITING'])
-    .execute();
-  await tx.deleteFrom('wait').where('execution_id', '=', anyOf(cancelled)).execute();
   await failWaitingMail(tx, cancelled, reason === 'project_disabled' ? reason : 'execution_ended');
   await enqueueExecutions(tx, 'cancel', rows);
   return rows;
 }
 
-/** Ends an active execution. Returns false when it had ended already. */
+/**
+ * Ends an active execution, and what is open of it. Returns false when it had ended already. An earlier
+ * statement has completed the step that ends it.
+ */
 export async function endExecution(
   tx: Database,
   executionId: string,
   end: { status: 'COMPLETED' } | { status: 'EXITED'; reason: string },
 ): Promise<boolean> {
-  const result = await tx
-    .updateTable('execution')
-    .set({
-      status: end.status,
-      exit_reason: end.status === 'EXITED' ? end.reason : null,
-      ...(end.status === 'COMPLETED' ? { current_step_id: null } : {}),
-      completed_at: sql<Date>`clock_timestamp()`,
-      updated_at: sql<Date>`now()`,
-    })
-    .where('id', '=', executionId)
-    .where('status', 'in', activeStatuses)
-    .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
+  const { rows } = await sql`
+    with ended as (
+      update execution set status = ${end.status},
+          exit_reason = ${end.status === 'EXITED' ? end.reason : null},
+          current_step_id = ${end.status === 'COMPLETED' ? null : sql.ref('current_step_id')},
+          completed_at = clock_timestamp(), updated_at = now()
+        where id = ${executionId} and status in ('RUNNING', 'WAITING')
+        returning id
+    ), ${closingSteps()}
+    select id from ended`.execute(tx);
+  return rows.length > 0;
 }
 
 /**
@@ -232,7 +219,7 @@ export async function completeExecution(
     .forNoKeyUpdate('contact')
     .execute();
   const { rows } = await sql<{ isOver: boolean }>`
-    with completed as (
+    with ended as (
       update execution set status = 'COMPLETED', current_step_id = null,
           completed_at = clock_timestamp(), updated_at = now()
         where id = ${executionId} and status in ('RUNNING', 'WAITING') and ${isOn(version)}
@@ -241,8 +228,8 @@ export async function completeExecution(
               where step.execution_id = execution.id and step.step_id = current_step_id
                 and ${isDelayOver(sql`step.output`)}))
         returning id
-    )
-    select exists (select from completed) or not exists (select from execution
+    ), ${closingSteps()}
+    select exists (select from ended) or not exists (select from execution
       where id = ${executionId} and status <> 'COMPLETED') as "isOver"`.execute(tx);
   return rows[0]?.isOver ?? true;
 }

@@ -4,6 +4,7 @@ import { type ExitRule, exitReasonOf } from '../../domain/workflow/exit-rules.ts
 import { failWaitingMail } from '../delivery/endings.ts';
 import type { Database } from '../database.ts';
 import { signalExecutions } from '../outbox/outbox.ts';
+import { closingSteps } from './closing.ts';
 import type { Workflow } from '../tables.ts';
 
 /** Executions that end because an event meets an exit rule of the version they run on. */
@@ -152,21 +153,13 @@ export async function exitExecutions(
     ), pending as (
       update execution set exit_pending = met.reason, updated_at = now()
         from met where execution.id = met.id and met.is_at_work and execution.exit_pending is null
-    ), exited as (
+    ), ended as (
       update execution set status = 'EXITED', exit_reason = met.reason, exit_pending = null,
           held_at = null, completed_at = clock_timestamp(), updated_at = now()
         from met where execution.id = met.id and not met.is_at_work
         returning execution.id, execution.project_id
-    ), skipped as (
-      update step_execution set status = 'SKIPPED', completed_at = clock_timestamp(),
-          updated_at = now()
-        from exited
-        where step_execution.execution_id = exited.id
-          and step_execution.status in ('SCHEDULED', 'WAITING')
-    ), forgotten as (
-      delete from wait using exited where wait.execution_id = exited.id
-    )
-    select id, project_id from exited`.execute(tx);
+    ), ${closingSteps()}
+    select id, project_id from ended`.execute(tx);
   const ended = rows.map(({ id }) => id);
   await failWaitingMail(tx, ended, 'execution_ended');
   return rows;

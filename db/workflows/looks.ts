@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
+import { closingSteps } from './closing.ts';
 import { enqueueExecutions, signalExecutions } from '../outbox/outbox.ts';
 
 /**
@@ -149,17 +150,7 @@ export async function endAsItsRun(
           completed_at = clock_timestamp(), updated_at = now()
         where ${isSame(look)}
         returning execution.id
-    ), forgotten as (
-      delete from wait using ended where execution_id = ended.id
-    ), steps as (
-      update step_execution set
-          status = case when ${error}::text is not null and step_execution.status = 'RUNNING'
-            then 'FAILED' else 'SKIPPED' end,
-          completed_at = clock_timestamp(), updated_at = now()
-        from ended
-        where step_execution.execution_id = ended.id
-          and step_execution.status in ('PENDING', 'SCHEDULED', 'RUNNING', 'WAITING')
-    )
+    ), ${closingSteps({ atWork: error === null ? 'SKIPPED' : 'FAILED' })}
     select id from ended`.execute(db);
   return rows.length > 0;
 }

@@ -3,6 +3,7 @@ import { v7 as uuidV7 } from 'uuid';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import type { ExecutionRow } from './executions.ts';
+import { closingSteps } from './closing.ts';
 import { exitExecutions } from './exits.ts';
 import { lookWhenRunning, lookWhenWaiting } from './looks.ts';
 import { isDue, isOn } from './standing.ts';
@@ -172,7 +173,10 @@ export async function postponeStep(
     .execute();
 }
 
-/** Records the result of a step whose execution ended while the step was in progress. */
+/**
+ * Records the result of a step whose execution ended while the step was in progress, also if it was given
+ * up since (`closeSteps`).
+ */
 export async function completeLateStep(
   db: Database,
   executionId: string,
@@ -189,7 +193,7 @@ export async function completeLateStep(
     })
     .where('execution_id', '=', executionId)
     .where('step_id', '=', stepId)
-    .where('status', '=', 'RUNNING')
+    .where(sql<boolean>`(status = 'RUNNING' or status = 'SKIPPED' and output is null)`)
     .execute();
 }
 
@@ -216,11 +220,13 @@ export async function failStep(
     .where('id', '=', visit.stepExecution.id)
     .execute();
   if (await exitWithStep(tx, visit)) return false;
-  await tx
-    .updateTable('execution')
-    .set({ status: 'FAILED', error, completed_at: at, updated_at: sql<Date>`now()` })
-    .where('id', '=', visit.execution.id)
-    .execute();
+  await sql`
+    with ended as (
+      update execution set status = 'FAILED', error = ${error}, completed_at = ${at},
+          updated_at = now()
+        where id = ${visit.execution.id} returning id
+    ), ${closingSteps()}
+    select from ended`.execute(tx);
   return true;
 }
 
