@@ -12,12 +12,13 @@ import { listExecutionStarts } from '../../db/workflows/starts.ts';
 import {
   completeDelay,
   completeStep,
+  completeWait,
   exitWithStep,
   leaveWait,
   type StepVisit,
   updateExecutionWaiting,
 } from '../../db/workflows/steps.ts';
-import { type MatchedEvent, registerWait, settleWait } from '../../db/workflows/waits.ts';
+import { registerWait, settleWait, type WaitEnd } from '../../db/workflows/waits.ts';
 import { evaluateStepCondition } from '../../domain/filter/step.ts';
 import { type Interruption, waitOutcome } from '../../domain/workflow/decide.ts';
 import type { ExecutionStart } from '../../domain/workflow/execution.ts';
@@ -161,7 +162,7 @@ const waitForEvent: StepEffect = async (tx, visit, call) => {
   const { eventName } = config;
   const expiresAt = waitEnd(config, visit.stepExecution.started_at);
   const event = await registerWait(tx, visit, { eventName, since: call.since, expiresAt });
-  if (event) return endWait(tx, visit, eventName, event);
+  if (event) return endWait(tx, visit, eventName, { event });
   // Met while the step was to be tried again.
   if (await exitWithStep(tx, visit)) return { outcome: { kind: 'exited' } };
   await updateExecutionWaiting(tx, placeOfCall(call), expiresAt);
@@ -178,7 +179,7 @@ async function settle(
   if (visit.completedAt) return settledResult(visit, visit.completedAt);
   const { eventName } = call.step.config as StepConfig<'WAIT_FOR_EVENT'>;
   const settled = await settleWait(tx, visit.stepExecution.id, isOver);
-  if ('event' in settled) return endWait(tx, visit, eventName, settled.event);
+  if ('event' in settled) return endWait(tx, visit, eventName, settled);
   // One that is retried is running until then.
   await updateExecutionWaiting(tx, placeOfCall(call), settled.until);
   return { outcome: { kind: 'waiting', until: settled.until?.toISOString() ?? null } };
@@ -220,11 +221,13 @@ async function endWait(
   tx: Database,
   visit: StepVisit,
   eventName: string,
-  event: MatchedEvent | null,
+  end: WaitEnd,
 ): Promise<StepResult> {
+  const { event } = end;
   await leaveWait(tx, visit.execution.id, event?.data ?? null);
   const ended = event && { data: event.data, at: event.createdAt };
-  const since = await completeStep(tx, visit.stepExecution.id, waitOutput(eventName, ended));
+  const output = waitOutput(eventName, ended);
+  const since = await completeWait(tx, visit.stepExecution.id, output, end);
   return { outcome: waitOutcome(event ? 'EVENT' : 'TIMEOUT'), since };
 }
 

@@ -17,6 +17,7 @@ import { lookWhenRunning, lookWhenWaiting } from '../workflows/looks.ts';
 import { stepMarks } from '../workflows/starts.ts';
 import { historyWith } from './history.ts';
 import { lockExecutions } from './lock.ts';
+import { endingNow } from './wait-moves.ts';
 
 /**
  * Moving executions to another version of their workflow: their rows are changed in one transaction;
@@ -232,7 +233,7 @@ async function applyMoves(
         on conflict (execution_id, step_id) do update set scheduled_for = excluded.scheduled_for,
           updated_at = now()
     ), waits as (
-      update wait set event_name = "eventName", expires_at = "expiresAt"
+      update wait set event_name = "eventName", expires_at = ${endingNow(sql`"expiresAt"`)}
         from ${given} where execution_id = given.id and "isWait"
     ), waiting as (
       update step_execution set execute_after = "expiresAt", updated_at = now()

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
 import { signalExecutions } from '../outbox/outbox.ts';
@@ -31,7 +31,7 @@ export async function lockWaits(tx: Database, ids: readonly string[]): Promise<O
   const { rows } = await sql<OpenWait>`
     select execution.id as "executionId",
         case step.status when 'WAITING' then 'WAIT_FOR_EVENT' else 'DELAY' end as type,
-        case step.status when 'WAITING' then wait.expires_at
+        case step.status when 'WAITING' then step.execute_after
           else (step.output ->> 'resumeAt')::timestamptz end as until
       from execution
       join step_execution step
@@ -48,6 +48,11 @@ export async function lockWaits(tx: Database, ids: readonly string[]): Promise<O
  * and has room for no three of them.
  */
 export const farthestMs = 100 * 365 * 86_400_000;
+
+/** SQL of when a wait is over that was given this end: one in the past ends it now, not earlier. */
+export function endingNow(until: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`case when ${until} < now() then now() else ${until} end`;
+}
 
 /** The end of a wait after a move; undefined: it cannot be moved so. */
 export function movedEnd({ type, until }: OpenWait, move: WaitMove): Date | null | undefined {
@@ -75,7 +80,7 @@ export async function moveWaits(
         from ${moved} where execution.id = moved.execution_id
         returning execution.id, project_id, current_step_id, moved.until
     ), waits as (
-      update wait set expires_at = execution_moved.until from execution_moved
+      update wait set expires_at = ${endingNow(sql`execution_moved.until`)} from execution_moved
         where wait.execution_id = execution_moved.id
     ), steps as (
       update step_execution set

@@ -28,7 +28,11 @@ export function stepMarks(execution: string): RawBuilder<StepMark[]> {
       'branch', coalesce(output ->> 'branch', lower(output ->> 'waitOutcome')),
       'startedAt', ${microseconds(sql`started_at`)},
       'endedAt', case when status in ('COMPLETED', 'SKIPPED')
-        then ${microseconds(sql`completed_at`)} end,
+        then ${microseconds(sql`coalesce(settled_at, completed_at)`)} end,
+      'eventId', event_id,
+      'hasCalled', coalesce(output ? 'statusCode', false),
+      'hasWaited', coalesce(output ? 'waitOutcome' or output ->> 'resumeAt' is not null, false)
+        or history @> '[{"to": "WAITING"}]',
       -- One whose delay was given an end in the past begins then: events before do not count for it.
       'dueAt', ${microseconds(sql`case when status = 'SCHEDULED'
         then greatest(scheduled_for, updated_at) else scheduled_for end`)},

@@ -7,6 +7,7 @@ import { closingSteps } from './closing.ts';
 import { exitExecutions } from './exits.ts';
 import { lookWhenRunning, lookWhenWaiting } from './looks.ts';
 import { isDue, isOn } from './standing.ts';
+import type { WaitEnd } from './waits.ts';
 import type { FixedDelay } from '../../domain/time/delay.ts';
 import type { StepExecution } from '../tables.ts';
 
@@ -102,7 +103,7 @@ export async function enterStep(
           where step_execution.status <> 'SKIPPED'
             and (step_execution.status <> 'SCHEDULED'
               or ${isDue(sql`step_execution.scheduled_for`)})
-        returning id, status, attempts, output, started_at, completed_at
+        returning id, status, attempts, output, started_at, completed_at, settled_at
     ), entered as (
       update execution set status = 'RUNNING', current_step_id = ${stepId}, updated_at = now(),
           held_at = null,
@@ -117,7 +118,8 @@ export async function enterStep(
         active.move_job_id, active.is_paused,
         step.id as step_execution_id, step.status as step_status, step.attempts, step.output,
         step.started_at as step_started_at,
-        case when step.status = 'COMPLETED' then step.completed_at::text end as completed_at
+        case when step.status = 'COMPLETED'
+          then coalesce(step.settled_at, step.completed_at)::text end as completed_at
       from active cross join step`.execute(tx);
   const [row] = rows;
   if (!row) return null;
@@ -147,6 +149,36 @@ export async function completeStep(
     })
     .where('id', '=', stepExecutionId)
     .returning(sql<string>`completed_at::text`.as('at'))
+    .executeTakeFirstOrThrow();
+  return row.at;
+}
+
+/**
+ * Completes a wait with its output. Returns when its event was recorded, or else when it timed out, to
+ * the microsecond: the next step begins then, however late the run has noticed.
+ */
+export async function completeWait(
+  tx: Database,
+  stepExecutionId: string,
+  output: Record<string, unknown>,
+  end: WaitEnd,
+): Promise<string> {
+  // The clock of Temporal may have ended it a little early.
+  const settledAt = end.event
+    ? sql<Date>`${end.event.recordedAt}::timestamptz`
+    : sql<Date>`least(${end.timedOutAt}::timestamptz, clock_timestamp())`;
+  const row = await tx
+    .updateTable('step_execution')
+    .set({
+      status: 'COMPLETED',
+      output: JSON.stringify(output),
+      event_id: end.event?.id ?? null,
+      settled_at: settledAt,
+      completed_at: sql<Date>`clock_timestamp()`,
+      updated_at: sql<Date>`now()`,
+    })
+    .where('id', '=', stepExecutionId)
+    .returning(sql<string>`settled_at::text`.as('at'))
     .executeTakeFirstOrThrow();
   return row.at;
 }

@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { countsFrom } from '../../domain/workflow/place.ts';
 import { derivedNamed, selectDerived } from '../events/derived.ts';
+import { microseconds } from '../live/history.ts';
 import { clockSkew } from './standing.ts';
+import { listStepMarks } from './starts.ts';
 import type { StepVisit } from './steps.ts';
 
 export interface MatchedEvent {
@@ -9,12 +12,15 @@ export interface MatchedEvent {
   name: string;
   data: Record<string, unknown> | null;
   createdAt: Date;
+  /** To the microsecond. */
+  recordedAt: string;
 }
 
 /**
  * Registers a step's wait for an event, in the caller's transaction, and returns the event if one
- * was recorded since the step began. The contact is locked since the step was entered, and
- * recording an event locks it too: so an event is either seen here or finds the wait.
+ * was recorded since the step began, or earlier (`countsFrom`). One event never ends two waits of an
+ * execution. The contact is locked since the step was entered, and recording an event locks it too: so
+ * an event is either seen here or finds the wait.
  */
 export async function registerWait(
   tx: Database,
@@ -24,24 +30,28 @@ export async function registerWait(
   const { execution, stepExecution } = visit;
   const isOwn = (at: string) => sql`contact_id = ${execution.contact_id}
     and ${wait.expiresAt === null ? sql`true` : sql`${sql.ref(at)} < ${wait.expiresAt}`}`;
-  const since = sql`${wait.since}::timestamptz`;
+  const marks = await listStepMarks(tx, execution.id);
+  const since = sql`${countsFrom(marks) ?? wait.since}::timestamptz`;
+  const used = marks.flatMap(({ eventId }) => eventId ?? []);
+  const isUsed = sql`id = any(${used}::uuid[])`;
   const derived = derivedNamed(wait.eventName).map((mailed) => {
     // These times are whole milliseconds: one that was rounded down must not be missed.
     const isSince = sql`${sql.ref(mailed.at)} >= date_trunc('milliseconds', ${since})`;
-    return sql`union all select id, name, data, created_at, recorded_at
+    return sql`union all select ${found}
       from (${selectDerived(mailed, sql`${isOwn(mailed.at)} and ${isSince}`)}) as mail`;
   });
-  const { rows } = await sql<Parameters<typeof matched>[0]>`
-    select id, name, data, created_at from (
-        select id, name, data, created_at, recorded_at from event
+  const { rows } = await sql<MatchedEvent>`
+    select id, name, data, created_at as "createdAt", ${microseconds(sql`recorded_at`)} as "recordedAt"
+      from (
+        select ${found} from event
           where name = ${wait.eventName} and ${isOwn('recorded_at')} and recorded_at > ${since}
         ${sql.join(derived, sql` `)}) as found
-      order by recorded_at limit 1`.execute(tx);
+      where not ${isUsed} order by recorded_at, id limit 1`.execute(tx);
   const [event] = rows;
   if (event) {
     // In a repeated call, an event may have claimed the wait that the first call left.
     await tx.deleteFrom('wait').where('step_execution_id', '=', stepExecution.id).execute();
-    return matched(event);
+    return event;
   }
   // One round trip for both.
   await Promise.all([
@@ -66,6 +76,7 @@ export async function registerWait(
   return null;
 }
 
+const found = sql`id, name, data, created_at, recorded_at`;
 const noTime = sql`interval '0'`;
 
 /**
@@ -78,7 +89,7 @@ export async function settleWait(
   tx: Database,
   stepExecutionId: string,
   isOver: boolean,
-): Promise<{ event: MatchedEvent | null } | { until: Date | null }> {
+): Promise<WaitEnd | { until: Date | null }> {
   const wait = await tx
     .selectFrom('wait')
     .select(['event_id', 'expires_at'])
@@ -93,20 +104,20 @@ export async function settleWait(
     .executeTakeFirst();
   if (wait?.is_open) return { until: wait.expires_at };
   await tx.deleteFrom('wait').where('step_execution_id', '=', stepExecutionId).execute();
-  if (!wait?.event_id) return { event: null };
+  const timedOut = { event: null, timedOutAt: wait?.expires_at ?? null };
+  if (!wait?.event_id) return timedOut;
   const event = await tx
     .selectFrom('event')
-    .select(['id', 'name', 'data', 'created_at'])
+    .select(['id', 'name', 'created_at as createdAt'])
+    .select(sql<MatchedEvent['data']>`data`.as('data'))
+    .select(microseconds(sql`recorded_at`).as('recordedAt'))
     .where('id', '=', wait.event_id)
     .executeTakeFirst();
-  return { event: event ? matched(event) : null };
+  return event ? { event } : timedOut;
 }
 
-function matched(row: { id: string; name: string; data: unknown; created_at: Date }): MatchedEvent {
-  return {
-    id: row.id,
-    name: row.name,
-    data: row.data as MatchedEvent['data'],
-    createdAt: row.created_at,
-  };
-}
+/** How a wait ended. */
+export type WaitEnd =
+  | { event: MatchedEvent }
+  /** null: its row is gone. */
+  | { event: null; timedOutAt: Date | null };

@@ -74,6 +74,9 @@ class Exited extends Error {
 /** The time is over at which to look. */
 class StillWaiting extends Error {}
 
+/** An event that was recorded. */
+type Happening = Pick<SimulatedEvent, 'name' | 'at' | 'data'>;
+
 class Player {
   readonly #input: SimulationInput;
   readonly #services: SimulationServices;
@@ -82,6 +85,10 @@ class Player {
   #contact: SimulatedContact;
   #context: Record<string, unknown> | null;
   #nextEvent = 0;
+  /** What was recorded of the contact, in its order. */
+  readonly #recorded: Happening[] = [];
+  /** The first of these that the next wait counts, if it counts from before its beginning: `countsFrom`. */
+  #countsFrom: number | null = null;
   /** Of an exit rule that was met while a step was at work. */
   #exit: string | null = null;
   readonly #path: SimulatedStep[] = [];
@@ -165,9 +172,13 @@ class Player {
       case 'sleep':
         this.#advance(new Date(command.until));
         this.#last().leftAt = this.#now;
+        this.#countsFrom = null;
         return { kind: 'resumed' };
       case 'await':
-        return this.#awaitEvent(step, command.until === null ? null : new Date(command.until));
+        return this.#awaitEvent(step, {
+          from: this.#recorded.length,
+          until: command.until === null ? null : new Date(command.until),
+        });
       case 'settle':
         throw new Error('A simulated wait is settled when it ends.');
     }
@@ -202,6 +213,7 @@ class Player {
       case 'UPDATE_CONTACT':
         return this.#done(await this.#updateContact(step));
       case 'WEBHOOK':
+        this.#countsFrom ??= this.#recorded.length;
         return this.#done(await this.#callWebhook(step));
       case 'CONDITION':
         return this.#decide(step);
@@ -227,6 +239,10 @@ class Player {
         return { kind: 'resting', until: end.until.toISOString() };
       }
       case 'WAIT_FOR_EVENT': {
+        const from = this.#countsFrom;
+        this.#countsFrom = null;
+        const ended = from === null ? null : this.#endByEvent(step, from);
+        if (ended) return ended;
         const until = waitEnd(step.config as StepConfig<'WAIT_FOR_EVENT'>, this.#now);
         return { kind: 'waiting', until: until?.toISOString() ?? null };
       }
@@ -248,19 +264,30 @@ class Player {
   }
 
   /** An event at the moment of the time-out is too late, as for `recordEvents`. */
-  #awaitEvent({ config }: GraphStep, until: Date | null): Outcome {
-    const { eventName } = config as StepConfig<'WAIT_FOR_EVENT'>;
+  #awaitEvent(step: GraphStep, { from, until }: { from: number; until: Date | null }): Outcome {
     for (;;) {
+      const ended = this.#endByEvent(step, from);
+      if (ended) return ended;
       const event = this.#input.events[this.#nextEvent];
       if (!event || event.at > this.#input.stopAt || (until && event.at >= until)) break;
       this.#advance(event.at, 1);
-      if (event.name !== eventName) continue;
-      if (event.data) this.#context = { ...this.#context, ...event.data };
-      return this.#endWait('EVENT', waitOutput(eventName, { data: event.data, at: event.at }));
     }
     if (until === null) throw this.#stillWaiting();
     this.#advance(until);
-    return this.#endWait('TIMEOUT', waitOutput(eventName, null));
+    return this.#endWait('TIMEOUT', waitOutput(eventNameOf(step), null));
+  }
+
+  /** Ends a wait by the first of the recorded events that has its name, from this one on. */
+  #endByEvent(step: GraphStep, from: number): Outcome | null {
+    const eventName = eventNameOf(step);
+    const place = this.#recorded.findIndex(
+      ({ name }, index) => index >= from && name === eventName,
+    );
+    const event = this.#recorded[place];
+    if (!event) return null;
+    if (event.data) this.#context = { ...this.#context, ...event.data };
+    this.#countsFrom = place + 1;
+    return this.#endWait('EVENT', waitOutput(eventName, event));
   }
 
   #endWait(result: 'EVENT' | 'TIMEOUT', output: Record<string, unknown>): Outcome {
@@ -296,16 +323,17 @@ class Player {
   #record({ name, given, data }: SimulatedEvent): void {
     // Too much data: such an event is refused when it is tracked.
     if (this.#write(planContactData(given), undefined) !== null) return;
-    this.#meet(name, data);
+    this.#meet({ name, data });
     if (this.#exit !== null && this.#isAtRest()) {
       this.#last().leftAt = this.#now;
       throw new Exited(this.#exit);
     }
   }
 
-  #meet(name: string, data: Record<string, unknown> | null): void {
+  #meet(event: Omit<Happening, 'at'>): void {
     const { exitRules = [] } = this.#input.graph;
-    this.#exit ??= exitReasonOf(exitRules, { name, data }, this.#contact);
+    this.#recorded.push({ ...event, at: this.#now });
+    this.#exit ??= exitReasonOf(exitRules, event, this.#contact);
   }
 
   #isAtRest(): boolean {
@@ -385,7 +413,7 @@ class Player {
     const { subscribed, data } = this.#contact;
     if (subscribed !== before) {
       const name = subscribed ? 'contact.subscribed' : 'contact.unsubscribed';
-      this.#meet(name, { source: 'workflow' });
+      this.#meet({ name, data: { source: 'workflow' } });
     }
     return { updated: true, updates: rendered, newData: data, subscriptionAction, subscribed };
   }
@@ -421,6 +449,10 @@ class Player {
       throw new StepFailure(output.error ?? '', output);
     }
   }
+}
+
+function eventNameOf({ config }: GraphStep): string {
+  return (config as StepConfig<'WAIT_FOR_EVENT'>).eventName;
 }
 
 const noMail = { template: null, domainStatus: null };

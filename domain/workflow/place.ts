@@ -10,7 +10,14 @@ export interface StepMark {
   /** The branch that it took, if it chose one. */
   branch: string | null;
   startedAt: string | null;
+  /** Of a wait: when its event was recorded, or when it timed out. */
   endedAt: string | null;
+  /** The event that ended it, if it was a wait. */
+  eventId: string | null;
+  /** It has called a webhook. */
+  hasCalled: boolean;
+  /** Time has passed in it: for an event, or in a delay. */
+  hasWaited: boolean;
   /** When it was due, if it was SCHEDULED. */
   dueAt: string | null;
   /** It is a delay whose time is over. */
@@ -71,4 +78,25 @@ export function passOver(
     step = stepAfter(graph, id, mark.branch);
   }
   return undefined;
+}
+
+/**
+ * From when a wait for an event counts events, if that is not its beginning: between two steps, no
+ * event may be lost. Behind a wait that an event ended, it is when that event was recorded. Behind a
+ * webhook, whose receiver may track the event before it answers, it is the webhook's beginning. Steps
+ * that do not wait may lie between; of both the earlier holds.
+ * @param marks of the execution's steps; those that have ended come before the wait
+ */
+export function countsFrom(marks: readonly StepMark[]): string | null {
+  const ended = marks.filter(({ endedAt }) => endedAt !== null);
+  const latestFirst = ended.toSorted((one, other) =>
+    (one.startedAt ?? '') < (other.startedAt ?? '') ? 1 : -1,
+  );
+  let from: string | null = null;
+  for (const { startedAt, endedAt, eventId, hasCalled, hasWaited } of latestFirst) {
+    if (eventId !== null) return endedAt;
+    if (hasWaited) break;
+    if (hasCalled) from = startedAt;
+  }
+  return from;
 }

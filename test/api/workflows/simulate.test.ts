@@ -228,6 +228,40 @@ describe('a simulation', () => {
     }
   });
 
+  it('loses no event between two waits, and ends no two by one', async () => {
+    const wait = (eventName: string): Step => ['WAIT_FOR_EVENT', { eventName, timeout: 3600 }];
+    const update: Step = ['UPDATE_CONTACT', { subscriptionAction: 'unsubscribe' }];
+    const at = (name: string, after = 10) => ({ name, after });
+    const waitsIn = async (steps: Record<string, Step>, events: object[], more = {}) => {
+      const ids = Object.keys(steps);
+      const ways = ['start', ...ids].flatMap((id, index): [string, string, string?][] => {
+        const next = ids[index];
+        const isWait = steps[id]?.[0] === 'WAIT_FOR_EVENT';
+        if (next === undefined) return [];
+        return isWait ? [[id, next, 'event']] : [[id, next]];
+      });
+      const { path: played } = await play({ graph: graphOf(steps, ways), events, ...more });
+      return played.flatMap(({ type, branch }: { type: string; branch: string | null }) =>
+        type === 'WAIT_FOR_EVENT' ? [branch] : [],
+      );
+    };
+    const twice = { a: wait('paid'), update, b: wait('paid') };
+    expect(await waitsIn(twice, [at('paid'), at('paid')])).toEqual(['event', 'event']);
+    expect(await waitsIn(twice, [at('paid')])).toEqual(['event', 'timeout']);
+    const row = { a: wait('a'), update, b: wait('b'), more: update, c: wait('c') };
+    expect(await waitsIn(row, [at('a'), at('b'), at('c')])).toEqual(['event', 'event', 'event']);
+    expect(await waitsIn(row, [at('b'), at('a'), at('c')])).toEqual(['event', 'timeout']);
+    const own = { a: wait('a'), update, b: wait('contact.unsubscribed') };
+    expect(await waitsIn(own, [at('a')])).toEqual(['event', 'event']);
+    const call: Step = ['WEBHOOK', { url: 'https://example.com' }];
+    const webhooks = { call: { failures: 2 } };
+    const asked = { call, update, b: wait('b') };
+    expect(await waitsIn(asked, [at('b', 3)], { webhooks })).toEqual(['event']);
+    expect(
+      await waitsIn({ call, rest: days(1), b: wait('b') }, [at('b', 3)], { webhooks }),
+    ).toEqual(['timeout']);
+  });
+
   it('plays events in the order of their times, whatever the order of the request', async () => {
     const startAt = '2026-11-01T00:00:00.000Z';
     const graph = graphOf(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { exitOf, planMove, type Rest } from '../../../domain/live/move.ts';
 import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
-import { passOver, placeOf, type StepMark } from '../../../domain/workflow/place.ts';
+import { countsFrom, passOver, placeOf, type StepMark } from '../../../domain/workflow/place.ts';
 
 type Way = [from: string, to: string, branch?: string];
 
@@ -36,6 +36,9 @@ const mark = (stepId: string, status = 'COMPLETED', more: Partial<StepMark> = {}
   branch: null,
   startedAt: status === 'SCHEDULED' ? null : '2026-01-01T00:00:00.500000Z',
   endedAt: status === 'COMPLETED' || status === 'SKIPPED' ? '2026-01-01T00:00:01.000000Z' : null,
+  eventId: null,
+  hasCalled: false,
+  hasWaited: false,
   dueAt: null,
   isOver: false,
   ...more,
@@ -82,6 +85,25 @@ describe('where an execution goes on', () => {
       since: dueAt,
     });
     expect(place(graph, 't', [marks[0]!]).since).toBe(startedAt);
+  });
+
+  it('counts events for a wait from what came before it, if no event may be lost', () => {
+    const at = (second: number) => `2026-01-01T00:00:0${second}.000000Z`;
+    const done = (stepId: string, second: number, more: Partial<StepMark> = {}) =>
+      mark(stepId, 'COMPLETED', { startedAt: at(second), endedAt: at(second + 1), ...more });
+    const ended = { eventId: 'e', hasWaited: true };
+    const wait = done('w', 2, { ...ended, endedAt: '2026-01-01T00:00:02.500000Z' });
+    const call = { hasCalled: true };
+    const from = (...marks: StepMark[]) => countsFrom([mark('now', 'RUNNING'), ...marks]);
+    expect(from(done('t', 1))).toBeNull();
+    expect(from(done('u', 4), wait, done('t', 1))).toBe('2026-01-01T00:00:02.500000Z');
+    expect(from(done('t', 1), done('d', 3, { hasWaited: true }), wait)).toBeNull();
+    expect(from(done('w', 3, { hasWaited: true }), done('u', 4))).toBeNull();
+    expect(from(done('h', 3, call), done('u', 4))).toBe(at(3));
+    expect(from(done('h', 3, call), done('h1', 4, call))).toBe(at(3));
+    expect(from(wait, done('h', 3, call))).toBe('2026-01-01T00:00:02.500000Z');
+    expect(from(done('h', 3, call), done('d', 4, { hasWaited: true }))).toBeNull();
+    expect(from(mark('h', 'FAILED', { startedAt: at(3), ...call }))).toBeNull();
   });
 
   it('passes over steps that it has begun, by the way that they took', () => {

@@ -5,6 +5,7 @@ import { performStep, type StepCall } from '../../../activities/steps/perform.ts
 import { createStepActivities } from '../../../activities/steps/steps.ts';
 import { recordEvents } from '../../../db/events/events.ts';
 import { insertExecution } from '../../../db/workflows/executions.ts';
+import { listExecutionStarts } from '../../../db/workflows/starts.ts';
 import { registerWait } from '../../../db/workflows/waits.ts';
 import type { Graph } from '../../../domain/workflow/graph.ts';
 import { useEngine } from '../../support/engine.ts';
@@ -245,6 +246,46 @@ describe('a wait that is entered twice', () => {
       since: since ?? call.since,
     });
     expect(next.outcome.kind).toBe('waiting');
+  });
+});
+
+describe('a wait behind one that timed out', () => {
+  it('counts events from the time-out on, however late that was noticed', async () => {
+    const workflow = await createWorkflow(engine, {
+      eventName: 'noticed late',
+      steps: ['Wait', 'Second'].map((name) => ({
+        type: 'WAIT_FOR_EVENT',
+        name,
+        config: { eventName: name === 'Wait' ? 'never' : 'clicked', timeout: 1 },
+      })),
+      ways: [
+        ['TRIGGER', 'Wait'],
+        ['Wait', 'Second', 'timeout'],
+      ],
+    });
+    const { contactId, call } = await insertedExecution(workflow);
+    const { outcome } = await activities.WAIT_FOR_EVENT(call);
+    const until = (outcome as { until: string }).until;
+    await recordClick(contactId);
+    await waitFor('the time-out', () => Date.now() > Date.parse(until) + 20);
+    const [clicked] = await recordClick(contactId);
+    expect((await activities.SETTLE_WAIT(call)).outcome).toMatchObject({ branch: 'timeout' });
+    // Its run was lost meanwhile.
+    const [due] = await listExecutionStarts(engine.api.db, [call.executionId]);
+    expect(due!.start.resume?.stepId).toBe(workflow.steps['Second']);
+    const next = await activities.WAIT_FOR_EVENT({
+      ...call,
+      step: { ...call.step, id: workflow.steps['Second']!, config: { eventName: 'clicked' } },
+      since: due!.start.resume!.since,
+    });
+    expect(next.outcome).toEqual({ kind: 'branch', branch: 'event' });
+    const { event_id } = await engine.api.db
+      .selectFrom('step_execution')
+      .select('event_id')
+      .where('execution_id', '=', call.executionId)
+      .where('step_id', '=', workflow.steps['Second']!)
+      .executeTakeFirstOrThrow();
+    expect(event_id).toBe(clicked!.id);
   });
 });
 
