@@ -103,7 +103,8 @@ export async function enterStep(
           where step_execution.status <> 'SKIPPED'
             and (step_execution.status <> 'SCHEDULED'
               or ${isDue(sql`step_execution.scheduled_for`)})
-        returning id, status, attempts, output, started_at, completed_at, settled_at
+        returning id, status, attempts, output, started_at,
+          coalesce(settled_at, completed_at) as completed_at
     ), entered as (
       update execution set status = 'RUNNING', current_step_id = ${stepId}, updated_at = now(),
           held_at = null,
@@ -115,11 +116,9 @@ export async function enterStep(
     )
     select active.id, active.project_id, active.contact_id, active.workflow_id,
         active.workflow_name, active.started_at, active.context, active.exit_pending,
-        active.move_job_id, active.is_paused,
-        step.id as step_execution_id, step.status as step_status, step.attempts, step.output,
-        step.started_at as step_started_at,
-        case when step.status = 'COMPLETED'
-          then coalesce(step.settled_at, step.completed_at)::text end as completed_at
+        active.move_job_id, active.is_paused, step.id as step_execution_id,
+        step.status as step_status, step.attempts, step.output, step.started_at as step_started_at,
+        case when step.status = 'COMPLETED' then step.completed_at::text end as completed_at
       from active cross join step`.execute(tx);
   const [row] = rows;
   if (!row) return null;

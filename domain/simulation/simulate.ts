@@ -18,6 +18,7 @@ import {
 import { exitReasonOf } from '../workflow/exit-rules.ts';
 import { findStep, type GraphStep, stepAfter } from '../workflow/graph.ts';
 import { createPolicyJudge } from './mail-policy.ts';
+import { type Happening, RecordedEvents } from './recorded-events.ts';
 import {
   type SimulatedContact,
   type SimulatedEvent,
@@ -74,9 +75,6 @@ class Exited extends Error {
 /** The time is over at which to look. */
 class StillWaiting extends Error {}
 
-/** An event that was recorded. */
-type Happening = Pick<SimulatedEvent, 'name' | 'at' | 'data'>;
-
 class Player {
   readonly #input: SimulationInput;
   readonly #services: SimulationServices;
@@ -85,10 +83,7 @@ class Player {
   #contact: SimulatedContact;
   #context: Record<string, unknown> | null;
   #nextEvent = 0;
-  /** What was recorded of the contact, in its order. */
-  readonly #recorded: Happening[] = [];
-  /** The first of these that the next wait counts, if it counts from before its beginning: `countsFrom`. */
-  #countsFrom: number | null = null;
+  readonly #recorded = new RecordedEvents();
   /** Of an exit rule that was met while a step was at work. */
   #exit: string | null = null;
   readonly #path: SimulatedStep[] = [];
@@ -172,13 +167,10 @@ class Player {
       case 'sleep':
         this.#advance(new Date(command.until));
         this.#last().leftAt = this.#now;
-        this.#countsFrom = null;
+        this.#recorded.forget();
         return { kind: 'resumed' };
       case 'await':
-        return this.#awaitEvent(step, {
-          from: this.#recorded.length,
-          until: command.until === null ? null : new Date(command.until),
-        });
+        return this.#awaitEvent(step, command.until === null ? null : new Date(command.until));
       case 'settle':
         throw new Error('A simulated wait is settled when it ends.');
     }
@@ -213,7 +205,7 @@ class Player {
       case 'UPDATE_CONTACT':
         return this.#done(await this.#updateContact(step));
       case 'WEBHOOK':
-        this.#countsFrom ??= this.#recorded.length;
+        this.#recorded.count();
         return this.#done(await this.#callWebhook(step));
       case 'CONDITION':
         return this.#decide(step);
@@ -239,9 +231,8 @@ class Player {
         return { kind: 'resting', until: end.until.toISOString() };
       }
       case 'WAIT_FOR_EVENT': {
-        const from = this.#countsFrom;
-        this.#countsFrom = null;
-        const ended = from === null ? null : this.#endByEvent(step, from);
+        this.#recorded.count();
+        const ended = this.#endByEvent(step);
         if (ended) return ended;
         const until = waitEnd(step.config as StepConfig<'WAIT_FOR_EVENT'>, this.#now);
         return { kind: 'waiting', until: until?.toISOString() ?? null };
@@ -264,9 +255,9 @@ class Player {
   }
 
   /** An event at the moment of the time-out is too late, as for `recordEvents`. */
-  #awaitEvent(step: GraphStep, { from, until }: { from: number; until: Date | null }): Outcome {
+  #awaitEvent(step: GraphStep, until: Date | null): Outcome {
     for (;;) {
-      const ended = this.#endByEvent(step, from);
+      const ended = this.#endByEvent(step);
       if (ended) return ended;
       const event = this.#input.events[this.#nextEvent];
       if (!event || event.at > this.#input.stopAt || (until && event.at >= until)) break;
@@ -274,19 +265,16 @@ class Player {
     }
     if (until === null) throw this.#stillWaiting();
     this.#advance(until);
+    this.#recorded.forget();
     return this.#endWait('TIMEOUT', waitOutput(eventNameOf(step), null));
   }
 
-  /** Ends a wait by the first of the recorded events that has its name, from this one on. */
-  #endByEvent(step: GraphStep, from: number): Outcome | null {
+  /** Ends a wait if its event was recorded. */
+  #endByEvent(step: GraphStep): Outcome | null {
     const eventName = eventNameOf(step);
-    const place = this.#recorded.findIndex(
-      ({ name }, index) => index >= from && name === eventName,
-    );
-    const event = this.#recorded[place];
+    const event = this.#recorded.take(eventName);
     if (!event) return null;
     if (event.data) this.#context = { ...this.#context, ...event.data };
-    this.#countsFrom = place + 1;
     return this.#endWait('EVENT', waitOutput(eventName, event));
   }
 
@@ -332,7 +320,7 @@ class Player {
 
   #meet(event: Omit<Happening, 'at'>): void {
     const { exitRules = [] } = this.#input.graph;
-    this.#recorded.push({ ...event, at: this.#now });
+    this.#recorded.add({ ...event, at: this.#now });
     this.#exit ??= exitReasonOf(exitRules, event, this.#contact);
   }
 

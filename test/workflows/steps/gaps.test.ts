@@ -67,21 +67,29 @@ async function journeyOf(eventName: string, steps: Step[]) {
 const track = async (email: string, event: string) =>
   expect((await engine.call('POST', '/v1/track', { email, event })).status).toBe(200);
 
+interface Listed {
+  id: string;
+  status: string;
+  exitReason: string | null;
+  completedAt: string | null;
+  currentStep: { type: string } | null;
+}
+
 /** The execution of a contact, once this holds for it. */
-function executionOf(workflow: { id: string }, email: string, holds: (row: any) => boolean) {
+function executionOf(workflow: { id: string }, email: string, holds: (row: Listed) => boolean) {
   const path = `/executions?workflowId=${workflow.id}&email=${encodeURIComponent(email)}`;
   return waitFor(
     'the execution',
     async () => {
       const { body } = await engine.call('GET', path);
-      const [row] = body.data;
+      const [row] = body.data as Listed[];
       return row && holds(row) ? row : null;
     },
     40_000,
   );
 }
-const isWaiting = ({ status }: any) => status === 'WAITING';
-const hasEnded = ({ completedAt }: any) => completedAt !== null;
+const isWaiting = ({ status }: Listed) => status === 'WAITING';
+const hasEnded = ({ completedAt }: Listed) => completedAt !== null;
 
 describe('behind a wait that an event has ended, a wait', () => {
   it.each<[string, Step[]]>([
@@ -153,7 +161,7 @@ describe('behind a wait that an event has ended, a wait', () => {
     const { id } = await executionOf(
       workflow,
       email,
-      ({ currentStep }) => currentStep.type === 'DELAY',
+      ({ currentStep }) => currentStep?.type === 'DELAY',
     );
     const path = `/workflows/${workflow.id}/executions/${id}`;
     const moved = await engine.call('PATCH', `${path}/wait`, { until: new Date().toISOString() });
