@@ -12,13 +12,12 @@ import { listExecutionStarts } from '../../db/workflows/starts.ts';
 import {
   completeDelay,
   completeStep,
-  completeWait,
   exitWithStep,
   leaveWait,
   type StepVisit,
   updateExecutionWaiting,
 } from '../../db/workflows/steps.ts';
-import { registerWait, settleWait, type WaitEnd } from '../../db/workflows/waits.ts';
+import { completeWait, registerWait, settleWait, type WaitEnd } from '../../db/workflows/waits.ts';
 import { evaluateStepCondition } from '../../domain/filter/step.ts';
 import { type Interruption, waitOutcome } from '../../domain/workflow/decide.ts';
 import type { ExecutionStart } from '../../domain/workflow/execution.ts';

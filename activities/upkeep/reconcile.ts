@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Database } from '../../db/database.ts';
-import { closeSteps } from '../../db/workflows/closing.ts';
+import { closeSteps } from '../../db/live/closing.ts';
 import { findWatermark, updateWatermark } from '../../db/watermarks.ts';
 import {
   claimExecutionLooks,

@@ -12,7 +12,7 @@ import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { enqueueExecutions, signalExecutions } from '../outbox/outbox.ts';
 import { holdEnabledProject } from '../projects/projects.ts';
-import { closeSteps } from '../workflows/closing.ts';
+import { closeSteps } from './closing.ts';
 import { type ExecutionRow, refuseActive } from '../workflows/executions.ts';
 import { findVersionGraph } from '../workflows/graphs.ts';
 import { lookWhenRunning } from '../workflows/looks.ts';

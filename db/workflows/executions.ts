@@ -8,7 +8,7 @@ import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
 import { enqueueExecutions } from '../outbox/outbox.ts';
 import { holdEnabledProject } from '../projects/projects.ts';
-import { closingSteps } from './closing.ts';
+import { closingSteps } from '../live/closing.ts';
 import { findVersionGraph } from './graphs.ts';
 import type { DB, Execution } from '../tables.ts';
 import { isDelayOver, isOn } from './standing.ts';
@@ -171,7 +171,7 @@ export async function cancelExecutions(
         where status in ('RUNNING', 'WAITING') and id = ${anyOf(ids)}
         returning ${columnList('execution')}
     ), ${closingSteps({ atWork: 'RUNNING' })}
-    select * from ended`.execute(tx);
+    select ${columnList('execution', 'ended')} from ended`.execute(tx);
   const cancelled = rows.map((row) => row.id);
   await failWaitingMail(tx, cancelled, reason === 'project_disabled' ? reason : 'execution_ended');
   await enqueueExecutions(tx, 'cancel', rows);

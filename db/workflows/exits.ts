@@ -4,7 +4,7 @@ import { type ExitRule, exitReasonOf } from '../../domain/workflow/exit-rules.ts
 import { failWaitingMail } from '../delivery/endings.ts';
 import type { Database } from '../database.ts';
 import { signalExecutions } from '../outbox/outbox.ts';
-import { closingSteps } from './closing.ts';
+import { closingSteps } from '../live/closing.ts';
 import type { Workflow } from '../tables.ts';
 
 /** Executions that end because an event meets an exit rule of the version they run on. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
-import { closingSteps } from './closing.ts';
+import { closingSteps } from '../live/closing.ts';
 import { enqueueExecutions, signalExecutions } from '../outbox/outbox.ts';
 
 /**

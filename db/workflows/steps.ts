@@ -3,11 +3,10 @@ import { v7 as uuidV7 } from 'uuid';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import type { ExecutionRow } from './executions.ts';
-import { closingSteps } from './closing.ts';
+import { closingSteps } from '../live/closing.ts';
 import { exitExecutions } from './exits.ts';
 import { lookWhenRunning, lookWhenWaiting } from './looks.ts';
 import { isDue, isOn } from './standing.ts';
-import type { WaitEnd } from './waits.ts';
 import type { FixedDelay } from '../../domain/time/delay.ts';
 import type { StepExecution } from '../tables.ts';
 
@@ -148,36 +147,6 @@ export async function completeStep(
     })
     .where('id', '=', stepExecutionId)
     .returning(sql<string>`completed_at::text`.as('at'))
-    .executeTakeFirstOrThrow();
-  return row.at;
-}
-
-/**
- * Completes a wait with its output. Returns when its event was recorded, or else when it timed out, to
- * the microsecond: the next step begins then, however late the run has noticed.
- */
-export async function completeWait(
-  tx: Database,
-  stepExecutionId: string,
-  output: Record<string, unknown>,
-  end: WaitEnd,
-): Promise<string> {
-  // The clock of Temporal may have ended it a little early.
-  const settledAt = end.event
-    ? sql<Date>`${end.event.recordedAt}::timestamptz`
-    : sql<Date>`least(${end.timedOutAt}::timestamptz, clock_timestamp())`;
-  const row = await tx
-    .updateTable('step_execution')
-    .set({
-      status: 'COMPLETED',
-      output: JSON.stringify(output),
-      event_id: end.event?.id ?? null,
-      settled_at: settledAt,
-      completed_at: sql<Date>`clock_timestamp()`,
-      updated_at: sql<Date>`now()`,
-    })
-    .where('id', '=', stepExecutionId)
-    .returning(sql<string>`settled_at::text`.as('at'))
     .executeTakeFirstOrThrow();
   return row.at;
 }

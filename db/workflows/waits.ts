@@ -121,3 +121,33 @@ export type WaitEnd =
   | { event: MatchedEvent }
   /** null: its row is gone. */
   | { event: null; timedOutAt: Date | null };
+
+/**
+ * Completes a wait with its output. Returns when its event was recorded, or else when it timed out, to
+ * the microsecond: the next step begins then, however late the run has noticed.
+ */
+export async function completeWait(
+  tx: Database,
+  stepExecutionId: string,
+  output: Record<string, unknown>,
+  end: WaitEnd,
+): Promise<string> {
+  // The clock of Temporal may have ended it a little early.
+  const settledAt = end.event
+    ? sql<Date>`${end.event.recordedAt}::timestamptz`
+    : sql<Date>`least(${end.timedOutAt}::timestamptz, clock_timestamp())`;
+  const row = await tx
+    .updateTable('step_execution')
+    .set({
+      status: 'COMPLETED',
+      output: JSON.stringify(output),
+      event_id: end.event?.id ?? null,
+      settled_at: settledAt,
+      completed_at: sql<Date>`clock_timestamp()`,
+      updated_at: sql<Date>`now()`,
+    })
+    .where('id', '=', stepExecutionId)
+    .returning(sql<string>`settled_at::text`.as('at'))
+    .executeTakeFirstOrThrow();
+  return row.at;
+}

@@ -6,7 +6,7 @@ import {
   endExecution,
   insertExecution,
 } from '../../../db/workflows/executions.ts';
-import { closeSteps } from '../../../db/workflows/closing.ts';
+import { closeSteps } from '../../../db/live/closing.ts';
 import type { Database } from '../../../db/database.ts';
 import { exitExecutions } from '../../../db/workflows/exits.ts';
 import { type ExecutionLook, endAsItsRun } from '../../../db/workflows/looks.ts';
