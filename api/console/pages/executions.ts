@@ -207,9 +207,12 @@ function stepTable(execution: Execution): Html {
 }
 
 /** When a step that has not ended goes on: a delay, a wait without its event, a webhook's next attempt. */
-function endOf({ scheduledFor, executeAfter, output }: Execution['stepExecutions'][number]) {
-  const told = output?.['resumeAt'] ?? output?.['nextAttemptAt'];
-  return scheduledFor ?? executeAfter ?? (typeof told === 'string' ? told : null);
+function endOf({ status, ...step }: Execution['stepExecutions'][number]) {
+  // One that follows a delay keeps `scheduledFor`, which is when it began.
+  if (status === 'SCHEDULED') return step.scheduledFor;
+  if (status === 'WAITING') return step.executeAfter;
+  const told = step.output?.['resumeAt'] ?? step.output?.['nextAttemptAt'];
+  return typeof told === 'string' ? told : null;
 }
 
 const delayed = { status: 'WAITING', completedAt: null } as const;
