@@ -81,7 +81,7 @@ function fixtures({ pool }: Stack, project: Project, rows: number) {
     const { id } = await project.call('POST', '/workflows', { name: 'Large', eventName: 'none' });
     await pool.query(
       `insert into workflow_version (workflow_id, version, project_id, graph)
-        values ($1, 1, $2, '{"steps": [], "transitions": []}')`,
+        values ($1, 1, $2, '{"steps": [], "transitions": []}') on conflict do nothing`,
       [id, project.id],
     );
     await pool.query(

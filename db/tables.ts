@@ -858,8 +858,8 @@ export interface StepExecution {
   attempts: Generated<number>;
   completed_at: Timestamp | null;
   created_at: Generated<Timestamp>;
+  ending_event_id: string | null;
   error: string | null;
-  event_id: string | null;
   execute_after: Timestamp | null;
   execution_id: string;
   history: Generated<Json>;
@@ -1192,7 +1192,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   session: ["created_at", "expires_at", "id", "ip", "last_seen_at", "user_agent", "user_id", "version"],
   single_mail: ["attempt_id", "attempts", "created_at", "from_email", "from_name", "html", "id", "kind", "next_look_at", "project_id", "reply_to", "subject", "to_email"],
   sns_receipt: ["created_at", "message_id"],
-  step_execution: ["attempts", "completed_at", "created_at", "error", "event_id", "execute_after", "execution_id", "history", "id", "output", "project_id", "scheduled_for", "settled_at", "started_at", "status", "step_id", "updated_at"],
+  step_execution: ["attempts", "completed_at", "created_at", "ending_event_id", "error", "execute_after", "execution_id", "history", "id", "output", "project_id", "scheduled_for", "settled_at", "started_at", "status", "step_id", "updated_at"],
   suppression: ["address_hash", "created_at", "email", "email_id", "history", "id", "owner_id", "reason", "scope", "until"],
   suppression_key: ["created_at", "key", "owner_id"],
   suspension: ["at", "ended_at", "id", "invoices", "project_id", "reason"],

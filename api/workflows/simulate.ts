@@ -7,18 +7,17 @@ import { listCountedMail } from '../../db/delivery/looks.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { readSendPolicy } from '../../db/projects/send-policy.ts';
 import { listSecretNames } from '../../db/projects/secrets.ts';
-import { findVersionGraph } from '../../db/workflows/graphs.ts';
 import { findTemplateMail } from '../../db/workflows/mails.ts';
-import { findWorkflow, findWorkflowGraph, type WorkflowRow } from '../../db/workflows/workflows.ts';
+import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { eventData, planContactData } from '../../domain/contact/data.ts';
-import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { found, Problem } from '../../domain/errors.ts';
 import { unitMs } from '../../domain/filter/filter.ts';
 import { limits } from '../../domain/limits.ts';
 import type { Inspection } from '../../domain/template/inspect.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import type { Inspector } from '../../domain/template/warnings.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
-import type { Graph, GraphWarning } from '../../domain/workflow/graph.ts';
+import type { GraphWarning } from '../../domain/workflow/graph.ts';
 import { simulate } from '../../domain/simulation/simulate.ts';
 import {
   type SimulatedContact,
@@ -35,6 +34,7 @@ import { ContactData, fault, JsonObject, Moment, Time, time, Uuid } from '../htt
 import { withinEventData } from '../public/track.ts';
 import { TemplateWarnings } from '../templates/preview.ts';
 import { findWarnings, refuseBroken } from './enabling.ts';
+import { findGraph } from './pictures/version.ts';
 import { receiversOf, SimulatedGraph, simulatedGraph } from './portable/simulated.ts';
 import { GraphWarnings, tag, WorkflowById } from './record.ts';
 
@@ -206,7 +206,9 @@ export const simulateExecution = endpoint({
     const workflow = found('WORKFLOW', params.id, await findWorkflow(db, projectId, params.id));
     const startAt = body.startAt ?? new Date();
     const contact = await contactOf(db, projectId, body, startAt);
-    const graph = await findGraph(db, workflow, body);
+    const graph = body.graph
+      ? simulatedGraph(body.graph)
+      : await findGraph(db, workflow, body.version);
     const receivers = await receiversOf(db, workflow.id, graph, body.webhooks);
     await refuseBroken(db, workflow, graph);
     const project = found('PROJECT', projectId, await findProject(db, projectId));
@@ -272,18 +274,6 @@ async function contactOf(
   const { set } = planContactData(data);
   const stored = Object.keys(set).length === 0 ? null : set;
   return { id: randomUUID(), email, subscribed, createdAt: now, updatedAt: now, data: stored };
-}
-
-async function findGraph(
-  db: Database,
-  { id }: WorkflowRow,
-  { version, graph }: z.output<typeof Given>,
-): Promise<Graph> {
-  if (graph) return simulatedGraph(graph);
-  if (version === undefined) return findWorkflowGraph(db, id);
-  const known = await findVersionGraph(db, id, version);
-  if (!known) throw invalidField('version', 'not_found', 'The workflow never had this version.');
-  return known;
 }
 
 function eventsOf(given: z.output<typeof Given>['events'], startAt: Date): SimulatedEvent[] {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type Database, transact } from '../../db/database.ts';
 import { findVersionGraph } from '../../db/workflows/graphs.ts';
-import { lockWorkflows, snapshotWorkflow, type WorkflowRow } from '../../db/workflows/workflows.ts';
+import { insertExitEvents } from '../../db/workflows/exits.ts';
+import { lockWorkflows, type WorkflowRow } from '../../db/workflows/workflows.ts';
 import { found, invalidField, type Problem } from '../../domain/errors.ts';
 import type { Graph } from '../../domain/workflow/graph.ts';
 import { refuseBroken } from './enabling.ts';
@@ -25,8 +26,8 @@ export function refuseUnknownVersions(
 }
 
 /**
- * Makes sure that executions can go on with a version of a workflow. The newest may never have been
- * enabled: it is stored as it is drawn now. Returns its graph.
+ * Makes sure that executions can go on with a version of a workflow, which may never have been enabled.
+ * Returns its graph.
  * @param field of the request, which names the version
  * @throws Problem WORKFLOW_NOT_FOUND when it was deleted meanwhile; VALIDATION_ERROR `not_found` for a
  *   version that it never had; WORKFLOW_INVALID with everything that prevents the version from running
@@ -40,11 +41,10 @@ export async function requireVersion(
   return transact(db, async (tx) => {
     const [row] = await lockWorkflows(tx, project_id, [id], { for: 'edit' });
     const workflow = found('WORKFLOW', id, row);
-    if (version === workflow.version) await snapshotWorkflow(tx, id);
-    const isKnown = version <= workflow.version;
-    const graph = isKnown ? await findVersionGraph(tx, id, version) : undefined;
+    const graph = await findVersionGraph(tx, id, version);
     if (!graph) throw unknownVersion(field);
     await refuseBroken(tx, workflow, graph);
+    await insertExitEvents(tx, id, graph.exitRules ?? []);
     return graph;
   });
 }

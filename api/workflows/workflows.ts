@@ -172,7 +172,10 @@ export const createWorkflow = endpoint({
         ...triggerStep(workflow),
       };
       await insertGraph(tx, [trigger], []);
-      if (!graph) return presentWorkflow(workflow);
+      if (!graph) {
+        await snapshotWorkflow(tx, workflow);
+        return presentWorkflow(workflow);
+      }
       const { filled, warnings } = await fillWorkflow(tx, workflow, graph, {
         enabled: body.enabled ?? false,
         broken,
@@ -255,7 +258,7 @@ export const updateWorkflow = endpoint({
       const shown = (row: WorkflowRow) => ({ ...presentWorkflow(row), ...withWarnings(warnings) });
       if (after.enabled !== before.enabled) await changeSchedule(tx, after);
       if (changes.includes(true)) return shown(await recordWorkflowEdit(tx, after));
-      if (after.enabled) await snapshotWorkflow(tx, id);
+      if (after.enabled) await snapshotWorkflow(tx, after);
       return shown(after);
     });
     // Very many go on within minutes after the answer.
@@ -338,6 +341,7 @@ export const duplicateWorkflow = endpoint({
         exit_rules: JSON.stringify(rules),
       });
       await copyGraph(tx, id, copy.id);
+      await snapshotWorkflow(tx, copy);
       return presentWorkflow(copy);
     });
   },

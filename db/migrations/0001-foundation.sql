@@ -252,7 +252,7 @@ create table step_execution (
   completed_at timestamptz,
   -- The event that ended a wait. And when that was recorded, or else when the wait timed out: its run
   -- may have noticed later, and the next wait counts events from then on.
-  event_id uuid,
+  ending_event_id uuid,
   settled_at timestamptz,
   created_at timestamptz(3) not null default clock_timestamp(),
   updated_at timestamptz(3) not null default clock_timestamp(),

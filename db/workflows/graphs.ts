@@ -25,7 +25,7 @@ async function readGraph(
 ): Promise<string | undefined> {
   const { rows } = await sql<{ graph: string }>`
     select graph::text as graph from workflow_version
-      where workflow_id = ${workflowId} and version = ${version}`.execute(db);
+      where workflow_id = ${workflowId} and version = ${version}::bigint`.execute(db);
   return rows[0]?.graph;
 }
 

@@ -29,7 +29,7 @@ export function stepMarks(execution: string): RawBuilder<StepMark[]> {
       'startedAt', ${microseconds(sql`started_at`)},
       'endedAt', case when status in ('COMPLETED', 'SKIPPED')
         then ${microseconds(sql`coalesce(settled_at, completed_at)`)} end,
-      'eventId', event_id,
+      'eventId', ending_event_id,
       'hasCalled', coalesce(output ? 'statusCode', false),
       'hasWaited', coalesce(output ? 'waitOutcome' or output ->> 'resumeAt' is not null, false)
         or history @> '[{"to": "WAITING"}]',

@@ -141,7 +141,7 @@ export async function completeWait(
     .set({
       status: 'COMPLETED',
       output: JSON.stringify(output),
-      event_id: end.event?.id ?? null,
+      ending_event_id: end.event?.id ?? null,
       settled_at: settledAt,
       completed_at: sql<Date>`clock_timestamp()`,
       updated_at: sql<Date>`now()`,

@@ -266,11 +266,15 @@ export async function findWorkflowGraph(db: Database, workflowId: string): Promi
 }
 
 /**
- * Stores the current graph as the snapshot for executions of the current version, and which events its
- * exit rules name. An existing snapshot is not changed.
+ * Stores the graph as it is drawn as the current version of a workflow, in the transaction that made that
+ * version: each number that an answer shows can be read later. If the workflow is enabled, executions run
+ * on it from now on. A version that is stored already is not changed.
  */
-export async function snapshotWorkflow(tx: Database, workflowId: string): Promise<void> {
-  const current = await findWorkflowGraph(tx, workflowId);
+export async function snapshotWorkflow(
+  tx: Database,
+  { id, enabled }: Pick<WorkflowRow, 'id' | 'enabled'>,
+): Promise<void> {
+  const current = await findWorkflowGraph(tx, id);
   const graph = JSON.stringify(current);
   await tx
     .insertInto('workflow_version')
@@ -279,11 +283,11 @@ export async function snapshotWorkflow(tx: Database, workflowId: string): Promis
       tx
         .selectFrom('workflow')
         .select(['id', 'project_id', 'version', sql<string>`${graph}::jsonb`.as('graph')])
-        .where('id', '=', workflowId),
+        .where('id', '=', id),
     )
     .onConflict((conflict) => conflict.columns(['workflow_id', 'version']).doNothing())
     .execute();
-  await insertExitEvents(tx, workflowId, current.exitRules ?? []);
+  if (enabled) await insertExitEvents(tx, id, current.exitRules ?? []);
 }
 
 /**
@@ -292,7 +296,7 @@ export async function snapshotWorkflow(tx: Database, workflowId: string): Promis
  */
 export async function recordWorkflowEdit(tx: Database, locked: WorkflowRow): Promise<WorkflowRow> {
   const workflow = await updateWorkflow(tx, locked.id, { version: locked.version + 1 });
-  if (workflow.enabled) await snapshotWorkflow(tx, workflow.id);
+  await snapshotWorkflow(tx, workflow);
   return workflow;
 }
 

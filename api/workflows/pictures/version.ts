@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
 import { findVersionGraph } from '../../../db/workflows/graphs.ts';
 import { findWorkflowGraph, type WorkflowRow } from '../../../db/workflows/workflows.ts';
-import { invalidField } from '../../../domain/errors.ts';
 import type { Graph } from '../../../domain/workflow/graph.ts';
 import { fault } from '../../http/schemas.ts';
+import { unknownVersion } from '../versions.ts';
 
 /** A version in a query. */
 export const Version = z
@@ -20,15 +20,11 @@ export const Version = z
  */
 export async function findGraph(
   db: Database,
-  workflow: WorkflowRow,
+  { id }: Pick<WorkflowRow, 'id'>,
   version: number | undefined,
 ): Promise<Graph> {
-  const { id, version: newest } = workflow;
   if (version === undefined) return findWorkflowGraph(db, id);
-  const isPossible = version >= 1 && version <= newest;
-  const known = isPossible ? await findVersionGraph(db, id, version) : undefined;
-  if (known) return known;
-  // The newest is kept as a version only when an execution can start on it.
-  if (version === newest) return findWorkflowGraph(db, id);
-  throw invalidField('version', 'not_found', 'The workflow never had this version.');
+  const known = await findVersionGraph(db, id, version);
+  if (!known) throw unknownVersion('version');
+  return known;
 }

@@ -179,11 +179,11 @@ export async function fillWorkflow(
   await storeGraph(tx, workflow, given, path);
   await refuseTooLarge(tx, workflow.id);
   const filled = await updateWorkflow(tx, workflow.id, { enabled });
+  await snapshotWorkflow(tx, filled);
   const keyed = keyedGraph(given, path);
   const warnings = await findWarnings(tx, workflow.project_id, keyed);
   if (!enabled) return { filled, warnings };
   await changeSchedule(tx, filled);
   await inPlace(path, () => refuseBroken(tx, filled, keyed, broken));
-  await snapshotWorkflow(tx, workflow.id);
   return { filled, warnings };
 }

@@ -145,9 +145,14 @@ describe('exit rules of a workflow', () => {
     const { id } = await createWorkflow({ eventName: randomUUID() });
     await addDelay(id);
     await call('PATCH', `/workflows/${id}`, { exitRules: [bought] });
-    expect([await eventsOf(id), await graphsOf(id)]).toEqual([[], []]);
+    const drawn = [
+      [1, undefined],
+      [2, undefined],
+      [3, [bought]],
+    ];
+    expect([await eventsOf(id), await graphsOf(id)]).toEqual([[], drawn]);
     await call('PATCH', `/workflows/${id}`, { enabled: true });
-    expect([await eventsOf(id), await graphsOf(id)]).toEqual([['bought'], [[3, [bought]]]]);
+    expect([await eventsOf(id), await graphsOf(id)]).toEqual([['bought'], drawn]);
     const left = { eventName: 'left', reason: 'gone' };
     await call('PATCH', `/workflows/${id}`, { exitRules: [left, { ...left, reason: 'again' }] });
     await call('PATCH', `/workflows/${id}`, { exitRules: [] });

@@ -198,6 +198,32 @@ describe('a simulation', () => {
     expect(errorFields(await ask({ version: 99 }))).toEqual(['version not_found']);
   });
 
+  it('plays every version that an answer has shown, also one drawn while disabled', async () => {
+    const { body: made } = await shop.call('POST', '/workflows', { name: 'W', eventName: 'x' });
+    const at = `/workflows/${made.id}`;
+    const exit = (reason: string) => ({ type: 'EXIT', name: reason, config: { reason } });
+    const { body: end } = await shop.call('POST', `${at}/steps`, exit('first'));
+    await shop.call('PATCH', `${at}/steps/${end.id}`, { config: { reason: 'second' } });
+    await shop.call('PATCH', at, { triggerConfig: { eventName: 'y' } });
+    const { body: copy } = await shop.call('POST', `${at}/duplicate`);
+    const endsOf = async (id: string, version: number) => {
+      const contact = { email: newAddress() };
+      const { body } = await shop.call('POST', `/workflows/${id}/simulate`, { version, contact });
+      return body.data?.exitReason ?? body.data?.status ?? errorFields(body);
+    };
+    const { body: now } = await shop.call('GET', at);
+    const versions = Array.from({ length: now.version + 1 }, (_, index) => index + 1);
+    const ends = await Promise.all(versions.map((version) => endsOf(made.id, version)));
+    expect(ends).toEqual([
+      [expect.stringMatching(/^steps\./)],
+      'first',
+      'second',
+      'second',
+      ['version not_found'],
+    ]);
+    expect(await endsOf(copy.id, 1)).toBe('second');
+  });
+
   it('waits for an event, or for its time-out', async () => {
     const graph = graphOf(
       {

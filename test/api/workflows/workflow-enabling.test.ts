@@ -36,7 +36,7 @@ describe('enabling a workflow', () => {
     const noTemplate = await call('PATCH', `/workflows/${id}`, { enabled: true });
     expect(errorFields(noTemplate.body)).toEqual([`steps.${mail.id} custom`]);
     expect(await read(id)).toMatchObject({ name: 'W', enabled: false });
-    expect(await versions(id)).toEqual([]);
+    expect((await versions(id)).map(([version]) => version)).toEqual([1, 2, 3]);
   });
 
   it('refuses a template that was stored with broken syntax, with the line', async () => {
@@ -112,32 +112,36 @@ describe('enabling a workflow', () => {
 });
 
 describe('versions of a workflow', () => {
-  it('are kept from enabling on, one for each edit, and never change', async () => {
+  it('are kept, one for each edit, also while it is disabled, and never change', async () => {
     const { id } = await createWorkflow();
     await addDelay(id, 'A');
-    expect(await versions(id)).toEqual([]);
+    const drawn = [
+      [1, ['Trigger: signed_up']],
+      [2, ['Trigger: signed_up', 'A']],
+    ];
+    expect(await versions(id)).toEqual(drawn);
     const enabled = await call('PATCH', `/workflows/${id}`, { enabled: true });
     expect(enabled.body).toMatchObject({ enabled: true, version: 2 });
-    const first = [2, ['Trigger: signed_up', 'A']];
-    expect(await versions(id)).toEqual([first]);
+    expect(await versions(id)).toEqual(drawn);
 
     await call('PATCH', `/workflows/${id}`, { name: 'No edit of the graph', enabled: true });
-    expect(await versions(id)).toEqual([first]);
+    expect(await versions(id)).toEqual(drawn);
 
     const b = await addDelay(id, 'B');
     const second = [3, ['Trigger: signed_up', 'A', 'B']];
-    expect(await versions(id)).toEqual([first, second]);
+    expect(await versions(id)).toEqual([...drawn, second]);
 
     await call('PATCH', `/workflows/${id}`, { enabled: false });
     expect((await call('DELETE', `/workflows/${id}/steps/${b.id}`)).status).toBe(204);
-    expect(await versions(id)).toEqual([first, second]);
+    const third = [4, ['Trigger: signed_up', 'A']];
+    expect(await versions(id)).toEqual([...drawn, second, third]);
 
     const again = await call('PATCH', `/workflows/${id}`, {
       enabled: true,
       triggerConfig: { eventName: 'e' },
     });
     expect(again.body.version).toBe(5);
-    expect(await versions(id)).toEqual([first, second, [5, ['Trigger: e', 'A']]]);
+    expect(await versions(id)).toEqual([...drawn, second, third, [5, ['Trigger: e', 'A']]]);
   });
 
   it('hold what an execution needs of each step and transition', async () => {
@@ -149,6 +153,7 @@ describe('versions of a workflow', () => {
       .selectFrom('workflow_version')
       .select('graph')
       .where('workflow_id', '=', id)
+      .where('version', '=', 2)
       .executeTakeFirstOrThrow();
     expect(graph).toEqual({
       steps: [

@@ -150,6 +150,24 @@ describe('POST …/retry with a version', () => {
     });
   });
 
+  it('goes on at a version that was drawn while the workflow was disabled, also a former one', async () => {
+    const begun = await failed(404);
+    const { workflowId, execution } = begun;
+    const workflow = `/workflows/${workflowId}`;
+    await engine.call('PATCH', workflow, { enabled: false });
+    const step = `${workflow}/steps/${execution.stepExecutions[1]!.stepId}`;
+    const drawn = [`/${randomUUID()}`, `/${randomUUID()}`];
+    for (const path of drawn) {
+      receiver.answer(path, { status: 200 });
+      const config = { url: `${receiver.url}${path}`, onFailure: 'fail' };
+      expect((await engine.call('PATCH', step, { config })).status).toBe(200);
+    }
+    const { version } = (await engine.call('GET', workflow)).body;
+    expect((await retryOn(begun, version - 1)).status).toBe(200);
+    await begun.until('WAITING');
+    expect(drawn.map((path) => receiver.requests(path).length)).toEqual([1, 0]);
+  });
+
   it('on which it is already changes nothing but its status', async () => {
     const begun = await failed(404);
     const answer = await retryOn(begun, begun.execution.workflowVersion);

@@ -279,13 +279,13 @@ describe('a wait behind one that timed out', () => {
       since: due!.start.resume!.since,
     });
     expect(next.outcome).toEqual({ kind: 'branch', branch: 'event' });
-    const { event_id } = await engine.api.db
+    const { ending_event_id } = await engine.api.db
       .selectFrom('step_execution')
-      .select('event_id')
+      .select('ending_event_id')
       .where('execution_id', '=', call.executionId)
       .where('step_id', '=', workflow.steps['Second']!)
       .executeTakeFirstOrThrow();
-    expect(event_id).toBe(clicked!.id);
+    expect(ending_event_id).toBe(clicked!.id);
   });
 });
 

@@ -63,9 +63,8 @@ async function drawWorkflow() {
   await sql`update workflow set enabled = true where id = ${id}`.execute(db);
   const { version, steps } = await read(id);
   await sql`insert into workflow_version (workflow_id, project_id, version, graph)
-    select ${id}, ${projectId}, ${version}, ${JSON.stringify({ steps, transitions: [] })}::jsonb`.execute(
-    db,
-  );
+    select ${id}, ${projectId}, ${version}, ${JSON.stringify({ steps, transitions: [] })}::jsonb
+    on conflict (workflow_id, version) do update set graph = excluded.graph`.execute(db);
   const trigger = steps.find(({ type }: { type: string }) => type === 'TRIGGER');
   const start = async () => {
     const contact = await make('/contacts', { email: `${crypto.randomUUID()}@people.test` });
