@@ -83,18 +83,21 @@ where clear_at <= now()
 order by clear_at
 limit $1
 
-select id, name, data, created_at
+select id, name, created_at as "createdAt", data as data, to_char(recorded_at at time zone 'utc',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "recordedAt"
+from event
+where id = $1
+
+select id, name, data, created_at as "createdAt", to_char(recorded_at at time zone 'utc',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "recordedAt"
 from (
   select id, name, data, created_at, recorded_at
   from event
   where name = $1 and contact_id = $2 and recorded_at < $3 and recorded_at > $4::timestamptz ) as
       found
-order by recorded_at
+where not id = any($5::uuid[])
+order by recorded_at, id
 limit 1
-
-select id, name, data, created_at
-from event
-where id = $1
 
 select id, project_id, contact_id, event_name, at
 from event_delivery_loss

@@ -51,6 +51,22 @@ from workflow
 where id = $2
 on conflict (workflow_id, version) do nothing
 
+select (
+  select coalesce(jsonb_agg(jsonb_build_object('stepId', step_id, 'status', status, 'branch',
+      coalesce(output ->> 'branch', lower(output ->> 'waitOutcome')), 'startedAt',
+      to_char(started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'endedAt', case when
+      status in ('COMPLETED', 'SKIPPED') then to_char(coalesce(settled_at, completed_at) at time
+      zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end, 'eventId', ending_event_id, 'hasCalled',
+      coalesce(output ? 'statusCode', false), 'hasWaited', coalesce(output ? 'waitOutcome' or output
+      ->> 'resumeAt' is not null, false) or history @> '[{to: "WAITING"}]', 'dueAt', to_char(case
+      when status = 'SCHEDULED' then greatest(scheduled_for, updated_at) else scheduled_for end at
+      time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'isOver', coalesce((output ->>
+      'resumeAt')::timestamptz <= clock_timestamp(), (output ->> 'past')::boolean, false))), '[]')
+  from step_execution inner_mark_of
+  where inner_mark_of.execution_id = execution.id) as marks
+from execution
+where id = $1
+
 select coalesce(sum(found.number), 0)::int as total
 from (
   select id as workflow_id, status
@@ -182,11 +198,13 @@ select execution.id as "executionId", execution.project_id as "projectId", execu
   select coalesce(jsonb_agg(jsonb_build_object('stepId', step_id, 'status', status, 'branch',
       coalesce(output ->> 'branch', lower(output ->> 'waitOutcome')), 'startedAt',
       to_char(started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'endedAt', case when
-      status in ('COMPLETED', 'SKIPPED') then to_char(completed_at at time zone 'utc',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end, 'dueAt', to_char(case when status = 'SCHEDULED' then
-      greatest(scheduled_for, updated_at) else scheduled_for end at time zone 'utc',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'isOver', coalesce((output ->> 'resumeAt')::timestamptz <=
-      clock_timestamp(), (output ->> 'past')::boolean, false))), '[]')
+      status in ('COMPLETED', 'SKIPPED') then to_char(coalesce(settled_at, completed_at) at time
+      zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end, 'eventId', ending_event_id, 'hasCalled',
+      coalesce(output ? 'statusCode', false), 'hasWaited', coalesce(output ? 'waitOutcome' or output
+      ->> 'resumeAt' is not null, false) or history @> '[{to: "WAITING"}]', 'dueAt', to_char(case
+      when status = 'SCHEDULED' then greatest(scheduled_for, updated_at) else scheduled_for end at
+      time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'isOver', coalesce((output ->>
+      'resumeAt')::timestamptz <= clock_timestamp(), (output ->> 'past')::boolean, false))), '[]')
   from step_execution inner_mark_of
   where inner_mark_of.execution_id = execution.id) as marks, execution.updated_at::text as
       "updatedAt", (
@@ -203,7 +221,7 @@ where id = $1
 
 select graph::text as graph
 from workflow_version
-where workflow_id = $1 and version = $2
+where workflow_id = $1 and version = $2::bigint
 
 select id, from_step_id as "fromStepId", to_step_id as "toStepId", branch
 from workflow_transition
@@ -254,10 +272,11 @@ where execution.workflow_id = $2
 group by 1, 2, 3, 4
 
 select step_execution.attempts, step_execution.completed_at, step_execution.created_at,
-    step_execution.error, step_execution.execute_after, step_execution.execution_id,
-    step_execution.history, step_execution.id, step_execution.output, step_execution.project_id,
-    step_execution.scheduled_for, step_execution.started_at, step_execution.status,
-    step_execution.step_id, step_execution.updated_at
+    step_execution.ending_event_id, step_execution.error, step_execution.execute_after,
+    step_execution.execution_id, step_execution.history, step_execution.id, step_execution.output,
+    step_execution.project_id, step_execution.scheduled_for, step_execution.settled_at,
+    step_execution.started_at, step_execution.status, step_execution.step_id,
+    step_execution.updated_at
 from step_execution
 where execution_id = $1
 order by created_at, id
@@ -331,6 +350,12 @@ set status = $1, output = $2, completed_at = clock_timestamp(), updated_at = now
 where id = $3
 returning completed_at::text as at
 
+update step_execution
+set status = $1, output = $2, ending_event_id = $3, settled_at = $4::timestamptz, completed_at =
+    clock_timestamp(), updated_at = now()
+where id = $5
+returning settled_at::text as at
+
 update workflow
 set enabled = $1, updated_at = now()
 where id = $2
@@ -397,7 +422,22 @@ select claimed.id, project_id as "projectId", workflow_name as "workflowName", c
             claimed.started_at)) * 1000)::float8 as "stepMs"
 from claimed
 
-with completed as (
+with ended as (
+  select id
+  from execution
+  where id = any($1::uuid[]) and status not in ('RUNNING', 'WAITING') ), closed as (
+  update step_execution
+  set completed_at = clock_timestamp(), updated_at = now(), status = case step_execution.status when
+      'RUNNING' then 'SKIPPED' else 'SKIPPED' end
+  from ended
+  where step_execution.execution_id = ended.id and step_execution.status in ('PENDING', 'SCHEDULED',
+      'WAITING', 'RUNNING') ), forgotten as (
+  delete from wait using ended
+  where wait.execution_id = ended.id )
+select
+from ended
+
+with ended as (
   update execution
   set status = 'COMPLETED', current_step_id = null, completed_at = clock_timestamp(), updated_at =
       now()
@@ -408,10 +448,18 @@ with completed as (
       where step.execution_id = execution.id and step.step_id = current_step_id and ((step.output
           ->> 'past')::boolean is true or (step.output ->> 'resumeAt')::timestamptz <=
           clock_timestamp() + interval '1 minute')))
-  returning id )
+  returning id ), closed as (
+  update step_execution
+  set completed_at = clock_timestamp(), updated_at = now(), status = case step_execution.status when
+      'RUNNING' then 'SKIPPED' else 'SKIPPED' end
+  from ended
+  where step_execution.execution_id = ended.id and step_execution.status in ('PENDING', 'SCHEDULED',
+      'WAITING', 'RUNNING') ), forgotten as (
+  delete from wait using ended
+  where wait.execution_id = ended.id )
 select exists (
   select
-  from completed) or not exists (
+  from ended) or not exists (
   select
   from execution
   where id = $3 and status <> 'COMPLETED') as "isOver"
@@ -446,7 +494,8 @@ with held as (
       step_execution.completed_at end, updated_at = now()
   where step_execution.status <> 'SKIPPED' and (step_execution.status <> 'SCHEDULED' or
       step_execution.scheduled_for <= clock_timestamp() + interval '1 minute')
-  returning id, status, attempts, output, started_at, completed_at ), entered as (
+  returning id, status, attempts, output, started_at, coalesce(settled_at, completed_at) as
+      completed_at ), entered as (
   update execution
   set status = 'RUNNING', current_step_id = $7, updated_at = now(), held_at = null, next_look_at =
       case when execution.status = 'RUNNING' then next_look_at else now() + interval '5 minutes'
