@@ -127,6 +127,8 @@ export const limits = {
    */
   graphBytes: 1_000_000,
   templateBytes: 2 * 1024 * 1024,
+  /** Tags and placeholders: parsing these takes 0.1 s. */
+  templateTags: 10_000,
   /** The body of one mail, rendered, as UTF-8. */
   renderedBodyBytes: 2 * 1024 * 1024,
   /** Rows of a list that are read at once while it is written; at least one. */

@@ -104,7 +104,7 @@ describe('the document of the API', () => {
       event: WebhookVariables['context'];
     };
     const variables = { contact, workflow, execution, context: event } as WebhookVariables;
-    const sent = buildWebhook({ url: 'https://shop.example' }, variables, (source) => source);
+    const sent = buildWebhook({ url: 'https://shop.example' }, variables, (text) => ({ text }));
     expect('body' in sent && JSON.parse(sent.body ?? '')).toEqual(example);
   });
 

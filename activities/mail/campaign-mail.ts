@@ -155,8 +155,8 @@ function composeAtOnce(prepared: Prepared, recipient: Recipient): Composed | und
   const skeleton = prepared.skeletons.get(keyOf(recipient))?.made;
   if (!skeleton) return undefined;
   const { variables } = recipient;
-  const subject = renderIfCheap('subject', prepared.subject, variables);
-  const rendered = renderIfCheap('text', skeleton.mail.values, variables);
+  const [subject] = renderIfCheap('subject', [prepared.subject], variables) ?? [];
+  const [rendered] = renderIfCheap('slots', [skeleton.mail.values], variables) ?? [];
   if (!subject || !rendered) return undefined;
   return composeBySkeleton(skeleton, prepared, recipient, { subject, rendered });
 }
@@ -172,7 +172,7 @@ async function compose(
     const { variables } = recipient;
     const [subject, rendered] = await Promise.all([
       renderer.render('subject', prepared.subject, variables),
-      renderer.render('text', skeleton.mail.values, variables),
+      renderer.render('slots', skeleton.mail.values, variables),
     ]);
     const composed = composeBySkeleton(skeleton, prepared, recipient, { subject, rendered });
     if (composed) return composed;

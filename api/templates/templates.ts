@@ -18,7 +18,7 @@ import { columnsFrom } from '../../db/columns.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { Problem, found, foundAll, invalidField } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { checkTemplate, isQuicklyRead } from '../../domain/template/render.ts';
+import { checkTemplate, compileTemplate } from '../../domain/template/render.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
@@ -52,7 +52,7 @@ const tag = 'Templates';
 /** A text that must be a valid template; the check of a slow one is left to `requireReadable`. */
 export function templateText(schema: z.ZodString) {
   return schema.superRefine((source, context) => {
-    if (!isQuicklyRead(source)) return;
+    if (!compileTemplate(source).isQuicklyRead) return;
     const checked = checkTemplate(source);
     if (checked.ok) return;
     context.addIssue({ code: 'custom', ...fault('invalid_template', checked.message) });
@@ -65,7 +65,7 @@ export async function requireReadable(
   { body }: { body?: string | undefined },
   projectId: string,
 ): Promise<void> {
-  if (body === undefined || isQuicklyRead(body)) return;
+  if (body === undefined || compileTemplate(body).isQuicklyRead) return;
   const checked = await renderer.check(body, projectId);
   if (!checked.ok) throw invalidField('body', 'invalid_template', checked.message);
 }

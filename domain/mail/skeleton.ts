@@ -174,7 +174,7 @@ function readPlaceholders(
   sampleRecipient: SampleRecipient,
   urls: ReturnType<typeof optOutUrls>,
 ) {
-  if (template.nodes === null || template.weight === Infinity) return null;
+  if (template.weight === Infinity || template.nodes === null) return null;
   const system: Record<string, string> = {
     id: sampleRecipient.contactId,
     svc_id: sampleRecipient.contactId,
@@ -234,7 +234,7 @@ export interface SlotValues {
 /**
  * Reads the rendered placeholders. null when one of them is more than a text: a list or an object
  * has HTML of its own, and the recipient's own opt-out link would change the headers.
- * @param rendered the values of the skeleton, rendered as text.
+ * @param rendered the values of the skeleton, rendered as slots.
  */
 export function slotValues(
   { values, hasValuesInLinks }: MailSkeleton,

@@ -22,6 +22,13 @@ export const tooLong: TemplateFault = {
   ...nowhere,
 };
 
+/** The fault of a template with more tags than are read. */
+export const tooManyTags: TemplateFault = {
+  code: 'liquid_limit',
+  message: 'The template has more than 10,000 tags and placeholders.',
+  ...nowhere,
+};
+
 /** The fault of a rendering that had to be stopped. */
 export const stopped: TemplateFault = {
   code: 'liquid_limit',

@@ -1,13 +1,13 @@
 import {
-  analyzeSync,
+  type PropertyAccessToken,
   Tag,
   type Template,
   toValueSync,
+  TypeGuards,
   Value,
   type ValueToken,
-  type Variable,
 } from 'liquidjs';
-import { lineStarts, type Place, PlaceMap, type TemplateFault } from './faults.ts';
+import { type Place, PlaceMap, type TemplateFault } from './faults.ts';
 import { isFilter, parseLiquid } from './liquid.ts';
 import { compileTemplate } from './render.ts';
 import { readTemplate } from './source.ts';
@@ -78,44 +78,97 @@ function unknownFilters(nodes: readonly Template[], source: string): Inspection[
 
 function namesOf(source: string): Inspection['names'] {
   const map = new PlaceMap(source, ({ fallback }) => fallback !== undefined);
-  const starts = lineStarts(map.liquid);
-  const nodes = parseLiquid(map.liquid, false);
-  const asked = keepMissed(nodes).flatMap((node) => analyzed([node]));
-  const known = new Set(['', ...asked.map((variable) => pathOf(variable).join('.'))]);
-  const found = new Map<string, { path: string[] } & Place>();
-  for (const variable of analyzed(nodes)) {
-    const path = pathOf(variable);
-    const name = path.join('.');
-    if (known.has(name) || found.has(name)) continue;
-    const { row, col } = variable.location;
-    found.set(name, { path, ...map.at((starts[row - 1] ?? 0) + col - 1) });
-  }
-  return [...found.values()];
+  const names = new NameFinder();
+  names.visit(parseLiquid(map.liquid, false));
+  return names.missed().map(({ path, at }) => ({ path, ...map.at(at) }));
 }
 
-function analyzed(nodes: Template[]): Variable[] {
-  return Object.values(analyzeSync(nodes, { partials: false }).globals).flat();
+/** A name that a template reads: as far as it is written out, and its offset in the translation. */
+interface ReadName {
+  path: string[];
+  at: number;
 }
 
 /** Tags whose arguments are conditions. */
 const conditions = ['if', 'unless', 'case'];
 
-/**
- * Leaves the nodes with the arguments of which nothing must be missing. Returns those of conditions,
- * as nodes without anything inside.
- */
-function keepMissed(nodes: readonly Template[]): Template[] {
-  const asked: Template[] = [];
-  const open = [...nodes];
-  for (let node = open.pop(); node; node = open.pop()) {
-    if (node.children) open.push(...toValueSync(node.children(false, true)));
-    const given = [...(node.arguments?.() ?? [])];
-    const isCondition = node instanceof Tag && conditions.includes(node.name);
-    const { token } = node;
-    if (isCondition) asked.push({ token, arguments: () => given, render: node.render });
-    node.arguments = () => (isCondition ? [] : given.flatMap(withoutDefaults));
+/** Walks through a template once, in the order in which it is written. */
+class NameFinder {
+  /** Those of which nothing must be missing, each where it stands first. */
+  readonly #read = new Map<string, ReadName>();
+  /** Those that a condition asks for. */
+  readonly #asked = new Set<string>();
+  /** Names that tags set, and how many blocks around have one of that name. */
+  readonly #set = new Set<string>();
+  readonly #inBlocks = new Map<string, number>();
+
+  missed(): ReadName[] {
+    return [...this.#read].flatMap(([name, found]) => (this.#asked.has(name) ? [] : [found]));
   }
-  return asked;
+
+  visit(nodes: readonly Template[]): void {
+    for (const node of nodes) {
+      const isCondition = node instanceof Tag && conditions.includes(node.name);
+      for (const argument of node.arguments?.() ?? []) {
+        if (isCondition) this.#note(argument, ({ path }) => this.#asked.add(path.join('.')));
+        else for (const given of withoutDefaults(argument)) this.#note(given, this.#noteRead);
+      }
+      for (const { content } of node.localScope?.() ?? []) this.#set.add(content);
+      if (!node.children) continue;
+      const names = [...(node.blockScope?.() ?? [])];
+      for (const name of names) this.#inBlocks.set(name, (this.#inBlocks.get(name) ?? 0) + 1);
+      this.visit(toValueSync(node.children(false, true)));
+      for (const name of names) this.#inBlocks.set(name, (this.#inBlocks.get(name) ?? 1) - 1);
+    }
+  }
+
+  readonly #noteRead = (found: ReadName): void => {
+    const [root = ''] = found.path;
+    const name = found.path.join('.');
+    const isOwn = this.#set.has(root) || (this.#inBlocks.get(root) ?? 0) > 0;
+    if (root !== '' && !isOwn && !this.#read.has(name)) this.#read.set(name, found);
+  };
+
+  #note(argument: Value | ValueToken, note: (found: ReadName) => void): void {
+    if (!(argument instanceof Value)) return namesIn(argument, note);
+    for (const token of argument.initial.postfix) namesIn(token, note);
+    for (const { args } of argument.filters)
+      for (const given of args) namesIn(valueOf(given), note);
+  }
+}
+
+type Given = Value['filters'][number]['args'][number];
+
+/** The value of a filter's argument, which may have a name. */
+function valueOf(given: Given): ValueToken | undefined {
+  return Array.isArray(given) ? given[1] : given;
+}
+
+/** Finds the names in a part of an expression, those in brackets with them. */
+function namesIn(token: unknown, note: (found: ReadName) => void): void {
+  if (TypeGuards.isRangeToken(token)) {
+    namesIn(token.lhs, note);
+    namesIn(token.rhs, note);
+  } else if (TypeGuards.isPropertyAccessToken(token)) {
+    const { path, at } = nameOf(token);
+    if (token.variable) namesIn(token.variable, note);
+    else note({ path, at });
+    for (const prop of token.props.slice(1)) namesIn(prop, note);
+  }
+}
+
+/** The names of a path as far as they are written out: `a[b].c` is `a`, and so is `[a].c`. */
+function nameOf(token: PropertyAccessToken): ReadName {
+  const path: string[] = [];
+  for (const prop of token.props) {
+    if (TypeGuards.isPropertyAccessToken(prop)) {
+      if (path.length === 0) path.push(...nameOf(prop).path);
+      break;
+    }
+    if (!TypeGuards.isQuotedToken(prop) && !TypeGuards.isWordToken(prop)) break;
+    path.push(prop.content);
+  }
+  return { path, at: token.begin };
 }
 
 /** Of a value with the filter `default` only what stands behind it: the rest may be missing. */
@@ -123,12 +176,7 @@ function withoutDefaults(argument: Value | ValueToken): (Value | ValueToken)[] {
   if (!(argument instanceof Value)) return [argument];
   const at = argument.filters.findIndex(({ name }) => name === 'default');
   if (at === -1) return [argument];
-  const behind = argument.filters.slice(at).flatMap(({ args }) => args);
-  return behind.flatMap((given) => (Array.isArray(given) ? (given[1] ?? []) : given));
-}
-
-/** The names of a path as far as they are written out: `a[b].c` is `a`. */
-function pathOf({ segments }: Variable): string[] {
-  const end = segments.findIndex((segment) => typeof segment !== 'string');
-  return segments.slice(0, end === -1 ? segments.length : end).map(String);
+  return argument.filters
+    .slice(at)
+    .flatMap(({ args }) => args.flatMap((given) => valueOf(given) ?? []));
 }

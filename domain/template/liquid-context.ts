@@ -1,8 +1,11 @@
 import { Context, toValue, type Emitter, type Liquid, type Value } from 'liquidjs';
 import { escapeHtml } from './html.ts';
 
-/** Cost of binding one item of a loop or filter; the time is only checked between tags. */
+/** Cost of binding one item of a loop or filter. */
 const itemChars = 8;
+
+/** What renderings that belong together have left: characters they may make, and time. */
+export type RenderLimits = Pick<Context, 'memoryLimit' | 'renderLimit'>;
 
 /**
  * Keeps stored text escaped whatever a template does with it. Every variable that is read has an
@@ -18,11 +21,13 @@ export class TracingContext extends Context {
   written: Origin = origin.trusted;
   /** Origin of the list whose loop is about to begin. */
   loopFrom: Origin = origin.stored;
+  /** What the last expression came to. */
+  shown: unknown;
   readonly #locals = new Map<string, Origin>();
   readonly #frames: { scope: object; from: Origin }[] = [];
 
-  constructor(engine: Liquid, scope: TemplateScope, target: Target) {
-    super(scope.values, engine.options, { sync: true }, { liquid: engine });
+  constructor(engine: Liquid, scope: TemplateScope, target: Target, limits: RenderLimits) {
+    super(scope.values, engine.options, { sync: true }, { liquid: engine, ...limits });
     this.scope = scope;
     this.target = target;
   }
@@ -57,6 +62,7 @@ export class TracingContext extends Context {
   }
 
   show(value: unknown): string {
+    this.shown = value;
     this.written = least(this.written, this.from);
     return present(value, this.from, this.target, this.scope);
   }
@@ -147,9 +153,11 @@ export interface Target {
 const asIs = (text: string): string => text;
 const listItems = (items: string[]): string => items.map((item) => `<li>${item}</li>`).join('\n');
 
+/** HTML, and a text that is none. */
 export const htmlTarget: Target = { escape: escapeHtml, list: listItems };
-export const textTarget: Target = { escape: asIs, list: listItems };
-export const subjectTarget: Target = { escape: asIs, list: (items) => items.join(', ') };
+export const textTarget: Target = { escape: asIs, list: (items) => items.join(', ') };
+/** Values for HTML that are escaped later. */
+export const slotsTarget: Target = { escape: asIs, list: listItems };
 
 /** Writes a value as text: lists item by item, objects as JSON, missing and null as ''. */
 export function present(
@@ -187,11 +195,23 @@ function presentEntry(key: string, value: unknown, from: Origin, target: Target)
  * deeper than the call stack throws RangeError, as JSON.stringify would.
  */
 export function mapStrings(value: unknown, change: (text: string) => string): unknown {
+  return replaceStrings(value, change, change);
+}
+
+/** Like `mapStrings`, with any value in place of a string, and a change of its own for keys. */
+export function replaceStrings(
+  value: unknown,
+  change: (text: string) => unknown,
+  changeKey: (key: string) => string,
+): unknown {
   if (typeof value === 'string') return change(value);
-  if (Array.isArray(value)) return value.map((item) => mapStrings(item, change));
+  if (Array.isArray(value)) return value.map((item) => replaceStrings(item, change, changeKey));
   if (typeof value !== 'object' || value === null) return value;
   // fromEntries defines own properties, so a key named __proto__ stays a plain key.
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [change(key), mapStrings(item, change)]),
+    Object.entries(value).map(([key, item]) => [
+      changeKey(key),
+      replaceStrings(item, change, changeKey),
+    ]),
   );
 }

@@ -49,20 +49,33 @@ const ownFilters: Record<string, FilterHandler> = {
 
 function escapeWith(escape: (text: string) => string, value: unknown, context: TracingContext) {
   if (context.from === origin.stored) context.from = origin.escaped;
-  return mapStrings(toValue(value), escape);
+  return mapStrings(toValue(value), (text) => {
+    const escaped = escape(text);
+    // A list may hold one long text a thousand times: each is paid for before the next.
+    context.memoryLimit.use(escaped.length);
+    return escaped;
+  });
 }
 
-/** A filter that cannot use its input returns it unchanged; only a limit ends the rendering. */
+/**
+ * A filter that cannot use its input returns it unchanged; only a limit ends the rendering. Liquid
+ * looks at the clock between tags alone, and counts what some filters are given, but not what all of
+ * them make: here every filter looks at the clock and pays for its result.
+ */
 function traceFilter(name: string, handler: FilterHandler): FilterHandler {
   return function* (value: unknown, ...args: unknown[]): Generator<unknown, unknown, unknown> {
     const context = traced(this.context);
+    context.renderLimit.check(performance.now());
     if (context.from === origin.escaped && !keepsEscaped.has(name)) context.from = origin.stored;
     const before = context.from;
     try {
       const result = yield handler.call(this, value, ...args);
       // The condition of where_exp and similar filters is a separate expression, which may end on a
       // number or on trusted text: it says nothing about the items.
-      if (!Object.hasOwn(ownFilters, name)) context.from = least(before, context.from);
+      if (!Object.hasOwn(ownFilters, name)) {
+        context.from = least(before, context.from);
+        if (result !== value) context.memoryLimit.use(lengthOf(result));
+      }
       if (typeof result === 'number' || typeof result === 'boolean') context.from = origin.trusted;
       return result;
     } catch (error) {
@@ -71,6 +84,11 @@ function traceFilter(name: string, handler: FilterHandler): FilterHandler {
       return value;
     }
   };
+}
+
+/** The characters of a text, or the items of a list. */
+function lengthOf(value: unknown): number {
+  return typeof value === 'string' || Array.isArray(value) ? value.length : 0;
 }
 
 function isLimit(error: unknown): boolean {

@@ -2,6 +2,7 @@ import {
   AssignTag,
   CaptureTag,
   CycleTag,
+  defaultOperators,
   EchoTag,
   evalToken,
   ForTag,
@@ -11,16 +12,18 @@ import {
   ParseError,
   Parser,
   TablerowTag,
+  toValue,
   toValueSync,
   TypeGuards,
   Value,
-  type Context,
+  Context,
   type Emitter,
   type Template,
   type TopLevelToken,
 } from 'liquidjs';
 import {
   LimitedEmitter,
+  type RenderLimits,
   type Target,
   type TemplateScope,
   TracingContext,
@@ -31,11 +34,14 @@ import {
 } from './liquid-context.ts';
 import { registerFilters } from './liquid-filters.ts';
 
-/** Time limit of one rendering, in milliseconds. */
+/** Time limit of renderings that belong together, in milliseconds. */
 const renderMs = 1000;
 
-/** Characters one rendering may build: intermediate values, captured text, output together. */
+/** Characters they may build: intermediate values, captured text, output together. */
 export const renderChars = 10 * 1024 * 1024;
+
+/** Comparisons that a search in a text makes in the time in which a filter makes one character. */
+const comparisonsPerChar = 1_000;
 
 class TracedOutput extends Output {
   override *render(ctx: Context, emitter: Emitter): Generator<unknown, void, unknown> {
@@ -110,16 +116,29 @@ function* readLoopOrigin(collection: ForTag['collection'], context: TracingConte
   context.loopFrom = context.from;
 }
 
+const operators = {
+  ...defaultOperators,
+  /** The search for one text in another takes up to the product of their lengths. */
+  *contains(left: unknown, right: unknown, context: Context): Generator<unknown, boolean, unknown> {
+    context.renderLimit.check(performance.now());
+    const [text, wanted] = [toValue(left), toValue(right)];
+    const isSearch = typeof text === 'string' && typeof wanted === 'string';
+    if (isSearch) {
+      context.memoryLimit.use((text.length * wanted.length) / comparisonsPerChar);
+    } else if (Array.isArray(text)) context.memoryLimit.use(text.length);
+    return Boolean(yield defaultOperators['contains']?.(left, right, context));
+  },
+};
+
 function createEngine(strictFilters: boolean): Liquid {
   const engine = new Liquid({
     strictFilters,
+    operators,
     jsTruthy: true,
     ownPropertyOnly: true,
     // Dates look the same on every server.
     timezoneOffset: 0,
     locale: 'en-US',
-    memoryLimit: renderChars,
-    renderLimit: renderMs,
     // No templates from disk.
     templates: {},
   });
@@ -195,10 +214,24 @@ export function filterNames(): string[] {
   return Object.keys(lenient.filters).filter((name) => name !== 'fallback');
 }
 
-/** Renders the result of `parseLiquid`. Throws when a limit is exceeded. */
-export function renderLiquid(templates: Template[], scope: TemplateScope, target: Target): string {
-  const context = new TracingContext(lenient, scope, target);
+/** Limits that begin now: at most those of one rendering. */
+export function startLimits({ chars = renderChars, ms = renderMs } = {}): RenderLimits {
+  const context = new Context({}, lenient.options, { memoryLimit: chars, renderLimit: ms });
+  return { memoryLimit: context.memoryLimit, renderLimit: context.renderLimit };
+}
+
+/**
+ * Renders the result of `parseLiquid`. Throws when a limit is exceeded.
+ * @returns the text, and what its last expression came to.
+ */
+export function renderLiquid(
+  templates: Template[],
+  scope: TemplateScope,
+  target: Target,
+  limits: RenderLimits,
+): { text: string; shown: unknown } {
+  const context = new TracingContext(lenient, scope, target, limits);
   const emitter = new LimitedEmitter(context);
   toValueSync(lenient.renderer.renderTemplates(templates, context, emitter));
-  return emitter.buffer;
+  return { text: emitter.buffer, shown: context.shown };
 }

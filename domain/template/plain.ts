@@ -69,8 +69,9 @@ export function renderPlain(
       text += presentOne(value, system === undefined ? origin.stored : origin.trusted, target);
     }
     text += texts[index + 1] ?? '';
+    if (text.length > charsMax) return null;
   }
-  return text.length > charsMax ? null : text;
+  return text;
 }
 
 function systemValue(name: string, { contact, urls }: PlainVariables): unknown {

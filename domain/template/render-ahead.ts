@@ -1,17 +1,15 @@
 import {
   type CompiledTemplate,
   compileTemplate,
-  isCheapRendering,
+  renderIfCheap,
   type Rendered,
   type Renderer,
+  type RenderKind,
   type TemplateVariables,
 } from './render.ts';
 
 /** Aborts work that needs a text not rendered yet. */
 class NotRendered extends Error {}
-
-/** What was rendered: one text, or the texts of one mail. */
-type Made = Rendered | string[];
 
 /** A text may need another one first, and each once more when its values have just changed. */
 const roundsMax = 4;
@@ -26,9 +24,9 @@ export async function renderAhead<T>(
   renderer: Renderer,
   work: (renderer: Renderer) => Promise<T>,
 ): Promise<T> {
-  const texts = new Map<string, Made>();
+  const texts = new Map<string, Rendered[]>();
   for (let round = 1; round < roundsMax; round += 1) {
-    const missing = new Map<string, () => Promise<Made>>();
+    const missing = new Map<string, () => Promise<Rendered[]>>();
     try {
       return await work(renderKnown(renderer, texts, missing));
     } catch (error) {
@@ -42,30 +40,33 @@ export async function renderAhead<T>(
 /** Returns what is cheap or among the `texts`; collects what is `missing`. */
 function renderKnown(
   renderer: Renderer,
-  texts: ReadonlyMap<string, Made>,
-  missing: Map<string, () => Promise<Made>>,
+  texts: ReadonlyMap<string, Rendered[]>,
+  missing: Map<string, () => Promise<Rendered[]>>,
 ): Renderer {
-  async function known<M extends Made>(
-    kind: string,
+  function known(
+    kind: RenderKind,
     templates: readonly CompiledTemplate[],
     variables: TemplateVariables,
-    make: () => Promise<M>,
-  ): Promise<M> {
-    if (isCheapRendering(templates, variables)) return make();
+    make: () => Promise<Rendered[]>,
+  ): Rendered[] {
+    const cheap = renderIfCheap(kind, templates, variables);
+    if (cheap) return cheap;
     const name = nameOf(kind, templates, variables);
-    // A name says the kind: what was made under it is of the kind that is asked for.
-    const made = texts.get(name) as M | undefined;
+    const made = texts.get(name);
     if (made) return made;
     missing.set(name, make);
     throw new NotRendered('A text is not made yet.');
   }
   return {
-    render: (kind, template, variables) =>
-      known(kind, [template], variables, () => renderer.render(kind, template, variables)),
-    renderTexts: (sources, variables) =>
-      known('texts', sources.map(compileTemplate), variables, () =>
-        renderer.renderTexts(sources, variables),
-      ),
+    async render(kind, template, variables) {
+      const make = async () => [await renderer.render(kind, template, variables)];
+      const [rendered] = known(kind, [template], variables, make);
+      return rendered!;
+    },
+    async renderTexts(sources, variables) {
+      const make = () => renderer.renderTexts(sources, variables);
+      return known('text', sources.map(compileTemplate), variables, make);
+    },
   };
 }
 

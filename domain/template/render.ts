@@ -1,18 +1,29 @@
 import type { Template } from 'liquidjs';
 import { limits } from '../limits.ts';
-import { faultOf, faultText, type TemplateFault, tooLong } from './faults.ts';
-import { parseLiquid, renderChars, renderLiquid } from './liquid.ts';
+import {
+  cheapSourceChars,
+  cheapValueChars,
+  cheapWeight,
+  countTags,
+  isCheapToRender,
+  readingWeight,
+  roughChars,
+} from './cost.ts';
+import { faultOf, faultText, type TemplateFault, tooLong, tooManyTags } from './faults.ts';
+import { parseLiquid, renderChars, renderLiquid, startLimits } from './liquid.ts';
 import { type PlainTemplate, plainTemplate, renderPlain } from './plain.ts';
 import { escapeHtml } from './html.ts';
-import { readTemplate } from './source.ts';
+import { readTemplate, type TemplatePiece } from './source.ts';
 import { storableText } from '../text-rules.ts';
 import {
+  type RenderLimits,
   type Target,
   type TemplateScope,
   htmlTarget,
+  mapStrings,
   origin,
   present,
-  subjectTarget,
+  slotsTarget,
   textTarget,
 } from './liquid-context.ts';
 
@@ -44,7 +55,9 @@ export interface TemplateVariables {
 /** A template that can be rendered many times; it is parsed on first use. */
 export class CompiledTemplate {
   readonly source: string;
+  #read: TemplatePiece[] | undefined;
   #parsed: Parsed | undefined;
+  #reading: number | undefined;
   #weight: number | undefined;
   #plain: PlainTemplate | null | undefined;
 
@@ -52,40 +65,61 @@ export class CompiledTemplate {
     this.source = source;
   }
 
+  get #pieces(): readonly TemplatePiece[] {
+    this.#read ??= readTemplate(this.source);
+    return this.#read;
+  }
+
   /** null when it is not valid Liquid. */
   get nodes(): Template[] | null {
-    this.#parsed ??= parsed(this.source);
+    this.#parsed ??= parsed(this.source, () => this.#pieces);
     return this.#parsed.nodes;
   }
 
   /** Why it is not valid Liquid; null when it is. */
   get fault(): TemplateFault | null {
-    this.#parsed ??= parsed(this.source);
+    this.#parsed ??= parsed(this.source, () => this.#pieces);
     return this.#parsed.fault;
   }
 
   /** Set when it is text with plain names. */
   get plain(): PlainTemplate | null {
     if (this.#plain === undefined) {
-      const isReadable = isQuicklyRead(this.source);
-      this.#plain = isReadable ? plainTemplate(readTemplate(this.source)) : null;
+      this.#plain = this.isQuicklyRead ? plainTemplate(this.#pieces) : null;
     }
     return this.#plain;
   }
 
-  /** See `templateWeight`. */
+  /** It is one expression and nothing else. */
+  get isLone(): boolean {
+    return this.isQuicklyRead && this.#pieces.length === 1 && this.source.startsWith('{{');
+  }
+
+  /** It is parsed quickly, whatever it costs to render. */
+  get isQuicklyRead(): boolean {
+    return this.#readingWeight < Infinity;
+  }
+
+  /** How much there is to do when it is rendered, in words in braces. Infinity: costly, or unknown. */
   get weight(): number {
-    this.#weight ??= templateWeight(this.source);
+    this.#weight ??=
+      this.isQuicklyRead && isCheapToRender(this.#pieces) ? this.#readingWeight : Infinity;
     return this.#weight;
+  }
+
+  get #readingWeight(): number {
+    this.#reading ??= readingWeight(this.source, () => this.#pieces);
+    return this.#reading;
   }
 }
 
 type Parsed = { nodes: Template[]; fault: null } | { nodes: null; fault: TemplateFault };
 
-function parsed(source: string): Parsed {
-  if (isTooLong(source)) return { nodes: null, fault: tooLong };
+function parsed(source: string, read: () => readonly TemplatePiece[]): Parsed {
+  const fault = sizeFault(source);
+  if (fault) return { nodes: null, fault };
   try {
-    return { nodes: parseLiquid(toLiquid(source), false), fault: null };
+    return { nodes: parseLiquid(toLiquid(read()), false), fault: null };
   } catch (error) {
     return { nodes: null, fault: faultOf(error, source) };
   }
@@ -99,13 +133,14 @@ export function compileTemplate(source: string): CompiledTemplate {
 export type TemplateCheck = { ok: true } | { ok: false; message: string };
 
 /**
- * Checks a template before it is saved: at most 2 MB, correct Liquid, only known tags and filters.
- * `message` says what is wrong and where (line and column).
+ * Checks a template before it is saved: at most 2 MB and 10,000 tags, correct Liquid, only known tags
+ * and filters. `message` says what is wrong and where (line and column).
  */
 export function checkTemplate(source: string): TemplateCheck {
-  if (isTooLong(source)) return { ok: false, message: tooLong.message };
+  const fault = sizeFault(source);
+  if (fault) return { ok: false, message: fault.message };
   try {
-    parseLiquid(toLiquid(source), true);
+    parseLiquid(toLiquid(readTemplate(source)), true);
     return { ok: true };
   } catch (error) {
     return { ok: false, message: faultText(faultOf(error, source)) };
@@ -115,40 +150,113 @@ export function checkTemplate(source: string): TemplateCheck {
 /**
  * What a template is rendered for.
  *  - `html`: a body. Stored values are escaped.
- *  - `text`: not HTML (webhooks, addresses). Nothing is escaped.
- *  - `subject`: one header line. Control characters and line breaks become one space, at most 998
- *    characters (the longest line of RFC 5322), never empty.
+ *  - `slots`: values for HTML that are escaped later. Lists are written as in HTML.
+ *  - `text`: not HTML (webhooks, addresses). Nothing is escaped, lists are joined by commas.
+ *  - `subject`: one header line, a text. Control characters and line breaks become one space, at most
+ *    998 characters (the longest line of RFC 5322), never empty.
  */
-export type RenderKind = 'html' | 'text' | 'subject';
+export type RenderKind = 'html' | 'slots' | 'text' | 'subject';
 
-const targets = { html: htmlTarget, text: textTarget, subject: subjectTarget };
+const targets = { html: htmlTarget, slots: slotsTarget, text: textTarget, subject: textTarget };
 
 /** A text made of a template. */
 export interface Rendered {
   text: string;
   /** Why only `{{key}}` and `{{key ?? text}}` were replaced; null: it was rendered as a whole. */
   fault: TemplateFault | null;
+  /** A number, a boolean, a list or an object: what a `text` of one expression alone comes to. */
+  value?: unknown;
 }
 
-/** Renders a template synchronously, however long it takes. Never throws. */
+/**
+ * Renders templates synchronously, together within the limits of one rendering, however long it
+ * takes. Never throws.
+ */
+export function renderTemplates(
+  kind: RenderKind,
+  templates: readonly CompiledTemplate[],
+  variables: TemplateVariables,
+): Rendered[] {
+  // Parsing them does not count.
+  const faults = templates.map(({ fault }) => fault);
+  const limits = startLimits();
+  return templates.map((template, index) => {
+    const fault = faults[index];
+    if (fault) return renderPlainly(kind, template, variables, fault);
+    try {
+      return renderWhole(kind, template, variables, limits);
+    } catch (error) {
+      // A template error never blocks a send.
+      return renderPlainly(kind, template, variables, faultOf(error, template.source));
+    }
+  });
+}
+
+/** Like `renderTemplates`, with one template. */
 export function renderTemplate(
   kind: RenderKind,
   template: CompiledTemplate,
   variables: TemplateVariables,
 ): Rendered {
+  const [rendered] = renderTemplates(kind, [template], variables);
+  return rendered!;
+}
+
+/** What cheap renderings may make beside the text of their templates, in characters: in about 10 ms. */
+export const cheapChars = 100_000;
+/** For what takes longer than its characters. */
+const cheapMs = 40;
+
+/**
+ * Renders templates like `renderTemplates` if that is cheap: if it takes less than 50 ms. null: it
+ * is not. To find that out takes no longer either.
+ */
+export function renderIfCheap(
+  kind: RenderKind,
+  templates: readonly CompiledTemplate[],
+  variables: TemplateVariables,
+): Rendered[] | null {
+  const sourceChars = templates.reduce((sum, { source }) => sum + source.length, 0);
+  if (templates.length > cheapWeight || sourceChars > cheapSourceChars) return null;
+  const weight = templates.reduce((sum, template) => sum + template.weight, 0);
+  const values = [variables.contact.data, variables.given, variables.context];
+  if (weight > cheapWeight || roughChars(values, cheapValueChars) >= cheapValueChars) return null;
+  if (!templates.every(({ plain, nodes }) => plain ?? nodes)) return null;
+  const limits = startLimits({ chars: cheapChars + sourceChars, ms: cheapMs });
+  try {
+    return templates.map((template) => renderWhole(kind, template, variables, limits));
+  } catch {
+    return null;
+  }
+}
+
+/** @throws Error when the template is not valid, or a limit is exceeded. */
+function renderWhole(
+  kind: RenderKind,
+  template: CompiledTemplate,
+  variables: TemplateVariables,
+  limits: RenderLimits,
+): Rendered {
   const target = targets[kind];
   const written = inFormOf(kind, variables);
-  const plain = template.plain && renderPlain(template.plain, written, target);
-  if (plain !== null) return { text: finished(kind, plain), fault: null };
-  const { nodes } = template;
-  if (nodes === null) return renderPlainly(kind, template, variables, template.fault ?? tooLong);
-  try {
-    const text = finished(kind, renderLiquid(nodes, templateScope(written), target));
-    return { text, fault: null };
-  } catch (error) {
-    // A template error never blocks a send.
-    return renderPlainly(kind, template, variables, faultOf(error, template.source));
+  const isValue = kind === 'text' && template.isLone;
+  const plain = isValue || !template.plain ? null : renderPlain(template.plain, written, target);
+  if (plain !== null) {
+    limits.memoryLimit.use(plain.length);
+    return { text: finished(kind, plain), fault: null };
   }
+  if (template.nodes === null) throw new TypeError('The template is not valid.');
+  const { text, shown } = renderLiquid(template.nodes, templateScope(written), target, limits);
+  const rendered = { text: finished(kind, text), fault: null };
+  return isValue && isTyped(shown)
+    ? { ...rendered, value: mapStrings(shown, storableText) }
+    : rendered;
+}
+
+/** Whether a value is more than its text. Nothing, and a number that JSON does not know, are texts. */
+function isTyped(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  return typeof value === 'boolean' || (typeof value === 'object' && value !== null);
 }
 
 /** The variables as a text of this kind has them: in HTML the links are written as HTML. */
@@ -166,35 +274,21 @@ function inFormOf(kind: RenderKind, variables: TemplateVariables): TemplateVaria
   };
 }
 
-/** Only replaces `{{key}}` and `{{key ?? text}}`: for a template with a fault. */
+/**
+ * Only replaces `{{key}}` and `{{key ?? text}}`: for a template with a fault.
+ * @param charsMax of the text: values that make it longer stay as written.
+ */
 export function renderPlainly(
   kind: RenderKind,
   template: CompiledTemplate,
   variables: TemplateVariables,
   fault: TemplateFault,
+  charsMax = renderChars,
 ): Rendered {
   const scope = templateScope(inFormOf(kind, variables));
-  const text = replacePlainly(template.source, scope, targets[kind]);
+  const room = Math.max(charsMax - template.source.length, 0);
+  const text = replacePlainly(template.source, scope, targets[kind], room);
   return { text: finished(kind, text), fault };
-}
-
-/** Whether rendering the templates is cheap enough to do it inline. */
-export function isCheapRendering(
-  templates: readonly CompiledTemplate[],
-  { contact, given, context }: TemplateVariables,
-): boolean {
-  const weight = templates.reduce((sum, template) => sum + template.weight, 0);
-  return isCheap(weight, [contact.data, given, context]);
-}
-
-/** Renders a template synchronously, like `renderTemplate`, if that is cheap; null: it is not. */
-export function renderIfCheap(
-  kind: RenderKind,
-  template: CompiledTemplate,
-  variables: TemplateVariables,
-): Rendered | null {
-  const isCheap = isCheapRendering([template], variables);
-  return isCheap ? renderTemplate(kind, template, variables) : null;
 }
 
 /**
@@ -207,8 +301,8 @@ export interface Renderer {
     template: CompiledTemplate,
     variables: TemplateVariables,
   ): Promise<Rendered>;
-  /** Texts of one mail, together within the limits of one rendering. */
-  renderTexts(sources: readonly string[], variables: TemplateVariables): Promise<string[]>;
+  /** Texts that belong together, together within the limits of one rendering. */
+  renderTexts(sources: readonly string[], variables: TemplateVariables): Promise<Rendered[]>;
 }
 
 /** Filters can make what the database cannot store: half a surrogate pair, a decoded NUL. */
@@ -223,27 +317,33 @@ function finished(kind: RenderKind, text: string): string {
  * are replaced, all else stays as written, also a placeholder whose value would make the text too
  * long.
  */
-function replacePlainly(source: string, scope: TemplateScope, target: Target): string {
-  let room = Math.max(renderChars - source.length, 0);
+function replacePlainly(
+  source: string,
+  scope: TemplateScope,
+  target: Target,
+  room: number,
+): string {
+  let left = room;
   let output = '';
   for (const { written, path, fallback } of readTemplate(source)) {
-    const text = path ? plainValue(path, fallback, scope, target) : undefined;
-    if (text === undefined || text.length > room) {
+    const text = path ? plainValue(path, fallback, scope, target, left) : undefined;
+    if (text === undefined || text.length > left) {
       output += written;
     } else {
       output += text;
-      room -= text.length;
+      left -= text.length;
     }
   }
   return output;
 }
 
-/** Undefined when the value is nested too deeply to be written. */
+/** Undefined when the value is nested too deeply to be written, or longer than `charsMax`. */
 function plainValue(
   path: readonly string[],
   fallback: string | undefined,
   scope: TemplateScope,
   target: Target,
+  charsMax: number,
 ): string | undefined {
   let value: unknown = scope.values;
   for (const key of path) {
@@ -256,6 +356,9 @@ function plainValue(
   if (fallback !== undefined && (value === undefined || value === null || value === '')) {
     return fallback;
   }
+  // Not written to find out that it is too long.
+  if (typeof value === 'string' && value.length > charsMax) return undefined;
+  if (typeof value === 'object' && roughChars([value], charsMax) >= charsMax) return undefined;
   try {
     return present(value, scope.trusts(path) ? origin.trusted : origin.stored, target, scope);
   } catch {
@@ -318,15 +421,16 @@ export function templateScope({
   };
 }
 
-function toLiquid(source: string): string {
-  return readTemplate(source)
-    .map((piece) => piece.liquid)
-    .join('');
+function toLiquid(pieces: readonly TemplatePiece[]): string {
+  return pieces.map(({ liquid }) => liquid).join('');
 }
 
-function isTooLong(source: string): boolean {
-  if (source.length > limits.templateBytes) return true;
-  return new TextEncoder().encode(source).length > limits.templateBytes;
+function sizeFault(source: string): TemplateFault | null {
+  const { templateBytes, templateTags } = limits;
+  // UTF-8 has at most three bytes for each UTF-16 unit.
+  const isLong = source.length * 3 > templateBytes;
+  if (isLong && new TextEncoder().encode(source).length > templateBytes) return tooLong;
+  return countTags(source) > templateTags ? tooManyTags : null;
 }
 
 /** Cuts to at most `max` UTF-16 units without splitting a surrogate pair. */
@@ -334,90 +438,4 @@ function cutText(text: string, max: number): string {
   if (text.length <= max) return text;
   const splits = /[\ud800-\udbff]/.test(text[max - 1]!);
   return text.slice(0, splits ? max - 1 : max);
-}
-
-/**
- * Estimates a template's cost from its source, so that a costly one can be rendered where it blocks
- * nobody. A template is cheap when it is walked once and changes each value in time proportional to
- * its length. Everything unknown counts as costly: loops, ranges, and filters that multiply, split
- * or search.
- */
-
-const cheapTags = new Set(
-  `if elsif else endif unless endunless case when endcase raw endraw comment endcomment #`.split(
-    ' ',
-  ),
-);
-const cheapFilters = new Set(
-  `raw default fallback escape escape_once xml_escape upcase downcase capitalize strip lstrip rstrip
-   strip_newlines append prepend truncate size first last json url_encode newline_to_br
-   plus minus times divided_by modulo round ceil floor abs at_least at_most date`.split(/\s+/),
-);
-
-/** Longer sources, or more text in braces, are costly even to parse. */
-const sourceCharsMax = 200_000;
-const bracesMax = 1_000;
-const weightMax = 2_000;
-/** Every operation takes at least this many characters: a word, or a bar and a filter. */
-const operationChars = 10;
-/** Negligible work: characters processed in about 20 ms. */
-const workMax = 20_000_000;
-
-/** Most times a rendering processes a value: once per word in braces. Infinity: unknown. */
-export function templateWeight(source: string): number {
-  if (!isQuicklyRead(source)) return Infinity;
-  let weight = 0;
-  for (const { liquid } of readTemplate(source)) {
-    const isTag = liquid.startsWith('{%');
-    if (!isTag && !liquid.startsWith('{{')) continue;
-    weight += Math.ceil(liquid.length / operationChars);
-    if (weight > weightMax || (isTag && !isCheapTag(liquid)) || isCostly(liquid)) return Infinity;
-  }
-  return weight;
-}
-
-function isCheapTag(liquid: string): boolean {
-  return cheapTags.has(/^\{%-?\s*(#|\w+)/.exec(liquid)?.[1] ?? '');
-}
-
-/** Whether it contains a costly filter, or something like one: quotes are not parsed. */
-function isCostly(liquid: string): boolean {
-  // A range may have any length.
-  if (liquid.includes('..')) return true;
-  const names = [...liquid.matchAll(/\|\s*([^\s:|}"']*)/g)].map(([, name = '']) => name);
-  // A width in a date format pads to any length.
-  const dates = names.filter((name) => name === 'date').length;
-  const plainDates = liquid.match(/\|\s*date\s*:\s*(?:"[^"\d]*"|'[^'\d]*')/g)?.length ?? 0;
-  return dates > plainDates || !names.every((name) => cheapFilters.has(name));
-}
-
-/** True for a template that is parsed quickly, whatever it costs to render. */
-export function isQuicklyRead(source: string): boolean {
-  if (source.length > sourceCharsMax) return false;
-  return (source.match(/\{[{%]/g)?.length ?? 0) <= bracesMax;
-}
-
-/** True when templates of this weight render these values quickly. */
-export function isCheap(weight: number, values: readonly unknown[]): boolean {
-  if (weight === Infinity) return false;
-  const room = workMax / Math.max(weight, 1);
-  return roughChars(values, room) < room;
-}
-
-/** Approximate length of the values as text; stops counting at `max`. */
-function roughChars(values: readonly unknown[], max: number): number {
-  const left: unknown[] = [...values];
-  let chars = 0;
-  while (left.length > 0 && chars < max) {
-    const value = left.pop();
-    chars += 8;
-    if (typeof value === 'string') chars += value.length;
-    else if (typeof value === 'object' && value !== null) {
-      for (const [key, item] of Object.entries(value)) {
-        chars += key.length;
-        left.push(item);
-      }
-    }
-  }
-  return chars;
 }

@@ -117,7 +117,8 @@ async function recipientOf(
 ): Promise<StepMail['recipient']> {
   const { recipient } = step.config as StepConfig<'SEND_EMAIL'>;
   if (recipient?.type !== 'CUSTOM') return { type: 'CONTACT', email: contactEmail };
-  const [written = ''] = await renderer.renderTexts([recipient.customEmail ?? ''], variables);
+  const custom = compileTemplate(recipient.customEmail ?? '');
+  const { text: written } = await renderer.render('text', custom, variables);
   const email = normaliseEmail(written);
   if (!email) throw new StepFailure(`"${written}" is not an email address to send to.`);
   return { type: 'CUSTOM', email };

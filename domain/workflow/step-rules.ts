@@ -1,4 +1,5 @@
 import { persistentWrapper } from '../contact/data.ts';
+import { replaceStrings } from '../template/liquid-context.ts';
 import type { Renderer, TemplateVariables } from '../template/render.ts';
 import type { StepConfig } from './steps.ts';
 
@@ -53,24 +54,33 @@ export function exitOf({ reason }: StepConfig<'EXIT'>): {
 /** What UPDATE_CONTACT makes of `subscribed`; undefined: nothing. */
 export const subscribedAfter = { none: undefined, subscribe: true, unsubscribe: false } as const;
 
-/** The updates of UPDATE_CONTACT with every text rendered, also in `{value, persistent}`. */
+/**
+ * The updates of UPDATE_CONTACT with every text rendered, also inside lists and objects; keys stay as
+ * written. One expression alone keeps its type: `{{ visits | plus: 1 }}` is a number.
+ */
 export async function renderedUpdates(
   updates: Record<string, unknown>,
   variables: TemplateVariables,
   renderer: Renderer,
 ): Promise<Record<string, unknown>> {
-  const sources = Object.entries(updates).flatMap(([key, raw]) => {
-    const wrapper = persistentWrapper(raw);
-    const source = wrapper ? wrapper.value : raw;
-    return typeof source === 'string' ? [{ key, source, wrapper }] : [];
-  });
-  const texts = await renderer.renderTexts(
-    sources.map(({ source }) => source),
-    variables,
+  const sources = new Set<string>();
+  for (const value of Object.values(updates)) {
+    replaceStrings(value, (source) => sources.add(source), asWritten);
+  }
+  const texts = await renderer.renderTexts([...sources], variables);
+  const rendered = new Map([...sources].map((source, index) => [source, texts[index]]));
+  const valueOf = (source: string): unknown => {
+    const { text = '', value = text } = rendered.get(source) ?? {};
+    return value;
+  };
+  return Object.fromEntries(
+    Object.entries(updates).map(([key, written]) => {
+      const value = replaceStrings(written, valueOf, asWritten);
+      // A value of the contact's own is stored as it is, even where it looks like a wrapper.
+      const isWrapper = typeof written === 'string' && persistentWrapper(value) !== null;
+      return [key, isWrapper ? { value, persistent: true } : value];
+    }),
   );
-  const rendered = sources.map(({ key, wrapper }, index) => {
-    const value = texts[index];
-    return [key, wrapper ? { ...wrapper, value } : value] as const;
-  });
-  return { ...updates, ...Object.fromEntries(rendered) };
 }
+
+const asWritten = (key: string): string => key;

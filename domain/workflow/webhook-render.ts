@@ -1,3 +1,5 @@
+import { limits } from '../limits.ts';
+import { countTags } from '../template/cost.ts';
 import type { Renderer } from '../template/render.ts';
 import type { StepConfig } from './steps.ts';
 import {
@@ -27,17 +29,23 @@ export async function renderWebhook(
   mark: string,
 ): Promise<RenderedWebhook> {
   const sources = webhookSources(config, variables);
+  // They are searched for secrets here, where others wait.
+  if (sources.reduce((sum, source) => sum + countTags(source), 0) > limits.templateTags) {
+    const fault = 'The request has more than 10,000 tags and placeholders.';
+    return { secretNames: [], build: () => ({ fault }) };
+  }
   const marked = sources.map((source) => markSecrets(source, mark));
   const texts = await renderer.renderTexts(
     marked.map(({ text }) => text),
     variables,
   );
-  const rendered = new Map(sources.map((source, index) => [source, texts[index] ?? '']));
+  const rendered = new Map(sources.map((source, index) => [source, texts[index]]));
   return {
     secretNames: [...new Set(marked.flatMap(({ names }) => names))],
     build: (valueOf) =>
-      buildWebhook(config, variables, (source) =>
-        revealed(rendered.get(source) ?? '', mark, valueOf),
-      ),
+      buildWebhook(config, variables, (source) => {
+        const { text = '', value } = rendered.get(source) ?? {};
+        return value === undefined ? { text: revealed(text, mark, valueOf) } : { text, value };
+      }),
   };
 }

@@ -1,6 +1,6 @@
-import type { TemplateVariables } from '../template/render.ts';
+import type { Rendered, TemplateVariables } from '../template/render.ts';
 import type { StepConfig } from './steps.ts';
-import { mapStrings } from '../template/liquid-context.ts';
+import { mapStrings, replaceStrings } from '../template/liquid-context.ts';
 
 /** The variables of a webhook's template, and the content of its default body. */
 export interface WebhookVariables extends TemplateVariables {
@@ -20,6 +20,9 @@ export interface WebhookCall {
   /** Null: no body. */
   body: string | null;
 }
+
+/** What a template comes to: its text, and its value where that is more than a text. */
+type RenderedText = Pick<Rendered, 'text' | 'value'>;
 
 /** The outcome of one attempt. */
 export type WebhookOutcome =
@@ -59,28 +62,29 @@ export function webhookSources(
   const sources = new Set<string>();
   buildWebhook(config, variables, (source) => {
     sources.add(source);
-    return '';
+    return { text: '' };
   });
   return [...sources];
 }
 
 /**
  * Builds the request of a WEBHOOK step: variables in the URL, in header values and in every string
- * of the body. GET has no body, DELETE only a configured one; otherwise the default body has the
- * contact, the workflow, the execution and its context (`event`). A string is sent as it is when
- * the step sets a content type other than JSON; every other body is JSON. A `fault` is an error in
- * the step: another attempt would fail the same way.
+ * of the body, where one expression alone keeps its type: `"{{ tags }}"` becomes a list. GET has no
+ * body, DELETE only a configured one; otherwise the default body has the contact, the workflow, the
+ * execution and its context (`event`). A string is sent as it is when the step sets a content type
+ * other than JSON; every other body is JSON. A `fault` is an error in the step: another attempt would
+ * fail the same way.
  * @param render renders a template with the variables
  */
 export function buildWebhook(
   config: StepConfig<'WEBHOOK'>,
   variables: WebhookVariables,
-  render: (source: string) => string,
+  render: (source: string) => RenderedText,
 ): WebhookCall | { fault: string } {
   const headers: Record<string, string> = {};
   let contentType: string | undefined;
   for (const [name, source] of Object.entries(config.headers ?? {})) {
-    const value = render(source);
+    const value = render(source).text;
     if (control.test(value)) {
       return { fault: `The header ${name} has a line break or another control character.` };
     }
@@ -89,12 +93,12 @@ export function buildWebhook(
   }
 
   const method = config.method ?? 'POST';
-  const url = renderUrl(config.url, render);
+  const url = urlOf(render(config.url).text);
   try {
-    const content = contentOf(method, config.body, variables, render);
+    const isText = typeof config.body === 'string' && !jsonType.test(contentType ?? jsonDefault);
+    const content = contentOf(method, config.body, variables, isText ? textOnly(render) : render);
     if (content === undefined) return { url, method, headers, body: null };
-    const isText = typeof content === 'string' && !jsonType.test(contentType ?? jsonDefault);
-    const body = isText ? content : JSON.stringify(content);
+    const body = isText && typeof content === 'string' ? content : JSON.stringify(content);
     if (contentType === undefined) headers['Content-Type'] = jsonDefault;
     return { url, method, headers, body };
   } catch (error) {
@@ -107,10 +111,10 @@ function contentOf(
   method: WebhookCall['method'],
   given: unknown,
   { contact, workflow, execution, context }: WebhookVariables,
-  render: (source: string) => string,
+  render: (source: string) => RenderedText,
 ): unknown {
   if (method === 'GET') return undefined;
-  if (given !== undefined) return mapStrings(given, render);
+  if (given !== undefined) return renderStrings(given, render);
   if (method === 'DELETE') return undefined;
   return {
     contact: {
@@ -125,14 +129,27 @@ function contentOf(
   };
 }
 
+function textOnly(render: (source: string) => RenderedText): (source: string) => RenderedText {
+  return (source) => ({ text: render(source).text });
+}
+
+/** A JSON value with each of its strings rendered, keys as text. */
+function renderStrings(given: unknown, render: (source: string) => RenderedText): unknown {
+  const valueOf = (source: string): unknown => {
+    const { text, value } = render(source);
+    return value === undefined ? text : value;
+  };
+  return replaceStrings(given, valueOf, (key) => render(key).text);
+}
+
 /**
  * White space and control characters are percent-encoded, because URL parsers drop some of them
  * silently. Nothing else is, so that a variable may be a whole path or a host; for a value that is
  * one part of a path or query, use the filter `url_encode`. If the template itself ends the host
  * (`https://host/…`), no value can change it, as a URL's host ends at the first `/`, `?` or `#`.
  */
-function renderUrl(source: string, render: (source: string) => string): string {
-  return render(source)
+function urlOf(rendered: string): string {
+  return rendered
     .trim()
     .replace(unstorable, '\ufffd')
     .replace(/[\p{Cc}\p{Z}]/gu, encodeURIComponent);

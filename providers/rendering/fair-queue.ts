@@ -12,20 +12,15 @@ export class FairQueue<T> {
     else this.#lines.set(owner, [item]);
   }
 
-  /** The item that `shift` would take. */
-  get next(): T | undefined {
-    const [line] = this.#lines.values();
-    return line?.[0];
-  }
-
-  /** Takes the first item of the next owner, who goes to the end. */
-  shift(): T | undefined {
-    const [first] = this.#lines;
-    if (!first) return undefined;
-    const [owner, line] = first;
-    const item = line.shift();
-    this.#lines.delete(owner);
-    if (line.length > 0) this.#lines.set(owner, line);
-    return item;
+  /** Takes the first item of the next owner whose turn it may be, who goes to the end. */
+  shift(mayTake: (owner: string) => boolean = () => true): T | undefined {
+    for (const [owner, line] of this.#lines) {
+      if (!mayTake(owner)) continue;
+      const item = line.shift();
+      this.#lines.delete(owner);
+      if (line.length > 0) this.#lines.set(owner, line);
+      return item;
+    }
+    return undefined;
   }
 }

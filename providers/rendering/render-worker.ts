@@ -1,33 +1,46 @@
 import { parentPort } from 'node:worker_threads';
+import { countTags } from '../../domain/template/cost.ts';
 import { inspectTemplate } from '../../domain/template/inspect.ts';
-import { checkTemplate, compileTemplate, renderTemplate } from '../../domain/template/render.ts';
+import {
+  checkTemplate,
+  compileTemplate,
+  renderPlainly,
+  renderTemplates,
+} from '../../domain/template/render.ts';
 import type { CompiledTemplate } from '../../domain/template/render.ts';
 import type { RenderTask } from './renderer.ts';
 
-/** The thread that renders costly templates: one task at a time. */
+/** The thread that renders, checks and inspects costly templates: one task at a time. */
 
-/** Characters of source kept parsed: a campaign renders the same template again and again. */
-const keptCharsMax = 1_000_000;
+/**
+ * Source kept parsed, in bytes of memory: a campaign renders the same template again and again. A
+ * parsed tag takes about a kilobyte.
+ */
+const keptBytesMax = 20_000_000;
+const tagBytes = 1_000;
 const kept = new Map<string, CompiledTemplate>();
-let keptChars = 0;
+let keptBytes = 0;
 
 function compiled(source: string): CompiledTemplate {
   const known = kept.get(source);
   if (known) return known;
-  if (keptChars + source.length > keptCharsMax) {
+  const bytes = 2 * source.length + tagBytes * countTags(source);
+  if (keptBytes + bytes > keptBytesMax) {
     kept.clear();
-    keptChars = 0;
+    keptBytes = 0;
   }
   const template = compileTemplate(source);
   kept.set(source, template);
-  keptChars += source.length;
+  keptBytes += bytes;
   return template;
 }
 
 function answer(task: RenderTask): unknown {
   if (task.kind === 'check') return checkTemplate(task.source);
   if (task.kind === 'inspect') return inspectTemplate(task.source);
-  return task.sources.map((source) => renderTemplate(task.kind, compiled(source), task.variables));
+  const { kind, sources, variables, fault } = task;
+  if (!fault) return renderTemplates(kind, sources.map(compiled), variables);
+  return sources.map((source) => renderPlainly(kind, compileTemplate(source), variables, fault));
 }
 
 parentPort?.on('message', (task: RenderTask) => parentPort?.postMessage(answer(task), []));

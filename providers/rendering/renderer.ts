@@ -1,6 +1,11 @@
+import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { type Inspection, inspectTemplate, uninspected } from '../../domain/template/inspect.ts';
-import { stopped as stoppedRendering, unread } from '../../domain/template/faults.ts';
+import {
+  stopped as stoppedRendering,
+  type TemplateFault,
+  unread,
+} from '../../domain/template/faults.ts';
 import {
   type CompiledTemplate,
   type Rendered,
@@ -8,18 +13,17 @@ import {
   type Renderer,
   type TemplateCheck,
   type TemplateVariables,
+  cheapChars,
   checkTemplate,
   compileTemplate,
-  isCheapRendering,
-  isQuicklyRead,
+  renderIfCheap,
   renderPlainly,
-  renderTemplate,
 } from '../../domain/template/render.ts';
 import { ThreadPool, wasStopped } from './thread-pool.ts';
 
-/** A task of a thread. */
+/** A task of a thread. With a `fault`, its templates are rendered plainly. */
 export type RenderTask =
-  | { kind: RenderKind; sources: string[]; variables: TemplateVariables }
+  | { kind: RenderKind; sources: string[]; variables: TemplateVariables; fault?: TemplateFault }
   | { kind: 'check'; source: string }
   | { kind: 'inspect'; source: string };
 
@@ -33,7 +37,7 @@ export interface TemplateRenderer extends Renderer {
 }
 
 export interface RendererSettings {
-  /** Threads for costly templates. Default: all cores but one, at most 4. */
+  /** Threads for costly templates, of which a project has all but one. Default: 2 to 4, by cores. */
   threads?: number;
   /** A rendering is stopped after this time, in milliseconds. */
   renderMs?: number;
@@ -41,30 +45,24 @@ export interface RendererSettings {
 
 /** Liquid's own limit is one second; what ignores it is stopped a little later. */
 const renderMsDefault = 1_200;
-/** Two megabytes of tags take seconds to parse. */
-const checkMs = 20_000;
-/**
- * Memory of a thread, in megabytes; one that needs more ends. Ten megabytes of text need a multiple
- * as intermediate values, and two megabytes of tags are hundreds when parsed.
- */
-const renderMegabytes = 192;
-const checkMegabytes = 768;
+/** The largest template that may be saved takes a tenth of this to be read. */
+const checkMs = 1_000;
+/** Memory of a thread, in megabytes: ten megabytes of text need a multiple as intermediate values. */
+const megabytes = 192;
 /** A template stopped this often in a row is not tried again for a while. */
 const stopsMax = 3;
 const restMs = 60_000;
 const stoppedMax = 1_000;
 
 /**
- * Renders cheap templates at once, and all others in threads, where they can be stopped: Liquid
- * checks the time between tags only, and one filter may take minutes. Projects take turns at the
- * threads, so that one with many costly templates delays the others by one rendering at most.
+ * Renders cheap templates at once, and all others in threads, where they can be stopped: one filter
+ * may take minutes. Projects take turns at the threads, and none has all of them, so that one with
+ * many costly templates does not hold up the others.
  */
 export function createRenderer(settings: RendererSettings = {}): TemplateRenderer {
   const { renderMs = renderMsDefault } = settings;
-  const threads = settings.threads ?? Math.min(4, Math.max(1, availableParallelism() - 1));
-  const renderings = new ThreadPool<RenderTask>('render-worker', threads, renderMegabytes);
-  // Separate from the renderings: parsing a large template may take long and is not an error.
-  const checks = new ThreadPool<RenderTask>('render-worker', 1, checkMegabytes);
+  const count = settings.threads ?? Math.max(2, Math.min(4, availableParallelism() - 1));
+  const threads = new ThreadPool<RenderTask>('render-worker', count, megabytes);
   const stopped = new Map<string, { times: number; at: number }>();
 
   const isAtRest = (source: string): boolean => {
@@ -84,24 +82,30 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
     templates: readonly CompiledTemplate[],
     variables: TemplateVariables,
   ): Promise<Rendered[]> {
-    if (isCheapRendering(templates, variables)) {
-      return templates.map((template) => renderTemplate(kind, template, variables));
-    }
+    const cheap = renderIfCheap(kind, templates, variables);
+    if (cheap) return cheap;
     const sources = templates.map(({ source }) => source);
     const owner = variables.owner ?? '';
-    const name = [owner, ...sources].join('\0');
+    const name = nameOf(owner, sources);
     const task = { kind, sources, variables };
-    const texts = await renderings.run(owner, task, renderMs, () => isAtRest(name));
+    const texts = await threads.run(owner, task, renderMs, () => isAtRest(name));
     if (texts === wasStopped) noteStop(name);
-    if (!Array.isArray(texts)) {
-      return templates.map((template) => {
-        // What may be slow to parse is not parsed here.
-        const fault = isQuicklyRead(template.source) ? template.fault : null;
-        return renderPlainly(kind, template, variables, fault ?? stoppedRendering);
-      });
+    if (Array.isArray(texts)) {
+      stopped.delete(name);
+      return texts as Rendered[];
     }
-    stopped.delete(name);
-    return texts as Rendered[];
+    const plain = await threads.run(owner, { ...task, fault: stoppedRendering }, renderMs);
+    if (Array.isArray(plain)) return plain as Rendered[];
+    const canTry = plain !== wasStopped;
+    return templates.map((template) =>
+      canTry ? renderHere(kind, template, variables) : asWritten(template),
+    );
+  }
+
+  /** null: it takes too long. */
+  async function read<T extends object>(owner: string, task: RenderTask): Promise<T | null> {
+    const found = await threads.run(owner, task, checkMs);
+    return typeof found === 'object' ? (found as T) : null;
   }
 
   return {
@@ -110,23 +114,43 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
       return rendered ?? { text: '', fault: null };
     },
     async renderTexts(sources, variables) {
-      const rendered = await renderAll('text', sources.map(compileTemplate), variables);
-      return rendered.map(({ text }) => text);
+      return renderAll('text', sources.map(compileTemplate), variables);
     },
     async check(source, owner = '') {
-      if (isQuicklyRead(source)) return checkTemplate(source);
-      const found = await checks.run(owner, { kind: 'check', source }, checkMs);
-      if (typeof found === 'object') return found as TemplateCheck;
-      return { ok: false, message: 'The template takes too long to be read.' };
+      if (compileTemplate(source).isQuicklyRead) return checkTemplate(source);
+      const found = await read<TemplateCheck>(owner, { kind: 'check', source });
+      if (found) return found;
+      return { ok: false, message: unread.message };
     },
     async inspect(source, owner = '') {
-      if (isQuicklyRead(source)) return inspectTemplate(source);
-      const found = await checks.run(owner, { kind: 'inspect', source }, checkMs);
-      if (typeof found === 'object') return found as Inspection;
-      return uninspected(unread);
+      if (compileTemplate(source).isQuicklyRead) return inspectTemplate(source);
+      const found = await read<Inspection>(owner, { kind: 'inspect', source });
+      return found ?? uninspected(unread);
     },
     async close() {
-      await Promise.all([renderings.close(), checks.close()]);
+      await threads.close();
     },
   };
+}
+
+/** A key of templates that belong together: they may have megabytes. */
+function nameOf(owner: string, sources: readonly string[]): string {
+  const hash = createHash('sha256').update(owner);
+  for (const source of sources) hash.update('\0').update(source);
+  return hash.digest('base64');
+}
+
+/** For values that no thread can be given, such as those nested too deeply. */
+function renderHere(
+  kind: RenderKind,
+  template: CompiledTemplate,
+  variables: TemplateVariables,
+): Rendered {
+  if (!template.isQuicklyRead) return asWritten(template);
+  const fault = template.fault ?? stoppedRendering;
+  return renderPlainly(kind, template, variables, fault, template.source.length + cheapChars);
+}
+
+function asWritten({ source }: CompiledTemplate): Rendered {
+  return { text: source, fault: stoppedRendering };
 }

@@ -1,11 +1,19 @@
 import { Worker } from 'node:worker_threads';
 import { FairQueue } from './fair-queue.ts';
 
+/** How much longer than its limit a task may take on a busy machine. */
+const busyFactor = 10;
+
 /** The results of a task that was stopped, and of one that was never started. */
 export const wasStopped = Symbol('stopped');
 const skipped = Symbol('skipped');
 
+function closed(): Error {
+  return new Error('The threads for rendering are closed.');
+}
+
 interface Job<Task> {
+  owner: string;
   task: Task;
   limitMs: number;
   /** Checked when its turn comes. */
@@ -14,7 +22,10 @@ interface Job<Task> {
   failed: (error: Error) => void;
 }
 
-/** Threads that are started on demand; each does one task at a time. */
+/**
+ * Threads that are started on demand; each does one task at a time. Owners take turns, and where
+ * there are several threads, one is left to the others.
+ */
 export class ThreadPool<Task> {
   readonly #file: URL;
   readonly #max: number;
@@ -23,6 +34,9 @@ export class ThreadPool<Task> {
   readonly #idle: Worker[] = [];
   /** Including stopped threads that have not ended yet: there are never more than `max`. */
   readonly #all = new Set<Worker>();
+  #isClosed = false;
+  /** How many threads work for an owner. */
+  readonly #atWork = new Map<string, number>();
 
   /**
    * @param program what a thread runs: the name of a file beside this one
@@ -37,31 +51,58 @@ export class ThreadPool<Task> {
   }
 
   /**
-   * The thread's result; stopped when it exceeded its time or memory; skipped when it became
+   * The thread's result; stopped when it exceeded its memory, or its time of the processor; skipped when it became
    * pointless or cannot be sent to a thread.
-   * @throws Error when no thread can be started.
+   * @throws Error when no thread can be started, or they are closed.
    */
   run(owner: string, task: Task, limitMs: number, isPointless = () => false): Promise<unknown> {
+    if (this.#isClosed) return Promise.reject(closed());
     return new Promise((done, failed) => {
-      this.#queue.push(owner, { task, limitMs, isPointless, done, failed });
+      this.#queue.push(owner, { owner, task, limitMs, isPointless, done, failed });
       this.#next();
     });
   }
 
+  /** Ends the threads. The jobs that wait fail: they can be done after a restart. */
   async close(): Promise<void> {
-    for (let job = this.#queue.shift(); job; job = this.#queue.shift()) job.done(skipped);
+    this.#isClosed = true;
+    for (let job = this.#queue.shift(); job; job = this.#queue.shift()) job.failed(closed());
     await Promise.all([...this.#all].map((thread) => thread.terminate()));
   }
 
+  /** Puts an idle thread to work, or starts one. */
   #next(): void {
-    while (this.#queue.next?.isPointless()) this.#queue.shift()?.done(skipped);
-    if (!this.#queue.next) return;
+    const canStart = this.#all.size < this.#max;
+    if (this.#idle.length === 0 && !canStart) return;
+    const job = this.#take();
+    if (!job) return;
     const thread = this.#idle.pop();
-    if (thread) this.#work(thread);
-    else if (this.#all.size < this.#max) this.#start();
+    if (thread) this.#work(thread, job);
+    else this.#start(job);
   }
 
-  #start(): void {
+  /** The next job, counted as work of its owner. */
+  #take(): Job<Task> | undefined {
+    const most = Math.max(1, this.#max - 1);
+    const mayTake = (owner: string) => (this.#atWork.get(owner) ?? 0) < most;
+    for (let job = this.#queue.shift(mayTake); job; job = this.#queue.shift(mayTake)) {
+      if (!job.isPointless()) {
+        this.#atWork.set(job.owner, (this.#atWork.get(job.owner) ?? 0) + 1);
+        return job;
+      }
+      job.done(skipped);
+    }
+    return undefined;
+  }
+
+  #leave({ owner }: Job<Task>): void {
+    const left = (this.#atWork.get(owner) ?? 1) - 1;
+    if (left === 0) this.#atWork.delete(owner);
+    else this.#atWork.set(owner, left);
+  }
+
+  /** Starts a thread for a job. */
+  #start(job: Job<Task>): void {
     const thread = new Worker(this.#file, {
       execArgv: [],
       env: {},
@@ -74,22 +115,24 @@ export class ThreadPool<Task> {
     thread.on('error', (error) => (failure = error));
     thread.once('message', () => {
       isReady = true;
-      this.#rest(thread);
+      this.#work(thread, job);
     });
     thread.once('exit', () => {
       this.#all.delete(thread);
       const at = this.#idle.indexOf(thread);
       if (at !== -1) this.#idle.splice(at, 1);
-      if (!isReady) this.#queue.shift()?.failed(failure);
+      if (!isReady) {
+        this.#leave(job);
+        job.failed(failure);
+      }
       this.#next();
     });
   }
 
-  #work(thread: Worker): void {
-    const job = this.#queue.shift();
-    if (!job) return this.#rest(thread);
+  #work(thread: Worker, job: Job<Task>): void {
     const settle = (answer: unknown) => {
       clearTimeout(timer);
+      this.#leave(job);
       thread.off('message', answered);
       thread.off('exit', ended);
       job.done(answer);
@@ -98,11 +141,25 @@ export class ThreadPool<Task> {
       settle(answer);
       this.#rest(thread);
     };
-    const ended = () => settle(wasStopped);
-    const timer = setTimeout(() => {
+    const ended = () => {
+      settle(wasStopped);
+      // The owner may have another job waiting, which it could not begin until now.
+      this.#next();
+    };
+    const began = performance.now();
+    const before = process.cpuUsage();
+    const stop = () => {
+      // Where others need the machine, a thread waits for most of its time: the process has used less.
+      const { user, system } = process.cpuUsage(before);
+      const leftMs = job.limitMs - (user + system) / 1000;
+      if (leftMs >= 1 && performance.now() - began < busyFactor * job.limitMs) {
+        timer = setTimeout(stop, leftMs);
+        return;
+      }
       settle(wasStopped);
       void thread.terminate();
-    }, job.limitMs);
+    };
+    let timer = setTimeout(stop, job.limitMs);
     thread.on('message', answered);
     thread.on('exit', ended);
     thread.ref();

@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import {
   type CompiledTemplate,
   compileTemplate,
-  isCheapRendering,
+  renderIfCheap,
   type Renderer,
   type TemplateVariables,
 } from '../../domain/template/render.ts';
@@ -15,7 +15,7 @@ export function watchTransactions<R extends Renderer>(
 ): { renderer: R; open: number[] } {
   const open: number[] = [];
   async function look(templates: CompiledTemplate[], variables: TemplateVariables): Promise<void> {
-    if (!isCheapRendering(templates, variables)) open.push(await countWaiting(db));
+    if (!renderIfCheap('html', templates, variables)) open.push(await countWaiting(db));
   }
   return {
     open,

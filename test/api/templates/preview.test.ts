@@ -57,6 +57,32 @@ describe('POST /templates/preview', () => {
     );
   });
 
+  it('does not keep a small preview waiting for large ones of another project', async () => {
+    const { api } = shop;
+    const other = await api.createProject((await api.signUp()).cookie);
+    const large = { subject: 'Hi', body: '{{a}}'.repeat(10_000) };
+    let answered = 0;
+    const bad = Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const { status } = await preview(large);
+        answered += 1;
+        return status;
+      }),
+    );
+    // Too many tags to be read at once, and a loop: both need a thread.
+    const body = `${'{{name}}'.repeat(1_500)}{% for i in (1..3) %}{{i}}{% endfor %}`;
+    const given = { subject: 'Hi', body, data: { name: 'x' } };
+    const small = await api.request('POST', '/templates/preview', {
+      key: other.secretKey,
+      body: given,
+    });
+    const answeredBefore = answered;
+    expect(new Set(await bad)).toEqual(new Set([200]));
+    expect(small.status).toBe(200);
+    expect(small.body.data.text).toContain('xxx');
+    expect(answeredBefore).toBeLessThan(15);
+  }, 60_000);
+
   it('renders the data of a contact of the project, with one-time values over it', async () => {
     const email = newAddress();
     const contact = await shop.call('POST', '/contacts', {

@@ -54,11 +54,19 @@ describe('a template that would never end', () => {
 
 describe('a large template', () => {
   it('is checked when it is saved and refused for a fault at its end', async () => {
-    const large = '{{a}}'.repeat(20_000);
+    const large = '{{a}}'.repeat(9_999);
     expect((await saveTemplate(large)).status).toBe(201);
     const refused = await saveTemplate(`${large}{% if x %}`);
     expect(refused.status).toBe(422);
     expect(refused.body.error.errors).toMatchObject([{ field: 'body', code: 'invalid_template' }]);
+  });
+
+  it('of more than 10,000 tags is refused', async () => {
+    const { status, body } = await saveTemplate('{{a}}'.repeat(10_001));
+    expect(status).toBe(422);
+    expect(body.error.errors).toMatchObject([
+      { field: 'body', code: 'invalid_template', message: expect.stringContaining('10,000') },
+    ]);
   });
 
   it('of more than 2 MB is refused', async () => {

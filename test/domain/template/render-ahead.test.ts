@@ -6,7 +6,7 @@ import { variables } from './rendering.ts';
 const renderer: Renderer = {
   render: async (kind, template, values) => renderTemplate(kind, template, values),
   renderTexts: async (sources, values) =>
-    sources.map((source) => renderTemplate('text', compileTemplate(source), values).text),
+    sources.map((source) => renderTemplate('text', compileTemplate(source), values)),
 };
 const costly = compileTemplate('{% for n in (1..2) %}{{n}}{{name}}{% endfor %}');
 const cheap = compileTemplate('Hi {{name}}');

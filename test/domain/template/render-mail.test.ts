@@ -6,7 +6,7 @@ import { variables } from './rendering.ts';
 const renderer: Renderer = {
   render: async (kind, template, given) => renderTemplate(kind, template, given),
   renderTexts: async (sources, given) =>
-    sources.map((source) => renderTemplate('text', compileTemplate(source), given).text),
+    sources.map((source) => renderTemplate('text', compileTemplate(source), given)),
 };
 const badge = 'Sent with Everpost';
 

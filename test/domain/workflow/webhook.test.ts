@@ -33,7 +33,7 @@ function buildAny(config: Partial<StepConfig<'WEBHOOK'>>, ...layers: Parameters<
   const asked: string[] = [];
   const built = buildWebhook({ url, ...config }, known, (source) => {
     asked.push(source);
-    return renderTemplate('text', compileTemplate(source), known).text;
+    return renderTemplate('text', compileTemplate(source), known);
   });
   expect(webhookSources({ url, ...config }, known)).toEqual(expect.arrayContaining(asked));
   return built;
@@ -81,6 +81,30 @@ describe('the request of a WEBHOOK step', () => {
       to: ['A <& B', 1, null, { deep: 'ada@x.example' }],
       pro: true,
     });
+  });
+
+  it('keeps the type of one expression alone in a JSON body, and joins lists elsewhere', () => {
+    const body = (given: unknown, headers = {}) =>
+      build({ body: given, headers }, { n: 2, l: ['<', [1]], o: { a: true }, t: '5' }).body;
+    expect(JSON.parse(body(['{{n}}', '{{ n | plus: 1 }}', '{{l}}', '{{o}}', '{{o.a}}'])!)).toEqual([
+      2,
+      3,
+      ['<', [1]],
+      { a: true },
+      true,
+    ]);
+    expect(
+      JSON.parse(body(['{{t}}', '{{n}} ', '{{nope}}', '{{ nope ?? 0 }}', 'l {{l}}'])!),
+    ).toEqual(['5', '2 ', '', '0', 'l <, [1]']);
+    expect(JSON.parse(body({ '{{l}}': '{{ n | divided_by: 0 }}' })!)).toEqual({ '<, [1]': 'null' });
+    expect(body('{{l}}')).toBe('["<",[1]]');
+    expect(body('{{l}}', { 'Content-Type': 'text/plain' })).toBe('<, [1]');
+    const { url: address, headers } = build(
+      { url: `${url}?l={{l}}`, headers: { 'X-L': '{{l}}', 'X-N': '{{n}}' } },
+      { n: 2, l: ['a', 'b'] },
+    );
+    expect(address).toBe(`${url}?l=a,%20b`);
+    expect(headers).toMatchObject({ 'X-L': 'a, b', 'X-N': '2' });
   });
 
   it('encodes white space, control characters and halves of characters in a url', () => {

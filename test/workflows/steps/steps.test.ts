@@ -236,6 +236,58 @@ describe('a WEBHOOK step', () => {
     ],
   });
 
+  it('sends lists of an event as JSON or joined by commas, and stores them as lists', async () => {
+    receiver.answer('/lists?t=a,%20b', { status: 200 });
+    const { contactId } = await play(
+      {
+        steps: [
+          {
+            type: 'WEBHOOK',
+            name: 'Call',
+            config: {
+              url: `${receiver.url}/lists?t={{event.tags}}`,
+              headers: { 'X-Tags': '{{event.tags}}' },
+              body: {
+                tags: '{{event.tags}}',
+                text: 'Tags: {{event.tags}}',
+                next: '{{ visits | plus: 1 }}',
+                orders: ['{{ event.order }}'],
+              },
+            },
+          },
+          {
+            type: 'UPDATE_CONTACT',
+            name: 'Update',
+            config: {
+              updates: {
+                last: '{{event.tags}}',
+                visits: '{{ visits | plus: 1 }}',
+                address: { city: '{{event.order.city}}', lines: ['{{name}}', '{{event.tags}}'] },
+              },
+            },
+          },
+        ],
+        contact: { data: { visits: 2, name: 'Ada' } },
+        context: { tags: ['a', 'b'], order: { city: 'Oslo', paid: true } },
+      },
+      'COMPLETED',
+    );
+    const [request] = receiver.requests('/lists?t=a,%20b');
+    expect(request?.headers['x-tags']).toBe('a, b');
+    expect(JSON.parse(request!.body)).toEqual({
+      tags: ['a', 'b'],
+      text: 'Tags: a, b',
+      next: 3,
+      orders: [{ city: 'Oslo', paid: true }],
+    });
+    expect((await engine.call('GET', `/contacts/${contactId}`)).body.data).toEqual({
+      name: 'Ada',
+      last: ['a', 'b'],
+      visits: 3,
+      address: { city: 'Oslo', lines: ['Ada', ['a', 'b']] },
+    });
+  });
+
   it('tells the receiver, signed, and keeps the answer', async () => {
     receiver.answer('/plain', { status: 200, body: { ok: true } });
     const { execution, workflow, contactId, id } = await play(

@@ -76,6 +76,40 @@ it('a project whose receivers all hang holds up neither the webhooks nor the mai
   expect(receiver.requests(path)).toHaveLength(10);
 }, 60_000);
 
+it('a project whose templates take long holds up no step of another', async () => {
+  // A thousand times a text that grows when it is escaped: a hundred megabytes.
+  const body = '{{v}}'.repeat(900);
+  const bad = await createWorkflow(engine, {
+    steps: [
+      { type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(engine, { body }) },
+    ],
+  });
+  const context = { v: '"'.repeat(19_000) };
+  const contacts = await Promise.all(
+    Array.from({ length: 6 }, () => createContact(engine, newAddress())),
+  );
+  const other = await neighbour();
+  const good = await createWorkflow(other, {
+    steps: [{ type: 'UPDATE_CONTACT', name: 'It', config: { updates: { seen: '{{name}}!' } } }],
+  });
+  const contactId = await createContact(other, newAddress(), { data: { name: 'Ada' } });
+
+  let pauseMs = 0;
+  let last = performance.now();
+  const beat = setInterval(() => {
+    pauseMs = Math.max(pauseMs, performance.now() - last);
+    last = performance.now();
+  }, 5);
+  const ids = await Promise.all(contacts.map((id) => startByHand(engine, bad.id, id, context)));
+  const id = await startByHand(other, good.id, contactId);
+  const done = await executionIn(other, good.id, id, 'COMPLETED', 60_000);
+  expect(done.stepExecutions[1].output.newData).toEqual({ name: 'Ada', seen: 'Ada!' });
+  for (const one of ids) await executionIn(engine, bad.id, one, 'COMPLETED', 60_000);
+  clearInterval(beat);
+  // Rendered where everything else runs, each would take four seconds.
+  expect(pauseMs).toBeLessThan(2_500);
+}, 120_000);
+
 it('webhooks that had to wait for a slot are all called, each once', async () => {
   const path = hangingPath();
   const workflow = await callingWorkflow(engine, path, 'in their turn');
