@@ -3841,6 +3841,8 @@ export interface Api {
         };
         body: {
           value: string;
+          /** It goes to these hosts alone; null: to any. Left out, those that it has stay */
+          hosts?: Array<string> | null;
         };
       };
       answer: undefined;
@@ -5355,7 +5357,7 @@ export type EventDelivery = {
     at: string;
     statusCode: number | null;
     /** Why no answer came */
-    error: 'timeout' | 'unreachable' | 'address_refused' | null;
+    error: 'timeout' | 'unreachable' | 'address_refused' | 'secret_refused' | null;
     ms: number;
   }>;
   /** The first 1,024 bytes of the last answer that was not 2xx */
@@ -5854,6 +5856,8 @@ export type Secret = {
   } | {
     subscriptionId: string;
   }>;
+  /** Where there are any: it goes to these alone */
+  hosts?: Array<string>;
 };
 
 export type SendPolicy = {

@@ -766,6 +766,7 @@ export interface RunWake {
 }
 
 export interface Secret {
+  hosts: string[] | null;
   id: Generated<string>;
   name: string;
   project_id: string;
@@ -1183,7 +1184,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   removal: ["id", "kind", "project_id"],
   run_format: ["format", "kind"],
   run_wake: ["dispatch_at", "input", "kind", "project_id", "requests", "run_id", "summary"],
-  secret: ["id", "name", "project_id", "updated_at", "value"],
+  secret: ["hosts", "id", "name", "project_id", "updated_at", "value"],
   security_event: ["created_at", "details", "event", "id", "ip", "project_id", "request_id", "user_id"],
   segment: ["computed_at", "condition", "created_at", "description", "id", "member_count", "name", "project_id", "track_membership", "type", "updated_at"],
   segment_member: ["contact_id", "created_at", "project_id", "segment_id"],

@@ -69,6 +69,7 @@ export const limits = {
   /** Secrets of a project for its webhooks, and the length of one. */
   secrets: 50,
   secretChars: 4096,
+  secretHosts: 10,
   /** Event subscriptions of a project, and what one may have. */
   subscriptions: 20,
   subscriptionUrlChars: 2000,

@@ -3,12 +3,14 @@ import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/comm
 import { v7 as uuidV7 } from 'uuid';
 import type { Database } from '../../db/database.ts';
 import type { Cipher } from '../../providers/encryption.ts';
-import { findSecrets } from '../../db/projects/secrets.ts';
+import { findSecrets, type SealedSecret } from '../../db/projects/secrets.ts';
 import { completeLateStep, postponeStep, type StepVisit } from '../../db/workflows/steps.ts';
 import type { StepConfig } from '../../domain/workflow/steps.ts';
 import { StepFailure } from '../../domain/workflow/step-rules.ts';
+import { foreignSecrets } from '../../domain/workflow/secret-hosts.ts';
 import {
   retryAfterAttempt,
+  type WebhookCall,
   webhookError,
   type WebhookOutcome,
   webhookOutput,
@@ -142,18 +144,23 @@ async function prepare(
   const signingSecret = cipher.decrypt(project.webhook_signing_secret);
   const mark = createHmac('sha256', signingSecret).update('mark of secrets').digest('hex');
   const rendered = await renderWebhook(renderer, config, known, mark);
-  const secrets = await openSecrets(services, tx, execution.project_id, rendered.secretNames);
+  const found = await requireSecrets(tx, execution.project_id, rendered.secretNames);
+  const secrets = new Map(found.map(({ name, value }) => [name, cipher.decrypt(value)]));
   const request = rendered.build((name) => secrets.get(name) ?? '');
   const shown = secrets.size === 0 ? request : rendered.build(() => hidden);
   if ('fault' in request) throw new StepFailure(request.fault);
   if ('fault' in shown) throw new StepFailure(shown.fault);
+  // An address that cannot be read is not called.
+  const address = URL.canParse(request.url) ? new URL(request.url) : null;
+  const [foreign] = address ? foreignSecrets(found, address) : [];
+  if (foreign !== undefined) throw new StepFailure(`secret not allowed: ${foreign}`);
   return {
     request: {
       ...request,
       deliveryId: stepExecution.id,
       secret: signingSecret,
       timestamp: Math.floor(Date.now() / 1000),
-      bodyIsSecret: request.body !== shown.body,
+      bodyIsSecret: request.body !== shown.body || typeOf(request) !== typeOf(shown),
     },
     shownUrl: shown.url,
     mask: new SecretMask(secrets.values()),
@@ -162,20 +169,20 @@ async function prepare(
 }
 
 /** The secrets of these names. @throws StepFailure when one does not exist. */
-async function openSecrets(
-  { cipher }: WebhookServices,
+async function requireSecrets(
   tx: Database,
   projectId: string,
   names: readonly string[],
-): Promise<Map<string, string>> {
-  const secrets = new Map<string, string>();
-  if (names.length === 0) return secrets;
-  for (const { name, value } of await findSecrets(tx, projectId, names)) {
-    secrets.set(name, cipher.decrypt(value));
-  }
-  const missing = names.find((name) => !secrets.has(name));
+): Promise<SealedSecret[]> {
+  if (names.length === 0) return [];
+  const found = await findSecrets(tx, projectId, names);
+  const missing = names.find((name) => !found.some((secret) => secret.name === name));
   if (missing !== undefined) throw new StepFailure(`unknown secret: ${missing}`);
-  return secrets;
+  return found;
+}
+
+function typeOf({ headers }: WebhookCall): string | undefined {
+  return Object.entries(headers).findLast(([name]) => name.toLowerCase() === 'content-type')?.[1];
 }
 
 /** The outcome of an attempt, without secrets. */

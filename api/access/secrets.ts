@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { deleteSecret, listSecrets, recordSecret } from '../../db/projects/secrets.ts';
 import { notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
+import { normaliseHost } from '../../domain/workflow/secret-hosts.ts';
 import { secretName } from '../../domain/workflow/webhook-secrets.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { named, Time, time } from '../http/schemas.ts';
+import { fault, named, Time, time } from '../http/schemas.ts';
 
 /** Credentials for the receivers of webhooks: the API stores them and never returns them. */
 
@@ -27,7 +28,25 @@ const Secret = named('Secret', {
       ]),
     )
     .describe('The steps and event subscriptions that name it'),
+  hosts: z.array(z.string()).optional().describe('Where there are any: it goes to these alone'),
 });
+
+const Host = z.string().transform((text, context) => {
+  const host = normaliseHost(text);
+  if (host !== null) return host;
+  const message = 'Must be a host name or `*.<domain>`, with `:<port>` behind it or not.';
+  context.addIssue({ code: 'custom', ...fault('invalid_string', message) });
+  return z.NEVER;
+});
+
+const Hosts = z
+  .array(Host)
+  .min(1)
+  .max(limits.secretHosts)
+  .transform((hosts) => [...new Set(hosts)])
+  .nullable()
+  .describe('It goes to these hosts alone; null: to any. Left out, those that it has stay')
+  .meta({ examples: [['api.crm.example', '*.hooks.example:8443']] });
 
 const getSecrets = endpoint({
   id: 'listSecrets',
@@ -55,7 +74,11 @@ const getSecrets = endpoint({
   },
   async handle({ db, caller }) {
     const secrets = await listSecrets(db, caller.projectId);
-    return secrets.map((secret) => ({ ...secret, updatedAt: time(secret.updatedAt) }));
+    return secrets.map(({ hosts, updatedAt, ...secret }) => ({
+      ...secret,
+      updatedAt: time(updatedAt),
+      ...(hosts && { hosts }),
+    }));
   },
 });
 
@@ -66,23 +89,31 @@ const putSecret = endpoint({
   tag,
   summary: 'Set a secret: WEBHOOK steps name it as {{secret.NAME}} in url, headers and body',
   description:
-    'Takes 1 to 4,096 characters and replaces a secret of this name. SECRET_LIMIT: a project ' +
-    'has at most 50.',
+    'Takes 1 to 4,096 characters and replaces a secret of this name. With `hosts` it is put into ' +
+    'requests to these alone: a step or event subscription that names another is refused, and so is ' +
+    'a request whose host only its variables tell. SECRET_LIMIT: a project has at most 50.',
   access: 'secret',
   role: 'ADMIN',
   status: 204,
   params: SecretByName,
-  body: z.object({ value: z.string().min(1).max(limits.secretChars) }),
+  body: z.object({
+    value: z.string().min(1).max(limits.secretChars),
+    hosts: Hosts.optional(),
+  }),
   response: z.void(),
   problems: ['SECRET_LIMIT'],
-  example: { body: { value: 'tok_4f9a8c' } },
+  example: { body: { value: 'tok_4f9a8c', hosts: ['api.crm.example'] } },
   async handle({ db, caller, params, body, cipher, note }) {
     const { projectId } = caller;
-    const secret = { name: params.name, value: cipher.encrypt(body.value) };
+    const { name } = params;
+    const { value, hosts } = body;
+    const bound = hosts === undefined ? {} : { hosts };
+    const secret = { name, value: cipher.encrypt(value), ...bound };
     if (!(await recordSecret(db, projectId, secret))) {
       throw new Problem('SECRET_LIMIT', { details: { limit: limits.secrets } });
     }
-    await note({ event: 'secret.set', projectId, details: { name: params.name } });
+    const details = hosts === undefined ? { name } : { name, hosts: hosts?.join(', ') ?? 'any' };
+    await note({ event: 'secret.set', projectId, details });
   },
 });
 

@@ -62,7 +62,9 @@ export class SecurityLog {
   #write(event: SecurityEvent): void {
     // The public id of a project that was reset.
     const projectId = (this.#ctx.state['projectId'] as string | undefined) ?? event.projectId;
-    this.#services.log.info({ ...event, projectId }, 'security');
+    // The id of a contact is the secret of its pages: the row has it, no line does.
+    const { contactId: _, ...details } = event.details;
+    this.#services.log.info({ ...event, projectId, details }, 'security');
   }
 
   #complete(given: NotedEvent): SecurityEvent {

@@ -100,7 +100,7 @@ const putConsentPolicy = endpoint({
     body: { requireConfirmation: true, from: 'The Shop <team@shop.example>', remindAfter: 86_400 },
     response: example,
   },
-  async handle({ db, caller: { projectId }, body }) {
+  async handle({ db, caller: { projectId }, body, note }) {
     const { from, fromName, ...given } = body;
     const sender = senderColumns(from, fromName);
     if (sender.fromEmail) await requireVerifiedSender(db, projectId, sender.fromEmail);
@@ -109,7 +109,10 @@ const putConsentPolicy = endpoint({
       const { updatedAt: _, ...before } = await lockConsentPolicy(tx, projectId);
       const policy = { ...before, ...defined(change) };
       await requireUsable(tx, projectId, policy, { isNewTemplate: body.templateId !== undefined });
-      return present(await updateConsentPolicy(tx, projectId, policy));
+      const stored = await updateConsentPolicy(tx, projectId, policy);
+      const details = { fields: Object.keys(defined(change)).join(', ') };
+      await note({ event: 'consent_policy.changed', projectId, details }, tx);
+      return present(stored);
     });
   },
 });

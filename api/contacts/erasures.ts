@@ -40,11 +40,13 @@ export const eraseContact = endpoint({
     body: {},
     response: { message: 'The contact is being erased.', jobId: exampleId },
   },
-  async handle({ db, caller, params: { id }, body: { suppress }, keyUse }) {
+  async handle({ db, caller, params: { id }, body: { suppress }, keyUse, note }) {
     return transact(db, async (tx) => {
       await holdProject(tx, caller.projectId);
       const jobId = await beginErasure(tx, caller.projectId, id, { suppress });
       if (jobId === undefined) throw notFound('CONTACT', id);
+      const { projectId } = caller;
+      await note({ event: 'contact.erased', projectId, details: { contactId: id, jobId } }, tx);
       const answer = { message: 'The contact is being erased.', jobId };
       await keyUse?.completeIn(tx, answer, 202);
       return answer;

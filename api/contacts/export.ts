@@ -83,8 +83,9 @@ const exportContact = endpoint({
       executions: [{ ...executionExample, stepExecutions: [] }],
     },
   },
-  async handle({ db, config, caller, params: { id } }) {
-    const contact = found('CONTACT', id, await findContact(db, caller.projectId, id));
+  async handle({ db, config, caller: { projectId }, params: { id }, note }) {
+    const contact = found('CONTACT', id, await findContact(db, projectId, id));
+    await note({ event: 'contact.exported', projectId, details: { contactId: id } });
     const text = readSnapshot(db, (snapshot) => exported({ config }, snapshot, contact));
     return new Answer(undefined as never, {
       headers: { 'Content-Disposition': `attachment; filename="contact-${id}.json"` },

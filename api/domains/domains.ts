@@ -160,6 +160,9 @@ const removeDomain = endpoint({
         throw new Problem('DOMAIN_IN_USE', { details });
       }
       await deleteDomains(tx, { id: domain.id });
+      const { id: domainId, name, project_id: projectId } = domain;
+      const details = { domainId, domain: name };
+      await call.note({ event: 'domain.removed', projectId, details }, tx);
     });
     return { success: true as const };
   },
@@ -208,6 +211,8 @@ async function checkNow(services: Services, domain: DomainRow) {
   }
 }
 
+type Claiming = Services & Pick<Call<'project', unknown, unknown, unknown>, 'note'>;
+
 /** How long to wait for a name that the mail provider is removing, in milliseconds. */
 const releaseMs = 10_000;
 
@@ -216,10 +221,10 @@ const releaseMs = 10_000;
  * first: while it exists, nobody makes the provider remove the name.
  * @throws Problem DOMAIN_EXISTS, FORBIDDEN, SERVICE_UNAVAILABLE, PROJECT_NOT_FOUND.
  */
-async function claimDomain(call: Services, projectId: string, name: string): Promise<DomainRow> {
+async function claimDomain(call: Claiming, projectId: string, name: string): Promise<DomainRow> {
   const { db, log } = call;
   const claim = await insertClaim(call, projectId, name);
-  const made = await registerDomain(call, claim).catch(async (error: unknown) => {
+  const made = await registerDomain(call, projectId, claim).catch(async (error: unknown) => {
     await abandonDomain(db, claim);
     if (!(error instanceof IdentityProviderError)) throw error;
     log.error({ error, domain: name }, 'domain not registered');
@@ -243,8 +248,8 @@ async function insertClaim({ db }: Services, projectId: string, name: string): P
   });
 }
 
-async function registerDomain(call: Services, claim: NewClaim) {
-  const { db, identities } = call;
+async function registerDomain(call: Claiming, projectId: string, claim: NewClaim) {
+  const { db, identities, note } = call;
   const dkimTokens = await provideIdentity(call, claim.name);
   const verified = identities.verifiesReservedNames && isReservedName(claim.name);
   const { name, ownership_token: ownershipToken } = claim;
@@ -252,7 +257,13 @@ async function registerDomain(call: Services, claim: NewClaim) {
   const recordStatuses = Object.fromEntries(
     records.map((record) => [recordKey(record), verified ? 'verified' : 'pending'] as const),
   );
-  return updateDomainTokens(db, claim, { dkimTokens, recordStatuses, verified });
+  return transact(db, async (tx) => {
+    const made = await updateDomainTokens(tx, claim, { dkimTokens, recordStatuses, verified });
+    if (!made || made === 'taken') return made;
+    const details = { domainId: made.id, domain: made.name };
+    await note({ event: 'domain.added', projectId, details }, tx);
+    return made;
+  });
 }
 
 /**

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { transact } from '../../db/database.ts';
 import { releaseHeldMail } from '../../db/delivery/releases.ts';
 import {
   readSendPolicy,
@@ -132,8 +133,12 @@ const putSendPolicy = endpoint({
     },
     response: example,
   },
-  async handle({ db, caller: { projectId }, body }) {
-    await updateSendPolicy(db, projectId, body);
+  async handle({ db, caller: { projectId }, body, note }) {
+    await transact(db, async (tx) => {
+      await updateSendPolicy(tx, projectId, body);
+      const details = { fields: Object.keys(body).join(', ') };
+      await note({ event: 'send_policy.changed', projectId, details }, tx);
+    });
     const end = Date.now() + releasingMs;
     await releaseHeldMail(db, projectId, () => Date.now() > end);
     return present(await readSendPolicy(db, projectId));

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { transact } from '../../db/database.ts';
 import {
   deliveryStatuses,
   findDelivery,
@@ -112,9 +113,15 @@ export const retryOne = endpoint({
     'EVENT_DELIVERY_NOT_RETRYABLE',
   ],
   example: { response: deliveryExample },
-  async handle({ db, caller, params }) {
-    const subscription = await requireSubscription(db, caller.projectId, params.id);
-    const result = await retryDelivery(db, subscription, eventOf(params));
+  async handle({ db, caller: { projectId }, params, note }) {
+    const subscription = await requireSubscription(db, projectId, params.id);
+    const result = await transact(db, async (tx) => {
+      const retried = await retryDelivery(tx, subscription, eventOf(params));
+      if (typeof retried === 'string' || 'gone' in retried) return retried;
+      const details = { subscriptionId: params.id, deliveryId: params.deliveryId };
+      await note({ event: 'event_subscription.retried', projectId, details }, tx);
+      return retried;
+    });
     if (result === 'missing') throw notFound('EVENT_DELIVERY', params.deliveryId);
     if (result === 'disabled') {
       const details = { disabledReason: subscription.disabled_reason };
@@ -135,7 +142,8 @@ const testSubscription = endpoint({
   summary: 'Send a made-up event to the address of a subscription, once',
   description:
     'The body has `"test": true`. It is sent in every state of the subscription, and changes nothing: ' +
-    'there is no delivery, and no count. `error` is `timeout`, `unreachable` or `address_refused`.',
+    'there is no delivery, and no count. `error` is `timeout`, `unreachable`, `address_refused` or ' +
+    '`secret_refused`: a secret of the headers is bound to other hosts.',
   access: 'secret',
   role: 'ADMIN',
   params: ById,

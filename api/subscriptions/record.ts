@@ -69,7 +69,7 @@ const AttemptRecord = z.object({
   at: Time,
   statusCode: z.int().nullable(),
   error: z
-    .enum(['timeout', 'unreachable', 'address_refused'])
+    .enum(['timeout', 'unreachable', 'address_refused', 'secret_refused'])
     .nullable()
     .describe('Why no answer came'),
   ms: z.int(),

@@ -69,7 +69,7 @@ export const replayEvents = endpoint({
       jobId: `replay-${exampleProjectId}-${exampleRunId}`,
     },
   },
-  async handle({ db, caller: { projectId, project }, params: { id }, body, keyUse }) {
+  async handle({ db, caller: { projectId, project }, params: { id }, body, keyUse, note }) {
     const subscription = await requireSubscription(db, projectId, id);
     const now = new Date();
     const { from, to = now, eventName = null, onlyFailed } = body;
@@ -101,6 +101,8 @@ export const replayEvents = endpoint({
       if (result !== 'accepted') {
         throw new Problem('REPLAY_IN_PROGRESS', { details: { jobId: result.inProgress } });
       }
+      const details = { subscriptionId: id, jobId };
+      await note({ event: 'event_subscription.replayed', projectId, details }, tx);
       await keyUse?.completeIn(tx, answer, 202);
       return answer;
     });

@@ -22,6 +22,7 @@ import {
   sealHeaders,
   SubscriptionPatch,
 } from './input.ts';
+import { refuseForeignHeaders } from './foreign-secrets.ts';
 import { replayEndpoints } from './replays.ts';
 import {
   ById,
@@ -70,7 +71,7 @@ const createSubscription = endpoint({
     body: { url: subscriptionExample.url, events: subscriptionExample.events },
     response: { ...subscriptionExample, secret: secretExample },
   },
-  async handle({ db, caller, body, cipher, webhooks, keyUse }) {
+  async handle({ db, caller: { projectId }, body, cipher, webhooks, keyUse, note }) {
     checkSubscription(body, webhooks);
     if (body.from) {
       if (!body.enabled) throw invalidField('from', 'not_allowed', 'It is not enabled.');
@@ -88,12 +89,15 @@ const createSubscription = endpoint({
       ...sealHeaders(cipher, body.headers ?? null),
     };
     return transact(db, async (tx) => {
-      const inserted = await insertSubscription(tx, caller.projectId, row);
+      const inserted = await insertSubscription(tx, projectId, row);
       if (inserted === 'limit') {
         const details = { limit: limits.subscriptions };
         throw new Problem('EVENT_SUBSCRIPTION_LIMIT', { details });
       }
       if ('missingSecret' in inserted) throw unknownSecret(inserted.missingSecret);
+      await refuseForeignHeaders(tx, cipher, inserted);
+      const details = { subscriptionId: inserted.id, host: new URL(inserted.url).host };
+      await note({ event: 'event_subscription.created', projectId, details }, tx);
       const shown = { ...presentSubscription(inserted), secret };
       await keyUse?.completeIn(tx, shown, 201);
       return shown;
@@ -162,16 +166,24 @@ export const patchSubscription = endpoint({
   response: Subscription,
   problems: ['EVENT_SUBSCRIPTION_NOT_FOUND'],
   example: { body: { paused: true }, response: { ...subscriptionExample, paused: true } },
-  async handle({ db, caller, params: { id }, body, cipher, webhooks }) {
-    const { projectId } = caller;
+  async handle({ db, caller: { projectId }, params: { id }, body, cipher, webhooks, note }) {
     checkSubscription(body, webhooks);
     const { url, events, description, enabled, paused, headers } = body;
     const sealed = headers === undefined ? {} : sealHeaders(cipher, headers);
     const batch = body.batch === undefined ? {} : { batch_max: body.batch?.max ?? null };
     const change = { url, events, description, enabled, paused, ...batch, ...sealed };
-    const row = await transact(db, (tx) => updateSubscription(tx, projectId, id, change));
-    if (row && 'missingSecret' in row) throw unknownSecret(row.missingSecret);
-    return presentSubscription(found('EVENT_SUBSCRIPTION', id, row));
+    const row = await transact(db, async (tx) => {
+      const changed = await updateSubscription(tx, projectId, id, change);
+      if (changed && 'missingSecret' in changed) throw unknownSecret(changed.missingSecret);
+      const isElsewhere = url !== undefined || headers !== undefined;
+      if (changed && isElsewhere) await refuseForeignHeaders(tx, cipher, changed);
+      const stored = found('EVENT_SUBSCRIPTION', id, changed);
+      const fields = Object.keys(body).join(', ');
+      const details = { subscriptionId: id, host: new URL(stored.url).host, fields };
+      await note({ event: 'event_subscription.changed', projectId, details }, tx);
+      return stored;
+    });
+    return presentSubscription(row);
   },
 });
 
@@ -192,10 +204,14 @@ const removeSubscription = endpoint({
   params: ById,
   response: z.void(),
   problems: ['EVENT_SUBSCRIPTION_NOT_FOUND'],
-  async handle({ db, caller, params: { id } }) {
-    if (!(await deleteSubscription(db, caller.projectId, id))) {
-      throw notFound('EVENT_SUBSCRIPTION', id);
-    }
+  async handle({ db, caller: { projectId }, params: { id }, note }) {
+    await transact(db, async (tx) => {
+      if (!(await deleteSubscription(tx, projectId, id))) {
+        throw notFound('EVENT_SUBSCRIPTION', id);
+      }
+      const details = { subscriptionId: id };
+      await note({ event: 'event_subscription.deleted', projectId, details }, tx);
+    });
   },
 });
 
@@ -212,10 +228,14 @@ const rotateSubscriptionSecret = endpoint({
   response: z.object({ secret: z.string() }),
   problems: ['EVENT_SUBSCRIPTION_NOT_FOUND'],
   example: { response: { secret: secretExample } },
-  async handle({ db, caller, params: { id }, cipher }) {
+  async handle({ db, caller: { projectId }, params: { id }, cipher, note }) {
     const secret = secretOf(randomBytes(32));
-    const isRotated = await rotateSecret(db, caller.projectId, id, cipher.encrypt(secret));
-    if (!isRotated) throw notFound('EVENT_SUBSCRIPTION', id);
+    await transact(db, async (tx) => {
+      const isRotated = await rotateSecret(tx, projectId, id, cipher.encrypt(secret));
+      if (!isRotated) throw notFound('EVENT_SUBSCRIPTION', id);
+      const details = { subscriptionId: id };
+      await note({ event: 'event_subscription.secret_rotated', projectId, details }, tx);
+    });
     return { secret };
   },
 });

@@ -30,6 +30,7 @@ import { editGraph, TransitionById } from './graph.ts';
 import { presentStep, Step, stepExample, tag, WorkflowById } from './record.ts';
 import { stepExamples } from '../docs/step-examples.ts';
 import { requireTopics } from '../topics/references.ts';
+import { refuseForeignSecrets } from './secret-hosts.ts';
 import { settledConfig } from './trigger.ts';
 
 export const Position = z.object({ x: z.number(), y: z.number() });
@@ -114,7 +115,10 @@ async function addStep(
   await requireTemplates(tx, workflow.project_id, [templateId]);
   await requireTopics(tx, workflow.project_id, [topicOfConfig(given.config)]);
   if (given.type === 'TRIGGER') throw new Problem('TRIGGER_STEP_EXISTS');
-  const config = await settledConfig(tx, workflow.project_id, given, null, 'config');
+  const settled = await settledConfig(tx, workflow.project_id, given, null, 'config');
+  const config = withKept(settled, {});
+  const made = { type: given.type, config, before: null };
+  await refuseForeignSecrets(tx, workflow.project_id, made, 'config');
   return insertStepRow(tx, {
     project_id: workflow.project_id,
     workflow_id: workflow.id,
@@ -122,7 +126,7 @@ async function addStep(
     name: given.name,
     position_x: given.position.x,
     position_y: given.position.y,
-    config: JSON.stringify(withTemplate(withKept(config, {}), templateId)),
+    config: JSON.stringify(withTemplate(config, templateId)),
     template_id: templateId,
   });
 }
@@ -218,6 +222,9 @@ export const updateStep = endpoint({
       const { project_id: projectId } = workflow;
       const settled = given && (await settledConfig(tx, projectId, given, stored, 'config'));
       const config = settled && withKept(settled, stored);
+      if (config) {
+        await refuseForeignSecrets(tx, projectId, { type, config, before: stored }, 'config');
+      }
       const fromConfig = config && templateOfConfig(config);
       const templateId = [body.templateId, fromConfig, before.template_id].find(
         (given) => given !== undefined,

@@ -22,6 +22,18 @@ export type SecurityEventName =
   | 'webhook_secret.regenerated'
   | 'secret.set'
   | 'secret.deleted'
+  | 'event_subscription.created'
+  | 'event_subscription.changed'
+  | 'event_subscription.deleted'
+  | 'event_subscription.secret_rotated'
+  | 'event_subscription.replayed'
+  | 'event_subscription.retried'
+  | 'domain.added'
+  | 'domain.removed'
+  | 'send_policy.changed'
+  | 'consent_policy.changed'
+  | 'contact.exported'
+  | 'contact.erased'
   | 'member.added'
   | 'member.invited'
   | 'member.joined'
@@ -42,9 +54,6 @@ export interface SecurityEvent {
   details: Record<string, string>;
 }
 
-/** Rows kept per user, or per project for events of a key. The log has them all. */
-const eventsMax = 10_000;
-
 export async function insertSecurityEvent(db: Database, event: SecurityEvent): Promise<void> {
   await db
     .insertInto('security_event')
@@ -57,24 +66,18 @@ export async function insertSecurityEvent(db: Database, event: SecurityEvent): P
       details: JSON.stringify(event.details),
     })
     .execute();
-  const column = event.userId === null ? 'project_id' : 'user_id';
-  const owner = event.userId ?? event.projectId;
-  if (owner === null) return;
-  await sql`delete from security_event where id in (
-    select id from security_event where ${sql.ref(column)} = ${owner}
-      order by id desc offset ${eventsMax} limit 100)`.execute(db);
 }
 
-/** IP addresses from which the user of an address has logged in, or reset the password by mail. */
+/** The newest events of a user among which those that `listLoginAddresses` asks for are looked for. */
+const newestMax = 10_000;
+
+/** IP addresses from which the user of an address has lately logged in, or reset the password by mail. */
 export async function listLoginAddresses(db: Database, email: string): Promise<string[]> {
-  const rows = await db
-    .selectFrom('security_event')
-    .innerJoin('app_user', 'app_user.id', 'security_event.user_id')
-    .select('security_event.ip')
-    .distinct()
-    .where('app_user.email', '=', email)
-    .where('security_event.event', 'in', ['account.created', 'login.succeeded', 'password.reset'])
-    .execute();
+  const { rows } = await sql<{ ip: string | null }>`
+    select distinct ip from (select ip, event from security_event
+        where user_id = (select id from app_user where email = ${email})
+        order by id desc limit ${newestMax}) newest
+      where event in ('account.created', 'login.succeeded', 'password.reset')`.execute(db);
   return rows.flatMap(({ ip }) => ip ?? []);
 }
 

@@ -188,11 +188,11 @@ async function takePlainName(tx: Database, { id, name }: Pick<DomainRow, 'id' | 
 }
 
 /**
- * Completes a claim and signals its run. `verified`: nothing has to be checked. Returns `taken`
+ * Completes a claim and signals its run, in the caller's transaction. `verified`: nothing has to be checked. Returns `taken`
  * when another project holds the name by now, and undefined when the claim is gone.
  */
 export async function updateDomainTokens(
-  db: Database,
+  tx: Database,
   { id, name }: Pick<DomainRow, 'id' | 'name'>,
   domain: {
     dkimTokens: string[];
@@ -200,26 +200,24 @@ export async function updateDomainTokens(
     verified: boolean;
   },
 ): Promise<DomainRow | 'taken' | undefined> {
-  return transact(db, async (tx) => {
-    await lockDomainName(tx, name);
-    if (domain.verified && (await isHeldElsewhere(tx, { id, name }))) return 'taken';
-    if (domain.verified) await takePlainName(tx, { id, name });
-    const row = (await tx
-      .updateTable('domain')
-      .set({
-        dkim_tokens: domain.dkimTokens,
-        record_statuses: JSON.stringify(domain.recordStatuses),
-        status: domain.verified ? 'verified' : 'pending',
-        verified_at: domain.verified ? sql<Date>`now()` : null,
-        next_check_at: sql<Date>`now()`,
-        updated_at: sql<Date>`now()`,
-      })
-      .where('id', '=', id)
-      .returning(domainColumns)
-      .executeTakeFirst()) as DomainRow | undefined;
-    if (row) await signalPoller(tx, row);
-    return row;
-  });
+  await lockDomainName(tx, name);
+  if (domain.verified && (await isHeldElsewhere(tx, { id, name }))) return 'taken';
+  if (domain.verified) await takePlainName(tx, { id, name });
+  const row = (await tx
+    .updateTable('domain')
+    .set({
+      dkim_tokens: domain.dkimTokens,
+      record_statuses: JSON.stringify(domain.recordStatuses),
+      status: domain.verified ? 'verified' : 'pending',
+      verified_at: domain.verified ? sql<Date>`now()` : null,
+      next_check_at: sql<Date>`now()`,
+      updated_at: sql<Date>`now()`,
+    })
+    .where('id', '=', id)
+    .returning(domainColumns)
+    .executeTakeFirst()) as DomainRow | undefined;
+  if (row) await signalPoller(tx, row);
+  return row;
 }
 
 function signalPoller(tx: Database, { id, project_id, name }: DomainOfRun): Promise<void> {

@@ -4,6 +4,8 @@ create table secret (
   project_id uuid not null,
   name text not null,
   value bytea not null,
+  -- Requests to these hosts alone get it; null: to any.
+  hosts text[],
   updated_at timestamptz(3) not null default now(),
   unique (project_id, name)
 );

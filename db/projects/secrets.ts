@@ -11,6 +11,8 @@ type NamedUse = { name: string; use: SecretUse };
 
 export interface SecretEntry {
   name: string;
+  /** It goes to these alone; null: to any. */
+  hosts: string[] | null;
   updatedAt: Date;
   usedIn: SecretUse[];
 }
@@ -19,13 +21,14 @@ export interface SecretEntry {
 export async function listSecrets(db: Database, projectId: string): Promise<SecretEntry[]> {
   const rows = await db
     .selectFrom('secret')
-    .select(['name', 'updated_at'])
+    .select(['name', 'hosts', 'updated_at'])
     .where('project_id', '=', projectId)
     .orderBy(sql`name collate "C"`)
     .execute();
   const uses = rows.length === 0 ? [] : await listUses(db, projectId);
-  return rows.map(({ name, updated_at }) => ({
+  return rows.map(({ name, hosts, updated_at }) => ({
     name,
+    hosts,
     updatedAt: updated_at,
     usedIn: usesOf(name, uses),
   }));
@@ -36,29 +39,38 @@ export async function listSecretNames(db: Database, projectId: string): Promise<
   return (await query.execute()).map(({ name }) => name);
 }
 
-/** Encrypted values of a project by name; names without a secret are left out. */
+/** A secret with its encrypted value. */
+export interface SealedSecret {
+  name: string;
+  /** As for `SecretEntry`. */
+  hosts: string[] | null;
+  value: Buffer;
+}
+
+/** The secrets of a project by name; names without a secret are left out. */
 export async function findSecrets(
   db: Database,
   projectId: string,
   names: readonly string[],
-): Promise<{ name: string; value: Buffer }[]> {
+): Promise<SealedSecret[]> {
   return db
     .selectFrom('secret')
-    .select(['name', 'value'])
+    .select(['name', 'value', 'hosts'])
     .where('project_id', '=', projectId)
     .where('name', '=', anyOf(names, 'text'))
     .execute();
 }
 
 /**
- * Sets a secret. False: the project has the maximum number, and this would be one more.
+ * Sets a secret; without `hosts` those that it has stay. False: the project has the maximum number, and this would be one more.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function recordSecret(
   db: Database,
   projectId: string,
-  secret: { name: string; value: Buffer },
+  secret: { name: string; value: Buffer; hosts?: string[] | null },
 ): Promise<boolean> {
+  const { name, ...given } = secret;
   return transact(db, async (tx) => {
     await holdProject(tx, projectId);
     await lockSecrets(tx, projectId);
@@ -66,7 +78,7 @@ export async function recordSecret(
       .selectFrom('secret')
       .select(sql<number>`count(*)::int`.as('others'))
       .where('project_id', '=', projectId)
-      .where('name', '<>', secret.name)
+      .where('name', '<>', name)
       .executeTakeFirstOrThrow();
     if (others >= limits.secrets) return false;
     await tx
@@ -75,7 +87,7 @@ export async function recordSecret(
       .onConflict((conflict) =>
         conflict
           .columns(['project_id', 'name'])
-          .doUpdateSet({ value: secret.value, updated_at: sql<Date>`now()` }),
+          .doUpdateSet({ ...given, updated_at: sql<Date>`now()` }),
       )
       .execute();
     return true;

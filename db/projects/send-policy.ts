@@ -1,6 +1,6 @@
 import { type Insertable, type RawBuilder, sql } from 'kysely';
 import { defaultSendPolicy, type SendPolicy } from '../../domain/mail/send-policy.ts';
-import { type Database, transact } from '../database.ts';
+import type { Database } from '../database.ts';
 import type { SendPolicy as SendPolicyTable } from '../tables.ts';
 import { holdProject } from './projects.ts';
 
@@ -32,30 +32,28 @@ export async function readSendPolicy(db: Database, projectId: string): Promise<S
 }
 
 /**
- * Changes a project's policy; what is left out keeps its value. Mail that is held by then is to be
+ * Changes a project's policy, in the caller's transaction; what is left out keeps its value. Mail that is held by then is to be
  * made due: see `releaseHeldMail`.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function updateSendPolicy(
-  db: Database,
+  tx: Database,
   projectId: string,
   change: { [K in keyof SendPolicy]?: SendPolicy[K] | undefined },
 ): Promise<void> {
-  await transact(db, async (tx) => {
-    await holdProject(tx, projectId);
-    // The row is there and locked: two changes of different fields at once both take effect.
-    await sql`insert into send_policy (project_id) values (${projectId})
-      on conflict do nothing`.execute(tx);
-    await tx
-      .updateTable('send_policy')
-      .set({
-        ...columnsOfPolicy(change),
-        updated_at: sql<Date>`clock_timestamp()`,
-        released_to: sql<Date>`clock_timestamp()`,
-      })
-      .where('project_id', '=', projectId)
-      .execute();
-  });
+  await holdProject(tx, projectId);
+  // The row is there and locked: two changes of different fields at once both take effect.
+  await sql`insert into send_policy (project_id) values (${projectId})
+    on conflict do nothing`.execute(tx);
+  await tx
+    .updateTable('send_policy')
+    .set({
+      ...columnsOfPolicy(change),
+      updated_at: sql<Date>`clock_timestamp()`,
+      released_to: sql<Date>`clock_timestamp()`,
+    })
+    .where('project_id', '=', projectId)
+    .execute();
 }
 
 function columnsOfPolicy(

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { Position } from '../../domain/cursor.ts';
 import { columnList } from '../columns.ts';
-import { type Database, transact } from '../database.ts';
+import type { Database } from '../database.ts';
 import { selectEvents } from '../events/derived.ts';
 import { isoInstant } from '../expressions.ts';
 import { columns, type EventDelivery } from '../tables.ts';
@@ -94,42 +94,40 @@ async function findUnread(
 }
 
 /**
- * Has a delivery attempted at once. One that has ended becomes pending, with its schedule begun anew.
+ * Has a delivery attempted at once, in the caller's transaction. One that has ended becomes pending, with its schedule begun anew.
  * `gone`: its event is, and why.
  */
 export async function retryDelivery(
-  db: Database,
+  tx: Database,
   subscription: SubscriptionRow,
   eventId: string,
 ): Promise<DeliveryRow | 'missing' | 'disabled' | { gone: string }> {
-  return transact(db, async (tx) => {
-    const { rows: locked } = await sql<{ enabled: boolean }>`
-      select enabled from event_subscription
-        where id = ${subscription.id} and project_id = ${subscription.project_id}
-        for share`.execute(tx);
-    const before = await findDelivery(tx, subscription, eventId);
-    if (!locked[0] || !before) return 'missing';
-    if (!locked[0].enabled) return 'disabled';
-    const { rows: events } = await sql`${selectEvents([eventId])}`.execute(tx);
-    if (events.length === 0) return { gone: await reasonOfLoss(tx, before) };
-    await insertUnread(tx, subscription.id, eventId);
-    // With a batch that waits, all of it.
-    const { rows } = await sql<DeliveryRow>`
-      update event_delivery set urgent = true, turn = turn + 1, due_at = statement_timestamp(),
-          is_retry = true, reason = null, updated_at = now(), status = 'pending',
-          tries = case when status = 'pending' then tries else 0 end,
-          batch_turn = case when status = 'pending' then batch_turn end,
-          pending_since = case when status = 'pending' then pending_since else now() end,
-          ended_at = null,
-          epoch = (select epoch from event_subscription where id = subscription_id)
-        where ${ofSubscription(subscription)} and (event_id = ${eventId}
-          or ${before.status === 'pending'} and status = 'pending' and batch_id = ${before.batch_id}
-            and batch_turn = ${before.batch_turn} and batch_turn = (
-              select batch_turn from event_subscription where id = ${subscription.id}))
-        returning ${columnList('event_delivery')}`.execute(tx);
-    await signalSubscription(tx, subscription);
-    return rows.find((row) => row.event_id === eventId) ?? 'missing';
-  });
+  const { rows: locked } = await sql<{ enabled: boolean }>`
+    select enabled from event_subscription
+      where id = ${subscription.id} and project_id = ${subscription.project_id}
+      for share`.execute(tx);
+  const before = await findDelivery(tx, subscription, eventId);
+  if (!locked[0] || !before) return 'missing';
+  if (!locked[0].enabled) return 'disabled';
+  const { rows: events } = await sql`${selectEvents([eventId])}`.execute(tx);
+  if (events.length === 0) return { gone: await reasonOfLoss(tx, before) };
+  await insertUnread(tx, subscription.id, eventId);
+  // With a batch that waits, all of it.
+  const { rows } = await sql<DeliveryRow>`
+    update event_delivery set urgent = true, turn = turn + 1, due_at = statement_timestamp(),
+        is_retry = true, reason = null, updated_at = now(), status = 'pending',
+        tries = case when status = 'pending' then tries else 0 end,
+        batch_turn = case when status = 'pending' then batch_turn end,
+        pending_since = case when status = 'pending' then pending_since else now() end,
+        ended_at = null,
+        epoch = (select epoch from event_subscription where id = subscription_id)
+      where ${ofSubscription(subscription)} and (event_id = ${eventId}
+        or ${before.status === 'pending'} and status = 'pending' and batch_id = ${before.batch_id}
+          and batch_turn = ${before.batch_turn} and batch_turn = (
+            select batch_turn from event_subscription where id = ${subscription.id}))
+      returning ${columnList('event_delivery')}`.execute(tx);
+  await signalSubscription(tx, subscription);
+  return rows.find((row) => row.event_id === eventId) ?? 'missing';
 }
 
 /** Makes the row of a delivery, if it has none because its event is not read yet. */

@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import { limits } from '../../domain/limits.ts';
 import { subscriptionSummary } from '../../domain/runs.ts';
 import { columnsOf } from '../columns.ts';
-import { type Database, transact } from '../database.ts';
+import type { Database } from '../database.ts';
 import { cancelJobs } from '../jobs/jobs.ts';
 import { enqueue } from '../outbox/outbox.ts';
 import { holdProject } from '../projects/projects.ts';
@@ -167,7 +167,7 @@ export async function updateSubscription(
   id: string,
   change: SubscriptionChange,
 ): Promise<SubscriptionRow | undefined | { missingSecret: string }> {
-  if (change.secret_names) await lockSecrets(tx, projectId);
+  if (change.secret_names || change.url !== undefined) await lockSecrets(tx, projectId);
   const before = await lockSubscription(tx, projectId, id);
   if (!before) return undefined;
   const missing = await findMissingSecret(tx, projectId, change.secret_names ?? []);
@@ -262,24 +262,22 @@ export async function disableSubscription(
   return row;
 }
 
-/** Deletes a subscription with its secrets. Its run deletes the deliveries and ends. */
+/** Deletes a subscription with its secrets, in the caller's transaction. Its run deletes the deliveries and ends. */
 export async function deleteSubscription(
-  db: Database,
+  tx: Database,
   projectId: string,
   id: string,
 ): Promise<boolean> {
-  return transact(db, async (tx) => {
-    const row = await tx
-      .deleteFrom('event_subscription')
-      .where('project_id', '=', projectId)
-      .where('id', '=', id)
-      .returning(['id', 'project_id'])
-      .executeTakeFirst();
-    if (!row) return false;
-    await cancelJobs(tx, { subscriptionIds: [row.id] });
-    await signalSubscription(tx, row);
-    return true;
-  });
+  const row = await tx
+    .deleteFrom('event_subscription')
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .returning(['id', 'project_id'])
+    .executeTakeFirst();
+  if (!row) return false;
+  await cancelJobs(tx, { subscriptionIds: [row.id] });
+  await signalSubscription(tx, row);
+  return true;
 }
 
 /** The same for all of a project that is deleted, in the caller's transaction. */

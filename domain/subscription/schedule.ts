@@ -8,7 +8,7 @@ export interface RequestOutcome {
   /** null: no answer came. */
   statusCode: number | null;
   /** Why none came. */
-  error: 'timeout' | 'unreachable' | 'address_refused' | null;
+  error: 'timeout' | 'unreachable' | 'address_refused' | 'secret_refused' | null;
   /** The header of the answer. */
   retryAfter: string | null;
   /** The beginning of an answer that was not 2xx. */

@@ -3,6 +3,7 @@ import { limits } from '../../domain/limits.ts';
 import { signedText, withSecrets } from '../../domain/subscription/request.ts';
 import type { RequestOutcome } from '../../domain/subscription/schedule.ts';
 import { unstorable, type WebhookOutcome } from '../../domain/workflow/webhook.ts';
+import { type BoundSecret, foreignSecrets } from '../../domain/workflow/secret-hosts.ts';
 import { SecretMask } from '../../domain/workflow/webhook-secrets.ts';
 import type { Cipher } from '../encryption.ts';
 import type { WebhookSender } from './webhook.ts';
@@ -16,7 +17,7 @@ export interface SignedTarget {
   /** Signs beside the other; null: none does. */
   previousSecret: Buffer | null;
   /** Those that the headers name. */
-  secrets: readonly { name: string; value: Buffer }[];
+  secrets: readonly (BoundSecret & { value: Buffer })[];
 }
 
 const secretBeginning = 'whsec_';
@@ -28,7 +29,7 @@ export function secretOf(bytes: Buffer): string {
 
 /**
  * Sends one signed request (Standard Webhooks 1.0.0). The values of headers are masked in what the
- * receiver answers.
+ * receiver answers. `secret_refused`: a secret of the headers must not go to this host, and nothing was sent.
  * @param request.id the `webhook-id`
  */
 export async function sendSigned(
@@ -36,6 +37,9 @@ export async function sendSigned(
   target: SignedTarget,
   { id, body }: { id: string; body: string },
 ): Promise<RequestOutcome> {
+  if (foreignSecrets(target.secrets, new URL(target.url)).length > 0) {
+    return { statusCode: null, error: 'secret_refused', retryAfter: null, text: null };
+  }
   const secrets = new Map(target.secrets.map(({ name, value }) => [name, cipher.decrypt(value)]));
   const given = target.headers === null ? '{}' : cipher.decrypt(target.headers);
   const own = withSecrets(JSON.parse(given) as Record<string, string>, secrets);

@@ -15,7 +15,7 @@ export interface WebhookAttempt extends WebhookCall {
   secret: string;
   /** Unix seconds. */
   timestamp: number;
-  /** The body contains credentials: it may only go to the origin of the address. Default: false. */
+  /** The body, or its type, has credentials: both may only go to the origin of the address. Default: false. */
   bodyIsSecret?: boolean;
 }
 
@@ -110,7 +110,7 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
       if (url.protocol === 'https:' && next.protocol === 'http:') {
         throw new Refusal('The receiver redirected from https to http.');
       }
-      call = redirected(call, answer.statusCode, isForeign);
+      call = redirected(call, answer.statusCode, { isForeign, isSecret: attempt.bodyIsSecret });
       if (isForeign && attempt.bodyIsSecret && call.body !== null) {
         throw new Refusal('The receiver redirected a body with a secret to another origin.');
       }
@@ -202,12 +202,17 @@ function signed({ headers, body }: Call, { deliveryId, secret, timestamp }: Webh
  * headers but the content type: each of them may be a credential, whatever its name. It gets the
  * signature, which it needs to trust the request and cannot use for anything else.
  */
-function redirected(call: Call, statusCode: number, isForeign: boolean): Call {
+function redirected(
+  call: Call,
+  statusCode: number,
+  { isForeign, isSecret = false }: { isForeign: boolean; isSecret?: boolean | undefined },
+): Call {
   const becomesGet =
     (statusCode === 303 && call.method !== 'GET') ||
     ((statusCode === 301 || statusCode === 302) && call.method === 'POST');
   const isDropped = (name: string) =>
-    (isForeign && name.toLowerCase() !== 'content-type') || (becomesGet && /^content-/i.test(name));
+    (isForeign && (isSecret || name.toLowerCase() !== 'content-type')) ||
+    (becomesGet && /^content-/i.test(name));
   const headers = Object.entries(call.headers).filter(([name]) => !isDropped(name));
   return {
     ...(becomesGet ? { method: 'GET', body: null } : { method: call.method, body: call.body }),

@@ -21,6 +21,7 @@ import { outcomeOf, refuseTooLarge } from '../graph.ts';
 import { graphOf, type GraphFields, renamed } from '../proposed-graph.ts';
 import { requireTopics } from '../../topics/references.ts';
 import { requireTemplates, topicOfConfig, withKept, withTemplate } from '../steps.ts';
+import { refuseForeignSecrets } from '../secret-hosts.ts';
 import { changeExitRules, changeTrigger, settledConfig } from '../trigger.ts';
 import type { GivenGraph, PortableStep } from './record.ts';
 
@@ -130,13 +131,16 @@ async function drawingOf(
     }
     const position = step.position ?? old?.position ?? { x: 100, y: 100 + 120 * index };
     const place = `${field}.config`;
-    const config = await settledConfig(tx, projectId, step, old?.config ?? null, place);
+    const settled = await settledConfig(tx, projectId, step, old?.config ?? null, place);
+    const config = configOf({ ...step, config: settled }, old, place);
+    const changed = { type: step.type, config, before: old?.config ?? null };
+    await refuseForeignSecrets(tx, projectId, changed, place);
     steps.push({
       id: old?.id ?? uuidV7(),
       key: step.key,
       type: step.type,
       name: step.name ?? old?.name ?? step.key,
-      config: configOf({ ...step, config }, old, place),
+      config,
       templateId: step.templateId,
       position,
     });

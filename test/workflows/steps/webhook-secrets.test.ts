@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { executionRunId } from '../../../domain/workflow/execution.ts';
 import { useEngine } from '../../support/engine.ts';
 import { beginExecution } from '../../support/histories/executions.ts';
@@ -8,10 +8,10 @@ import { useReceiver } from '../../support/fakes/receiver.ts';
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_MAX_ATTEMPTS: '2' });
 const receiver = await useReceiver();
 
-async function setSecret(name: string, value: string): Promise<void> {
+async function setSecret(name: string, value: string, more: object = {}): Promise<void> {
   // Looked for when all is over.
   engine.api.log.mustNotTell(value);
-  const { status } = await engine.call('PUT', `/secrets/${name}`, { value });
+  const { status } = await engine.call('PUT', `/secrets/${name}`, { value, ...more });
   if (status !== 204) throw new Error(`PUT /secrets/${name}: ${status}`);
 }
 
@@ -135,4 +135,68 @@ it('what cannot be called does not tell the secret in its address', async () => 
   );
   expect(step.output).toMatchObject({ url: 'http://•••/', success: false });
   expect(seen.toLowerCase()).not.toContain('hidden-name');
+});
+
+describe('a secret that is bound to hosts', () => {
+  const { host, port } = new URL(receiver.url);
+
+  it('goes to these, whatever tells the host', async () => {
+    await setSecret('BOUND', 'bound-to-here', { hosts: [host] });
+    receiver.answer('/bound', { status: 200 });
+    await play(
+      { url: 'http://127.0.0.1:{{port}}/bound', headers: { 'X-Key': '{{secret.BOUND}}' } },
+      'COMPLETED',
+      { data: { port: Number(port) } },
+    );
+    expect(receiver.requests('/bound')[0]!.headers['x-key']).toBe('bound-to-here');
+  });
+
+  it.each([
+    ['url', { url: `http://127.0.0.1:{{port}}/away?k={{secret.AWAY}}` }],
+    ['headers', { headers: { 'X-Key': '{{secret.AWAY}}' } }],
+    ['body', { body: { key: '{{secret.AWAY}}' } }],
+  ])('fails the step when only its variables tell another host: %s', async (_, config) => {
+    await setSecret('AWAY', 'never-sent', { hosts: [`127.0.0.1:${Number(port) - 1}`] });
+    receiver.answer('/away', { status: 200 });
+    const { step, execution, seen } = await play(
+      { url: 'http://127.0.0.1:{{port}}/away', ...config },
+      'FAILED',
+      { data: { port: Number(port) } },
+    );
+    expect(step.error).toContain('secret not allowed');
+    expect(execution.error).toContain('secret not allowed');
+    expect(seen).not.toContain('never-sent');
+    expect(receiver.requests('/away')).toEqual([]);
+  });
+
+  it('fails the step when it was bound since the step was saved', async () => {
+    await setSecret('LATER', 'once-free');
+    const { workflow, id, until } = await beginExecution(engine, {
+      steps: [
+        { type: 'DELAY', name: 'Wait', config: { amount: 1, unit: 'hours' } },
+        { type: 'WEBHOOK', name: 'Call', config: { url: receiver.url, body: '{{secret.LATER}}' } },
+      ],
+    });
+    await until('WAITING');
+    await setSecret('LATER', 'bound-now', { hosts: ['crm.example'] });
+    const path = `/workflows/${workflow.id}/executions/${id}`;
+    expect((await engine.call('POST', `${path}/skip`)).status).toBe(200);
+    expect((await until('FAILED')).error).toContain('secret not allowed');
+  });
+
+  it('stays here when the receiver redirects to another host, in headers, type and body', async () => {
+    const other = await useReceiver();
+    await setSecret('STAY', 'stays-here', { hosts: [host] });
+    other.answer('/next', { status: 200 });
+    const headers = { Location: `${other.url}/next` };
+    receiver.answer('/moved', { status: 307, headers });
+    const url = `${receiver.url}/moved`;
+    await play({ url, method: 'GET', headers: { 'X-Key': '{{secret.STAY}}' } }, 'COMPLETED');
+    await play({ url, method: 'GET', headers: { 'Content-Type': '{{secret.STAY}}' } }, 'COMPLETED');
+    await play({ url, method: 'GET', headers: { Cookie: '{{secret.STAY}}' } }, 'COMPLETED');
+    await play({ url, body: '{{secret.STAY}}', onFailure: 'fail' }, 'FAILED');
+    const came = other.requests('/next');
+    expect(came).toHaveLength(3);
+    expect(JSON.stringify(came)).not.toContain('stays-here');
+  });
 });

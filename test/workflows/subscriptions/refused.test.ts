@@ -30,3 +30,30 @@ it('a name that means an address of this machine is refused when it is connected
   });
   expect(receiver.requests('/inside')).toEqual([]);
 });
+
+it('nothing is sent with a secret that was bound to other hosts since', async () => {
+  const { port } = new URL(receiver.url);
+  const put = (hosts: string[] | null) =>
+    engine.call('PUT', '/secrets/HOOK', { value: 'never-sent', hosts });
+  await put(null);
+  const made = await engine.call('POST', '/event-subscriptions', {
+    url: `http://localhost:${port}/bound`,
+    events: ['bound'],
+    headers: { Authorization: 'Bearer {{secret.HOOK}}' },
+  });
+  expect(made.status).toBe(201);
+  await put(['hooks.example']);
+  await track(engine, 'bound');
+  const [delivery] = await untilDeliveries(
+    engine,
+    made.body.id,
+    ([one]) => (one?.attempts.length ?? 0) > 0,
+  );
+  expect(delivery).toMatchObject({
+    status: 'pending',
+    attempts: [{ statusCode: null, error: 'secret_refused' }],
+  });
+  const tested = await engine.call('POST', `/event-subscriptions/${made.body.id}/test`, {});
+  expect(tested.body).toMatchObject({ statusCode: null, error: 'secret_refused' });
+  expect(receiver.requests('/bound')).toEqual([]);
+});
