@@ -2924,7 +2924,7 @@ export interface Api {
           id: string;
         };
       };
-      answer: Project;
+      answer: ProjectWithNewKeys;
     };
     /** Replace the secret that signs webhooks; the old one is dead at once */
     '/users/@me/projects/{id}/regenerate-webhook-secret': {
@@ -5698,6 +5698,37 @@ export type Project = {
   webhookSigningSecret: string | null;
   createdAt: string;
   updatedAt: string;
+};
+
+export type ProjectWithNewKeys = {
+  id: string;
+  name: string;
+  public: string;
+  /** Complete only when the keys were just made */
+  secret: string;
+  role: 'OWNER' | 'ADMIN' | 'MEMBER';
+  disabled: boolean;
+  disabledReason: 'PAYMENT_FAILED' | 'EMAIL_REPUTATION' | 'PHISHING_DETECTED' | 'CARD_VERIFICATION_FAILED' | 'MANUAL' | null;
+  tracking: 'ENABLED' | 'DISABLED' | 'MARKETING_ONLY';
+  language: string;
+  customer: string | null;
+  subscription: string | null;
+  billingLimitWorkflows: number | null;
+  billingLimitCampaigns: number | null;
+  billingLimitTransactional: number | null;
+  billingLimitInbound: number | null;
+  /** null for the role MEMBER */
+  webhookSigningSecret: string | null;
+  createdAt: string;
+  updatedAt: string;
+  membersByKey?: Array<{
+    userId: string;
+    email: string;
+    role: 'OWNER' | 'ADMIN' | 'MEMBER';
+    /** Who is invited is no member, and sees nothing of the project, until they accept */
+    status: 'active' | 'invited';
+    createdAt: string;
+  }>;
 };
 
 export type Member = {

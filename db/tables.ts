@@ -558,6 +558,7 @@ export interface ImportFile {
 }
 
 export interface Invitation {
+  by_key_at: Timestamp | null;
   created_at: Generated<Timestamp>;
   project_id: string;
   role: string;
@@ -613,6 +614,7 @@ export interface MailboxMessage {
 }
 
 export interface Membership {
+  by_key_at: Timestamp | null;
   created_at: Generated<Timestamp>;
   project_id: string;
   role: string;
@@ -1167,12 +1169,12 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "status_code", "use_id"],
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   import_file: ["content", "job_id", "project_id"],
-  invitation: ["created_at", "project_id", "role", "user_id"],
+  invitation: ["by_key_at", "created_at", "project_id", "role", "user_id"],
   job: ["actor", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "subscription_id", "touched_at", "workflow_id"],
   job_batch: ["contact_ids", "job_id", "number", "project_id"],
   late_mail: ["contact_id", "email_id", "sent_at"],
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
-  membership: ["created_at", "project_id", "role", "user_id"],
+  membership: ["by_key_at", "created_at", "project_id", "role", "user_id"],
   opt_in: ["asked_at", "contact_id", "counted_at", "created_at", "email", "ended_at", "expire_after", "first_mail_at", "id", "last_mail_at", "look_at", "mail_wanted", "mails", "of_mail", "project_id", "remind_after", "reminded_at", "state", "token_hash", "topic_ids"],
   orphan_run: ["dispatch_at", "execution_id", "project_id"],
   outbox: ["action", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],

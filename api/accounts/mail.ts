@@ -6,6 +6,7 @@ import { insertToken, type TokenPurpose, type UserRow } from '../../db/accounts/
 import {
   type AccountMail,
   invitationMail,
+  membersByKeyMail,
   passwordResetMail,
   verificationMail,
 } from '../../domain/mail/account-mail.ts';
@@ -62,6 +63,25 @@ export async function recordInvitation(
   if (!(await insertToken(tx, counted, invitationMailsPerHour))) return;
   const mail = invitationMail({ ...invitation, link: dashboardUrl });
   await insertPlatformMail(tx, platformFrom, [user.email], mail);
+}
+
+/** Mails of this kind that an administrator gets within an hour: a stolen key must not flood a mailbox. */
+const membersByKeyPerHour = 20;
+
+/** Creates mails that tell the administrators of a project, found before, what a secret key did to its members. */
+export async function recordMembersByKey(
+  tx: Database,
+  { platformFrom, dashboardUrl }: Services['config'],
+  administrators: readonly { user_id: string; email: string }[],
+  change: Omit<Parameters<typeof membersByKeyMail>[0], 'link'>,
+): Promise<void> {
+  if (platformFrom === null) return;
+  const mail = membersByKeyMail({ ...change, link: dashboardUrl });
+  for (const { user_id: userId, email } of administrators) {
+    const counted = { userId, purpose: 'members_by_key', hash: randomBytes(32) } as const;
+    if (!(await insertToken(tx, counted, membersByKeyPerHour))) continue;
+    await insertPlatformMail(tx, platformFrom, [email], mail);
+  }
 }
 
 /** A mail with a link that works once, for an hour. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   type MemberStatus,
   deleteMember,
+  findAdministrators,
   findMember,
   insertMember,
   listMembersAndInvited,
@@ -16,7 +17,7 @@ import { answer, endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
 import type { Services } from '../http/services.ts';
 import { Email, Time, Uuid, named } from '../http/schemas.ts';
-import { recordInvitation } from '../accounts/mail.ts';
+import { recordInvitation, recordMembersByKey } from '../accounts/mail.ts';
 import { transact } from '../../db/database.ts';
 
 const NewRole = z.enum(['ADMIN', 'MEMBER']);
@@ -28,7 +29,7 @@ const Member = named('Member', {
     description: 'Who is invited is no member, and sees nothing of the project, until they accept',
   }),
 });
-const ListedMember = Member.extend({ createdAt: Time });
+export const ListedMember = Member.extend({ createdAt: Time });
 const member = { ...exampleOf(Member), role: 'MEMBER' as const };
 
 const listProjectMembers = endpoint({
@@ -62,7 +63,8 @@ const addMember = endpoint({
   description:
     'The role is ADMIN or MEMBER; a session has to be a fresh one to name an ADMIN ' +
     '(REAUTHENTICATION_REQUIRED). USER_NOT_FOUND: there is no account with this address. ' +
-    'MEMBER_EXISTS: they are a member or invited already.',
+    'MEMBER_EXISTS: they are a member or invited already. What a secret key does to members is told to ' +
+    'every administrator by mail.',
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',
@@ -85,7 +87,9 @@ const addMember = endpoint({
     const status: MemberStatus = config.platformFrom === null ? 'active' : 'invited';
     await transact(db, async (tx) => {
       await holdProject(tx, projectId);
-      const added = { projectId, userId: user.id, role: body.role, status };
+      const isByKey = isKey(caller);
+      const administrators = await findAdministrators(tx, projectId);
+      const added = { projectId, userId: user.id, role: body.role, status, isByKey };
       const outcome = await insertMember(tx, added);
       if (outcome === 'missing') throw notFound('USER', body.email);
       if (outcome === 'exists') throw new Problem('MEMBER_EXISTS');
@@ -95,6 +99,10 @@ const addMember = endpoint({
       const project = found('PROJECT', params.id, await findProject(tx, projectId));
       const by = await addressOf(tx, caller);
       await recordInvitation(tx, config, user, { project: project.name, by, role: body.role });
+      if (!isByKey) return;
+      const change = status === 'active' ? 'added' : 'invited';
+      const what = { project: project.name, member: user.email, change, role: body.role } as const;
+      await recordMembersByKey(tx, config, administrators, what);
     });
     const { id: userId, email } = user;
     return answer(
@@ -112,7 +120,9 @@ const changeMember = endpoint({
   path: '/projects/{id}/members/{userId}',
   tag: 'Projects',
   summary: 'Change the role of a member, or of who is invited',
-  description: 'OWNER_PROTECTED: the owner stays the owner.',
+  description:
+    'OWNER_PROTECTED: the owner stays the owner. A change by a secret key is told to every administrator ' +
+    'by mail.',
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',
@@ -126,15 +136,21 @@ const changeMember = endpoint({
     body: { role: 'ADMIN' },
     response: { success: true, data: { ...member, role: 'ADMIN' } },
   },
-  async handle({ db, member: { projectId }, params, body, note }) {
+  async handle({ db, config, caller, member: { projectId }, params, body: { role }, note }) {
     const row = await changeable(db, projectId, params.userId);
-    const details = { memberId: row.user_id, role: body.role };
+    const details = { memberId: row.user_id, role };
+    const isByKey = isKey(caller) && row.role !== role;
     await transact(db, async (tx) => {
-      const isChanged = await updateMemberRole(tx, projectId, row.user_id, body.role);
+      const administrators = await findAdministrators(tx, projectId);
+      const isChanged = await updateMemberRole(tx, projectId, row.user_id, { role, isByKey });
       if (!isChanged) throw notFound('MEMBER', row.user_id);
       await note({ event: 'member.role_changed', projectId, details }, tx);
+      if (!isByKey) return;
+      const { name: project } = found('PROJECT', params.id, await findProject(tx, projectId));
+      const what = { project, member: row.email, change: 'changed', role } as const;
+      await recordMembersByKey(tx, config, administrators, what);
     });
-    return present(Member, { ...row, role: body.role });
+    return present(Member, { ...row, role });
   },
 });
 
@@ -145,7 +161,8 @@ const removeMember = endpoint({
   tag: 'Projects',
   summary: 'End a membership, or take an invitation back',
   description:
-    'SELF_REMOVAL: leave the project instead. OWNER_PROTECTED: the owner stays the owner.',
+    'SELF_REMOVAL: leave the project instead. OWNER_PROTECTED: the owner stays the owner. A removal by a ' +
+    'secret key is told to every administrator by mail.',
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',
@@ -154,19 +171,30 @@ const removeMember = endpoint({
   response: z.object({ message: z.string() }),
   problems: ['MEMBER_NOT_FOUND', 'OWNER_PROTECTED', 'SELF_REMOVAL'],
   example: { response: { success: true, data: { message: 'The user is no longer a member.' } } },
-  async handle({ db, member: { projectId, userId }, params, note }) {
+  async handle({ db, config, caller, member: { projectId, userId }, params, note }) {
     const row = await changeable(db, projectId, params.userId);
     if (row.user_id === userId) throw new Problem('SELF_REMOVAL');
     await transact(db, async (tx) => {
+      // One who is removed is told, too.
+      const administrators = await findAdministrators(tx, projectId);
       const isRemoved = await deleteMember(tx, projectId, row.user_id);
       if (!isRemoved) throw notFound('MEMBER', row.user_id);
       await note({ event: 'member.removed', projectId, details: { memberId: row.user_id } }, tx);
+      if (!isKey(caller)) return;
+      const { name: project } = found('PROJECT', params.id, await findProject(tx, projectId));
+      const what = { project, member: row.email, change: 'removed', role: row.role } as const;
+      await recordMembersByKey(tx, config, administrators, what);
     });
     return { message: 'The user is no longer a member.' };
   },
 });
 
 export const memberEndpoints = [listProjectMembers, addMember, changeMember, removeMember];
+
+/** Whether a secret key asks, which is nobody. */
+function isKey(caller: ProjectCaller | UserCaller): boolean {
+  return caller.kind === 'project' && caller.userId === null;
+}
 
 /** A member who may be changed: anyone but the owner. */
 async function changeable(db: Services['db'], projectId: string, memberId: string) {

@@ -8,10 +8,13 @@ import {
   updateProjectKeys,
   updateWebhookSecret,
 } from '../../db/projects/projects.ts';
+import { listMembersAndInvited } from '../../db/accounts/members.ts';
 import { found } from '../../domain/errors.ts';
 import { hashSecret, refuseDisabled, requireVerified } from '../access/auth.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Name, Uuid, fault } from '../http/schemas.ts';
+import { present } from '../http/record.ts';
+import { Name, Uuid, fault, named } from '../http/schemas.ts';
+import { ListedMember } from './members.ts';
 import { Project, presentProject, project, projectWithSecret } from './record.ts';
 import { transact } from '../../db/database.ts';
 
@@ -100,13 +103,19 @@ const regenerateKeys = endpoint({
   path: '/users/@me/projects/{id}/regenerate-keys',
   tag: 'Projects',
   summary: 'Replace both keys; the old ones are dead at once',
-  description: 'The answer is the only one to show the new secret key as a whole.',
+  description:
+    'The answer is the only one to show the new secret key as a whole. `membersByKey` lists, where there ' +
+    'are any, members and who is invited whom a secret key has added, or given another role, in the last ' +
+    '30 days: whoever had the key may be among them.',
   access: 'session',
   projectParam: 'id',
   role: 'ADMIN',
   fresh: true,
   params: z.object({ id: Uuid }),
-  response: Project,
+  response: named('ProjectWithNewKeys', {
+    ...Project.shape,
+    membersByKey: z.array(ListedMember).optional(),
+  }),
   example: { response: projectWithSecret },
   async handle({ db, cipher, member: { projectId, role }, params, note }) {
     const keys = newKeys();
@@ -115,7 +124,13 @@ const regenerateKeys = endpoint({
       await note({ event: 'keys.regenerated', projectId }, tx);
       return found('PROJECT', params.id, changed);
     });
-    return presentProject({ ...row, role }, cipher, keys.secret);
+    const byKey = await listMembersAndInvited(db, projectId, { byKeyDays: 30 });
+    return {
+      ...presentProject({ ...row, role }, cipher, keys.secret),
+      ...(byKey.length > 0 && {
+        membersByKey: byKey.map((person) => present(ListedMember, person)),
+      }),
+    };
   },
 });
 

@@ -20,13 +20,20 @@ function people(db: Database, table: MemberTable, projectId: string) {
   return db
     .selectFrom(db.dynamic.table(table).as('m'))
     .innerJoin('app_user', 'app_user.id', 'm.user_id')
-    .select(['m.user_id', 'app_user.email', 'm.role', 'm.created_at'])
+    .select(['m.user_id', 'app_user.email', 'm.role', 'm.created_at', 'm.by_key_at'])
     .select(sql<string>`${table === 'membership' ? 'active' : 'invited'}::text`.as('status'))
     .where('m.project_id', '=', projectId);
 }
 
-/** Members and invited users: the owner first, then the oldest. */
-export async function listMembersAndInvited(db: Database, projectId: string): Promise<MemberRow[]> {
+/**
+ * Members and invited users: the owner first, then the oldest.
+ * @param options.byKeyDays only those whom a secret key has added, or given another role, within so many days
+ */
+export async function listMembersAndInvited(
+  db: Database,
+  projectId: string,
+  { byKeyDays }: { byKeyDays?: number } = {},
+): Promise<MemberRow[]> {
   const rows = await db
     .selectFrom(
       people(db, 'membership', projectId)
@@ -34,6 +41,9 @@ export async function listMembersAndInvited(db: Database, projectId: string): Pr
         .as('person'),
     )
     .select(['user_id', 'email', 'role', 'created_at', 'status'])
+    .$if(byKeyDays !== undefined, (query) =>
+      query.where('by_key_at', '>', sql<Date>`now() - ${byKeyDays} * interval '1 day'`),
+    )
     .orderBy((eb) => eb.case().when('role', '=', 'OWNER').then(0).else(1).end())
     .orderBy('created_at')
     .orderBy('user_id')
@@ -72,14 +82,26 @@ export async function findMember(
  */
 export async function insertMember(
   tx: Database,
-  member: { projectId: string; userId: string; role: Role; status: MemberStatus },
+  member: {
+    projectId: string;
+    userId: string;
+    role: Role;
+    status: MemberStatus;
+    /** A secret key adds them. */
+    isByKey: boolean;
+  },
 ): Promise<'added' | 'exists' | 'missing'> {
   // Serializes this with accepting and with other invitations of the user.
   if (!(await lockUser(tx, member.userId))) return 'missing';
   if (await findMember(tx, member.projectId, member.userId)) return 'exists';
   await tx
     .insertInto(member.status === 'active' ? 'membership' : 'invitation')
-    .values({ project_id: member.projectId, user_id: member.userId, role: member.role })
+    .values({
+      project_id: member.projectId,
+      user_id: member.userId,
+      role: member.role,
+      by_key_at: member.isByKey ? sql<Date>`now()` : null,
+    })
     .execute();
   return 'added';
 }
@@ -89,13 +111,13 @@ export async function updateMemberRole(
   tx: Database,
   projectId: string,
   userId: string,
-  role: Role,
+  { role, isByKey }: { role: Role; isByKey: boolean },
 ): Promise<boolean> {
   // The invitation first: one that is accepted meanwhile is then found as a membership.
   for (const table of ['invitation', 'membership'] as const) {
     const { numUpdatedRows } = await tx
       .updateTable(table)
-      .set({ role })
+      .set({ role, ...(isByKey && { by_key_at: sql<Date>`now()` }) })
       .where('project_id', '=', projectId)
       .where('user_id', '=', userId)
       .where('role', '<>', 'OWNER')
@@ -124,10 +146,18 @@ export async function deleteMember(
   return false;
 }
 
-/** The addresses of the members who may change a project's settings. */
-export async function listAdministrators(db: Database, projectId: string): Promise<string[]> {
-  const rows = await people(db, 'membership', projectId)
+/** The members who may change a project's settings, in one order. */
+export async function findAdministrators(
+  db: Database,
+  projectId: string,
+): Promise<{ user_id: string; email: string }[]> {
+  return people(db, 'membership', projectId)
     .where('m.role', 'in', ['OWNER', 'ADMIN'])
+    .orderBy('m.user_id')
     .execute();
-  return rows.map((row) => row.email);
+}
+
+/** Their addresses. */
+export async function listAdministrators(db: Database, projectId: string): Promise<string[]> {
+  return (await findAdministrators(db, projectId)).map((row) => row.email);
 }

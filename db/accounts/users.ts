@@ -164,9 +164,14 @@ export async function lockUser(tx: Database, userId: string): Promise<UserRow | 
 
 /**
  * The purpose of a link in an account mail; the first two work for the same. An invitation's link
- * opens a page and needs no token: it is only counted.
+ * opens a page and needs no token, like that of what a key did to members: they are only counted.
  */
-export type TokenPurpose = 'sign_up' | 'verify_email' | 'reset_password' | 'invitation';
+export type TokenPurpose =
+  | 'sign_up'
+  | 'verify_email'
+  | 'reset_password'
+  | 'invitation'
+  | 'members_by_key';
 
 /** How long a link works, and the period over which links are counted. */
 const tokenLife = sql<Date>`now() - interval '1 hour'`;

@@ -49,6 +49,8 @@ create table membership (
   project_id uuid not null references project on delete cascade,
   user_id uuid not null references app_user on delete cascade,
   role text not null check (role in ('OWNER', 'ADMIN', 'MEMBER')),
+  -- When a secret key has added the member, or last changed the role; null: none has.
+  by_key_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   primary key (project_id, user_id)
 );

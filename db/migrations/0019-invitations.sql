@@ -4,6 +4,8 @@ create table invitation (
   project_id uuid not null references project on delete cascade,
   user_id uuid not null references app_user on delete cascade,
   role text not null check (role in ('ADMIN', 'MEMBER')),
+  -- As that of `membership`.
+  by_key_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   primary key (project_id, user_id)
 );
@@ -22,6 +24,6 @@ create trigger membership_invitation after insert on membership for each row
 -- Invitations sent by mail are counted as the links of other account mails are.
 alter table account_token drop constraint account_token_purpose_check;
 alter table account_token add constraint account_token_purpose_check
-  check (purpose in ('sign_up', 'verify_email', 'reset_password', 'invitation'));
+  check (purpose in ('sign_up', 'verify_email', 'reset_password', 'invitation', 'members_by_key'));
 
 comment on table invitation is 'Who may become a member of a project by accepting; no member until then.';

@@ -116,14 +116,47 @@ export function subscriptionDisabledMail(given: {
   };
 }
 
+/** `member`: the address of who was added, changed or removed. */
+export function membersByKeyMail(given: {
+  project: string;
+  member: string;
+  change: 'added' | 'invited' | 'changed' | 'removed';
+  role: string;
+  link: string;
+}): AccountMail {
+  const { change, role, link } = given;
+  const project = quoted(given.project);
+  const member = plainAddress(given.member) ?? 'a user';
+  const what = {
+    added: `added ${member} with the role ${role}`,
+    invited: `invited ${member} with the role ${role}`,
+    changed: `gave ${member} the role ${role}`,
+    removed: `removed ${member}`,
+  }[change];
+  return {
+    subject: `The secret key has changed the members of the project ${project}`,
+    html: letter(
+      `A request with the secret key of the project ${project} ${what}.`,
+      link,
+      'Look at the members',
+      'If no program of yours does this, somebody else has the key: regenerate the keys of the project, and ' +
+        'remove who does not belong to it.',
+    ),
+  };
+}
+
 /** A project's name in quotation marks, without anything that could become a link. */
 function quoted(name: string): string {
   return `“${withoutLinks(name)}”`;
 }
 
-/** An address could become a link, too: it is shown only if it cannot be mistaken. */
 function inviter(address: string | null): string {
-  return address !== null && /^[\w.+-]+@[\w.-]+$/.test(address) ? address : 'An administrator';
+  return plainAddress(address) ?? 'An administrator';
+}
+
+/** An address could become a link, too: it is shown only if it cannot be mistaken. */
+function plainAddress(address: string | null): string | null {
+  return address !== null && /^[\w.+-]+@[\w.-]+$/.test(address) ? address : null;
 }
 
 function letter(text: string, link: string, label: string, after = ''): string {
