@@ -7,7 +7,7 @@ import { findSecrets, type SealedSecret } from '../../db/projects/secrets.ts';
 import { completeLateStep, postponeStep, type StepVisit } from '../../db/workflows/steps.ts';
 import type { StepConfig } from '../../domain/workflow/steps.ts';
 import { StepFailure } from '../../domain/workflow/step-rules.ts';
-import { foreignSecrets } from '../../domain/workflow/secret-hosts.ts';
+import { foreignSecrets } from '../../domain/secrets/hosts.ts';
 import {
   retryAfterAttempt,
   type WebhookCall,

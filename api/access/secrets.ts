@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { deleteSecret, listSecrets, recordSecret } from '../../db/projects/secrets.ts';
 import { notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { normaliseHost } from '../../domain/workflow/secret-hosts.ts';
+import { normaliseHost } from '../../domain/secrets/hosts.ts';
 import { secretName } from '../../domain/workflow/webhook-secrets.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { fault, named, Time, time } from '../http/schemas.ts';

@@ -3,7 +3,7 @@ import { findSecrets } from '../../db/projects/secrets.ts';
 import type { SubscriptionRow } from '../../db/subscriptions/subscriptions.ts';
 import { Problem } from '../../domain/errors.ts';
 import { secretNamesOf } from '../../domain/subscription/request.ts';
-import { foreignSecrets } from '../../domain/workflow/secret-hosts.ts';
+import { foreignSecrets } from '../../domain/secrets/hosts.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 
 /**

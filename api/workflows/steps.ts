@@ -30,8 +30,7 @@ import { editGraph, TransitionById } from './graph.ts';
 import { presentStep, Step, stepExample, tag, WorkflowById } from './record.ts';
 import { stepExamples } from '../docs/step-examples.ts';
 import { requireTopics } from '../topics/references.ts';
-import { refuseForeignSecrets } from './secret-hosts.ts';
-import { settledConfig } from './trigger.ts';
+import { refuseForeignSecrets, settledConfig } from './trigger.ts';
 
 export const Position = z.object({ x: z.number(), y: z.number() });
 

@@ -3,7 +3,7 @@ import { limits } from '../../domain/limits.ts';
 import { signedText, withSecrets } from '../../domain/subscription/request.ts';
 import type { RequestOutcome } from '../../domain/subscription/schedule.ts';
 import { unstorable, type WebhookOutcome } from '../../domain/workflow/webhook.ts';
-import { type BoundSecret, foreignSecrets } from '../../domain/workflow/secret-hosts.ts';
+import { type BoundSecret, foreignSecrets } from '../../domain/secrets/hosts.ts';
 import { SecretMask } from '../../domain/workflow/webhook-secrets.ts';
 import type { Cipher } from '../encryption.ts';
 import type { WebhookSender } from './webhook.ts';

@@ -21,8 +21,7 @@ import { outcomeOf, refuseTooLarge } from '../graph.ts';
 import { graphOf, type GraphFields, renamed } from '../proposed-graph.ts';
 import { requireTopics } from '../../topics/references.ts';
 import { requireTemplates, topicOfConfig, withKept, withTemplate } from '../steps.ts';
-import { refuseForeignSecrets } from '../secret-hosts.ts';
-import { changeExitRules, changeTrigger, settledConfig } from '../trigger.ts';
+import { changeExitRules, changeTrigger, refuseForeignSecrets, settledConfig } from '../trigger.ts';
 import type { GivenGraph, PortableStep } from './record.ts';
 
 type Given = z.output<typeof GivenGraph>;

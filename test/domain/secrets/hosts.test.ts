@@ -4,7 +4,7 @@ import {
   knownAddress,
   namedSecrets,
   normaliseHost,
-} from '../../../domain/workflow/secret-hosts.ts';
+} from '../../../domain/secrets/hosts.ts';
 
 describe('a host of a secret', () => {
   it.each([
