@@ -4796,6 +4796,7 @@ export type EmailSummary = {
   subject: string;
   from: string;
   fromName: string | null;
+  /** The addresses of Reply-To, separated by commas */
   replyTo: string | null;
   headers: Array<{
     name: string;
@@ -4850,6 +4851,7 @@ export type Email = {
   subject: string;
   from: string;
   fromName: string | null;
+  /** The addresses of Reply-To, separated by commas */
   replyTo: string | null;
   headers: Array<{
     name: string;
@@ -4991,6 +4993,7 @@ export type ContactExport = {
     subject: string;
     from: string;
     fromName: string | null;
+    /** The addresses of Reply-To, separated by commas */
     replyTo: string | null;
     headers: Array<{
       name: string;

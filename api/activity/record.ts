@@ -1,3 +1,4 @@
+import { addressesIn } from '../../domain/mail/email-address.ts';
 import { z } from 'zod';
 import type { ActivityRow, UpcomingRow } from '../../db/events/activity.ts';
 import { activityTypes, type ActivityType } from '../../domain/activity.ts';
@@ -88,7 +89,7 @@ function emailOf(row: ActivityRow) {
     body: row.body,
     from: row.from_email,
     fromName: row.from_name,
-    replyTo: row.reply_to,
+    replyTo: row.reply_to && addressesIn(row.reply_to),
     toName: row.to_name,
     sourceType: row.source_type,
     campaignName: row.campaign_name,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { EmailSummary as EmailSummaryRow } from '../../db/emails/records.ts';
+import { addressesIn } from '../../domain/mail/email-address.ts';
 import { optOutUrls } from '../../domain/mail/content.ts';
 import { holdOf, holdReasons } from '../../domain/mail/hold.ts';
 import { outcomeOf, outcomes, reasonCodes } from '../../domain/outcomes/outcome.ts';
@@ -41,7 +42,7 @@ export const EmailSummary = named('EmailSummary', {
     .string()
     .nullable()
     .meta({ examples: ['The Shop'] }),
-  replyTo: z.string().nullable(),
+  replyTo: z.string().nullable().describe('The addresses of Reply-To, separated by commas'),
   headers: z.array(z.object({ name: z.string(), value: z.string() })),
   attachments: z.array(
     z.object({
@@ -123,6 +124,7 @@ export function presentEmail(row: EmailSummaryRow, apiUrl: string, body: string 
   const isReceived = row.status === 'RECEIVED';
   return present(EmailSummary, row, {
     ...(isReceived ? { outcome: null, reasonCode: null } : outcomeOf(row, now)),
+    replyTo: row.reply_to && addressesIn(row.reply_to),
     hold: hold && { ...hold, until: hold.until.toISOString() },
     from: row.from_email,
     topicId: row.topic_id ?? undefined,

@@ -7,6 +7,7 @@ import type {
 } from '../template/render.ts';
 import { escapeHtml, primaryLanguage } from '../template/html.ts';
 import { faultWarnings, type TemplateWarning } from '../template/warnings.ts';
+import { endOfBody } from './tracking.ts';
 import { type Header, type MessageClass, type SourceType, classHeaders } from './headers.ts';
 
 /** The stored content of a mail. */
@@ -196,8 +197,9 @@ export const badgeHtml =
   '<div style="margin:16px 0 0;font-family:Arial,Helvetica,sans-serif;font-size:12px;' +
   'line-height:18px;color:#6b6b6b;text-align:center;">Sent with Everpost</div>';
 
-/** Inserts the footer before the last `</body>`, or at the end. */
+/** Inserts the footer where a reader sees it: before the last `</body>`, or at the end. */
 export function withFooter(html: string, footer: string): string {
-  const at = [...html.matchAll(/<\/body\s*>/gi)].at(-1)?.index ?? html.length;
+  if (footer === '') return html;
+  const at = endOfBody(html);
   return html.slice(0, at) + footer + html.slice(at);
 }

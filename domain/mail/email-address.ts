@@ -42,3 +42,122 @@ export function domainOf(email: string): string {
 export function maskEmail(email: string): string {
   return `${email.slice(0, 1)}…@${domainOf(email)}`;
 }
+
+/** A mailbox of an address header. */
+export interface Mailbox {
+  name: string | null;
+  /** In its stored form. */
+  address: string;
+}
+
+/**
+ * The mailboxes of an address header (RFC 5322, 3.4), in order: alone or in `Name <address>`, with quoted names,
+ * comments and groups. A comment behind an address without a name is its name.
+ * @returns null unless all of it can be read and there is one at least
+ */
+export function parseMailboxes(text: string): Mailbox[] | null {
+  const mailboxes: Mailbox[] = [];
+  let part = emptyPart();
+  const endPart = (): boolean => {
+    const { words, angle, comment } = part;
+    part = emptyPart();
+    if (words.length === 0 && angle === null) return true;
+    // Blanks may stand around the @.
+    const written = angle ?? words.join(' ').replace(/ ?@ ?/, '@');
+    const name = (angle === null ? '' : words.join(' ')) || comment;
+    const address = normaliseEmail(written);
+    if (address !== null) mailboxes.push({ name: name === '' ? null : name, address });
+    return address !== null;
+  };
+  for (const token of tokensOf(text)) {
+    if (token.kind === 'fault') return null;
+    if (token.kind === 'comment') part.comment ||= token.text.trim();
+    else if (token.kind === 'end') {
+      if (!endPart()) return null;
+    } else if (token.kind === 'group') part = emptyPart();
+    else if (part.angle !== null) return null;
+    else if (token.kind === 'angle') part.angle = token.text;
+    else part.words.push(token.text);
+  }
+  return endPart() && mailboxes.length > 0 ? mailboxes : null;
+}
+
+interface Part {
+  words: string[];
+  angle: string | null;
+  comment: string;
+}
+
+const emptyPart = (): Part => ({ words: [], angle: null, comment: '' });
+
+interface Token {
+  kind: 'word' | 'angle' | 'comment' | 'end' | 'group' | 'fault';
+  text: string;
+}
+
+function* tokensOf(text: string): Generator<Token> {
+  let at = 0;
+  while (at < text.length) {
+    const char = text[at]!;
+    if (/\s/.test(char)) at += 1;
+    else if (char === ',' || char === ';' || char === ':') {
+      yield { kind: char === ':' ? 'group' : 'end', text: '' };
+      at += 1;
+    } else {
+      const read = readToken(text, at);
+      yield read.token;
+      at = read.end;
+    }
+  }
+}
+
+function readToken(text: string, start: number): { token: Token; end: number } {
+  const char = text[start]!;
+  if (char === '"') return enclosed(text, start, 'word', '', '"');
+  if (char === '(') return enclosed(text, start, 'comment', '(', ')');
+  if (char === '<') return enclosed(text, start, 'angle', '<', '>');
+  let end = start;
+  while (end < text.length && !/[\s"(<>,;:]/.test(text[end]!)) end += 1;
+  const kind = end === start ? 'fault' : 'word';
+  return { token: { kind, text: text.slice(start, end) }, end: Math.max(end, start + 1) };
+}
+
+/** What stands between two characters, without the backslashes of quoted pairs. `open` may be nested. */
+function enclosed(
+  text: string,
+  start: number,
+  kind: Token['kind'],
+  open: string,
+  close: string,
+): { token: Token; end: number } {
+  let content = '';
+  let depth = 1;
+  for (let at = start + 1; at < text.length; at += 1) {
+    const char = text[at]!;
+    if (char === '\\') {
+      content += text[at + 1] ?? '';
+      at += 1;
+      continue;
+    }
+    if (char === close) depth -= 1;
+    else if (char === open) depth += 1;
+    if (depth === 0) return { token: { kind, text: content }, end: at + 1 };
+    content += char;
+  }
+  return { token: { kind: 'fault', text: '' }, end: text.length };
+}
+
+/** The header text of mailboxes: `parseMailboxes` reads it back. */
+export function formatMailboxes(mailboxes: readonly Mailbox[]): string {
+  return mailboxes
+    .map(({ name, address }) =>
+      name === null ? address : `"${name.replace(/[\\"]/g, '\\$&')}" <${address}>`,
+    )
+    .join(', ');
+}
+
+/** The addresses alone of what `formatMailboxes` has made. */
+export function addressesIn(formatted: string): string {
+  const mailboxes = parseMailboxes(formatted);
+  return mailboxes?.map(({ address }) => address).join(', ') ?? formatted;
+}

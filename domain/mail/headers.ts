@@ -1,4 +1,4 @@
-import { normaliseEmail } from './email-address.ts';
+import { formatMailboxes, parseMailboxes } from './email-address.ts';
 import { containsOptOutLink } from '../template/html.ts';
 
 /**
@@ -38,7 +38,8 @@ export function isHeaderName(text: string): boolean {
 
 /**
  * The custom headers of a request as they are used: structural names are dropped, of two names that
- * differ only in case the last wins, and `Reply-To` is taken out as the one address it holds.
+ * differ only in case the last wins, and `Reply-To` is taken out: an address, or mailboxes as `formatMailboxes` writes
+ * them; null when it cannot be read.
  */
 export function readCustomHeaders(given: Readonly<Record<string, string>> | undefined): {
   headers: Record<string, string>;
@@ -49,15 +50,12 @@ export function readCustomHeaders(given: Readonly<Record<string, string>> | unde
     const key = name.toLowerCase();
     if (!isStructuralHeader(name)) kept.set(key, [name, value]);
   }
-  const replyTo = addressOf(kept.get('reply-to')?.[1] ?? '');
+  const replyTo = parseMailboxes(kept.get('reply-to')?.[1] ?? '');
   kept.delete('reply-to');
-  return { headers: Object.fromEntries(kept.values()), replyTo };
-}
-
-/** The address in a header value, alone or in `Name <address>`; null unless exactly one. */
-function addressOf(value: string): string | null {
-  const inBrackets = /^[^<>]*<([^<>]*)>\s*$/.exec(value);
-  return normaliseEmail(inBrackets?.[1] ?? value);
+  return {
+    headers: Object.fromEntries(kept.values()),
+    replyTo: replyTo && formatMailboxes(replyTo),
+  };
 }
 
 export type MessageClass = 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';

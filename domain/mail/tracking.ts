@@ -70,6 +70,14 @@ export function withTracking(html: string, links: TrackingLinks): string {
   return tracked + html.slice(done);
 }
 
+/**
+ * The position at the end of a document at which something is seen: before its last tag `</body>`, which is none in a
+ * comment, a script, an attribute. Before what is never closed and would hide it.
+ */
+export function endOfBody(html: string): number {
+  return findAnchors(html).end;
+}
+
 const ownLink =
   /\/(?:(?:unsubscribe|subscribe|manage)\/[0-9a-f]{8}-[0-9a-f]{4}-|confirm\/[0-9a-f]{64})/i;
 

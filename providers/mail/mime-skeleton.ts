@@ -144,7 +144,7 @@ function encodeTemplate({ texts, slots }: TextTemplate): TextTemplate {
 }
 
 /** Needs no encoding, and is short enough for one line. */
-const plainValue = /^(?!\.)[ -<>-~]{0,74}$/;
+const plainValue = /^(?!\.|From )[ -<>-~]{0,74}$/;
 const asciiValue = /^[ -~]*$/;
 
 function encodeValue(value: string): string {
@@ -153,12 +153,13 @@ function encodeValue(value: string): string {
   const encoded = value.replaceAll('=', '=3D');
   let lines = '';
   for (let from = 0; from < encoded.length;) {
-    const isDot = encoded[from] === '.';
-    let to = from + (isDot ? lineChars - 2 : lineChars);
+    const isFirstCoded = encoded[from] === '.' || encoded.startsWith('From ', from);
+    let to = from + (isFirstCoded ? lineChars - 2 : lineChars);
     // Not through the middle of an encoded character.
     if (encoded[to - 1] === '=') to -= 1;
     else if (encoded[to - 2] === '=') to -= 2;
-    lines += isDot ? `=2E${encoded.slice(from + 1, to)}` : encoded.slice(from, to);
+    const coded = encoded[from] === '.' ? '=2E' : '=46';
+    lines += isFirstCoded ? coded + encoded.slice(from + 1, to) : encoded.slice(from, to);
     if (to < encoded.length) lines += '=\r\n';
     from = to;
   }

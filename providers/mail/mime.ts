@@ -1,17 +1,13 @@
 import { domainToASCII } from 'node:url';
 import { compile, type FormatCallback } from 'html-to-text';
 import * as mimeFuncs from 'nodemailer/lib/mime-funcs';
-import MimeNode from 'nodemailer/lib/mime-node';
 import * as qp from 'nodemailer/lib/qp';
 import { cutHtml } from '../../domain/template/html.ts';
 import { limits } from '../../domain/limits.ts';
 import { safeFileName } from '../../domain/file-name.ts';
 import { isHeaderName, isStructuralHeader } from '../../domain/mail/headers.ts';
-
-interface Mailbox {
-  name: string | null;
-  address: string;
-}
+import { type Mailbox, parseMailboxes } from '../../domain/mail/email-address.ts';
+import { customHeader, encoder, header, subjectHeader } from './header-lines.ts';
 
 export interface MailAttachment {
   filename: string;
@@ -30,6 +26,7 @@ export interface ComposedMail {
   date: Date;
   from: Mailbox;
   to: Mailbox;
+  /** An address, or several mailboxes as in a header. */
   replyTo: string | null;
   subject: string;
   html: string;
@@ -48,9 +45,7 @@ interface Part {
   body: string;
 }
 
-/** Longest line of a message without its line end (RFC 5322, 2.1.1), in characters. */
-const lineCharsMax = 998;
-/** Preferred line length (RFC 5322 recommends 78, quoted-printable and base64 require 76). */
+/** Longest line that quoted-printable and base64 allow. */
 const lineChars = 76;
 
 /**
@@ -100,7 +95,7 @@ function envelopeOf(mail: ComposedMail): string[] {
 export function recipientHeaders(mail: Pick<ComposedMail, 'to' | 'subject' | 'date'>): string[] {
   return [
     mailbox('To', mail.to),
-    unstructured('Subject', mail.subject),
+    subjectHeader(mail.subject),
     header('Date', encoder.encodeHeaderValue('Date', mail.date)),
   ];
 }
@@ -113,37 +108,28 @@ export function sharedHeaders(
   const domain = domainToASCII(from.address.slice(from.address.lastIndexOf('@') + 1));
   return [
     mailbox('From', from),
-    ...(replyTo ? [mailbox('Reply-To', { name: null, address: replyTo })] : []),
+    ...(replyTo ? [mailbox('Reply-To', ...readReplyTo(replyTo))] : []),
     header('Message-ID', `<${emailId}@${domain}>`),
     header('MIME-Version', '1.0'),
     header('X-Everpost-Email', emailId),
     ...(mail.isTest ? [header('X-Everpost-Test', 'true')] : []),
     ...mail.headers
       .filter(({ name }) => canStand(name) && !isStructuralHeader(name) && !ours.test(name))
-      .map(({ name, value }) => unstructured(name, value)),
+      .map(({ name, value }) => customHeader(name, value)),
   ];
 }
 
-/** For nodemailer's header encoding (RFC 2047, punycode); nothing is ever added to this node. */
-const encoder = new MimeNode();
-
-function mailbox(headerName: 'From' | 'To' | 'Reply-To', { name, address }: Mailbox): string {
-  // A name comes from contact data: line breaks and control characters in it are noise.
-  const plain = (name ?? '').replace(/[\p{Cc}\s]+/gu, ' ').trim();
-  return header(headerName, encoder.encodeHeaderValue(headerName, { name: plain, address }));
+function mailbox(name: 'From' | 'To' | 'Reply-To', ...mailboxes: Mailbox[]): string {
+  const plain = mailboxes.map((one) => ({
+    // A name comes from contact data: line breaks and control characters in it are noise.
+    name: (one.name ?? '').replace(/[\p{Cc}\s]+/gu, ' ').trim(),
+    address: one.address,
+  }));
+  return header(name, encoder.encodeHeaderValue(name, plain));
 }
 
-function header(name: string, value: string): string {
-  return mimeFuncs.foldLines(`${name}: ${value}`, lineChars);
-}
-
-/** A free text header. What cannot be folded into legal lines is encoded, even if it is ASCII. */
-function unstructured(name: string, value: string): string {
-  // For any name but the structured ones, nodemailer keeps the value as it is.
-  const line = header(name, encoder.encodeHeaderValue('Comments', value));
-  if (line.split('\r\n').every((part) => part.length <= lineCharsMax)) return line;
-  const oneLine = value.replace(/\r?\n|\r/g, ' ');
-  return header(name, mimeFuncs.encodeWord(oneLine, 'Q', 52));
+function readReplyTo(replyTo: string): Mailbox[] {
+  return parseMailboxes(replyTo) ?? [{ name: null, address: replyTo }];
 }
 
 function textPart(contentType: string, content: string): Part {
@@ -159,22 +145,24 @@ export function textHeaders(contentType: string): string[] {
 }
 
 /**
- * A text in quoted-printable, in short lines. None begins with a dot, which SMTP would have to
- * double, and some programs on the way do not (RFC 2049, 3).
+ * A text in quoted-printable, in short lines. None begins with a dot, which SMTP would have to double, and some
+ * programs on the way do not, nor with `From `, before which mailbox files put a `>` (RFC 2049, 3).
  */
 export function quotedPrintable(content: string, lineLength = lineChars): string {
   const encoded = qp.encode(content.replace(/\r\n?|\n/g, '\r\n'));
-  return qp.wrap(encoded, lineLength - 2).replace(/^\./gm, '=2E');
+  return qp
+    .wrap(encoded, lineLength - 2)
+    .replace(/^\./gm, '=2E')
+    .replace(/^From /gm, '=46rom ');
 }
 
 function filePart(file: MailAttachment): Part {
   const { value, params: given } = mimeFuncs.parseHeaderValue(file.contentType);
-  // Some readers take the file name from the type, bypassing the sanitized one.
-  const params = Object.fromEntries(
-    Object.entries(given).filter(([name]) => !/^(file)?name\b/i.test(name)),
-  );
-  // A "multipart" file would be read as structure of this message.
-  const type = /^multipart\//i.test(value) ? 'application/octet-stream' : value;
+  // Both would be read as structure of this message, and must not be base64 (RFC 2046, 5; RFC 2045, 6.4).
+  const isStructure = /^(multipart|message)\//i.test(value);
+  const type = isStructure
+    ? { value: 'application/octet-stream', params: {} }
+    : { value, params: withoutNames(given) };
   const disposition = {
     value: file.disposition,
     params: { filename: safeFileName(file.filename) },
@@ -182,7 +170,7 @@ function filePart(file: MailAttachment): Part {
   const base64 = Buffer.from(file.content, 'base64').toString('base64');
   return {
     headers: [
-      header('Content-Type', mimeFuncs.buildHeaderValue({ value: type, params })),
+      header('Content-Type', mimeFuncs.buildHeaderValue(type)),
       header('Content-Disposition', mimeFuncs.buildHeaderValue(disposition)),
       'Content-Transfer-Encoding: base64',
       ...(file.contentId
@@ -191,6 +179,12 @@ function filePart(file: MailAttachment): Part {
     ],
     body: base64.replace(/.{76}(?!$)/g, '$&\r\n'),
   };
+}
+
+/** Some readers take the file name from the type, bypassing the sanitized one. */
+function withoutNames(params: Record<string, string>): Record<string, string> {
+  const kept = Object.entries(params).filter(([name]) => !/^(file)?name\b/i.test(name));
+  return Object.fromEntries(kept);
 }
 
 /** Removes control characters, which end or confuse a header. */
@@ -255,6 +249,9 @@ const cell: FormatCallback = (element, walk, builder) => {
   builder.addInline(' ');
 };
 
+/** Values by which an element is marked to be for HTML alone. */
+const skipping = ['true', '', 'data-skip-in-text'];
+
 const headings = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'];
 
 const convertHtml = compile({
@@ -271,17 +268,40 @@ const convertHtml = compile({
     { selector: 'td', format: 'cell' },
     { selector: 'th', format: 'cell' },
     ...headings.map((selector) => ({ selector, options: { uppercase: false } })),
+    ...skipping.map((value) => ({ selector: `[data-skip-in-text="${value}" i]`, format: 'skip' })),
   ],
 });
 
 /**
- * The text part of a mail: HTML without tags, links as `text (url)`, images as their alternative
- * text. Very long or deeply nested input is cut, so that this takes less than a second.
+ * The text part of a mail: HTML without tags, links as `text (url)`, images as their alternative text; without
+ * elements marked by `data-skip-in-text`, and without the invisible filler of preheaders. Very long or deeply nested input is cut, so that this takes less than a second.
  */
 export function textFromHtml(html: string): string {
   // An embedded image can be larger than all the rest, and is no text.
   // Safe regex: what fails has read fewer than 256 characters, and what succeeds takes all that it has read.
   const withoutData = html.replace(/data:[^\s"'<>()]{256,}/gi, '');
-  const text = convertHtml(cutHtml(withoutData));
+  const text = withoutFiller(convertHtml(cutHtml(withoutData)));
   return text.length > textCharsMax ? `${text.slice(0, textCharsMax - 1)}…` : text;
+}
+
+/** Characters without a glyph. Alone they belong to words and emoji; in rows they fill up a preheader. */
+const invisible =
+  /[\u034f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufeff]/gu;
+/** These, and blanks between them. */
+const fillers =
+  /[\u034f\s\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufeff]{2,}/gu;
+/** So many blanks that do not collapse, in one line, are filler. */
+const blanksMax = 20;
+
+/** A text without the invisible characters that mails put behind their preheader, to push the text after it away. */
+function withoutFiller(text: string): string {
+  return text.replace(fillers, (run, at: number) => {
+    const count = run.match(invisible)?.length ?? 0;
+    const blanks = run.match(/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/gu)?.length ?? 0;
+    if (count < 2 && blanks < blanksMax) return run;
+    if (at === 0 || at + run.length === text.length) return '';
+    const lines = run.split('\n').length - 1;
+    if (lines > 0) return '\n'.repeat(Math.min(lines, 2));
+    return count === run.length ? '' : ' ';
+  });
 }

@@ -100,7 +100,12 @@ describe('the answer address', () => {
   it.each([
     ['the field reply', { reply: ' A@x.test', headers: { 'Reply-To': 'b@x.test' } }, 'a@x.test'],
     ['the header Reply-To', { headers: { 'reply-TO': 'b@x.test' } }, 'b@x.test'],
-    ['the header with a name', { headers: { 'Reply-To': 'Bo <b@x.test>' } }, 'b@x.test'],
+    ['the header with a name', { headers: { 'Reply-To': 'Bo <b@x.test>' } }, '"Bo" <b@x.test>'],
+    [
+      'the header with two',
+      { headers: { 'Reply-To': 'b@x.test, c@x.test' } },
+      'b@x.test, c@x.test',
+    ],
     ['the template', { headers: { 'Reply-To': 'nobody' } }, 'c@x.test'],
     ['the template', {}, 'c@x.test'],
   ])('comes from %s', async (_where, given, replyTo) => {

@@ -27,6 +27,28 @@ describe('footer', () => {
     for (const footer of footers) expect(footer).toContain(`href="${unsubscribeUrl}"`);
   });
 
+  it.each([
+    '<html><body><p>Hi</p>F</body></html><!-- end </body> of it -->',
+    '<html><body><p>Hi</p>F</body></html>\n<!--\n<html><body><p>Old</p></body></html>\n-->',
+    '<!-- </body> --><body>Hi F</body>',
+    '<body>Hi<!--[if mso]></body><![endif]-->F</body>',
+    '<body>Hi<!--[if !mso]><!--> x <!--<![endif]-->F</body>',
+    '<body><script>"</body>"</script>F</body>',
+    '<body><style>a::after{content:"</body>"}</style>F</body>',
+    '<body><textarea></body></textarea>F</body>',
+    '<body><img alt="</body>">F</body>',
+    "<body><img alt='</body>' title=</body>F</body >",
+    '<title></body></title><p>Hi</p>F',
+    '<p>Hi</p><!-- </body> -->F',
+    // What is never closed hides all behind it.
+    '<p>Hi</p>F<!-- </body>',
+    '<p>Hi</p>F<style>p{} </body>',
+    '<p>Hi</p>F<a href="',
+  ])('stands where a reader sees it: %s', (html) => {
+    const [before = '', after = ''] = html.split('F');
+    expect(withFooter(before + after, 'F')).toBe(html);
+  });
+
   it('stands before the last </body>, or at the end', () => {
     expect(withFooter('<body>a</body>b</BODY\n>c', 'F')).toBe('<body>a</body>bF</BODY\n>c');
     expect(withFooter('İa</body>', 'F')).toBe('İaF</body>');

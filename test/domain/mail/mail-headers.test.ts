@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readCustomHeaders } from '../../../domain/mail/headers.ts';
+import { addressesIn } from '../../../domain/mail/email-address.ts';
 
 describe('custom headers', () => {
   it('are kept as they were written', () => {
@@ -56,10 +57,29 @@ describe('a custom Reply-To', () => {
   it.each([
     ['help@shop.test', 'help@shop.test'],
     [' Help@Shop.TEST ', 'help@shop.test'],
-    ['Help desk <help@shop.test>', 'help@shop.test'],
-    ['"Doe, Jane" <jane@shop.test>', 'jane@shop.test'],
-  ])('that is %j is taken out as an address', (value, replyTo) => {
+    ['<help@shop.test>', 'help@shop.test'],
+    ['Help desk <help@shop.test>', '"Help desk" <help@shop.test>'],
+    ['"Doe, Jane" <jane@shop.test>', '"Doe, Jane" <jane@shop.test>'],
+    ['"Jane \\"J\\" Doe" <jane@shop.test>', '"Jane \\"J\\" Doe" <jane@shop.test>'],
+    ['jane@shop.test (Jane (at home))', '"Jane (at home)" <jane@shop.test>'],
+    ['(desk) Jane (x) < Jane@shop.test > (y)', '"Jane" <jane@shop.test>'],
+    ['jane(her account)@shop.test', '"her account" <jane@shop.test>'],
+    ['a@shop.test, b@shop.test', 'a@shop.test, b@shop.test'],
+    ['Peter <p@shop.test>, "S, S" <s@shop.test>,,', '"Peter" <p@shop.test>, "S, S" <s@shop.test>'],
+    [
+      'Team: a@shop.test, B <b@shop.test>;, c@shop.test',
+      'a@shop.test, "B" <b@shop.test>, c@shop.test',
+    ],
+    ['Zoë <z@shop.test>', '"Zoë" <z@shop.test>'],
+  ])('that is %j is taken out', (value, replyTo) => {
     expect(readCustomHeaders({ 'reply-to': value })).toEqual({ headers: {}, replyTo });
+    // It reads back what it writes.
+    expect(readCustomHeaders({ 'reply-to': replyTo }).replyTo).toBe(replyTo);
+  });
+
+  it('shows its addresses alone', () => {
+    expect(addressesIn('"S, S" <s@shop.test>, p@shop.test')).toBe('s@shop.test, p@shop.test');
+    expect(addressesIn('p@shop.test')).toBe('p@shop.test');
   });
 
   it('in two cases: the last one wins', () => {
@@ -67,10 +87,24 @@ describe('a custom Reply-To', () => {
     expect(readCustomHeaders(given).replyTo).toBe('b@shop.test');
   });
 
-  it.each(['nobody', 'a@shop.test, b@shop.test', 'a@shop.test\u0007', ''])(
-    'that is %j and no address is dropped',
-    (value) => {
-      expect(readCustomHeaders({ 'Reply-To': value })).toEqual({ headers: {}, replyTo: null });
-    },
-  );
+  it.each([
+    'nobody',
+    'a@shop.test, nobody',
+    'a@shop.test b@shop.test',
+    'Jane a@shop.test',
+    '<a@shop.test> <b@shop.test>',
+    '<a@shop.test> b',
+    '"a <a@shop.test>',
+    '(a <a@shop.test>',
+    'a> <a@shop.test>',
+    '<a@shop.test',
+    'a@shop.test\u0007',
+    ',',
+    'Team:;',
+    '',
+    '('.repeat(998),
+    '"\\',
+  ])('that is %j and no address is dropped', (value) => {
+    expect(readCustomHeaders({ 'Reply-To': value })).toEqual({ headers: {}, replyTo: null });
+  });
 });

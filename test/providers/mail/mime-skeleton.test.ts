@@ -10,7 +10,7 @@ const sampleRecipient = {
 };
 const link = 'https://api.test/manage/';
 const template = {
-  texts: ['.Hello ', ',\n.x=', ` ${link}`, '.'.repeat(300)],
+  texts: ['.Hello ', ',\n.x=', ` ${link}`, `From ${'.'.repeat(300)}`],
   slots: [0, 1, 'contactId' as const],
 };
 const skeleton = encodeSkeleton(
@@ -41,20 +41,25 @@ function messageOf(values: readonly [string, string], number = 1): Buffer {
 }
 
 const contentOf = (values: readonly [string, string], number = 1) =>
-  `.Hello ${values[0]},\n.x=${values[1]} ${link}${`${number}`.padStart(36, '0')}${'.'.repeat(300)}`;
+  `.Hello ${values[0]},\n.x=${values[1]} ${link}${`${number}`.padStart(36, '0')}From ${'.'.repeat(300)}`;
 
 describe('a message of a campaign', () => {
-  it('holds any values, in short lines of which none begins with a dot', async () => {
+  it('holds any values, in short lines of which none begins with a dot or From', async () => {
     const value = fc
-      .array(fc.constantFrom('.', '=', '.=', ' ', 'a', '&amp;', 'ä', '😀', 'x'.repeat(71)), {
-        maxLength: 200,
-      })
+      .array(
+        fc.constantFrom('.', 'From ', '=', '.=', ' ', 'a', '&amp;', 'ä', '😀', 'x'.repeat(71)),
+        {
+          maxLength: 200,
+        },
+      )
       .map((parts) => parts.join(''));
     await fc.assert(
       fc.asyncProperty(fc.tuple(value, value), async (values) => {
         const raw = messageOf(values);
         const lines = raw.toString('latin1').split('\r\n');
-        expect(lines.filter((line) => /^\.|[^ -~]/.test(line) || line.length > 76)).toEqual([]);
+        expect(lines.filter((line) => /^\.|^From |[^ -~]/.test(line) || line.length > 76)).toEqual(
+          [],
+        );
         const { html, text } = await PostalMime.parse(raw);
         expect(html?.trimEnd()).toBe(contentOf(values));
         expect(text?.trimEnd()).toBe(contentOf(values));

@@ -175,6 +175,96 @@ describe('headers', () => {
   });
 });
 
+describe('a custom header', () => {
+  it.each([
+    ['List-ID', '"Weekly News" <weekly.news.example>'],
+    ['X-SMTPAPI', '{"category":"receipt","to":["a"]}'],
+    ['X-Note', 'a "quoted" word, a=b; and =?UTF-8?Q?Z=C3=B6e?='],
+    ['Disposition-Notification-To', '"Doe, J. (x)" <j@x.example>'],
+    ['X-Spaces', `a${' '.repeat(200)}b`],
+    ['List-Archive', `<https://x.example/${'a'.repeat(300)}>`],
+  ])('%s of ASCII stays as it is written: %s', async (name, value) => {
+    const { headers, text } = await composed({ headers: [{ name, value }] });
+    expectWellFormed(text, headers);
+    expect(headers).toContain(`${name}: ${value}`);
+  });
+
+  const jorg = '=?UTF-8?Q?J=C3=B6rg?=';
+  it.each([
+    ['Disposition-Notification-To', 'Jörg <j@x.example>', `${jorg} <j@x.example>`],
+    ['Disposition-Notification-To', '"Jörg" <j@x.example>', `${jorg} <j@x.example>`],
+    ['Return-Receipt-To', 'Jörg<j@x.example>,<k@x.example>', `${jorg} <j@x.example>,<k@x.example>`],
+    [
+      'Return-Receipt-To',
+      'J <j@x.example>, Jörg <k@x.example>',
+      `J <j@x.example>, ${jorg} <k@x.example>`,
+    ],
+    ['Return-Receipt-To', 'j@x.example (Jörg)', `j@x.example (${jorg})`],
+    [
+      'List-ID',
+      '"Jörg, J." <weekly.news.example>',
+      '=?UTF-8?Q?J=C3=B6rg=2C_J=2E?= <weekly.news.example>',
+    ],
+    ['List-ID', 'N <wöchentlich.example>', 'N <xn--wchentlich-ecb.example>'],
+    ['List-Archive', '<https://x.example/ü?q=ä>', '<https://x.example/%C3%BC?q=%C3%A4>'],
+    ['Errors-Reply-To', '<j@bücher.example>', '<j@xn--bcher-kva.example>'],
+  ])('%s has its phrases encoded alone: %s', async (name, value, sent) => {
+    const { headers, text } = await composed({ headers: [{ name, value }] });
+    expectWellFormed(text, headers);
+    expect(headers).toContain(`${name}: ${sent}`);
+  });
+
+  it('has no line of blanks alone, nor has a subject', async () => {
+    for (const blanks of [60, 100, 500, 980]) {
+      const value = `Hello${' '.repeat(blanks)}world`;
+      const { parsed, headers, text } = await composed({
+        subject: value,
+        headers: [
+          { name: 'X-Long', value },
+          { name: 'X-Blank', value: ' '.repeat(blanks) },
+        ],
+      });
+      expectWellFormed(text, headers);
+      const head = text.slice(0, text.indexOf('\r\n\r\n')).split('\r\n');
+      expect(head.filter((line) => line.trim() === '')).toEqual([]);
+      expect(parsed.subject).toBe(value);
+      expect(decodeWords(parsed.headers.find(({ key }) => key === 'x-long')?.value ?? '')).toBe(
+        value,
+      );
+    }
+  });
+
+  it('of ids and addresses of lists is one line where that is legal', async () => {
+    const domain = `${'sub.'.repeat(40)}shop.test`;
+    const url = `<https://api.shop.test/unsubscribe/${emailId}?e=${emailId}&t=news>`;
+    const { text } = await composed({
+      from: { name: null, address: `hi@${domain}` },
+      headers: [{ name: 'List-Unsubscribe', value: `<mailto:u@shop.test>, ${url}` }],
+    });
+    const lines = text.split('\r\n');
+    expect(lines).toContain(`Message-ID: <${emailId}@${domain}>`);
+    expect(lines).toContain(`List-Unsubscribe: <mailto:u@shop.test>, ${url}`);
+  });
+
+  it('Reply-To carries all mailboxes with their names', async () => {
+    const replyTo = '"Peter" <p@x.example>, "Zoë, S." <s@x.example>, t@x.example';
+    const { parsed, headers, text } = await composed({ replyTo });
+    expectWellFormed(text, headers);
+    expect(parsed.replyTo).toEqual([
+      { name: 'Peter', address: 'p@x.example' },
+      { name: 'Zoë, S.', address: 's@x.example' },
+      { name: '', address: 't@x.example' },
+    ]);
+  });
+
+  it('of a subject that looks encoded is read as it was written', async () => {
+    const subject = 'What is =?UTF-8?Q?this?= and "that"';
+    expect((await composed({ subject })).parsed.subject).toBe(subject);
+    const { headers } = await composed({ subject: 'A "quoted" word' });
+    expect(headers).toContain('Subject: A "quoted" word');
+  });
+});
+
 describe('parts', () => {
   it('are text first, then HTML, quoted-printable UTF-8', async () => {
     const html = '<p>Größe 💌</p>\n<p>a=b</p>\r\ntrailing \rspace  ';
@@ -282,6 +372,39 @@ describe('parts', () => {
     },
   );
 
+  it.each([
+    'message/rfc822',
+    'Message/Partial; id=x',
+    'message/delivery-status',
+    'multipart/mixed; boundary=x',
+  ])('carry a file of type %s as octets, with its name', async (contentType) => {
+    const content = Buffer.from('From: a@x.example\r\nSubject: inner\r\n\r\nInner\r\n');
+    const { parsed, text } = await composed({
+      attachments: [
+        file({ contentType, filename: 'orig.eml', content: content.toString('base64') }),
+      ],
+    });
+    expect(text).toContain('Content-Type: application/octet-stream\r\n');
+    expect(text).not.toMatch(/content-type: (message|multipart\/mixed; boundary=x)/i);
+    const [attachment] = parsed.attachments;
+    expect(attachment).toMatchObject({
+      filename: 'orig.eml',
+      mimeType: 'application/octet-stream',
+    });
+    expect(Buffer.from(attachment?.content as ArrayBuffer).equals(content)).toBe(true);
+  });
+
+  it('have no line that mailbox files would change', async () => {
+    const html = '<p>\nFrom Monday on\n.dot\nFrom: me\nFromage</p>';
+    const { parsed, text } = await composed({
+      html,
+      text: `From Monday\n${'x'.repeat(75)} From y`,
+    });
+    expect(text).not.toMatch(/^(From |\.)/m);
+    expect(parsed.html?.trimEnd()).toBe(html);
+    expect(parsed.text?.trimEnd()).toBe(`From Monday\n${'x'.repeat(75)} From y`);
+  });
+
   it('carry 5 MB unchanged', async () => {
     const bytes = Buffer.alloc(5_000_000, 'any bytes \x00\xff');
     const { parsed, text, headers } = await composed({
@@ -360,6 +483,25 @@ describe('text from HTML', () => {
       '<table><tr><td>a</td><td>b</td></tr><tr><td>c</td><td><p>d</p></td></tr></table>',
       'a b\n\nc\n\nd',
     ],
+    ['<p data-skip-in-text="true">a</p><p>b</p>', 'b'],
+    ['<div data-skip-in-text>a<p>b</p></div>c', 'c'],
+    ['<span data-skip-in-text="TRUE">a</span>b<img data-skip-in-text alt="x">', 'b'],
+    ['<p data-skip-in-text="false">a <b>b</b></p><p>c</p>', 'a b\n\nc'],
+    [
+      `<div style="display:none">Soon${'&#847; &zwnj; &nbsp; &#8199; &shy; '.repeat(50)}</div><p>Hi</p>`,
+      'Soon\n\nHi',
+    ],
+    [
+      `<div>Soon<div>${'\u00a0\u200c\u200b\u200d\u200e\u200f\ufeff'.repeat(30)}</div></div><p>Hi</p>`,
+      'Soon\n\nHi',
+    ],
+    [`<span>${'&nbsp;&zwnj;'.repeat(100)}</span><p>Hi</p>`, 'Hi'],
+    [`<span>${'&nbsp;'.repeat(100)}</span><p>Hi</p>`, 'Hi'],
+    // Characters that words and emoji need, and blanks that people write.
+    [
+      '<p>👩‍👩‍👧‍👦 می‌خواهم co\u00adop a&nbsp;&nbsp;b \u200fשלום</p>',
+      '👩‍👩‍👧‍👦 می‌خواهم co\u00adop a\u00a0\u00a0b \u200fשלום',
+    ],
     ['', ''],
   ])('%s', (html, text) => {
     expect(textFromHtml(html)).toBe(text);
@@ -382,6 +524,9 @@ describe('text from HTML', () => {
     ['brackets', '<'],
     ['entities', '&'],
     ['data', 'data:'],
+    ['filler', '&zwnj;&nbsp;'],
+    ['blanks', '\u00a0\n'],
+    ['what is skipped', '<b data-skip-in-text>'],
   ])('stays quick and small with 2 MB of %s', (_name, piece) => {
     const began = cpuMs();
     const text = textFromHtml(piece.repeat(2_000_000 / piece.length));

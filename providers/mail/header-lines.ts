@@ -1,0 +1,103 @@
+import { domainToASCII } from 'node:url';
+import * as mimeFuncs from 'nodemailer/lib/mime-funcs';
+import MimeNode from 'nodemailer/lib/mime-node';
+
+/** Header lines as they are sent: ASCII, folded. */
+
+/** Longest line of a message without its line end (RFC 5322, 2.1.1), in characters. */
+const lineCharsMax = 998;
+/** Preferred length of a line; RFC 5322 recommends 78. */
+const lineChars = 76;
+/** Longest encoded word, in characters: with the name of most headers it fits a line. */
+const encodedWordChars = 52;
+
+/** For nodemailer's header encoding (RFC 2047, punycode); nothing is ever added to this node. */
+export const encoder = new MimeNode();
+
+/** Ids and addresses that some programs read from the first line of their header alone. */
+const isUnfolded = /^(?:message-id|list-[a-z-]+)$/i;
+
+/** A header. It is folded, unless its name or its blanks forbid that; then it is one line if that is legal. */
+export function header(name: string, value: string): string {
+  const line = `${name}: ${value}`;
+  const folded = mimeFuncs.foldLines(line, lineChars);
+  const isBest = !isUnfolded.test(name) && isLegal(folded);
+  return isBest || line.length > lineCharsMax ? folded : line;
+}
+
+/** No line is too long, or holds blanks alone (RFC 5322, 2.1.1 and 3.2.2). */
+function isLegal(folded: string): boolean {
+  return folded.split('\r\n').every((line) => line.length <= lineCharsMax && line.trim() !== '');
+}
+
+export function subjectHeader(subject: string): string {
+  const text = inOneLine(subject);
+  // What only looks like an encoded word is not to be decoded.
+  return textHeader('Subject', text, isAscii(text) && !text.includes('=?') ? text : encoded(text));
+}
+
+/** Headers of mailboxes, ids and phrases, in which encoded words may not stand anywhere (RFC 2047, 5). */
+const isStructured = /^list-|-to$|^(?:keywords|references)$/i;
+
+/** A header of the sender. ASCII stays as it was written; a structured header has its phrases encoded alone. */
+export function customHeader(name: string, value: string): string {
+  const text = inOneLine(value);
+  if (isAscii(text)) return textHeader(name, text, text);
+  return textHeader(name, text, isStructured.test(name) ? withPhrases(text) : encoded(text));
+}
+
+/** What cannot be folded into legal lines is encoded, even if it is ASCII. */
+function textHeader(name: string, text: string, value: string): string {
+  const lines = header(name, value);
+  return isLegal(lines) ? lines : header(name, encoded(text));
+}
+
+function inOneLine(text: string): string {
+  return text.replace(/[\r\n]+/g, ' ').trim();
+}
+
+function isAscii(text: string): boolean {
+  return /^[\t -~]*$/.test(text);
+}
+
+function encoded(text: string): string {
+  return mimeFuncs.encodeWord(text, 'Q', encodedWordChars);
+}
+
+/** The parts of a structured header: quoted text, comments, addresses, separators, words and blanks. */
+const part = /"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|<[^<>]*>|[,;:]|[^\s"<>(),;:]+|\s+|./gs;
+
+/** A structured header with its phrases, comments and addresses in ASCII. */
+function withPhrases(text: string): string {
+  let ascii = '';
+  let phrase = { written: '', plain: '' };
+  const endPhrase = () => {
+    const { written, plain } = phrase;
+    // An encoded word is set off by blanks, and not quoted.
+    ascii += isAscii(written) ? written : ` ${encoded(plain.trim())} `;
+    phrase = { written: '', plain: '' };
+  };
+  for (const [found] of text.matchAll(part)) {
+    const isEnclosed = found.length > 1 && /^["<(]/.test(found);
+    if (isEnclosed ? found.startsWith('"') : !/^[,;:]$/.test(found)) {
+      phrase.written += found;
+      phrase.plain += isEnclosed ? found.slice(1, -1).replace(/\\(.)/gs, '$1') : found;
+      continue;
+    }
+    endPhrase();
+    if (isAscii(found)) ascii += found;
+    else ascii += found.startsWith('<') ? asciiAddress(found) : `(${encoded(found.slice(1, -1))})`;
+  }
+  endPhrase();
+  const value = ascii.replace(/[ \t]+/g, ' ').trim();
+  return isAscii(value) ? value : encoded(text);
+}
+
+/** A URL, mailbox or list id in angle brackets. */
+function asciiAddress(found: string): string {
+  const inside = found.slice(1, -1).trim();
+  if (/^[a-z][a-z0-9+.-]*:/i.test(inside) && URL.canParse(inside))
+    return `<${new URL(inside).href}>`;
+  const at = inside.lastIndexOf('@') + 1;
+  return `<${inside.slice(0, at)}${domainToASCII(inside.slice(at))}>`;
+}
