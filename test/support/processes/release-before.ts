@@ -6,10 +6,10 @@ import { useFolder } from '../use.ts';
 import { root } from './npm-start.ts';
 
 /**
- * The release before: the newest version that runs somewhere beside the next. To be moved with each
- * release, docs/upgrading.md says how.
+ * The release before, to be moved with each release: docs/upgrading.md says how. Until there is one, it is
+ * the commit that is checked out.
  */
-const releaseBefore = '0dc6304eb0eef62a385dc6231f67e7a682b0093c';
+const releaseBefore = 'HEAD';
 
 /**
  * The sources of the release before in a folder of their own, with the packages that are installed

@@ -218,7 +218,8 @@ describe('a failed execution', () => {
     const done = await executionIn(engine, workflow.id, id, 'COMPLETED');
     expect(done.stepExecutions).toHaveLength(3);
     const mails = await engine.mailsTo(email, 2);
-    expect(mails.map((mail) => mail.subject)).toEqual(['Hello you', 'Second']);
+    // Mail that is due is handed over together: either may arrive first.
+    expect(mails.map((mail) => mail.subject).toSorted()).toEqual(['Hello you', 'Second']);
     expect((await engine.call('POST', `${path}/retry`)).body.error.code).toBe(
       'EXECUTION_NOT_FAILED',
     );

@@ -147,8 +147,9 @@ describe('erasing a contact', () => {
     const [email, other] = [newAddress(), newAddress()];
     await track(email);
     const sent = await send(other);
-    await engine.mailsTo(other, 1);
     const [{ email: id }] = sent.body.data.emails;
+    // Its outcome is recorded after it arrives.
+    await waitFor('the mail', async () => (await call('GET', `/emails/${id}`)).body.deliveredAt);
     const set = (status: string, leaseUntil: Date | null) =>
       sql`update email set to_email = ${email}, status = ${status}, lease_until = ${leaseUntil}
         where id = ${id}`.execute(api.db);
