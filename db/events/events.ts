@@ -212,15 +212,30 @@ function recordsOf(events: readonly ProjectEvent[]): string {
 
 /**
  * How deep in a chain an execution is that a `recorded` event starts: 0, or one more than the
- * execution that caused the event, by its mail or by a step (`executionId`).
+ * execution that caused the event, by its mail, by a step (`executionId`), or by a change that moved its
+ * contact into a segment or out of it.
  */
 function causeOf(executionId: string | null) {
   return sql`(
-    select coalesce(max(inner_cause.depth) + 1, 0)::smallint as depth from execution inner_cause
-      where inner_cause.id = coalesce(${executionId}::uuid,
-        (select inner_causing.workflow_execution_id from email inner_causing
-          where inner_causing.id = recorded.email_id)))`;
+    select coalesce(max(depth) + 1, 0)::smallint as depth from execution
+      where execution.id = coalesce(${executionId}::uuid,
+        (select workflow_execution_id from email where email.id = recorded.email_id),
+        case when recorded.name like 'segment.%' then ${causeOfMembership} end))`;
 }
+
+/**
+ * The deepest execution of the contact of a `recorded` event that has just changed it, or sent it mail.
+ * Memberships are computed every five minutes: within two computations, such a step may have caused this.
+ */
+const causeOfMembership = sql`(
+  select inner_cause.id from execution inner_cause
+    where inner_cause.contact_id = recorded.contact_id
+      and inner_cause.updated_at > now() - interval '10 minutes'
+      and exists (select from step_execution inner_step
+        where inner_step.execution_id = inner_cause.id
+          and inner_step.completed_at > now() - interval '10 minutes'
+          and (inner_step.output ? 'newData' or inner_step.output ? 'emailId'))
+    order by inner_cause.depth desc limit 1)`;
 
 /** Status, error and end of such an execution: workflows that start each other would never end. */
 const endlessChain = sql`

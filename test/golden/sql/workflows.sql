@@ -531,12 +531,23 @@ with recorded as (
       workflow.enabled and workflow.trigger_type = 'EVENT'
   join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
   cross join lateral (
-    select coalesce(max(inner_cause.depth) + 1, 0)::smallint as depth
-    from execution inner_cause
-    where inner_cause.id = coalesce($7::uuid, (
-        select inner_causing.workflow_execution_id
-        from email inner_causing
-        where inner_causing.id = recorded.email_id))) cause
+    select coalesce(max(depth) + 1, 0)::smallint as depth
+    from execution
+    where execution.id = coalesce($7::uuid, (
+        select workflow_execution_id
+        from email
+        where email.id = recorded.email_id), case when recorded.name like 'segment.%' then (
+        select inner_cause.id
+        from execution inner_cause
+        where inner_cause.contact_id = recorded.contact_id and inner_cause.updated_at > now() -
+            interval '10 minutes' and exists (
+          select
+          from step_execution inner_step
+          where inner_step.execution_id = inner_cause.id and inner_step.completed_at > now() -
+              interval '10 minutes' and (inner_step.output ? 'newData' or inner_step.output ?
+              'emailId'))
+        order by inner_cause.depth desc
+        limit 1) end)) cause
   where recorded.contact_id is not null and not exists (
     select
     from project

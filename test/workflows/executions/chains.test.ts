@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { segmentSlug } from '../../../domain/contact/segment-slug.ts';
 import { useEngine } from '../../support/engine.ts';
-import { createTemplate, createWorkflow } from '../../support/histories/executions.ts';
+import {
+  createContact,
+  createTemplate,
+  createWorkflow,
+} from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -66,3 +71,43 @@ it('by their mails end, too', async () => {
   expect(chain).toHaveLength(12);
   expect(await engine.mailsTo(email, 11)).toHaveLength(11);
 });
+
+it('by segments that their steps move the contact into and out of end, too', async () => {
+  const filter = { field: 'data.inside', operator: 'equals', value: true };
+  const { body: segment } = await engine.call('POST', '/segments', {
+    name: `Inside ${randomUUID()}`,
+    condition: { logic: 'AND', groups: [{ filters: [filter] }] },
+    trackMembership: true,
+  });
+  for (const [way, inside] of [
+    ['entry', false],
+    ['exit', true],
+  ] as const) {
+    await createWorkflow(engine, {
+      eventName: `segment.${segmentSlug(segment)}.${way}`,
+      allowReentry: true,
+      steps: [{ type: 'UPDATE_CONTACT', name: way, config: { updates: { inside } } }],
+    });
+  }
+  const email = newAddress();
+  const contactId = await createContact(engine, email, { data: { inside: true } });
+  const isAtRest = async () => {
+    const rows = await engine.api.db
+      .selectFrom('execution')
+      .select(['status', 'depth'])
+      .where('contact_id', '=', contactId)
+      .execute();
+    return rows.every(({ status }) => status !== 'RUNNING') && rows;
+  };
+  for (let depth = 0; depth <= 11; depth += 1) {
+    await engine.call('POST', `/segments/${segment.id}/compute`);
+    const rows = await waitFor('the journey to end', isAtRest);
+    expect(
+      rows
+        .map((row) => row.depth)
+        .toSorted((a, b) => a - b)
+        .at(-1),
+    ).toBe(depth);
+    expect(rows.some(({ status }) => status === 'FAILED')).toBe(depth === 11);
+  }
+}, 90_000);
