@@ -6,6 +6,7 @@ import type { Config } from '../config.ts';
 import { openDatabase, watchDatabase } from '../db/database.ts';
 import { migrateToLatest, schemaState } from '../db/migrate.ts';
 import { connectTemporal } from '../workflows/client/connection.ts';
+import { keepSweep } from '../workflows/client/schedule.ts';
 import { createApp } from './app.ts';
 import { createLog } from './http/log.ts';
 import { serveMetrics } from '../services.ts';
@@ -57,10 +58,12 @@ export async function serve(config: Config, overrides: Partial<Services> = {}): 
   const server = createServer(serverOptions, app.callback());
   await listen(server, config);
   services.dispatcher.watch();
+  const sweep = keepSweep(temporal.client, config.temporal.taskQueue, log);
   log.info({ host: config.host, port: config.port, mail: config.mail.mode }, 'listening');
   process.send?.({ ready: true });
 
   await stopped;
+  sweep.stop();
   setTimeout(() => process.exit(1), stopMs).unref();
   await endRequests(server, stopping);
   await services.dispatcher.close();

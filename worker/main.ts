@@ -14,7 +14,7 @@ import {
   type Temporal,
 } from '../workflows/client/connection.ts';
 import { ensureSearchAttributes } from '../workflows/client/search-attributes.ts';
-import { ensureSweep } from '../workflows/client/schedule.ts';
+import { ensureSweep, keepSweep } from '../workflows/client/schedule.ts';
 import { loadWorkflows } from './bundle.ts';
 import { serveHealth } from './health.ts';
 import { keepHeapSmall } from './heap.ts';
@@ -135,12 +135,14 @@ async function start(
     eventConcurrency: config.eventWorkerConcurrency,
   });
   await ensureSweep(temporal.client, config.temporal.taskQueue);
+  const sweep = keepSweep(temporal.client, config.temporal.taskQueue, log);
   services.dispatcher.watch();
   // A restart may be what made the provider take mail again: nobody should wait for a long pause.
   await probeSoon(database.db, services.mailer.provider).catch(() => {});
   return {
     ...workers,
     async stop() {
+      sweep.stop();
       await workers.stop();
       await close();
       await connection.close();

@@ -18,6 +18,7 @@ import {
 } from '../../domain/runs.ts';
 import {
   cancelExecution,
+  describeExecutionRun,
   startExecution,
   signalExecution,
   signalDelivery,
@@ -265,13 +266,29 @@ async function send(
     }
     case 'signal': {
       const { stepId = lookSignal } = entry.input as { stepId?: string };
-      await signalExecution(client, executionId, stepId);
-      return { entry };
+      if (await signalExecution(client, executionId, stepId)) return { entry };
+      return startLost(options, entry, executionId);
     }
     case 'cancel':
       await cancelExecution(client, executionId);
       return { entry };
   }
+}
+
+/**
+ * Starts the run of an active execution again that Temporal does not have: it has lost its data, or was
+ * restored from a backup. One whose run has ended is for the sweep to judge.
+ */
+async function startLost(
+  options: DispatcherOptions,
+  entry: OutboxEntry,
+  executionId: string,
+): Promise<SentEntry> {
+  const run = await describeExecutionRun(options.client, executionId);
+  const [due] = run.kind === 'missing' ? await options.store.listStarts([executionId]) : [];
+  if (!due || due.hasEnded) return { entry };
+  options.log.warn({ executionId }, 'The run of an execution was lost and starts again');
+  return { entry, started: await startRun(options, due) };
 }
 
 async function startRun(

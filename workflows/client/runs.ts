@@ -111,15 +111,15 @@ export async function cancelExecution(client: Client, executionId: string): Prom
 
 /**
  * Signals the run of an execution that the event for its waiting step has arrived, or that it must look
- * at its row (`lookSignal`).
+ * at its row (`lookSignal`). Returns false when it has no open run.
  */
 export async function signalExecution(
   client: Client,
   executionId: string,
   stepId: string,
-): Promise<void> {
+): Promise<boolean> {
   const handle = client.workflow.getHandle(executionRunId(executionId));
-  await ignoreMissing(handle.signal('event', { stepId }));
+  return ignoreMissing(handle.signal('event', { stepId }));
 }
 
 /**
@@ -246,10 +246,13 @@ export async function stopProjectRuns(
   return open;
 }
 
-async function ignoreMissing(call: Promise<unknown>): Promise<void> {
+/** Returns false when the run does not exist or has ended. */
+async function ignoreMissing(call: Promise<unknown>): Promise<boolean> {
   try {
     await call;
+    return true;
   } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
   }
 }

@@ -6,7 +6,7 @@ import {
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
 import { priorities, runIds, sweepIdOf } from '../../domain/runs.ts';
-import { projectKey } from './search-attributes.ts';
+import { ensureSearchAttributes, projectKey } from './search-attributes.ts';
 
 const everyMs = 30_000;
 /** Several times as long as a sweep that has much to do. */
@@ -34,6 +34,51 @@ export async function ensureSweep(client: Client, taskQueue: string): Promise<vo
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' as const },
   };
   await store(client, id, schedule);
+}
+
+/** Pause between two looks for the sweep's schedule, in milliseconds: a lost one is back in a minute. */
+const lookEveryMs = 20_000;
+
+/**
+ * Makes the sweep's schedule again where it is missing, until it is stopped: Temporal may lose its data,
+ * or be restored from a backup, while the processes run.
+ */
+export function keepSweep(
+  client: Client,
+  taskQueue: string,
+  log: { warn(details: object, message: string): void },
+): { stop(): void } {
+  let isStopped = false;
+  const look = async () => {
+    try {
+      if (!(await hasSweep(client, taskQueue))) {
+        log.warn({ taskQueue }, 'Temporal has no schedule of the sweep: it is made again');
+        await ensureSearchAttributes(client);
+        await ensureSweep(client, taskQueue);
+      }
+    } catch {
+      // Temporal is away, which others say: the next look comes.
+    }
+    if (!isStopped) timer.refresh();
+  };
+  // At another moment than the other processes.
+  const timer = setTimeout(look, lookEveryMs * (0.5 + Math.random() / 2)).unref();
+  return {
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+async function hasSweep(client: Client, taskQueue: string): Promise<boolean> {
+  try {
+    await client.schedule.getHandle(sweepIdOf(taskQueue)).describe();
+    return true;
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return false;
+    throw error;
+  }
 }
 
 /**
