@@ -24,7 +24,7 @@ const Environment = z.object({
   PORT: number(8080, 0, 65535),
   HOST: z.string().default('0.0.0.0'),
   API_URL: url.optional(),
-  DASHBOARD_URL: url.default('http://localhost:3000'),
+  DASHBOARD_URL: url.optional(),
   LANDING_URL: url.optional(),
   DOCS_URL: url.optional(),
   CONSOLE: flag(true),
@@ -118,6 +118,7 @@ const Environment = z.object({
   EVERPOST_DATA_DIR: z.string().default('./var'),
   STORAGE_DRIVER: z.enum(['s3', 'local', 'none']).optional(),
   STORAGE_LOCAL_DIR: text,
+  UPLOAD_QUOTA_MB: number(1000),
   S3_ENDPOINT: url.optional(),
   S3_REGION: z.string().default('us-east-1'),
   S3_BUCKET: text,
@@ -186,7 +187,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     port: env.PORT,
     host: env.HOST,
     apiUrl: withoutSlashes(env.API_URL ?? `http://localhost:${env.PORT}`),
-    dashboardUrl: withoutSlashes(env.DASHBOARD_URL),
+    dashboardUrl: withoutSlashes(env.DASHBOARD_URL ?? 'http://localhost:3000'),
     landingUrl: env.LANDING_URL ?? null,
     docsUrl: env.DOCS_URL ?? null,
     /** Whether the pages below `/console` are there. */
@@ -271,6 +272,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     billing: billingSettings(env),
     storage: storageSettings(env),
+    /** What the files of one project may take, in bytes; null: without limit. */
+    uploadQuotaBytes: env.UPLOAD_QUOTA_MB === 0 ? null : env.UPLOAD_QUOTA_MB * 1024 * 1024,
     webhook: webhookSettings(env, mail),
   };
 }

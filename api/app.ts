@@ -105,13 +105,12 @@ const requestId: Middleware = (ctx, next) => {
 };
 
 /**
- * The path of a request, without its query, which may contain a token or an address. Open endpoints
- * have secret ids in their path: it is logged as declared.
+ * The path of a request as declared, without its query: what stands in their place may be a token, an
+ * address, or a name that a customer has given.
  */
 function loggedPath(ctx: Context): string {
   const endpoint = ctx.state['endpoint'] as AnyEndpoint | undefined;
-  if (!endpoint) return maskUnknownPath(ctx.path);
-  return endpoint.access === 'open' ? endpoint.path : ctx.path;
+  return endpoint ? endpoint.path : maskUnknownPath(ctx.path);
 }
 
 /** By the declared path: one route, whatever ids and addresses are in the path. */

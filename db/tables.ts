@@ -939,6 +939,19 @@ export interface Topic {
   visibility: string;
 }
 
+export interface Upload {
+  bytes: Int8;
+  created_at: Generated<Timestamp>;
+  key: string;
+  owner_id: string;
+  stored: Generated<boolean>;
+}
+
+export interface UploadUsage {
+  bytes: Int8;
+  owner_id: string;
+}
+
 export interface UsageReport {
   customer: string;
   email_id: string;
@@ -1122,6 +1135,8 @@ export interface DB {
   template: Template;
   token_bucket: TokenBucket;
   topic: Topic;
+  upload: Upload;
+  upload_usage: UploadUsage;
   usage_report: UsageReport;
   wait: Wait;
   watermark: Watermark;
@@ -1202,6 +1217,8 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   template: ["body", "created_at", "description", "from_email", "from_name", "id", "name", "project_id", "reply_to", "subject", "topic_id", "type", "updated_at"],
   token_bucket: ["key", "refilled_at", "tokens"],
   topic: ["by_default", "created_at", "description", "id", "key", "name", "project_id", "updated_at", "visibility"],
+  upload: ["bytes", "created_at", "key", "owner_id", "stored"],
+  upload_usage: ["bytes", "owner_id"],
   usage_report: ["customer", "email_id", "sent_at", "units"],
   wait: ["contact_id", "created_at", "dispatch_at", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
   watermark: ["at", "name"],

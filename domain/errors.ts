@@ -119,6 +119,7 @@ export const problems = {
   EXECUTION_NOT_SKIPPABLE: [409, 'The execution is at no step that could be skipped now.'],
   PAYLOAD_TOO_LARGE: [413, 'The request body is too large.'],
   FILE_TOO_LARGE: [413, 'The file is too large.'],
+  UPLOAD_QUOTA_EXCEEDED: [413, 'The project would store more files than it may.'],
   MESSAGE_TOO_LARGE: [413, 'The finished message is too large.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'Send the body as application/json.'],
   VALIDATION_ERROR: [422, 'The request is not valid.'],

@@ -16,16 +16,28 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{64}\b/g, '…'],
 ];
 
-/** A log line without keys, tokens, signatures and the ids of opt-out links. */
-export function maskSecrets(line: string): string {
-  return masks.reduce((text, [pattern, instead]) => text.replace(pattern, instead), line);
+/** What may be an address: all that stands between marks that an address does not have. */
+const words = /[^\s"\\<>()[\],;:/?&=]+/gu;
+
+/** Whether a word is an address, which may be percent-encoded. */
+function isAddress(word: string): boolean {
+  const [name, ...domain] = word.replace(/%40/gi, '@').split('@');
+  return name !== '' && domain.some((part) => part.includes('.'));
 }
 
-/** A path that does not exist: a mistyped one may contain a secret in any form. */
+/** A log line without addresses, keys, tokens, signatures and the ids of opt-out links. */
+export function maskSecrets(line: string): string {
+  const masked = masks.reduce((text, [pattern, instead]) => text.replace(pattern, instead), line);
+  // Few lines have any, and to look for them is dear.
+  if (!masked.includes('@') && !masked.includes('%40')) return masked;
+  return masked.replace(words, (word) => (isAddress(word) ? '…@…' : word));
+}
+
+/** A path that does not exist: a mistyped one may contain a secret or an address in any form. */
 export function maskUnknownPath(path: string): string {
   return path
     .split('/')
-    .map((segment) => (segment.length > 20 ? '…' : segment))
+    .map((segment) => (/^[\w-]{0,20}$/.test(segment) ? segment : '…'))
     .join('/');
 }
 

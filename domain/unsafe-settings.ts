@@ -2,7 +2,7 @@
 export interface JudgedSettings {
   NODE_ENV: string;
   API_URL?: string | undefined;
-  DASHBOARD_URL: string;
+  DASHBOARD_URL?: string | undefined;
   LANDING_URL?: string | undefined;
   DOCS_URL?: string | undefined;
   JWT_SECRET: string;
@@ -46,6 +46,13 @@ const encrypted = (
 const actsInSessions = 'who is on the way to it could act there in the sessions of users';
 
 const rules: readonly Rule[] = [
+  {
+    effect: 'refuse',
+    where: 'production',
+    isBroken: ({ DASHBOARD_URL: url }) => url === undefined,
+    sentence:
+      'DASHBOARD_URL is required with NODE_ENV=production: without it, whatever runs on port 3000 of a user’s machine could act in their session',
+  },
   encrypted('API_URL', 'session cookies and keys could be read on the way'),
   encrypted('DASHBOARD_URL', actsInSessions),
   encrypted('LANDING_URL', actsInSessions),

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import {
+  DeleteObjectCommand,
   DeleteObjectsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
@@ -14,6 +15,8 @@ export interface Files {
   read(key: string): Promise<Buffer | null>;
   /** The permanent public address of the file. */
   urlOf(key: string): string;
+  /** Deletes a file; a missing one is no error. */
+  remove(key: string): Promise<void>;
   /** Deletes a folder with all its files; a missing one is no error. */
   removeFolder(folder: string): Promise<void>;
 }
@@ -75,6 +78,11 @@ function localFiles(dir: string, apiUrl: string): Files {
       });
     },
     urlOf: (key) => `${apiUrl}/uploads/files/${key}`,
+    async remove(key) {
+      const file = pathOf(key);
+      if (!file) throw new Error(`Not a key: ${key}`);
+      await Promise.all([file, `${file}.part`].map((name) => rm(name, { force: true })));
+    },
     async removeFolder(folder) {
       if (!safePart.test(folder)) throw new Error(`Not a folder: ${folder}`);
       await rm(path.join(dir, folder), { recursive: true, force: true });
@@ -116,6 +124,9 @@ function s3Files(settings: S3Settings): Files {
     },
     read: async () => null,
     urlOf: (key) => `${publicUrl}/${key}`,
+    async remove(Key) {
+      await client.send(new DeleteObjectCommand({ Bucket, Key }));
+    },
     async removeFolder(folder) {
       for (;;) {
         const { Contents = [] } = await client.send(

@@ -178,6 +178,7 @@ describe('docs/configuration.md', () => {
   /** Told in words, because they depend on others. */
   const inWords = [
     'API_URL',
+    'DASHBOARD_URL',
     'STORAGE_LOCAL_DIR',
     'STORAGE_DRIVER',
     'TRACKING_MODE',

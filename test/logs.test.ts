@@ -21,6 +21,27 @@ describe.each([
     expect('stack' in error).toBe(hasStack);
   });
 
+  it('tells no addresses, wherever they stand', () => {
+    const lines: string[] = [];
+    const stream = { write: (line: string) => void lines.push(line) };
+    const log = createLog({ logLevel: 'info', environment: 'development' }, stream);
+    const addresses = [
+      'ada@people.test',
+      "o'hara+news@mail.people.test",
+      'ADA@People.Test',
+      'ada%40people.test',
+      'zoë@müller.test',
+    ];
+    for (const address of addresses) {
+      log.warn({ path: `/suppression-list/${address}` }, `550 5.1.1 <${address}>: unknown`);
+      log.error({ error: new Error(`No such user: ${address}`), to: [address] }, 'failed');
+    }
+    expect(lines.join('')).not.toMatch(/ada|hara|zoë|people|müller/i);
+    for (const line of lines) expect(() => JSON.parse(line) as unknown).not.toThrow();
+    log.info({ at: 'node_modules/@temporalio/worker/lib' }, 'said');
+    expect(lines.at(-1)).toContain('node_modules/@temporalio/worker/lib');
+  });
+
   it('tells no keys, tokens, signatures or ids of contacts, wherever they stand', () => {
     const lines: string[] = [];
     const stream = { write: (line: string) => void lines.push(line) };

@@ -96,18 +96,25 @@ export async function findSessionUser(
  */
 function refuseForeignOrigin(ctx: Context, { config }: Services): void {
   const reads = ctx.method === 'GET' || ctx.method === 'HEAD';
-  // The router accepts paths in any case and with a trailing slash.
-  if (reads && !/^\/auth\/logout\/?$/i.test(ctx.path)) return;
+  const site = ctx.get('sec-fetch-site').toLowerCase();
+  if (reads) {
+    // The router accepts paths in any case and with a trailing slash.
+    const logsOut = /^\/auth\/logout\/?$/i.test(ctx.path);
+    // `none`: the user has typed the address. Without the header it is no browser.
+    if (logsOut && !['', 'same-origin', 'none'].includes(site)) throw foreignOrigin();
+    return;
+  }
   const origin = ctx.get('origin') || originOf(ctx.get('referer'));
   // The console is reached by whatever name the server has, and its pages ask no other: another site
   // has another host, which the browser tells, and lacks the token of the form.
   const own = /^\/console(?:\/|$)/i.test(ctx.path) ? `${ctx.protocol}://${ctx.host}` : '';
   const ours = [originOf(config.dashboardUrl), originOf(config.apiUrl), own];
-  const foreign =
-    !reads && origin !== ''
-      ? !ours.includes(origin)
-      : ctx.get('sec-fetch-site').toLowerCase() === 'cross-site';
-  if (foreign) throw new Problem('ORIGIN_NOT_ALLOWED');
+  const foreign = origin === '' ? site === 'cross-site' : !ours.includes(origin);
+  if (foreign) throw foreignOrigin();
+}
+
+function foreignOrigin(): Problem {
+  return new Problem('ORIGIN_NOT_ALLOWED');
 }
 
 async function memberCaller(

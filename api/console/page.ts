@@ -80,6 +80,7 @@ export async function showProjectPage(
   at: string,
   show: (context: PageContext) => Promise<ShownPage>,
 ): Promise<Answer<never>> {
+  refuseRepeated(call.query);
   const token = new FormToken({ config: call.config, cookie: call.request.cookie });
   const projects = await ask(call, listMyProjects);
   const known = projects.find(({ id }) => id === call.member.project.publicId);
@@ -105,6 +106,15 @@ function absentPage(problem: Problem): ShownPage & { status: number } {
   return { title: problem.message, content: problemContent(problem), status: problem.status };
 }
 
+/** Pages read each parameter of their address once. @throws Problem INVALID_REQUEST_BODY */
+function refuseRepeated(query: Readonly<Record<string, unknown>>): void {
+  const [name] = Object.entries(query).find(([, value]) => typeof value !== 'string') ?? [];
+  if (name === undefined) return;
+  throw new Problem('INVALID_REQUEST_BODY', {
+    message: `The address of this page names ${name} more than once.`,
+  });
+}
+
 /** A picture on a page: what `endpoint` draws. */
 export function pictureOf(
   path: string,
@@ -122,6 +132,7 @@ export function pictureOf(
     contentType: 'image/svg+xml',
     async handle(given) {
       const call = given as unknown as MemberCall;
+      refuseRepeated(call.query);
       const { projectId: _, ...params } = call.params;
       return askAs(call, call.member, drawn, { params, query });
     },

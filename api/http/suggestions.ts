@@ -113,6 +113,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   EXECUTION_NOT_SKIPPABLE:
     'A WAITING, SCHEDULED or FAILED step can be skipped. A step at work ends first.',
   PAYLOAD_TOO_LARGE: 'Send less at once; /docs says how much this endpoint takes.',
+  UPLOAD_QUOTA_EXCEEDED:
+    'Upload a smaller file, or ask the operator of the server for a larger UPLOAD_QUOTA_MB.',
   FILE_TOO_LARGE: 'Send a smaller file, or split it; /docs says how much this endpoint takes.',
   MESSAGE_TOO_LARGE: 'Link to large files instead of attaching them, and shorten the body.',
   UNSUPPORTED_MEDIA_TYPE: 'Send the request as the message says.',

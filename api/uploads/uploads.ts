@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
+import {
+  abandonUpload,
+  listUnfinishedUploads,
+  recordUploaded,
+  reserveUpload,
+} from '../../db/projects/uploads.ts';
+import type { Files } from '../../providers/files.ts';
 import { projectExists } from '../../db/projects/projects.ts';
 import { notFound, Problem } from '../../domain/errors.ts';
 import { imageTypeOf, imageTypes, isImageType } from '../../domain/image-type.ts';
@@ -18,7 +26,9 @@ const uploadImage = endpoint({
   summary: 'Upload an image for mails; everybody who has its address can see it',
   description:
     'One PNG, JPEG, GIF or WebP of at most 10 MB in the field `image`. FILE_CONTENT_MISMATCH: ' +
-    'the bytes are not of the declared type. UPLOADS_DISABLED: the server has no storage.',
+    'the bytes are not of the declared type. UPLOADS_DISABLED: the server has no storage. ' +
+    'UPLOAD_QUOTA_EXCEEDED: all files of the project together would take more than `UPLOAD_QUOTA_MB`; ' +
+    '`details` has `limit` and `used`, in bytes.',
   access: 'secret',
   upload: { bytesMax: limits.imageBytes },
   unavailable: (config) => (config.storage.driver === 'none' ? 'UPLOADS_DISABLED' : null),
@@ -42,6 +52,7 @@ const uploadImage = endpoint({
   }),
   problems: [
     'FILE_TOO_LARGE',
+    'UPLOAD_QUOTA_EXCEEDED',
     'UNSUPPORTED_MEDIA_TYPE',
     'FILE_CONTENT_MISMATCH',
     'UPLOADS_DISABLED',
@@ -55,7 +66,7 @@ const uploadImage = endpoint({
       size: 20_480,
     },
   },
-  async handle({ db, files, caller, body: { image } }) {
+  async handle({ db, config, files, caller, body: { image } }) {
     const contentType = image.contentType.toLowerCase();
     if (!isImageType(contentType)) {
       throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
@@ -68,7 +79,21 @@ const uploadImage = endpoint({
     // The client's file name is returned, and never used.
     const { publicId } = caller.project;
     const key = `${publicId}/${randomUUID()}.${imageTypes[contentType]}`;
-    await files.put(key, { bytes, contentType });
+    await removeUnfinished(db, files, publicId);
+    const limit = config.uploadQuotaBytes;
+    const full = await reserveUpload(db, caller, { key, bytes: bytes.length, limit });
+    if (full) throw new Problem('UPLOAD_QUOTA_EXCEEDED', { details: { limit, ...full } });
+    try {
+      await files.put(key, { bytes, contentType });
+    } catch (error) {
+      // Where the storage is away, it counts until `removeUnfinished`.
+      await files.remove(key).then(
+        () => abandonUpload(db, key),
+        () => {},
+      );
+      throw error;
+    }
+    await recordUploaded(db, key);
     // Deleted meanwhile: its files may have been removed before this one was stored.
     if (!(await projectExists(db, publicId))) {
       await files.removeFolder(publicId);
@@ -82,6 +107,17 @@ const uploadImage = endpoint({
 const contentTypes = Object.fromEntries(
   Object.entries(imageTypes).map(([type, extension]) => [extension, type]),
 );
+
+/** Files of a process that has died while it stored them, removed at once. */
+const unfinishedMax = 10;
+
+/** Removes what was left behind: it would count for ever. */
+async function removeUnfinished(db: Database, files: Files, publicId: string): Promise<void> {
+  for (const key of await listUnfinishedUploads(db, publicId, unfinishedMax)) {
+    await files.remove(key);
+    await abandonUpload(db, key);
+  }
+}
 
 const getFile = endpoint({
   id: 'getFile',

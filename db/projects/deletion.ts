@@ -264,6 +264,7 @@ export async function deleteProjectPage(
       where: isOwnerDeleted(projectId),
       rows: 1000,
     })) ||
+    (await deletePage(db, { table: 'upload', where: isOwnerDeleted(projectId), rows: 1000 })) ||
     (await deletePage(db, { table: 'contact', where: isBeingErased(projectId), rows: 10 })) ||
     (await deletePage(db, { table: 'erasure', where: isOwnerDeleted(projectId), rows: 1000 }));
   return { deleted, isOver: deleted === 0 };
@@ -304,6 +305,7 @@ export async function deleteRemovedProject(db: Database, id: string): Promise<vo
       .where('project_id', '=', id)
       .where('kind', 'not in', signalsThatStay)
       .execute();
+    await tx.deleteFrom('upload_usage').where(isOwnerDeleted(id)).execute();
     await tx.deleteFrom('suppression_key').where(isOwnerDeleted(id)).execute();
     await tx.deleteFrom('token_bucket').where('key', '=', `project ${id}`).execute();
     await tx.deleteFrom('rate_limit').where('key', '=', `project:${id}`).execute();

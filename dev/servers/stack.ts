@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, fchmodSync, openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
@@ -8,6 +8,7 @@ import { claimPort } from './ports.ts';
 import { endLeftoverPostgres, startPostgres } from './postgres.ts';
 import { endLeftover } from './processes.ts';
 import { keptSecret } from '../secrets.ts';
+import { maskSecrets } from '../../domain/logging.ts';
 import { readStackFile, removeStackFile, type StackFile, writeStackFile } from './stack-file.ts';
 import { readyMessage, supervise, until } from './supervisor.ts';
 import { endLeftoverTemporal, startTemporal } from './temporal.ts';
@@ -77,7 +78,7 @@ type Stops = Map<Part, () => Promise<void>>;
 async function startParts(options: StackOptions, stops: Stops): Promise<Omit<Stack, 'stop'>> {
   const { env, programs } = options;
   const dataDir = resolve(env['EVERPOST_DATA_DIR'] || './var');
-  await mkdir(join(dataDir, 'logs'), { recursive: true });
+  await mkdir(join(dataDir, 'logs'), { recursive: true, mode: 0o700 });
   await takeDirectory(dataDir, stops);
   await endLeftovers(dataDir, programs);
   const secret = env['JWT_SECRET'] || (await keptSecret(join(dataDir, 'jwt-secret')));
@@ -273,9 +274,13 @@ async function ensureTemporal(
   return { temporalAddress: server.address, temporalUiUrl: server.uiUrl };
 }
 
+/** A log that only the user who started the stack may read. */
 function logFile(dataDir: string, name: string): (line: string) => void {
-  const file = createWriteStream(join(dataDir, 'logs', `${name}.log`));
-  return (line) => void file.write(`${line}\n`);
+  const path = join(dataDir, 'logs', `${name}.log`);
+  const fd = openSync(path, 'w', 0o600);
+  fchmodSync(fd, 0o600);
+  const file = createWriteStream(path, { fd });
+  return (line) => void file.write(`${maskSecrets(line)}\n`);
 }
 
 function listenerHost(host: string): string {

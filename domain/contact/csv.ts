@@ -1,4 +1,4 @@
-import { contactDataFault, reservedDataKeys } from './data.ts';
+import { contactDataFault, forbiddenKey, reservedDataKeys } from './data.ts';
 import { normaliseEmail } from '../mail/email-address.ts';
 import type { RowError } from './job.ts';
 
@@ -36,6 +36,9 @@ export function readHeader(names: readonly string[]): CsvHeader {
   const header = names.map((name): CsvColumn => {
     const key = name.trim().toLowerCase();
     if (key.includes('\0')) throw new CsvFault('The header holds a NUL character.');
+    if (key === forbiddenKey) {
+      throw new CsvFault(`The header has a column named ${forbiddenKey}, which is not taken.`);
+    }
     if (key === 'email' || key === 'subscribed') {
       const isFirst = !seen.has(key);
       seen.add(key);
@@ -79,7 +82,6 @@ export function readRow(
   if (address === '') return rowError(row, address, 'There is no email address.');
   const email = normaliseEmail(address);
   if (email === null) return rowError(row, address, 'Not an email address.');
-  // fromEntries defines own properties, so a column named __proto__ stays a plain key.
   const change = Object.fromEntries(data);
   // A row never removes data: what is too large alone is too large when merged.
   const fault = contactDataFault(change);

@@ -58,6 +58,9 @@ export function eventData(
   );
 }
 
+/** A key that neither JSON nor files may have: programs that read it may take it for a prototype. */
+export const forbiddenKey = '__proto__';
+
 /** The first limit that stored contact data exceed, as a sentence, or null. */
 export function contactDataFault(data: Record<string, unknown> | null): string | null {
   if (!data) return null;

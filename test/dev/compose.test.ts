@@ -112,6 +112,7 @@ it('runs from what the image holds, with the settings of production', async () =
     NODE_ENV: 'production',
     JWT_SECRET: 'dP0q7mWl5tYxkZ2vR9sB4nC8hJ1fG6aE3uI',
     API_URL: 'https://mail.shop.example',
+    DASHBOARD_URL: 'https://mail.shop.example/console',
     STORAGE_LOCAL_DIR: path.join(folder, 'data'),
   };
   const command = (name: string) => services[name]!.command?.join(' ');

@@ -46,6 +46,7 @@ describe('in production', () => {
     ['API_URL', { API_URL: 'http://10.0.0.7:8080' }],
     ['API_URL', { API_URL: 'http://localhost.shop.dev' }],
     ['DASHBOARD_URL', { DASHBOARD_URL: 'http://app.shop.dev' }],
+    ['DASHBOARD_URL', { DASHBOARD_URL: '' }],
     ['LANDING_URL', { LANDING_URL: 'http://shop.dev' }],
     ['DOCS_URL', { DOCS_URL: 'http://docs.shop.dev' }],
     ['STRIPE_API_BASE', { ...billing, STRIPE_API_BASE: 'http://stripe.shop.dev' }],

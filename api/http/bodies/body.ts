@@ -3,6 +3,7 @@ import Bourne from '@hapi/bourne';
 import type { Context } from 'koa';
 import { invalidField, Problem } from '../../../domain/errors.ts';
 import { findLossyNumber, measureJson } from '../../../domain/json-body.ts';
+import { forbiddenKey } from '../../../domain/contact/data.ts';
 import { limits } from '../../../domain/limits.ts';
 import { BodyRoom, type Place } from './body-room.ts';
 import type { AnyEndpoint } from '../endpoint.ts';
@@ -177,7 +178,7 @@ function parse(json: string): unknown {
     const isForbidden = (error as Error).message.includes('forbidden prototype');
     throw new Problem('INVALID_REQUEST_BODY', {
       message: isForbidden
-        ? 'The request body holds a key named __proto__, which is not taken.'
+        ? `The request body holds a key named ${forbiddenKey}, which is not taken.`
         : 'The request body is not valid JSON.',
     });
   }

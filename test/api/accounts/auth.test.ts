@@ -177,17 +177,30 @@ describe('GET /auth/logout', () => {
     expect([out.status, out.body]).toEqual([200, true]);
   });
 
-  it.each(['/auth/logout', '/auth/logout/', '/AUTH/LOGOUT'])(
-    'refuses another site at %s with 403 ORIGIN_NOT_ALLOWED and keeps the session',
-    async (path) => {
+  it.each([
+    ['/auth/logout', 'cross-site'],
+    ['/auth/logout/', 'Cross-Site'],
+    ['/AUTH/LOGOUT', 'cross-site'],
+    ['/auth/logout', 'same-site'],
+    ['/auth/logout', 'something-new'],
+  ])(
+    'refuses another site at %s (%s) with 403 ORIGIN_NOT_ALLOWED and keeps the session',
+    async (path, site) => {
       const { cookie } = await api.signUp();
-      const headers = { 'Sec-Fetch-Site': 'cross-site' };
+      const headers = { 'Sec-Fetch-Site': site };
       const refused = await api.request('GET', path, { cookie, headers });
       expect(refused.status).toBe(403);
       expect(refused.body.error.code).toBe('ORIGIN_NOT_ALLOWED');
       expect((await me(cookie)).status).toBe(200);
     },
   );
+
+  it.each(['same-origin', 'none'])('is done for Sec-Fetch-Site: %s', async (site) => {
+    const { cookie } = await api.signUp();
+    const headers = { 'Sec-Fetch-Site': site };
+    expect((await api.request('GET', '/auth/logout', { cookie, headers })).status).toBe(200);
+    expect((await me(cookie)).status).toBe(401);
+  });
 });
 
 describe('a session cookie', () => {

@@ -36,6 +36,28 @@ function press(path: string, fields: Record<string, string>, cookie: string) {
   });
 }
 
+describe('every page of the console', () => {
+  const pages = consolePages.filter(({ method }) => method === 'GET');
+  const names = ['page', 'pageSize', 'search', 'email', 'status', 'cursor', 'done', 'other'];
+  const query = (value: string) => names.map((name) => `${name}=${value}`).join('&');
+
+  it.each(pages.map(({ path }) => path))(
+    '%s refuses repeated parameters with 400',
+    async (path) => {
+      const at = path.replace('{projectId}', project.id).replaceAll(/\{\w+\}/g, randomUUID());
+      for (const name of names) {
+        const { status, html } = await open(`${at}?${name}=1&${name}=2`);
+        expect([path, name, status]).toEqual([path, name, 400]);
+        expect(html).toContain(`names ${name} more than once`);
+      }
+      for (const value of ['', '%00', '%ZZ', '-1', '9'.repeat(30), '__proto__', '%ED%A0%80']) {
+        const { status } = await open(`${at}?${query(value)}`);
+        expect([path, value, status < 500]).toEqual([path, value, true]);
+      }
+    },
+  );
+});
+
 describe('the console', () => {
   it('asks who is there before it shows anything', async () => {
     for (const path of ['/console', home, `${home}/failures`]) {

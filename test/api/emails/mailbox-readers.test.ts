@@ -31,7 +31,11 @@ const hidden = ['404 ROUTE_NOT_FOUND', '404 ROUTE_NOT_FOUND'];
 const askOf = async (settings: Record<string, string>, headers?: Record<string, string>) =>
   ask(await useApi(settings), headers);
 
-const production = { NODE_ENV: 'production', JWT_SECRET: randomBytes(32).toString('base64') };
+const production = {
+  NODE_ENV: 'production',
+  DASHBOARD_URL: 'https://app.shop.dev',
+  JWT_SECRET: randomBytes(32).toString('base64'),
+};
 
 describe('the local mailbox', () => {
   it.each([

@@ -80,7 +80,11 @@ describe('who may report', () => {
     AWS_SES_ACCESS_KEY_ID: 'id',
     AWS_SES_SECRET_ACCESS_KEY: 'secret',
   };
-  const production = { NODE_ENV: 'production', JWT_SECRET: randomBytes(32).toString('base64') };
+  const production = {
+    NODE_ENV: 'production',
+    DASHBOARD_URL: 'https://app.shop.dev',
+    JWT_SECRET: randomBytes(32).toString('base64'),
+  };
 
   it.each([ses, { ...ses, SNS_TOPIC_ARN: ' , ' }, production, { ...production, ...ses }])(
     'is closed without a topic: 404 RESOURCE_NOT_FOUND whatever is sent, with %o',

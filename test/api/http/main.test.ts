@@ -113,7 +113,11 @@ describe('a start with unsafe settings', () => {
     const api = start({ ...env, NODE_ENV: 'production', API_URL: 'http://api.shop.dev' });
     expect(await api.ended).toBe(1);
     const lines = api.output().trim().split('\n').slice(1);
-    expect(lines.map((line) => line.trim().split(' ')[0])).toEqual(['API_URL', 'JWT_SECRET']);
+    expect(lines.map((line) => line.trim().split(' ')[0])).toEqual([
+      'DASHBOARD_URL',
+      'API_URL',
+      'JWT_SECRET',
+    ]);
   });
 
   it('says in the log that the receiver of SNS is closed', { timeout: 60_000 }, async () => {

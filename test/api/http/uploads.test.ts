@@ -2,6 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import {
+  deleteProjectPage,
+  deleteRemovedProject,
+  listRemovals,
+} from '../../../db/projects/deletion.ts';
 import { codeOf, useApi } from '../../support/api.ts';
 import { formWith } from '../../support/projects/upload.ts';
 import { useFolder } from '../../support/use.ts';
@@ -132,6 +137,94 @@ describe('POST /uploads/image', () => {
       expect(files.every((file) => /^[0-9a-f-]{36}\.(png|jpg|gif|webp)$/.test(file))).toBe(true);
     },
   );
+});
+
+describe('a quota of a project', async () => {
+  const folder = await useFolder();
+  const small = await useApi({ STORAGE_LOCAL_DIR: folder, UPLOAD_QUOTA_MB: '1' });
+  const newKey = async () => small.createProject((await small.signUp()).cookie);
+  const uploadTo = async ({ secretKey }: { secretKey: string }, size: number) =>
+    small.request('POST', '/uploads/image', {
+      key: secretKey,
+      ...(await formWith(image('image/png', size), { field: 'image', type: 'image/png' })),
+    });
+  const stored = (id: string) => readdir(path.join(folder, id)).catch(() => []);
+
+  it('is kept by parallel uploads, and is that of one project', async () => {
+    const [mine, other] = [await newKey(), await newKey()];
+    const answers = await Promise.all(Array.from({ length: 10 }, () => uploadTo(mine, 300 * 1024)));
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(answers.length - refused.length).toBe(3);
+    const full = [413, 'UPLOAD_QUOTA_EXCEEDED'];
+    expect(refused.map((answer) => codeOf(answer))).toEqual(refused.map(() => full));
+    const last = await uploadTo(mine, 300 * 1024);
+    expect(last.body.error.details).toEqual({ limit: 1024 * 1024, used: 900 * 1024 });
+    expect(await stored(mine.id)).toHaveLength(3);
+    expect((await uploadTo(mine, 124 * 1024)).status).toBe(200);
+    expect(codeOf(await uploadTo(mine, 20))).toEqual(full);
+    expect((await uploadTo(other, 1024 * 1024)).status).toBe(200);
+    expect(codeOf(await uploadTo(await newKey(), 1024 * 1024 + 1))).toEqual(full);
+  });
+
+  it('counts no file that could not be stored', async () => {
+    const project = await newKey();
+    const { files } = small.services;
+    const { put } = files!;
+    files!.put = async (key, file) => {
+      await put(key, file);
+      throw new Error('The disk is full.');
+    };
+    expect((await uploadTo(project, 900 * 1024)).status).toBe(500);
+    files!.put = put;
+    expect(await stored(project.id)).toEqual([]);
+    expect((await uploadTo(project, 900 * 1024)).status).toBe(200);
+  });
+
+  it('has room again for what a process that died has left behind', async () => {
+    const project = await newKey();
+    const { body } = await uploadTo(project, 900 * 1024);
+    await small.db
+      .updateTable('upload')
+      .set({ stored: false, created_at: new Date(Date.now() - 11 * 60_000) })
+      .where('key', '=', body.key)
+      .execute();
+    expect((await uploadTo(project, 900 * 1024)).status).toBe(200);
+    expect(await stored(project.id)).not.toContain(body.key.split('/')[1]);
+  });
+
+  it('goes on after a reset, as the files do, and ends with the project', async () => {
+    const { cookie } = await small.signUp();
+    const project = await small.createProject(cookie);
+    await uploadTo(project, 900 * 1024);
+    const at = `/users/@me/projects/${project.id}`;
+    await small.request('POST', `${at}/reset`, { cookie });
+    await removeRows(project.id);
+    expect((await uploadTo(project, 900 * 1024)).status).toBe(413);
+    await small.request('DELETE', at, { cookie });
+    await removeRows(project.id);
+    const left = small.db.selectFrom('upload_usage').where('owner_id', '=', project.id);
+    expect(await left.select('bytes').execute()).toEqual([]);
+    const files = small.db.selectFrom('upload').where('owner_id', '=', project.id);
+    expect(await files.select('key').execute()).toEqual([]);
+  });
+
+  /** As the runs of a reset or deletion do. */
+  async function removeRows(publicId: string): Promise<void> {
+    for (const removal of ['reset', 'delete'] as const) {
+      for (const id of await listRemovals(small.db, publicId, removal)) {
+        while (!(await deleteProjectPage(small.db, id)).isOver);
+        await deleteRemovedProject(small.db, id);
+      }
+    }
+  }
+
+  it('is none with UPLOAD_QUOTA_MB=0', async () => {
+    const free = await useApi({ STORAGE_LOCAL_DIR: folder, UPLOAD_QUOTA_MB: '0' });
+    expect(free.services.config.uploadQuotaBytes).toBeNull();
+    const { secretKey: key } = await free.createProject((await free.signUp()).cookie);
+    const form = await formWith(image('image/png'), { field: 'image', type: 'image/png' });
+    expect((await free.request('POST', '/uploads/image', { key, ...form })).status).toBe(200);
+  });
 });
 
 describe('GET /uploads/files/{key}', () => {

@@ -297,4 +297,26 @@ describe('no line of the log', () => {
     }
     expect(text).toContain('"path":"/unsubscribe/{contactId}"');
   });
+
+  it('tells an address, a name of a field or of an event in a path', async () => {
+    const { secretKey: key } = await api.createProject((await api.signUp()).cookie);
+    const address = 'ada%40private.example';
+    const requests: [string, string][] = [
+      ['GET', `/suppression-list/${address}`],
+      ['DELETE', '/suppression-list/ada@private.example'],
+      ['PUT', `/suppression-list/${address}`],
+      ['GET', `/nowhere/${address}`],
+      ['GET', '/nowhere/ada@private.example/x'],
+      ['DELETE', `/contacts/fields/${address}`],
+      ['DELETE', `/events/${address}`],
+      ['PUT', '/secrets/private'],
+    ];
+    for (const [method, path] of requests) {
+      await api.request(method, path, { key, ...(method === 'PUT' ? { body: {} } : {}) });
+      await api.request(method, path);
+    }
+    const text = JSON.stringify(api.log.entries());
+    expect(text).not.toContain('private');
+    expect(text).toContain('"path":"/suppression-list/{email}"');
+  });
 });

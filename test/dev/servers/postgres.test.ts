@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 
 import pg from 'pg';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { startPostgres } from '../../../dev/servers/postgres.ts';
@@ -36,6 +36,34 @@ describe('startPostgres', { timeout: 60_000 }, () => {
       for (const { address } of others.filter((one) => !one.internal && one.family === 'IPv4')) {
         await expect(once(connect(port, address), 'connect')).rejects.toThrow('ECONNREFUSED');
       }
+    } finally {
+      await server.stop();
+      await release();
+    }
+  });
+
+  it('logs what fails without rows, values and statements', async () => {
+    const { port, release } = await claimFreePort();
+    const lines: string[] = [];
+    const dataDir = join(directory, 'quiet');
+    const server = await startPostgres({ dataDir, port, log: (line) => void lines.push(line) });
+    try {
+      const client = new pg.Client({ connectionString: server.url });
+      await client.connect();
+      await client.query('create table person (email text primary key, age int check (age > 0))');
+      const fail = (text: string, values?: unknown[]) =>
+        client.query(text, values).catch((error: Error) => error.message);
+      const insert = 'insert into person values ($1, $2)';
+      await fail(insert, ['ada@people.test', 1]);
+      await fail(insert, ['ada@people.test', 1]);
+      await fail(insert, ['bob@people.test', -1]);
+      await fail("insert into person values ('ada@people.test', 1)");
+      await fail("select 'ada@people.test' from nowhere");
+      await client.end();
+      await vi.waitFor(() => expect(lines.join('\n')).toContain('"nowhere" does not exist'));
+      const log = lines.join('\n');
+      expect(log).toContain('violates unique constraint "person_pkey"');
+      expect(log).not.toMatch(/people\.test|STATEMENT|DETAIL|insert into/);
     } finally {
       await server.stop();
       await release();

@@ -85,6 +85,10 @@ describe('startStack', { timeout: 90_000 }, () => {
 
     expect(await readStackFile(dataDir)).toEqual({ ...stack.facts, pid: process.pid });
     expect((await stat(join(dataDir, 'stack.json'))).mode & 0o777).toBe(0o600);
+    for (const name of ['postgres', 'temporal']) {
+      const { mode } = await stat(join(dataDir, 'logs', `${name}.log`));
+      expect([name, mode & 0o777]).toEqual([name, 0o600]);
+    }
 
     const pids = await stackPids(dataDir);
     await stack.stop();
