@@ -4,7 +4,7 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import type { Database } from '../db/database.ts';
 import { updateExecutionRun } from '../db/workflows/starts.ts';
-import { activeStatuses } from '../db/workflows/executions.ts';
+import { isActive } from '../db/workflows/executions.ts';
 import { executionRunId } from '../domain/workflow/execution.ts';
 import { replayHistory } from './replay.ts';
 
@@ -77,7 +77,7 @@ async function refuseByRow(db: Database, id: string): Promise<{ generation: numb
         '{"version": <number>} on that one, such as one in which the step is corrected.',
     );
   }
-  if (!activeStatuses.some((active) => active === row.status)) {
+  if (!isActive(row)) {
     throw new NotReset(`The execution is ${row.status}: there is nothing left to do.`);
   }
   if (row.dispatch === 'start') {

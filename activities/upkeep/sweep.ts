@@ -132,7 +132,7 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     },
     REPAIR_EXECUTIONS: () => reconcileExecutions(services),
     async SIGNAL_STALLED_RUNS() {
-      await signalStalledCampaigns(db, pageSize);
+      while ((await signalStalledCampaigns(db, pageSize)) === pageSize);
       await signalStalledJobs(db, pageSize);
       await signalStalledPollers(db, pageSize);
       await signalRemovals(db, pageSize);

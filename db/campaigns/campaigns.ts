@@ -5,6 +5,7 @@ import type { ZonePolicy } from '../../domain/time/zones.ts';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
 import { unqueuedOf } from '../emails/queue.ts';
+import { hasWaiting } from '../emails/under-way.ts';
 import {
   type ListQuery,
   type RowSize,
@@ -171,10 +172,7 @@ export async function deleteCampaigns(tx: Database, ids: readonly string[]): Pro
     .selectFrom('campaign')
     .select(['id', 'project_id', 'name'])
     .where('id', '=', anyOf(ids))
-    .where(
-      sql<boolean>`exists (select from email
-        where email.campaign_id = campaign.id and email.status = 'PENDING')`,
-    )
+    .where(hasWaiting(sql`campaign.id`))
     .execute();
   for (const campaign of campaigns) await signalCampaign(tx, campaign);
   await tx.deleteFrom('campaign').where('id', '=', anyOf(ids)).execute();
@@ -244,7 +242,7 @@ export async function signalSendingCampaigns(tx: Database, max: number): Promise
   const rows = await tx
     .selectFrom('campaign')
     .select(['id', 'project_id', 'name'])
-    .where('status', '=', 'SENDING')
+    .where('status', '=', sql.lit('SENDING'))
     .limit(max)
     .execute();
   for (const row of rows) await signalCampaign(tx, row);
@@ -272,21 +270,28 @@ function isResting(campaign: string): RawBuilder<boolean> {
 
 /**
  * Signals the runs of campaigns that have work and were not looked at for two minutes: they are lost,
- * or somebody ended them in Temporal.
+ * or somebody ended them in Temporal. Each look moves on: a cancelled campaign without waiting mail is never
+ * looked at again.
+ * @returns how many were looked at: with `max` there may be more.
  */
-export async function signalStalledCampaigns(db: Database, max: number): Promise<void> {
-  await transact(db, async (tx) => {
-    const { rows } = await sql<{ id: string; project_id: string; name: string }>`
-      update campaign set looked_at = now()
-        where id in (select id from campaign
+export async function signalStalledCampaigns(db: Database, max: number): Promise<number> {
+  return transact(db, async (tx) => {
+    const { rows } = await sql<{ id: string; project_id: string; name: string; has_work: boolean }>`
+      with page as materialized (
+        select id, status, case status
+            when 'SENDING' then not ${isResting('campaign')}
+            when 'SCHEDULED' then scheduled_for < now() - interval '1 minute'
+            else frozen_at is not null and ${hasWaiting(sql`campaign.id`)} end as has_work
+          from campaign
           where looked_at < now() - interval '2 minutes'
-            and ((status = 'SENDING' and not ${isResting('campaign')})
-              or (status = 'SCHEDULED' and scheduled_for < now() - interval '1 minute')
-              or (status = 'CANCELLED' and frozen_at is not null and exists (
-                select from email where email.campaign_id = campaign.id
-                  and email.status = 'PENDING')))
-          limit ${max} for update skip locked)
-        returning id, project_id, name`.execute(tx);
-    for (const row of rows) await signalCampaign(tx, row);
+            and status in ('SCHEDULED', 'SENDING', 'CANCELLED')
+          order by looked_at limit ${max} for update skip locked
+      )
+      update campaign set looked_at = case when page.status = 'CANCELLED' and not has_work
+          then 'infinity' else now() end
+        from page where campaign.id = page.id
+        returning campaign.id, project_id, name, has_work`.execute(tx);
+    for (const { has_work: hasWork, ...row } of rows) if (hasWork) await signalCampaign(tx, row);
+    return rows.length;
   });
 }

@@ -38,8 +38,8 @@ export async function deleteOldBodies(db: Database, before: Date): Promise<boole
     with mark as (
       select done_to from body_retention for update
     ), page as (
-      select email.id from email, mark
-        where email.id > mark.done_to and email.id < ${bound}::uuid
+      select email.id from email
+        where email.id > (select done_to from mark) and email.id < ${bound}::uuid
         order by email.id limit ${pageSize}
     ), emptied as (
       update email set body = null, body_frame = null, body_values = null
@@ -67,8 +67,9 @@ async function deleteScheduledBodies(db: Database, before: Date): Promise<boolea
     with mark as (
       select scheduled_done_to, scheduled_done_id from body_retention for update
     ), page as (
-      select email.id, scheduled_for from email, mark
-        where (scheduled_for, email.id) > (mark.scheduled_done_to, mark.scheduled_done_id)
+      select email.id, scheduled_for from email
+        where (scheduled_for, email.id)
+            > ((select scheduled_done_to from mark), (select scheduled_done_id from mark))
           and scheduled_for < ${before}
         order by scheduled_for, email.id limit ${pageSize}
     ), emptied as (

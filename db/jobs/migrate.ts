@@ -109,7 +109,7 @@ function activeOf(tx: Database, workflowId: string) {
   return tx
     .selectFrom('execution')
     .where('workflow_id', '=', workflowId)
-    .where('status', 'in', ['RUNNING', 'WAITING']);
+    .where('status', 'in', [sql.lit('RUNNING'), sql.lit('WAITING')]);
 }
 
 const isFrom = ({ from }: Migrate, version: number) => !from || from.includes(version);

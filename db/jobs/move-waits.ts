@@ -31,7 +31,7 @@ export const moveAllWaits = {
       tx
         .selectFrom('execution')
         .where('workflow_id', '=', workflowId)
-        .where('status', 'in', ['RUNNING', 'WAITING'])
+        .where('status', 'in', [sql.lit('RUNNING'), sql.lit('WAITING')])
         .where('current_step_id', '=', stepId)
         .$if(versions !== null, (query) =>
           query.where('workflow_version', '=', sql<number>`any(${versions}::int[])`),

@@ -65,7 +65,7 @@ export async function cancelLateExecutions(db: Database, max: number): Promise<n
       .select('execution.id')
       .where('project.disabled_reason', 'is not', null)
       .where('project.removal', 'is', null)
-      .where('execution.status', 'in', [sql.lit('RUNNING'), sql.lit('WAITING')])
+      .where('execution.status', 'in', activeStatuses)
       .limit(max)
       .execute();
     const ids = late.map((row) => row.id);

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { millisecondsSince } from '../expressions.ts';
-import { isNew, type Position, positionColumns, selectAfter } from './position.ts';
+import { newSince, type Position, positionColumns, selectAfter } from './position.ts';
 
 /**
  * Reads the events of a project by position, those that are stored (`event`) and those that only mail
@@ -20,12 +20,17 @@ const pageMax = { events: 500, batches: 5 };
 export function hasUnread(subscription: string): RawBuilder<boolean> {
   const column = (name: string) => sql.ref(`${subscription}.${name}`);
   const hasChanged = sql`${column('earlier')} <> '[]'`;
-  const isUnread = (log: string) => sql`${sql.ref(`${log}.project_id`)} = ${column('project_id')}
-    and ${isNew(log, column('seen'))}`;
+  const hasNew = (table: string, log: string) =>
+    newSince(sql.ref(`${log}.tx`), column('seen')).map(
+      // By "exists", PostgreSQL would hope to meet such a row soon, and read all of the project's.
+      (isNew) => sql`(select true from ${sql.table(table)} ${sql.ref(log)}
+        where ${sql.ref(`${log}.project_id`)} = ${column('project_id')} and ${isNew}
+        order by ${sql.ref(`${log}.tx`)} limit 1)`,
+    );
+  const unread = [...hasNew('event', 'inner_unread'), ...hasNew('derived_event_log', 'inner_log')];
   return sql<boolean>`((${column('enabled')} or ${hasChanged})
     and (${column('reading')} is not null or ${hasChanged}
-      or exists (select from event inner_unread where ${isUnread('inner_unread')})
-      or exists (select from derived_event_log inner_log where ${isUnread('inner_log')})))`;
+      or coalesce(${sql.join(unread)}, false)))`;
 }
 
 /** What a subscription has to do before it sends: short looks by index. */

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { columnList } from '../columns.ts';
 import { type DerivedEvent, derivedEvents, derivedId, hasDerived } from '../events/derived.ts';
 import { itemsMatch } from './matching.ts';
 import type { EarlierItems } from './subscriptions.ts';
@@ -27,13 +28,18 @@ export interface Position {
 }
 
 /**
- * SQL of whether a row is new since a snapshot.
- * @param log the alias of `event` or `derived_event_log`.
+ * SQL of the conditions of which a row that is new since a snapshot meets one: a condition that an index has an
+ * entry for. A transaction that is open for long is one more number to look for, and not the beginning of a scan.
+ * @param tx the column of `event` or `derived_event_log`
  */
-export function isNew(log: string, seen: RawBuilder<unknown>): RawBuilder<boolean> {
-  const tx = sql.ref(`${log}.tx`);
-  return sql<boolean>`(${tx} >= pg_snapshot_xmin(${seen})
-    and not pg_visible_in_snapshot(${tx}, ${seen}))`;
+export function newSince(
+  tx: RawBuilder<unknown>,
+  seen: RawBuilder<unknown>,
+): readonly RawBuilder<boolean>[] {
+  return [
+    sql<boolean>`${tx} = any (array(select pg_snapshot_xip(${seen})))`,
+    sql<boolean>`${tx} >= pg_snapshot_xmax(${seen})`,
+  ];
 }
 
 /** How much of the log is looked at. */
@@ -96,9 +102,10 @@ function nextIn(
   { project_id, seen, reading, read_tx, read_id }: Position,
   { order, max }: Extent & { max: number | null },
 ): RawBuilder<unknown> {
-  const id = sql.ref(`${log}.id`);
-  const isRead = sql`(tx, ${id}) <= (${read_tx}::xid8, ${read_id}::uuid)`;
-  const isVisible = sql`pg_visible_in_snapshot(tx, ${reading}::pg_snapshot)`;
+  const isRead = sql`(tx, id) <= (${read_tx}::xid8, ${read_id}::uuid)`;
+  // The first part is one that an index helps with, as below.
+  const isVisible = sql`tx < pg_snapshot_xmax(${reading}::pg_snapshot)
+    and pg_visible_in_snapshot(tx, ${reading}::pg_snapshot)`;
   const isLeft =
     order === 'newest'
       ? // Also what was recorded since that began.
@@ -107,12 +114,14 @@ function nextIn(
         : sql`not (${isRead} and ${isVisible})`
       : read_tx === null
         ? isVisible
-        : // The first part is one that an index helps with.
-          sql`tx >= ${read_tx}::xid8 and not ${isRead} and ${isVisible}`;
+        : sql`tx >= ${read_tx}::xid8 and not ${isRead} and ${isVisible}`;
   const direction = order === 'newest' ? sql`desc` : sql``;
-  return sql`from ${sql.table(log)}, (values (${seen}::pg_snapshot)) as position(seen)
-    where project_id = ${project_id} and ${isNew(log, sql`position.seen`)} and ${isLeft}
-    order by tx ${direction}, ${id} ${direction} ${max === null ? sql`` : sql`limit ${max}`}`;
+  const first = sql`order by tx ${direction}, id ${direction} ${max === null ? sql`` : sql`limit ${max}`}`;
+  const parts = newSince(sql`tx`, sql`${seen}::pg_snapshot`).map(
+    (isNew) => sql`(select ${columnList(log)} from ${sql.table(log)}
+      where project_id = ${project_id} and ${isNew} and ${isLeft} ${first})`,
+  );
+  return sql`from (${sql.join(parts, sql` union all `)}) as ${sql.table(log)} ${first}`;
 }
 
 /** SQL of whether a row of a log belongs to the page: the other log may have more before it. */

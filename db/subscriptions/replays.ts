@@ -36,7 +36,7 @@ export async function insertReplay(
     .selectFrom('job')
     .select('id')
     .where('subscription_id', '=', subscriptionId)
-    .where('state', 'in', ['waiting', 'active'])
+    .where('state', 'in', [sql.lit('waiting'), sql.lit('active')])
     .executeTakeFirst();
   if (open) return { inProgress: open.id };
   const request: ReplayState = { after: null, total: 100 };

@@ -3,6 +3,7 @@ import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { closingSteps } from '../live/closing.ts';
 import { enqueueExecutions, signalExecutions } from '../outbox/outbox.ts';
+import { activeStatuses } from './executions.ts';
 
 /**
  * When an active execution is compared with its run in Temporal, and what is recorded then. The run
@@ -67,7 +68,7 @@ export async function hurryExecutionLooks(db: Database, ids: readonly string[]):
     .updateTable('execution')
     .set({ next_look_at: sql<Date>`now()` })
     .where('id', '=', anyOf(ids))
-    .where('status', 'in', [sql.lit('RUNNING'), sql.lit('WAITING')])
+    .where('status', 'in', activeStatuses)
     .where('next_look_at', '>', sql<Date>`now()`)
     .execute();
 }

@@ -139,7 +139,7 @@ export async function countActiveExecutions(
     db
       .selectFrom('execution')
       .where('workflow_id', '=', anyOf(workflowIds))
-      .where('status', 'in', ['RUNNING', 'WAITING']),
+      .where('status', 'in', [sql.lit('RUNNING'), sql.lit('WAITING')]),
   );
 }
 

@@ -50,7 +50,7 @@ describe('a fragment of SQL', () => {
   it('is found in the code', () => {
     expect(fragments.length).toBeGreaterThan(150);
     expect(readers.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['hasLeftTopic', 'isResting', 'endedBy', 'hasUnread', 'isOfMoment']),
+      expect.arrayContaining(['hasLeftTopic', 'isResting', 'endedBy', 'isOfMoment']),
     );
   });
 

@@ -1,11 +1,15 @@
-import { CompiledQuery } from 'kysely';
-import type { Database } from '../../db/database.ts';
-import { recordStatements } from './statements.ts';
+import { CompiledQuery, sql } from 'kysely';
+import { escapeLiteral } from 'pg';
+import { type Database, transact } from '../../db/database.ts';
+import { recordStatements, type Statement } from './statements.ts';
 
 interface Node {
+  'Node Type': string;
+  'Relation Name'?: string;
   'Actual Rows': number;
   'Actual Loops': number;
   'Rows Removed by Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
   'Shared Hit Blocks': number;
   'Shared Read Blocks': number;
   Plans?: Node[];
@@ -13,7 +17,10 @@ interface Node {
 
 const rowsOf = (node: Node): number =>
   Math.max(
-    (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
+    (node['Actual Rows'] +
+      (node['Rows Removed by Filter'] ?? 0) +
+      (node['Rows Removed by Index Recheck'] ?? 0)) *
+      node['Actual Loops'],
     ...(node.Plans ?? []).map(rowsOf),
   );
 
@@ -54,4 +61,64 @@ async function plansOf(
   }
   statements.take();
   return plans;
+}
+
+/** What PostgreSQL reads for a statement with one of its plans. */
+export interface Reading {
+  text: string;
+  /** `custom`: for these values. `generic`: for any, which PostgreSQL may take from the sixth use. */
+  plan: 'custom' | 'generic';
+  /** The most rows that a part of it reads. */
+  rows: number;
+  /** Pages, of indexes too. */
+  pages: number;
+  /** Tables read from the first row to the last one that is needed. */
+  scanned: string[];
+}
+
+/** Both plans of a statement, which is played and rolled back. */
+export async function readingsOf(
+  db: Database,
+  { text, values }: Statement,
+  settings: readonly string[] = [],
+): Promise<Reading[]> {
+  const readings: Reading[] = [];
+  for (const plan of ['custom', 'generic'] as const) {
+    const undo = new Error('undo');
+    await transact(db, async (tx) => {
+      const ask = (statement: string) => tx.executeQuery<never>(CompiledQuery.raw(statement));
+      for (const setting of settings) await ask(`set local ${setting}`);
+      await ask(`set local plan_cache_mode = force_${plan}_plan`);
+      await ask(`prepare played as ${text.replaceAll(/\/\*.*?\*\//g, '')}`);
+      const given = values.length === 0 ? '' : `(${values.map(literalOf).join(', ')})`;
+      const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: Node }] }>`${sql.raw(
+        `explain (analyze, buffers, format json) execute played${given}`,
+      )}`.execute(tx);
+      await ask('deallocate played');
+      const root = rows[0]!['QUERY PLAN'][0].Plan;
+      const pages = root['Shared Hit Blocks'] + root['Shared Read Blocks'];
+      readings.push({ text, plan, rows: rowsOf(root), pages, scanned: scannedBy(root) });
+      throw undo;
+    }).catch((error: unknown) => {
+      if (error !== undo) throw error;
+    });
+  }
+  return readings;
+}
+
+function scannedBy(node: Node): string[] {
+  const own = node['Node Type'] === 'Seq Scan' ? [node['Relation Name'] ?? ''] : [];
+  return [...own, ...(node.Plans ?? []).flatMap(scannedBy)];
+}
+
+/** A value as node-postgres gives it, as text in SQL. */
+function literalOf(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (Array.isArray(value)) {
+    const items = value.map((item) => (item === null ? 'null' : JSON.stringify(String(item))));
+    return escapeLiteral(`{${items.join(',')}}`);
+  }
+  if (value instanceof Date) return escapeLiteral(value.toISOString());
+  if (Buffer.isBuffer(value)) return escapeLiteral(`\\x${value.toString('hex')}`);
+  return escapeLiteral(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }

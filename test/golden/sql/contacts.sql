@@ -192,7 +192,7 @@ select job.actor, job.created_at, job.data, job.failed_reason, job.finished_at, 
     job.position, job.progress, job.project_id, job.request, job.result, job.started_at, job.state,
     job.subscription_id, job.touched_at, job.workflow_id
 from job
-where id = $1 and project_id = $2 and state in ($3, $4)
+where id = $1 and project_id = $2 and state in ('waiting', 'active')
 for update
 
 select job.actor, job.created_at, job.data, job.failed_reason, job.finished_at, job.id, job.kind,
@@ -250,8 +250,8 @@ set touched_at = now()
 where id in (
   select id
   from job
-  where state in ($1, $2) and touched_at < now() - interval '10 minutes'
-  limit $3
+  where state in ('waiting', 'active') and touched_at < now() - interval '10 minutes'
+  limit $1
   for update skip locked)
 returning id, project_id, kind
 

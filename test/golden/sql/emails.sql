@@ -492,8 +492,10 @@ with mark as (
   from body_retention
   for update ), page as (
   select email.id
-  from email, mark
-  where email.id > mark.done_to and email.id < $1::uuid
+  from email
+  where email.id > (
+    select done_to
+    from mark) and email.id < $1::uuid
   order by email.id
   limit $2 ), emptied as (
   update email
@@ -519,9 +521,12 @@ with mark as (
   from body_retention
   for update ), page as (
   select email.id, scheduled_for
-  from email, mark
-  where (scheduled_for, email.id) > (mark.scheduled_done_to, mark.scheduled_done_id) and
-      scheduled_for < $1
+  from email
+  where (scheduled_for, email.id) > ((
+      select scheduled_done_to
+      from mark), (
+      select scheduled_done_id
+      from mark)) and scheduled_for < $1
   order by scheduled_for, email.id
   limit $2 ), emptied as (
   update email

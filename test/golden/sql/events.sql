@@ -462,19 +462,33 @@ order by page.at desc, page.item_id collate "C" desc
 with page as materialized (
   select subscription.id, project_id, subscription.look_at, disabled_reason_of_project,
       ((subscription.enabled or subscription.earlier <> '[]') and (subscription.reading is not null
-      or subscription.earlier <> '[]' or exists (
-        select
-        from event inner_unread
-        where inner_unread.project_id = subscription.project_id and (inner_unread.tx >=
-            pg_snapshot_xmin(subscription.seen) and not pg_visible_in_snapshot(inner_unread.tx,
-            subscription.seen))) or exists (
-        select
-        from derived_event_log inner_log
-        where inner_log.project_id = subscription.project_id and (inner_log.tx >=
-            pg_snapshot_xmin(subscription.seen) and not pg_visible_in_snapshot(inner_log.tx,
-            subscription.seen))))) or backlog is not null or has_outdated or suspended or
-            coalesce(hold_until < now(), true) and coalesce(probe_at < now() - interval '10
-            seconds', true) and enabled and not paused and exists (
+      or subscription.earlier <> '[]' or coalesce((
+          select true
+          from event inner_unread
+          where inner_unread.project_id = subscription.project_id and inner_unread.tx = any (array(
+              select pg_snapshot_xip(subscription.seen)))
+          order by inner_unread.tx
+          limit 1), (
+          select true
+          from event inner_unread
+          where inner_unread.project_id = subscription.project_id and inner_unread.tx >=
+              pg_snapshot_xmax(subscription.seen)
+          order by inner_unread.tx
+          limit 1), (
+          select true
+          from derived_event_log inner_log
+          where inner_log.project_id = subscription.project_id and inner_log.tx = any (array(
+              select pg_snapshot_xip(subscription.seen)))
+          order by inner_log.tx
+          limit 1), (
+          select true
+          from derived_event_log inner_log
+          where inner_log.project_id = subscription.project_id and inner_log.tx >=
+              pg_snapshot_xmax(subscription.seen)
+          order by inner_log.tx
+          limit 1), false))) or backlog is not null or has_outdated or suspended or
+              coalesce(hold_until < now(), true) and coalesce(probe_at < now() - interval '10
+              seconds', true) and enabled and not paused and exists (
     select
     from event_delivery
     where subscription_id = subscription.id and status = 'pending' and is_retry = any (array[true,

@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { claimCampaignEmails } from '../../db/campaigns/claims.ts';
+import { advanceCampaign } from '../../db/campaigns/run.ts';
+import { claimUnheldEmails } from '../../db/delivery/looks.ts';
+import { countDueEmails, findNextDue } from '../../db/emails/emails.ts';
+import { transact } from '../../db/database.ts';
+import { findDerivable } from '../../db/events/derived.ts';
+import { settleUncertainEmails } from '../../db/outcomes/outcomes.ts';
+import { nextVersion, nextWaiting } from '../../db/jobs/active-pages.ts';
+import { claimOverdue } from '../../db/outbox/outbox.ts';
+import { readDemand } from '../../db/subscriptions/demand.ts';
+import { findProbe, listDue, listDueForBatches } from '../../db/subscriptions/due.ts';
+import { findWork, readPage, skipOutdated } from '../../db/subscriptions/log.ts';
+import {
+  endLease,
+  findNextDue as findNextDelivery,
+  findTarget,
+  releasePage,
+  takeLease,
+} from '../../db/subscriptions/sending.ts';
+import { claimExecutionLooks } from '../../db/workflows/looks.ts';
+import type { SweepTasks } from '../../activities/upkeep/sweep.ts';
+import { useApi } from '../support/api.ts';
+import { atEnd } from '../support/use.ts';
+import { fillWithFinished } from '../support/finished-business.ts';
+import { type Reading, readingsOf } from '../support/rows-read.ts';
+import { formatStatement, recordStatements } from '../support/statements.ts';
+import { tasksOf } from '../support/sweep-now.ts';
+
+/** A year of finished business costs nothing: what is asked again and again reads what is open alone. */
+
+const api = await useApi();
+const { db } = api;
+const { cookie } = await api.signUp();
+const project = await api.createProject(cookie);
+const projectId = project.id;
+const { body: subscription } = await api.request('POST', '/event-subscriptions', {
+  key: project.secretKey,
+  body: { url: 'https://hooks.shop.example/all', events: ['*'] },
+});
+await fillWithFinished(db, { projectId, subscriptionId: subscription.id });
+await sql`update event_subscription set seen = pg_current_snapshot()`.execute(db);
+
+/** More than any of these needs that are at rest, and less than a hundredth of what is finished. */
+const most = { rows: 250, pages: 250 };
+
+/** The statements of `ask` that read more; it is done before, until there is nothing left to do. */
+async function heavyIn(ask: () => Promise<unknown>): Promise<unknown[]> {
+  for (const _ of [1, 2]) await ask();
+  const recorded = recordStatements();
+  await ask();
+  const asked = recorded
+    .take()
+    .filter(({ text }) => /^\s*(select|with|insert|update|delete)/i.test(text));
+  const heavy: Reading[] = [];
+  for (const statement of asked) {
+    const readings = await readingsOf(db, statement);
+    heavy.push(...readings.filter(({ rows, pages }) => rows > most.rows || pages > most.pages));
+  }
+  recorded.take();
+  return heavy.map(({ text, plan, ...read }) => ({ [plan]: formatStatement(text), ...read }));
+}
+
+const rates = { perSecond: 100, perProjectPerSecond: 100 };
+const tasks = tasksOf(api, {
+  billingRules: { freeTierPerMonth: 1_000 },
+  platformFrom: 'team@everpost.test',
+  payments: { reportUsage: async () => {} },
+});
+
+describe('the sweep', () => {
+  it.each(Object.keys(tasks).filter((name) => !name.startsWith('LIST_')) as (keyof SweepTasks)[])(
+    'reads only what is open for %s',
+    async (name) => {
+      expect(await heavyIn(() => tasks[name]())).toEqual([]);
+    },
+  );
+});
+
+describe('a claim', () => {
+  const attempt = () => ({ attemptId: randomUUID(), max: 50, leaseSeconds: 60, throttled: false });
+  const campaignId = '00000003-0000-7000-8000-000000000002';
+  const workflowId = '00000004-0000-7000-8000-000000000001';
+  const contactIds = ['00000002-0000-7000-8000-000000000007'];
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['counts due mail', () => countDueEmails(db, projectId, 50)],
+    ['takes due mail', () => claimUnheldEmails(db, { ...attempt(), projectId })],
+    [
+      'takes due mail of a policy',
+      () => claimUnheldEmails(db, { ...attempt(), projectId, isPoliced: true }),
+    ],
+    ['finds the next mail', () => findNextDue(db, projectId)],
+    ['takes a chunk', () => claimCampaignEmails(db, projectId, { ...attempt(), campaignId })],
+    [
+      'moves a campaign on',
+      () => advanceCampaign(db, { projectId, campaignId }, { provider: 'local', rates }),
+    ],
+    ['takes executions', () => claimExecutionLooks(db, 500)],
+    ['takes runs to be told', () => claimOverdue(db)],
+    ['finds the next version of a job', () => nextVersion(db, { workflowId, versions: null }, 1)],
+    [
+      'finds the next execution of a job',
+      () =>
+        transact(db, (tx) =>
+          nextWaiting(
+            tx,
+            {
+              projectId,
+              workflowId,
+              stepId: workflowId,
+              versions: null,
+              startedBy: new Date(),
+              filter: null,
+            },
+            { version: 0, id: null },
+            500,
+          ),
+        ),
+    ],
+    ['finds derivable events', () => findDerivable(db, projectId, contactIds)],
+    [
+      'ends mail that is unknown',
+      () => settleUncertainEmails(db, { settleMinutes: 15, policy: 'resend', max: 500 }),
+    ],
+  ])('%s without what is finished', async (_, claim) => {
+    expect(await heavyIn(claim)).toEqual([]);
+  });
+});
+
+describe('an event subscription', () => {
+  const { id } = subscription;
+  const target = async () => {
+    const lease = (await takeLease(db, id))!;
+    return { lease, target: (await findTarget(db, id, lease.id))! };
+  };
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['looks for work', () => findWork(db, id)],
+    ['reads the log', () => readPage(db, id)],
+    ['skips what is outdated', () => skipOutdated(db, id)],
+    ['makes waiting deliveries due', () => releasePage(db, id)],
+    [
+      'is held and released',
+      async () => {
+        const { lease, target: found } = await target();
+        await endLease(db, found, lease, null);
+      },
+    ],
+    [
+      'finds what is due',
+      async () => {
+        const { target: found } = await target();
+        await listDue(db, found, { underWay: [], isHeld: false });
+        await listDueForBatches(db, found, { underWay: [], isHeld: true, most: 50 });
+        await findProbe(db, found, []);
+        await findNextDelivery(db, found);
+      },
+    ],
+    ['looks at what others need', () => readDemand(db)],
+  ])('%s without what is finished', async (_, look) => {
+    expect(await heavyIn(look)).toEqual([]);
+  });
+
+  it('reads what is new while a transaction is open for long', async () => {
+    const open = await db.startTransaction().execute();
+    atEnd(() => open.rollback().execute());
+    await sql`select pg_current_xact_id()`.execute(open);
+    for (let n = 0; n < 2; n++) await readPage(db, id);
+    await sql`
+      insert into event (project_id, name, contact_id)
+        select ${projectId}, 'bought', '00000002-0000-7000-8000-000000000001'
+          from generate_series(1, 2000)`.execute(db);
+    for (let isOver = false; !isOver;) ({ isOver } = await readPage(db, id));
+    expect(await heavyIn(() => findWork(db, id))).toEqual([]);
+    expect(await heavyIn(() => readPage(db, id))).toEqual([]);
+  });
+});
