@@ -120,5 +120,5 @@ function literalOf(value: unknown): string {
   }
   if (value instanceof Date) return escapeLiteral(value.toISOString());
   if (Buffer.isBuffer(value)) return escapeLiteral(`\\x${value.toString('hex')}`);
-  return escapeLiteral(typeof value === 'object' ? JSON.stringify(value) : String(value));
+  return escapeLiteral(typeof value === 'string' ? value : JSON.stringify(value));
 }
