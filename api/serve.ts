@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { openDatabase, watchDatabase } from '../db/database.ts';
 import { migrateToLatest, schemaState } from '../db/migrate.ts';
+import { noticeCluster, otherCluster } from '../db/subscriptions/cluster.ts';
 import { connectTemporal } from '../workflows/client/connection.ts';
 import { keepSweep } from '../workflows/client/schedule.ts';
 import { createApp } from './app.ts';
@@ -43,6 +44,7 @@ export async function serve(config: Config, overrides: Partial<Services> = {}): 
     poolMax: config.databasePoolMax,
     timeouts: config.databaseTimeouts.api,
   });
+  if (await noticeCluster(database.db)) log.warn(otherCluster);
   const watch = watchDatabase(config.databaseUrl);
   const temporal = connectTemporal(config.temporal);
   const stopping = new AbortController();

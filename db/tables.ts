@@ -224,6 +224,14 @@ export interface ContactTopic {
   topic_id: string;
 }
 
+export interface DatabaseCluster {
+  confirmed_at: Generated<Timestamp>;
+  is_only_row: Generated<boolean>;
+  log_offset: Generated<Int8>;
+  objects: string | null;
+  system_identifier: string | null;
+}
+
 export interface DerivedEventLog {
   email_ids: string[];
   id: Generated<string>;
@@ -1083,6 +1091,7 @@ export interface DB {
   consent: Consent;
   contact: Contact;
   contact_topic: ContactTopic;
+  database_cluster: DatabaseCluster;
   derived_event_log: DerivedEventLog;
   domain: Domain;
   email: Email;
@@ -1165,6 +1174,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   consent: ["action", "actor", "at", "contact_id", "id", "ip", "project_id", "source", "text", "topic", "user_agent"],
   contact: ["consent", "created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
   contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],
+  database_cluster: ["confirmed_at", "is_only_row", "log_offset", "objects", "system_identifier"],
   derived_event_log: ["email_ids", "id", "project_id", "recorded_at", "tx"],
   domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],

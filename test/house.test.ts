@@ -157,6 +157,7 @@ describe('the database', () => {
       payment_receipt: 'the payment provider tells of customers',
       run_format: 'how runs of all projects begin',
       single_mail: 'mail to a user belongs to no project',
+      database_cluster: 'is about all tables',
       ses_identity: 'an identity goes with the last of all projects that claim it',
       sns_receipt: 'comes before anybody knows whose it is',
       suppression: 'belongs to the public id of a project, which a reset keeps',

@@ -6,6 +6,7 @@ import { ConfigError, readConfig, type Config } from '../config.ts';
 import { openDatabase, watchDatabase } from '../db/database.ts';
 import { probeSoon } from '../db/emails/provider-circuit.ts';
 import { ForeignSchema, schemaState } from '../db/migrate.ts';
+import { noticeCluster, otherCluster } from '../db/subscriptions/cluster.ts';
 import { Metrics } from '../providers/metrics.ts';
 import { serveMetrics } from '../services.ts';
 import {
@@ -110,6 +111,7 @@ async function start(
     timeouts: config.databaseTimeouts.worker,
   });
   onPool(database.pool);
+  if (await noticeCluster(database.db)) log.warn(otherCluster);
   const { services, close } = await createServices(
     config,
     database.db,

@@ -36,6 +36,7 @@ import {
   noteCleared,
   noteRecorded,
 } from '../../db/subscriptions/upkeep.ts';
+import { noticeCluster, otherCluster } from '../../db/subscriptions/cluster.ts';
 import { deliveryRunId } from '../../domain/workflow/execution.ts';
 import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
 import { recomputeSegments } from '../contacts/segments.ts';
@@ -44,6 +45,8 @@ import { reportDueUsage, type UsageServices } from './usage.ts';
 
 /** The tasks of the sweep, one activity each. Each may be repeated. */
 export interface SweepTasks {
+  /** Lets the log of events go on when the tables are in another cluster, as after a dump was restored. */
+  NOTICE_CLUSTER(): Promise<void>;
   /** Sends committed rows that Temporal does not have: a process died, or it was down. */
   DISPATCH_FORGOTTEN(): Promise<void>;
   /** Compares executions with their runs, which may be lost, stuck, or ended in Temporal. */
@@ -123,6 +126,9 @@ const chunksMax = 20;
 export function createSweepActivities(services: SweepServices): SweepActivities {
   const { db, dispatcher } = services;
   const tasks: SweepTasks = {
+    async NOTICE_CLUSTER() {
+      if (await noticeCluster(db)) services.log.warn({}, otherCluster);
+    },
     async DISPATCH_FORGOTTEN() {
       await dispatcher.handOnOverdue();
       const projectIds = await listForgottenDeliveries(db, pageSize);

@@ -95,10 +95,14 @@ async function lockPosition(tx: Database, id: string): Promise<Reading | undefin
   const [row] = rows;
   if (!row) return undefined;
   if (row.reading !== null) return { ...row, reading: row.reading };
-  // A statement after the lock: its snapshot is later than that of any change of the row.
+  // A statement after the lock: its snapshot is later than that of any change of the row. An earlier one is of
+  // another cluster, which the next sweep notices.
   const { rows: now } = await sql<{ snapshot: string }>`
-    select pg_current_snapshot()::text as snapshot`.execute(tx);
-  return { ...row, reading: now[0]?.snapshot ?? row.seen };
+    select log_snapshot()::text as snapshot
+      where pg_snapshot_xmax(log_snapshot()) >= pg_snapshot_xmax(${row.seen}::pg_snapshot)`.execute(
+    tx,
+  );
+  return now[0] && { ...row, reading: now[0].snapshot };
 }
 
 function marking({ is_begun, reading, read_earlier, earlier }: Reading) {

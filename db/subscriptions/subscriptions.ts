@@ -210,7 +210,7 @@ function remembering({ enabled, events, epoch }: SubscriptionRow) {
   const held = JSON.stringify([{ events: enabled ? events : [], epoch }]);
   return {
     earlier: sql<string>`earlier || jsonb_set(${held}::jsonb, '{0,until}',
-      to_jsonb(pg_current_snapshot()::text))`,
+      to_jsonb(log_snapshot()::text))`,
   };
 }
 
@@ -221,7 +221,7 @@ function enabling({ earlier }: SubscriptionRow) {
   return {
     disabled_reason: null,
     covered_from: sql<Date>`now()`,
-    ...(isRead && { seen: sql<string>`pg_current_snapshot()`, earlier: '[]' }),
+    ...(isRead && { seen: sql<string>`log_snapshot()`, earlier: '[]' }),
   };
 }
 
@@ -295,7 +295,7 @@ export async function restartSubscriptions(tx: Database, projectId: string): Pro
   const rows = await tx
     .updateTable('event_subscription')
     .set({
-      seen: sql<string>`pg_current_snapshot()`,
+      seen: sql<string>`log_snapshot()`,
       reading: null,
       read_tx: null,
       read_id: null,

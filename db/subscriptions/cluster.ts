@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { type Database, transact } from '../database.ts';
+import { isLockTimeout } from '../sql-state.ts';
+
+/**
+ * The log of events is read by numbers of transactions (`event.tx`, `event_subscription.seen`). They are those of
+ * the cluster plus an offset. In another cluster (a restored dump, a logical replica, `pg_upgrade`) the numbers may
+ * begin anew: then the offset grows, so that new events have higher numbers than all that is stored. A physical
+ * copy (a promoted replica, recovery to a point in time) brings its numbers with it, and needs nothing.
+ */
+
+/** What is logged where it is noticed. */
+export const otherCluster =
+  'The tables are in another database cluster than before: event subscriptions go on where they were';
+
+/** Attempts to lock the log: each lets the requests behind it go on. */
+const attemptsMax = 30;
+
+/**
+ * Makes the log of events go on when the tables are in another cluster than before; otherwise confirms that they
+ * are in the same. Called when a process starts and by each sweep.
+ * @returns true: it was another cluster
+ */
+export async function noticeCluster(db: Database): Promise<boolean> {
+  const systemIdentifier = await readSystemIdentifier(db);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await compareCluster(db, systemIdentifier);
+    } catch (error) {
+      if (!isLockTimeout(error) || attempt === attemptsMax) throw error;
+      await sleep(1_000);
+    }
+  }
+}
+
+/** null: the role may not read it, as in some managed databases. */
+async function readSystemIdentifier(db: Database): Promise<string | null> {
+  const { rows } = await sql<{ mayRead: boolean }>`
+    select coalesce(has_function_privilege(to_regprocedure('pg_control_system()')::oid, 'execute'), false)
+      as "mayRead"`.execute(db);
+  if (!rows[0]?.mayRead) return null;
+  const { rows: found } = await sql<{ id: string }>`
+    select system_identifier::text as id from pg_control_system()`.execute(db);
+  return found[0]?.id ?? null;
+}
+
+interface Cluster {
+  systemIdentifier: string | null;
+  objects: string | null;
+  logOffset: string;
+  confirmedAt: string;
+  /** The numbers of the database and of the table at this moment. */
+  objectsNow: string;
+}
+
+async function compareCluster(db: Database, systemIdentifier: string | null): Promise<boolean> {
+  return transact(db, async (tx) => {
+    const { rows } = await sql<Cluster>`
+      select system_identifier as "systemIdentifier", objects, log_offset::text as "logOffset",
+          confirmed_at::text as "confirmedAt",
+          (select oid from pg_database where datname = current_database())::text || ' '
+            || 'event'::regclass::oid::text as "objectsNow"
+        from database_cluster for update`.execute(tx);
+    const [before] = rows;
+    if (!before) throw new Error('The table database_cluster has lost its row.');
+    const isOther = (was: string | null, is: string | null) =>
+      was !== null && is !== null && was !== is;
+    const isMoved =
+      isOther(before.systemIdentifier, systemIdentifier) ||
+      isOther(before.objects, before.objectsNow);
+    const logOffset = isMoved ? await continueLog(tx, before) : before.logOffset;
+    await sql`update database_cluster set confirmed_at = now(), log_offset = ${logOffset},
+        system_identifier = coalesce(${systemIdentifier}, system_identifier),
+        objects = ${before.objectsNow}`.execute(tx);
+    return isMoved;
+  });
+}
+
+/** Gives new events higher numbers than those that are stored. Returns the offset. */
+async function continueLog(tx: Database, before: Cluster): Promise<string> {
+  // What is being recorded has its number already: it is waited for.
+  await sql`set local lock_timeout = 1000`.execute(tx);
+  await sql`lock table event, derived_event_log, event_subscription
+    in share row exclusive mode`.execute(tx);
+  const newestOf = (log: 'event' | 'derived_event_log') => sql`
+    select newest.tx from project cross join lateral (select tx from ${sql.table(log)}
+      where project_id = project.id and tx is not null order by tx desc limit 1) newest`;
+  const { rows } = await sql<{ last: string; next: string }>`
+    with stored as (
+      ${newestOf('event')} union all ${newestOf('derived_event_log')}
+      union all select pg_snapshot_xmax(seen) from event_subscription
+      union all select pg_snapshot_xmax(reading) from event_subscription where reading is not null
+      union all select pg_snapshot_xmax((held ->> 'until')::pg_snapshot)
+        from event_subscription cross join jsonb_array_elements(earlier) held
+    )
+    select coalesce(max(tx::text::bigint), 0)::text as last, pg_current_xact_id()::text as next
+      from stored`.execute(tx);
+  const { last = '0', next = '0' } = rows[0] ?? {};
+  if (BigInt(next) + BigInt(before.logOffset) > BigInt(last)) return before.logOffset;
+  const distance = BigInt(last) - BigInt(before.logOffset);
+  await moveNew(tx, before, { distance: String(distance), next });
+  // The functions have the offset written out: a default that reads a table would be slow.
+  const offset = sql.raw(String(BigInt(last)));
+  await sql`create or replace function log_tx() returns xid8 language sql stable as $$
+    select (pg_current_xact_id()::text::bigint + ${offset})::text::xid8 $$`.execute(tx);
+  await sql`create or replace function log_snapshot() returns pg_snapshot language sql stable as $$
+    select moved_snapshot(pg_current_snapshot(), ${offset}) $$`.execute(tx);
+  await sql`update event_subscription set look_at = now()`.execute(tx);
+  return last;
+}
+
+/** What processes have recorded in this cluster before it was noticed gets the numbers it should have. */
+async function moveNew(
+  tx: Database,
+  { logOffset, confirmedAt }: Cluster,
+  { distance, next }: { distance: string; next: string },
+): Promise<void> {
+  const isOfHere = sql`tx <= (${next}::bigint + ${logOffset}::bigint)::text::xid8`;
+  const moved = sql`tx = (tx::text::bigint + ${distance}::bigint)::text::xid8`;
+  await sql`update event set ${moved}
+    where project_id in (select project_id from event_subscription)
+      and created_at >= ${confirmedAt}::timestamptz and ${isOfHere}`.execute(tx);
+  await sql`update derived_event_log set ${moved}
+    where recorded_at >= ${confirmedAt}::timestamptz and ${isOfHere}`.execute(tx);
+  await sql`update event_subscription set seen = moved_snapshot(seen, ${distance})
+    where updated_at >= ${confirmedAt}::timestamptz
+      and pg_snapshot_xmax(seen) <= (${next}::bigint + ${logOffset}::bigint + 1)::text::xid8`.execute(
+    tx,
+  );
+}
