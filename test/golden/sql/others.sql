@@ -43,6 +43,9 @@ select address_hash, scope, reason
 from suppression
 where owner_id = $1 and address_hash = any($2::bytea[]) and coalesce(until > now(), true)
 
+select coalesce(has_function_privilege(to_regprocedure('pg_control_system()')::oid, 'execute'),
+    false) as "mayRead"
+
 select failures, case when next_probe_at is not null then greatest(0, ceil(extract(epoch from
     next_probe_at - clock_timestamp()) * 1000)::float8) end as "waitMs"
 from provider_circuit
@@ -78,10 +81,25 @@ select stopped_at is null and seen_at > now() - make_interval(secs => $1) as "is
 from worker_process
 order by "isAlive" desc, started_at desc
 
+select system_identifier as "systemIdentifier", objects, log_offset::text as "logOffset",
+    confirmed_at::text as "confirmedAt", (
+  select oid
+  from pg_database
+  where datname = current_database())::text || ' ' || 'event'::regclass::oid::text as "objectsNow"
+from database_cluster
+for update
+
+select system_identifier::text as id
+from pg_control_system()
+
 select time_zone as "timeZone", contact_time_zone_field as "contactTimeZoneField", quiet_hours as
     "quietHours", caps, on_cap as "onCap", updated_at as "updatedAt"
 from send_policy
 where project_id = $1
+
+update database_cluster
+set confirmed_at = now(), log_offset = $1, system_identifier = coalesce($2, system_identifier),
+    objects = $3
 
 update erasure
 set touched_at = clock_timestamp()
