@@ -484,6 +484,10 @@ export interface Api {
           id: string;
           name: string;
         }>;
+        usedInCampaigns: Array<{
+          id: string;
+          name: string;
+        }>;
         totalCount: number;
         uniqueContacts: number;
         canDelete: boolean;
@@ -4249,7 +4253,27 @@ export interface Api {
           trackMembership?: boolean;
         };
       };
-      answer: Segment;
+      answer: {
+        id: string;
+        name: string;
+        description: string | null;
+        type: 'DYNAMIC' | 'STATIC';
+        condition: Condition | null;
+        /** The condition as a list, when it can be written so */
+        filters: FlatCondition | null;
+        trackMembership: boolean;
+        /** As counted last; unsubscribed contacts count, too */
+        memberCount: number;
+        projectId: string;
+        createdAt: string;
+        updatedAt: string;
+        /** Absent when there are none */
+        warnings?: Array<{
+          code: 'event_renamed';
+          eventName: string;
+          message: string;
+        }>;
+      };
     };
     /** Change a template */
     '/templates/{id}': {

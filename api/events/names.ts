@@ -57,13 +57,14 @@ export const getEventUsage = endpoint({
   tag,
   summary: 'Tell who uses an event and how often it was recorded',
   description:
-    'Names the segments and workflows that use the event, and counts it over all time. ' +
+    'Names the segments, workflows and campaigns that use the event, 100 of each, and counts it over all time. ' +
     '`canDelete` is false for events in use and for those of the system.',
   access: 'secret',
   params: EventByName,
   response: z.object({
     usedInSegments: z.array(Named.extend({ condition: JsonObject })),
     usedInWorkflows: z.array(Named),
+    usedInCampaigns: z.array(Named),
     totalCount: z.int(),
     uniqueContacts: z.int(),
     canDelete: z.boolean(),
@@ -72,6 +73,7 @@ export const getEventUsage = endpoint({
     response: {
       usedInSegments: [],
       usedInWorkflows: [{ id: 'bb000000-0000-4000-8000-000000000001', name: 'Onboarding' }],
+      usedInCampaigns: [],
       totalCount: 812,
       uniqueContacts: 204,
       canDelete: false,
@@ -97,7 +99,7 @@ export const deleteEvent = endpoint({
   summary: 'Delete all events of a name that nothing uses',
   description:
     'Answers how many events were deleted. RESERVED_EVENT: it is an event of the system. ' +
-    'EVENT_IN_USE: `details` lists the segments and workflows that use it.',
+    'EVENT_IN_USE: `details` lists the segments, workflows and campaigns that use it.',
   access: 'secret',
   params: EventByName,
   response: z.object({ deletedCount: z.int() }),
@@ -115,12 +117,13 @@ export const deleteEvent = endpoint({
 export const nameEndpoints = [getEventNames, getEventStats, getEventUsage, deleteEvent];
 
 async function usersOf(db: Database, projectId: string, eventName: string) {
-  const { segments, workflows } = await findEventUsers(db, projectId, eventName);
+  const { segments, workflows, campaigns } = await findEventUsers(db, projectId, eventName);
   return {
     lists: {
       usedInSegments: segments.map((row) => ({ ...row, condition: { ...row.condition } })),
       usedInWorkflows: workflows,
+      usedInCampaigns: campaigns,
     },
-    some: segments.length + workflows.length > 0,
+    some: segments.length + workflows.length + campaigns.length > 0,
   };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { columnsFrom } from '../../db/columns.ts';
 import { holdProject } from '../../db/projects/projects.ts';
+import { findEventUsers } from '../../db/events/statistics.ts';
 import { insertSegmentRemoval } from '../../db/removals.ts';
 import { countMatches } from '../../db/segments/members.ts';
 import {
@@ -15,6 +16,7 @@ import {
   lockSegmentReferences,
   updateSegment as updateSegmentRow,
 } from '../../db/segments/segments.ts';
+import { segmentSlug } from '../../domain/contact/segment-slug.ts';
 import { Problem, found, invalidField } from '../../domain/errors.ts';
 import {
   ConditionInput,
@@ -27,7 +29,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { answerList, Description, Name } from '../http/schemas.ts';
 import { memberEndpoints } from './members.ts';
 import { Segment, SegmentById, presentSegment, segmentExample, tag } from './record.ts';
-import { transact } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 
 export const listSegments = endpoint({
   id: 'listSegments',
@@ -151,6 +153,16 @@ export const getSegment = endpoint({
   },
 });
 
+const RenameWarning = z.object({
+  code: z.literal('event_renamed'),
+  eventName: z.string(),
+  message: z.string(),
+});
+
+const ChangedSegment = Segment.extend({
+  warnings: z.array(RenameWarning).optional().describe('Absent when there are none'),
+});
+
 const SegmentChange = z
   .object({
     name: Name.optional(),
@@ -171,12 +183,12 @@ export const updateSegment = endpoint({
   tag,
   summary: 'Change a segment; a new condition is counted at once',
   description:
-    'Fields that are left out keep their value; the type stays. CONDITION_TOO_HEAVY: counting ' +
-    'took longer than 20 seconds.',
+    'Fields that are left out keep their value; the type stays. `warnings` names events of the former name ' +
+    'that workflows, segments or campaigns still use. CONDITION_TOO_HEAVY: counting took longer than 20 seconds.',
   access: 'secret',
   params: SegmentById,
   body: SegmentChange,
-  response: Segment,
+  response: ChangedSegment,
   problems: ['SEGMENT_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
   example: {
     body: { name: 'Paying users' },
@@ -207,10 +219,36 @@ export const updateSegment = endpoint({
         ...(given ? { condition: given.condition } : {}),
         ...(memberCount === null ? {} : { member_count: memberCount }),
       });
-      return presentSegment(after);
+      return { ...presentSegment(after), ...(await renameWarnings(tx, locked, after)) };
     });
   },
 });
+
+/** Names of events that the rename of a segment ends, and that something else still names. */
+async function renameWarnings(
+  tx: Database,
+  before: SegmentRow,
+  after: SegmentRow,
+): Promise<{ warnings?: z.infer<typeof RenameWarning>[] }> {
+  const [old, now] = [segmentSlug(before), segmentSlug(after)];
+  if (old === now || !after.track_membership) return {};
+  const warnings = [];
+  for (const change of ['entry', 'exit']) {
+    const eventName = `segment.${old}.${change}`;
+    const { workflows, segments, campaigns } = await findEventUsers(
+      tx,
+      after.project_id,
+      eventName,
+    );
+    const names = [...workflows, ...segments, ...campaigns].map(({ name }) => `"${name}"`);
+    if (names.length === 0) continue;
+    const message =
+      `Events to come are named segment.${now}.${change}. ` +
+      `The former name is used by ${names.slice(0, 5).join(', ')}: give them the new one.`;
+    warnings.push({ code: 'event_renamed' as const, eventName, message });
+  }
+  return warnings.length === 0 ? {} : { warnings };
+}
 
 export const deleteSegment = endpoint({
   id: 'deleteSegment',

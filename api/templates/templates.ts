@@ -225,7 +225,7 @@ export const deleteTemplate = endpoint({
   tag,
   summary: 'Delete a template',
   description:
-    'Mail that was sent with it stays. TEMPLATE_IN_USE: `details.workflowSteps` lists the ' +
+    'Mail that was sent with it stays. TEMPLATE_IN_USE: `details.workflowSteps` lists the first 100 ' +
     'steps that send it; `consentPolicy: true` says that the confirmation mail is made of it.',
   access: 'secret',
   status: 204,
@@ -305,7 +305,7 @@ export const getTemplateUsage = endpoint({
     found('TEMPLATE', id, await findTemplate(db, projectId, id));
     return {
       campaigns: await listTemplateCampaigns(db, projectId, id),
-      workflowSteps: await listTemplateSteps(db, [id]),
+      workflowSteps: await listTemplateSteps(db, projectId, [id]),
       emailsSent: await countTemplateEmails(db, projectId, id),
     };
   },
@@ -369,7 +369,7 @@ async function removeTemplates(
   await transact(db, async (tx) => {
     foundAll('TEMPLATE', ids, await lockTemplates(tx, projectId, ids));
     if (!options.delete) return;
-    const workflowSteps = await listTemplateSteps(tx, ids);
+    const workflowSteps = await listTemplateSteps(tx, projectId, ids);
     const consentPolicy = await isPolicyTemplate(tx, projectId, ids);
     if (workflowSteps.length > 0 || consentPolicy) {
       const details = { workflowSteps, ...(consentPolicy && { consentPolicy }) };

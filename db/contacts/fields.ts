@@ -10,6 +10,7 @@ import type { Database } from '../database.ts';
 import { listDynamicSegments } from '../segments/segments.ts';
 import type { TriggerSchedule } from '../schedules/schedules.ts';
 import { exitRulesOf } from '../workflows/exits.ts';
+import { listedUses, listPinned } from '../live/uses.ts';
 
 /** The keys of contact data: their types, values and uses. */
 
@@ -165,7 +166,8 @@ interface Named {
 }
 
 /**
- * The names of what uses a field: segments, workflows (enabled or not), and campaigns whose
+ * The names of what uses a field: segments, workflows (as drawn now, enabled or not, or in a version with
+ * active executions), and campaigns whose
  * audience is still to be fixed or may be fixed again.
  */
 export async function findFieldUsers(
@@ -220,11 +222,28 @@ export async function findFieldUsers(
         // Each is a condition as that of a step.
         .some((condition) => namesInStep('CONDITION', condition)),
   );
+  const inside = (await listPinned(db, projectId, [textOf(field)])).filter(
+    ({ step, rule }) =>
+      (step && namesInStep(step.type, step.config)) ||
+      (rule?.where ?? []).some((condition) => namesInStep('CONDITION', condition)),
+  );
+  const workflows = [
+    ...using.map(named),
+    ...inside.map(({ workflowId, workflowName }) => ({ id: workflowId, name: workflowName })),
+  ];
   return {
-    segments: segments.filter(names).map(named),
-    campaigns: campaigns.filter(names).map(named),
-    workflows: [...new Map(using.map((row) => [row.id, named(row)])).values()],
+    segments: segments.filter(names).map(named).slice(0, listedUses),
+    campaigns: campaigns.filter(names).map(named).slice(0, listedUses),
+    workflows: [...new Map(workflows.map((row) => [row.id, row])).values()].slice(0, listedUses),
   };
+}
+
+/** A text that is wherever a step names the field. */
+function textOf(field: ContactField): string {
+  if (field.kind === 'data') return field.key;
+  if (field.kind === 'time') return field.name;
+  // Also `subscriptionAction`.
+  return field.kind === 'subscribed' ? 'subscri' : field.kind;
 }
 
 function named({ id, name }: Named): Named {

@@ -6,6 +6,7 @@ import type { TriggerSchedule } from '../schedules/schedules.ts';
 import { derivedEvents, derivedNamed, hasDerived } from './derived.ts';
 import { listDynamicSegments } from '../segments/segments.ts';
 import { noteLostEvents, noteRecorded } from '../subscriptions/upkeep.ts';
+import { listedUses, listPinned } from '../live/uses.ts';
 
 /** Statistics of events. Counts come from `event_tally`: as exact as the rows, and always fast. */
 
@@ -145,9 +146,13 @@ export async function countEvents(db: Database, projectId: string, name: string)
 export interface EventUsers {
   segments: { id: string; name: string; condition: Condition }[];
   workflows: { id: string; name: string }[];
+  campaigns: { id: string; name: string }[];
 }
 
-/** The segments and workflows, enabled or not, that name an event. */
+/**
+ * The segments, workflows (as drawn now, enabled or not, or in a version with active executions) and campaigns
+ * whose audience may still be fixed that name an event.
+ */
 export async function findEventUsers(
   db: Database,
   projectId: string,
@@ -172,9 +177,34 @@ export async function findEventUsers(
     const { filter } = (row.trigger_schedule ?? {}) as TriggerSchedule;
     return row.isNamed || (filter !== undefined && namesEvent(filter, eventName));
   };
+  const inside = (await listPinned(db, projectId, [eventName])).filter(
+    ({ step, rule }) =>
+      rule?.eventName === eventName ||
+      (step?.type === 'WAIT_FOR_EVENT' && step.config['eventName'] === eventName),
+  );
+  const campaigns = await db
+    .selectFrom('campaign')
+    .select(['id', 'name', 'audience_condition as condition'])
+    .where('project_id', '=', projectId)
+    .where('audience_type', '=', 'FILTERED')
+    .where('status', 'in', ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'])
+    .where('audience_condition', 'is not', null)
+    .orderBy('name')
+    .orderBy('id')
+    .execute();
+  const using = [
+    ...workflows.filter(isUser).map(({ id, name }) => ({ id, name })),
+    ...inside.map(({ workflowId, workflowName }) => ({ id: workflowId, name: workflowName })),
+  ];
   return {
-    segments: segments.filter(({ condition }) => namesEvent(condition, eventName)),
-    workflows: workflows.filter(isUser).map(({ id, name }) => ({ id, name })),
+    segments: segments
+      .filter(({ condition }) => namesEvent(condition, eventName))
+      .slice(0, listedUses),
+    workflows: [...new Map(using.map((one) => [one.id, one])).values()].slice(0, listedUses),
+    campaigns: campaigns
+      .filter(({ condition }) => namesEvent(condition as unknown as Condition, eventName))
+      .map(({ id, name }) => ({ id, name }))
+      .slice(0, listedUses),
   };
 }
 

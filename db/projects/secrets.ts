@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { limits } from '../../domain/limits.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
+import { listedUses, pinnedParts } from '../live/uses.ts';
 import { holdProject } from './projects.ts';
 
 /** Where a secret is used: in a step, or in the headers of an event subscription. */
@@ -130,21 +131,28 @@ export async function lockSecrets(tx: Database, projectId: string): Promise<void
 }
 
 function usesOf(name: string, uses: readonly NamedUse[]): SecretUse[] {
-  return uses.filter((one) => one.name === name).map(({ use }) => use);
+  const own = uses.filter((one) => one.name === name).map(({ use }) => use);
+  return own.slice(0, listedUses);
 }
 
 /**
- * Every placeholder of a secret in the steps of a project, oldest step first, then its event
- * subscriptions. The index `workflow_step_secret` has the steps that may name one, so those of others
+ * Every placeholder of a secret in the steps of a project, as drawn now or in a version with active
+ * executions, oldest step first, then its event subscriptions. The index `workflow_step_secret` has the steps that may name one, so those of others
  * are not read.
  */
 async function listUses(db: Database, projectId: string): Promise<NamedUse[]> {
   const steps = await sql<{ workflowId: string; stepId: string; name: string }>`
+    with step as (
+      select workflow_id, id, config::text as config from workflow_step
+        where project_id = ${projectId} and type = 'WEBHOOK' and config::text like '%secret.%'
+      union
+      select workflow_id, (step ->> 'id')::uuid, (step -> 'config')::text
+        from ${pinnedParts(projectId)}
+        where step ->> 'type' = 'WEBHOOK' and step::text like '%secret.%'
+    )
     select distinct step.workflow_id as "workflowId", step.id as "stepId", named[1] as name
-      from workflow_step step,
-        regexp_matches(step.config::text, '\\{\\{[^{}]*\\msecret\\.([A-Z][A-Z0-9_]{0,63})\\M', 'g') named
-      where step.project_id = ${projectId} and step.type = 'WEBHOOK'
-        and step.config::text like '%secret.%'
+      from step,
+        regexp_matches(step.config, '\\{\\{[^{}]*\\msecret\\.([A-Z][A-Z0-9_]{0,63})\\M', 'g') named
       order by step.id, named[1]`.execute(db);
   const subscriptions = await sql<{ subscriptionId: string; name: string }>`
     select id as "subscriptionId", unnest(secret_names) as name from event_subscription

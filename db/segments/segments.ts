@@ -7,6 +7,7 @@ import type { Database } from '../database.ts';
 import type { TriggerSchedule } from '../schedules/schedules.ts';
 import { anyOf, orderOf, type RowSize } from '../expressions.ts';
 import type { Segment } from '../tables.ts';
+import { listedUses, listPinned } from '../live/uses.ts';
 
 export type SegmentRow = Omit<Selectable<Segment>, 'type' | 'condition'> &
   ({ type: 'DYNAMIC'; condition: Condition } | { type: 'STATIC'; condition: null });
@@ -209,7 +210,10 @@ export interface SegmentUsers {
   workflows: { id: string; name: string }[];
 }
 
-/** Campaigns that have not ended, segments and schedules of workflows that refer to a segment, oldest first. */
+/**
+ * Campaigns that have not ended, segments and workflows that refer to a segment, oldest first. Workflows: by
+ * their schedule, or in a version with active executions.
+ */
 export async function listSegmentUsers(
   db: Database,
   projectId: string,
@@ -250,12 +254,21 @@ export async function listSegmentUsers(
     const { segmentId, filter } = row.trigger_schedule as TriggerSchedule;
     return segmentId === id || names(filter ?? null);
   };
+  const inside = await listPinned(db, projectId, [`segment.${id}`]);
+  const using = [
+    ...workflows.filter(starts).map((row) => ({ id: row.id, name: row.name })),
+    ...inside.map(({ workflowId, workflowName }) => ({ id: workflowId, name: workflowName })),
+  ];
   return {
-    workflows: workflows.filter(starts).map((row) => ({ id: row.id, name: row.name })),
+    workflows: [...new Map(using.map((one) => [one.id, one])).values()].slice(0, listedUses),
     campaigns: campaigns
       .filter((row) => row.segment_id === id || names(row.audience_condition))
-      .map(({ id, name, status }) => ({ id, name, status })),
-    segments: segments.filter((row) => names(row.condition)).map(({ id, name }) => ({ id, name })),
+      .map(({ id, name, status }) => ({ id, name, status }))
+      .slice(0, listedUses),
+    segments: segments
+      .filter((row) => names(row.condition))
+      .map(({ id, name }) => ({ id, name }))
+      .slice(0, listedUses),
   };
 }
 

@@ -11,6 +11,7 @@ import {
   sortColumns,
 } from '../expressions.ts';
 import type { Template } from '../tables.ts';
+import { listedUses, listPinned, type StepUse, withPinned } from '../live/uses.ts';
 
 export type TemplateRow = Selectable<Template>;
 
@@ -125,9 +126,16 @@ export async function deleteTemplates(tx: Database, ids: readonly string[]): Pro
   await tx.deleteFrom('template').where('id', '=', anyOf(ids)).execute();
 }
 
-/** The workflow steps that use any of the templates, oldest first. */
-export async function listTemplateSteps(db: Database, ids: readonly string[]) {
-  return db
+/**
+ * The workflow steps that use any of the templates, as drawn now, oldest first, or in a version with active
+ * executions.
+ */
+export async function listTemplateSteps(
+  db: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<StepUse[]> {
+  const drawn = await db
     .selectFrom('workflow_step as step')
     .innerJoin('workflow', 'workflow.id', 'step.workflow_id')
     .select([
@@ -139,7 +147,15 @@ export async function listTemplateSteps(db: Database, ids: readonly string[]) {
     .where('step.template_id', '=', anyOf(ids))
     .orderBy('step.created_at')
     .orderBy('step.id')
+    .limit(listedUses)
     .execute();
+  const pinned = await listPinned(db, projectId, ids);
+  const uses = withPinned(
+    drawn,
+    pinned,
+    ({ templateId }) => templateId !== null && ids.includes(templateId),
+  );
+  return uses.slice(0, listedUses);
 }
 
 /** How many emails made from the template a provider has accepted. */

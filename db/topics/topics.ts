@@ -3,6 +3,7 @@ import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import type { Topic } from '../tables.ts';
+import { listedUses, listPinned, type StepUse, withPinned } from '../live/uses.ts';
 
 /** Topics: the kinds of marketing mail of a project. */
 
@@ -111,13 +112,13 @@ export async function holdTopics(
 export interface TopicUses {
   templates: { id: string; name: string }[];
   campaigns: { id: string; name: string; status: string }[];
-  workflowSteps: { id: string; name: string; workflowId: string; workflowName: string }[];
+  workflowSteps: StepUse[];
 }
 
 /** States of a campaign whose mail is still to come. */
 const usingStates = ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'];
 
-/** What uses a topic, which the caller has locked. */
+/** What uses a topic, which the caller has locked: steps as drawn now, or in a version with active executions. */
 export async function listTopicUses(
   tx: Database,
   projectId: string,
@@ -130,6 +131,7 @@ export async function listTopicUses(
     .where('topic_id', '=', id)
     .orderBy('created_at')
     .orderBy('id')
+    .limit(listedUses)
     .execute();
   const campaigns = await tx
     .selectFrom('campaign')
@@ -139,8 +141,9 @@ export async function listTopicUses(
     .where('status', 'in', usingStates)
     .orderBy('created_at')
     .orderBy('id')
+    .limit(listedUses)
     .execute();
-  const workflowSteps = await tx
+  const drawn = await tx
     .selectFrom('workflow_step as step')
     .innerJoin('workflow', 'workflow.id', 'step.workflow_id')
     .select(['step.id as id', 'step.name as name'])
@@ -149,8 +152,11 @@ export async function listTopicUses(
     .where(stepTopic('step'), '=', id)
     .orderBy('step.created_at')
     .orderBy('step.id')
+    .limit(listedUses)
     .execute();
-  return { templates, campaigns, workflowSteps };
+  const pinned = await listPinned(tx, projectId, [id]);
+  const steps = withPinned(drawn, pinned, ({ config }) => config['topicId'] === id);
+  return { templates, campaigns, workflowSteps: steps.slice(0, listedUses) };
 }
 
 /** SQL of the topic that a step's config names, as the index `workflow_step_topic` has it. */

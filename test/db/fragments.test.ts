@@ -132,7 +132,7 @@ function shared(): string[] {
 }
 
 /** What takes values alone, so that no name of a caller can come into it. */
-const withoutCaller: readonly string[] = ['hasAddressKey', 'suppressed'];
+const withoutCaller: readonly string[] = ['hasAddressKey', 'pinnedParts', 'suppressed'];
 
 /** Both tenants have the same, but what the fragment asks for. */
 interface Play {

@@ -127,7 +127,7 @@ describe('GET /events/stats', () => {
 });
 
 describe('GET /events/{eventName}/usage', () => {
-  const unused = { usedInSegments: [], usedInWorkflows: [], canDelete: true };
+  const unused = { usedInSegments: [], usedInWorkflows: [], usedInCampaigns: [], canDelete: true };
 
   it('counts events and their contacts', async () => {
     const email = newAddress();
@@ -173,6 +173,7 @@ describe('GET /events/{eventName}/usage', () => {
         { id: waitingId, name: 'Waits' },
         { id: left.id, name: 'Zero' },
       ],
+      usedInCampaigns: [],
       totalCount: 0,
       uniqueContacts: 0,
       canDelete: false,

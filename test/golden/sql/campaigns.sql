@@ -17,23 +17,13 @@ where project_id = $1 and status = 'SENDING' and max_per_minute is not null and 
   where campaign_id = campaign.id and attempt_id is null and due_at <= now())
 limit 1
 
-select ( (
-    select coalesce(sum(cardinality(email_ids)), 0)
-    from campaign_chunk
-    where campaign_id = $1 and lease_until < now()) + (
-    select count(*)
-    from email_queue
-    where campaign_id = $2 and lease_until < now()) + (
-    select count(*)
-    from email
-    where campaign_id = $3 and error = 'delivery_unknown' and status = 'FAILED'))::int as count
-
 select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
     campaign.complained_count, campaign.content_version, campaign.created_at,
     campaign.delivered_count, campaign.description, campaign.first_moment, campaign.from_email,
-    campaign.from_name, campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id,
-    campaign.id, campaign.late, campaign.local_time, campaign.looked_at, campaign.max_per_minute,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
+    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
+    campaign.left_unsubscribed, campaign.local_time, campaign.looked_at, campaign.max_per_minute,
     campaign.message_class, campaign.moments_to_id, campaign.name, campaign.opened_count,
     campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
@@ -48,8 +38,9 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
     campaign.complained_count, campaign.content_version, campaign.created_at,
     campaign.delivered_count, campaign.description, campaign.first_moment, campaign.from_email,
-    campaign.from_name, campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id,
-    campaign.id, campaign.late, campaign.local_time, campaign.looked_at, campaign.max_per_minute,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
+    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
+    campaign.left_unsubscribed, campaign.local_time, campaign.looked_at, campaign.max_per_minute,
     campaign.message_class, campaign.moments_to_id, campaign.name, campaign.opened_count,
     campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
@@ -65,8 +56,9 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
     campaign.complained_count, campaign.content_version, campaign.created_at,
     campaign.delivered_count, campaign.description, campaign.first_moment, campaign.from_email,
-    campaign.from_name, campaign.frozen_at, campaign.frozen_to_at, campaign.frozen_to_id,
-    campaign.id, campaign.late, campaign.local_time, campaign.looked_at, campaign.max_per_minute,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
+    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
+    campaign.left_unsubscribed, campaign.local_time, campaign.looked_at, campaign.max_per_minute,
     campaign.message_class, campaign.moments_to_id, campaign.name, campaign.opened_count,
     campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
@@ -134,15 +126,25 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.error, email.from_email, email.from_name, email.handed_over_at, email.headers,
     email.held_until, email.hold_reason, email.id, email.lease_until, email.message_class,
     email.message_id, email.opened_at, email.opens, email.opt_in_id, email.project_id,
-    email.received_id, email.reply_to, email.retry_at, email.scheduled_for, email.sent_at,
-    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
-    email.topic_id, email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
-    email.workflow_step_execution_id, case when (email.status = 'PENDING' and email.campaign_id is
-    not null and email.id in (
+    email.received_id, email.refusal, email.reply_to, email.retry_at, email.scheduled_for,
+    email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
+    email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at,
+    email.workflow_execution_id, email.workflow_step_execution_id, case when (email.status =
+    'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
-        then 'SENDING' else email.status end as status, (
+        then 'SENDING' else email.status end as status, case when email.status in ('PENDING',
+        'SENDING') then (
+  select inner_mailing.status
+  from campaign inner_mailing
+  where inner_mailing.id = email.campaign_id) end as campaign_status, case email.status when
+      'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id is not null and
+      email.id in (
+  select unnest(inner_expired.email_ids)
+  from campaign_chunk inner_expired
+  where inner_expired.project_id = email.project_id and inner_expired.attempt_id is not null and
+      inner_expired.lease_until < now()) else false end as is_unsettled, (
   select inner_named.key from topic inner_named
   where inner_named.id = email.topic_id) as topic_key, (body is not null or body_values is not null)
       as has_body
@@ -158,15 +160,25 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.error, email.from_email, email.from_name, email.handed_over_at, email.headers,
     email.held_until, email.hold_reason, email.id, email.lease_until, email.message_class,
     email.message_id, email.opened_at, email.opens, email.opt_in_id, email.project_id,
-    email.received_id, email.reply_to, email.retry_at, email.scheduled_for, email.sent_at,
-    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
-    email.topic_id, email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
-    email.workflow_step_execution_id, case when (email.status = 'PENDING' and email.campaign_id is
-    not null and email.id in (
+    email.received_id, email.refusal, email.reply_to, email.retry_at, email.scheduled_for,
+    email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
+    email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at,
+    email.workflow_execution_id, email.workflow_step_execution_id, case when (email.status =
+    'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
-        then 'SENDING' else email.status end as status, (
+        then 'SENDING' else email.status end as status, case when email.status in ('PENDING',
+        'SENDING') then (
+  select inner_mailing.status
+  from campaign inner_mailing
+  where inner_mailing.id = email.campaign_id) end as campaign_status, case email.status when
+      'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id is not null and
+      email.id in (
+  select unnest(inner_expired.email_ids)
+  from campaign_chunk inner_expired
+  where inner_expired.project_id = email.project_id and inner_expired.attempt_id is not null and
+      inner_expired.lease_until < now()) else false end as is_unsettled, (
   select inner_named.key from topic inner_named
   where inner_named.id = email.topic_id) as topic_key, (body is not null or body_values is not null)
       as has_body, trace, id as email_id, body, body_frame, body_values
@@ -224,8 +236,10 @@ where id = $1
 update campaign
 set frozen_to_at = coalesce($1, frozen_to_at), frozen_to_id = coalesce($2, frozen_to_id),
     moments_to_id = case when local_time is not null then coalesce($3, frozen_to_id) end,
-    audience_fixed = $4
-where id = $5 and status = 'SENDING' and not audience_fixed and frozen_to_id is not distinct from $6
+    audience_fixed = $4, frozen_count = frozen_count + $5, total_recipients = frozen_count + $6,
+    left_unsubscribed = left_unsubscribed + $7, left_topic = left_topic + $8
+where id = $9 and status = 'SENDING' and not audience_fixed and frozen_to_id is not distinct from
+    $10
 returning id
 
 update campaign
@@ -237,11 +251,8 @@ set status = $1, frozen_at = clock_timestamp(), updated_at = now()
 where id = $2
 
 update campaign
-set status = 'SENT', sent_at = now(), updated_at = now(), total_recipients = (
-  select count(*)
-  from email
-  where campaign_id = $1)
-where id = $2
+set status = 'SENT', sent_at = now(), updated_at = now()
+where id = $1
 returning total_recipients as total
 
 update campaign
@@ -341,6 +352,73 @@ with expired as (
 select
 from expired
 
+with failed as materialized (
+  select code, sum(count)::int as count, sum(sent)::int as sent
+  from campaign_tally
+  where campaign_id = $1
+  group by code having sum(count) <> 0 ), queued as materialized (
+  select (
+    select count(*)::int
+    from email_queue
+    where campaign_id = $2) as count, (
+    select count(*)::int
+    from email_queue
+    where project_id = $3 and campaign_id = $4 and lease_until < now()) as unsettled, count(*)
+        filter (
+    where hold_reason = 'quiet_hours')::int as quiet_hours, count(*) filter (
+    where hold_reason = 'frequency_cap')::int as frequency_cap
+  from email_queue
+  where project_id = $5 and campaign_id = $6 and held_until > now() ), size as materialized (
+  select campaign.id, campaign.frozen_count - campaign.sent_count - coalesce((
+      select sum(count - sent)
+      from failed), 0) - queued.count = coalesce((
+      select sum(cardinality(email_ids))
+      from campaign_chunk
+      where campaign_id = $7), 0) as "isExact"
+  from campaign, queued
+  where campaign.id = $8 and campaign.project_id = $9 ), chunk as materialized (
+  select case when size."isExact" then cardinality(email_ids) else (
+    select count(*)
+    from email
+    where email.id = any(campaign_chunk.email_ids) and email.status = 'PENDING') end as count,
+        campaign_chunk.attempt_id is not null as "isUnsettled", campaign.local_time is not null and
+        exists (
+    select
+    from email
+    where email.id = any(campaign_chunk.email_ids) and email.scheduled_for = campaign_chunk.due_at)
+        as "isOfMoment"
+  from size
+  join campaign on campaign.id = size.id
+  join campaign_chunk on campaign_id = campaign.id
+  where campaign_chunk.attempt_id is null and campaign_chunk.due_at > now() or
+      campaign_chunk.lease_until < now() )
+select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
+    campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
+    campaign.complained_count, campaign.content_version, campaign.created_at,
+    campaign.delivered_count, campaign.description, campaign.first_moment, campaign.from_email,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
+    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
+    campaign.left_unsubscribed, campaign.local_time, campaign.looked_at, campaign.max_per_minute,
+    campaign.message_class, campaign.moments_to_id, campaign.name, campaign.opened_count,
+    campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
+    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
+    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
+    campaign.topic_id, campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
+    campaign.zone_policy, (
+  select coalesce(jsonb_agg(failed), '[]')
+  from failed) as failures, queued.quiet_hours, queued.frequency_cap, queued.unsettled + (
+  select coalesce(sum(count) filter (
+      where "isUnsettled"), 0)
+  from chunk)::int as unsettled, (
+  select coalesce(sum(count) filter (
+      where "isOfMoment" and not "isUnsettled"), 0)
+  from chunk)::int as scheduled, (
+  select coalesce(sum(count) filter (
+      where not "isOfMoment" and not "isUnsettled"), 0)
+  from chunk)::int as retrying
+from size
+join campaign on campaign.id = size.id, queued
+
 with looked as (
   select id, name, subject, frozen_at, audience_type, segment_id, audience_condition, message_class,
       topic_id
@@ -388,6 +466,37 @@ select next.id, next.content_version, next.project_id, next.subject, next.body,
     coalesce(next.from_name, project.name), next.reply_to
 from next
 join project on project.id = next.project_id
+
+with page as (
+  select ctid as row, campaign_id, code
+  from campaign_tally
+  where fresh
+  limit $1 ), gone as (
+  delete from campaign_tally
+  where ctid = any(array(
+      select row
+      from page))
+  returning campaign_id, project_id, code, count, sent ), folded as (
+  delete from campaign_tally tally using (
+    select distinct campaign_id, code
+    from page) touched
+  where (tally.campaign_id, tally.code) = (touched.campaign_id, touched.code) and not fresh
+  returning tally.campaign_id, project_id, tally.code, count, sent ), sums as (
+  insert into campaign_tally (campaign_id, project_id, code, count, sent, fresh)
+  select campaign_id, project_id, code, sum(count), sum(sent), false
+  from (
+    select campaign_id, project_id, code, count, sent
+    from gone
+    union all
+    select campaign_id, project_id, code, count, sent
+    from folded) row
+  where exists (
+    select
+    from campaign
+    where id = campaign_id)
+  group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0 )
+select count(*)::int as count
+from page
 
 with page as materialized (
   select id, status, case status when 'SENDING' then not (campaign.audience_fixed and not exists (
