@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { onCommitted } from '../db/commits.ts';
+import { ExportSlots } from '../db/contacts/export-slots.ts';
 import type { DatabaseWatch, OpenDatabase } from '../db/database.ts';
 import { readDomainLists } from '../providers/domain-lists.ts';
 import { createSns } from '../providers/mail/sns.ts';
@@ -41,6 +42,7 @@ export function createServices(
     feedback: new FeedbackQueue({ db, shares, autoDisable: config.autoProjectDisable }),
     tracking: new TrackQueue(shares),
     shares,
+    exports: new ExportSlots(config.databasePoolMax),
     recent: new Recent(),
     countPollers: () => countPollers(temporal.client, config.temporal.taskQueue),
     databaseAnswers: () => watch.answers(),

@@ -65,7 +65,8 @@ const exportContact = endpoint({
   description:
     'As it was at one moment, oldest first: events, mail with bodies and traces, executions with their ' +
     'steps. Files are listed without their content. The answer is written while it is read, and may be ' +
-    'long; one that breaks off is not complete.',
+    'long; one that breaks off is not complete. It breaks off when nothing of it is read for five seconds. A project has ' +
+    'two at a time; the next one waits. SERVICE_UNAVAILABLE: for too long.',
   access: 'secret',
   params: z.object({ id: Uuid }),
   response: ContactExport,
@@ -83,13 +84,16 @@ const exportContact = endpoint({
       executions: [{ ...executionExample, stepExecutions: [] }],
     },
   },
-  async handle({ db, config, caller: { projectId }, params: { id }, note }) {
+  async handle({ db, config, exports: slots, caller: { projectId }, params: { id }, note }) {
     const contact = found('CONTACT', id, await findContact(db, projectId, id));
     await note({ event: 'contact.exported', projectId, details: { contactId: id } });
-    const text = readSnapshot(db, (snapshot) => exported({ config }, snapshot, contact));
+    const end = new AbortController();
+    const room = { slots, projectId, giveWay: () => end.abort() };
+    const text = readSnapshot(db, room, (snapshot) => exported({ config }, snapshot, contact));
     return new Answer(undefined as never, {
       headers: { 'Content-Disposition': `attachment; filename="contact-${id}.json"` },
       text,
+      signal: end.signal,
     });
   },
 });

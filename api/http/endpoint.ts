@@ -180,7 +180,9 @@ interface AnswerOptions {
    */
   parts?: AsyncIterable<unknown>;
   /** The response is JSON that is written while it is made; no part divides an id. */
-  text?: AsyncIterable<string>;
+  text?: AsyncGenerator<string, void, undefined>;
+  /** Aborted when the text has to end before its time: the client sees it break off. */
+  signal?: AbortSignal;
 }
 
 /** A response with its own status, headers or form. */

@@ -258,7 +258,9 @@ async function runHandler(
   const contentType = options.contentType ?? endpoint.contentType;
   if (contentType) ctx.type = contentType;
   const status = options.status ?? endpoint.status ?? 200;
-  if (options.text) return { status, text: '', stream: streamed(options.text, caller) };
+  if (options.text) {
+    return { status, text: '', stream: await streamed(options.text, options.signal, caller) };
+  }
   if (options.parts) {
     const whole = jsonAnswer(endpoint, caller, answered, status);
     const present = (part: unknown) => jsonAnswer(endpoint, caller, part, status).text;

@@ -42,12 +42,40 @@ export function joined(
   return Readable.from(text(), { objectMode: false });
 }
 
-/** Text that is sent as it comes, as fast as the client takes it. */
-export function streamed(text: AsyncIterable<string>, caller: Caller): Readable {
-  async function* shown() {
-    for await (const part of text) yield outsideIds(part, caller);
+/** How long a client may take nothing of a text that is being made, in milliseconds. */
+const stalledMs = 5_000;
+/** Bytes of a text that a client has this time for. */
+const pieceBytes = 64 * 1024;
+
+/**
+ * Text that is sent as it is made, as fast as the client takes it: it may hold a connection of the
+ * database. Ends with an error when the client takes nothing for too long, or `signal` is aborted.
+ * @throws Problem of the first part: no status has been sent by then
+ */
+export async function streamed(
+  text: AsyncGenerator<string, void, undefined>,
+  signal: AbortSignal | undefined,
+  caller: Caller,
+): Promise<Readable> {
+  const first = await text.next();
+  async function* pieces() {
+    for (let part = first; !part.done; part = await text.next()) {
+      const bytes = Buffer.from(outsideIds(part.value, caller));
+      for (let at = 0; at < bytes.length; at += pieceBytes) {
+        const clock = setTimeout(() => stream.destroy(new Error('It is not read.')), stalledMs);
+        try {
+          yield bytes.subarray(at, at + pieceBytes);
+        } finally {
+          clearTimeout(clock);
+        }
+      }
+    }
   }
-  return Readable.from(shown(), { objectMode: false });
+  const stream = Readable.from(pieces(), { objectMode: false });
+  signal?.addEventListener('abort', () => stream.destroy(new Error('It had to give way.')));
+  // Also where nothing was read of it, as for HEAD.
+  stream.once('close', () => void text.return().catch(() => {}));
+  return stream;
 }
 
 /** A reset project keeps its public id, while its rows get another one. */

@@ -3,6 +3,7 @@ import type { DomainLists } from '../../domain/mail/verify-email.ts';
 import type { OAuth } from '../../providers/oauth.ts';
 import type { Drawer } from '../../providers/rendering/drawer.ts';
 import type { Sns } from '../../providers/mail/sns.ts';
+import type { ExportSlots } from '../../db/contacts/export-slots.ts';
 import type { Shares } from '../../db/shares.ts';
 import type { SharedServices } from '../../services.ts';
 import type { ProjectKeys } from '../access/project-keys.ts';
@@ -26,6 +27,8 @@ export interface Services extends SharedServices {
   tracking: TrackQueue;
   /** For the requests of one project: at most a share of the connections. */
   shares: Shares;
+  /** For exports, which hold a connection as long as their client reads. */
+  exports: ExportSlots;
   /** True when the database responds, asked over a connection of its own. */
   databaseAnswers: () => Promise<boolean>;
   /** True when the Temporal server responds. */

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { commitLike } from '../commits.ts';
 import type { Database } from '../database.ts';
+import type { ExportSlots } from './export-slots.ts';
 import { derivedEvents, selectDerived } from '../events/derived.ts';
 
 /** All that is stored of a contact, as it was at one moment. */
@@ -16,9 +17,28 @@ export type ExportedList = 'events' | 'emails' | 'executions';
 /**
  * Reads in one transaction that sees one state of the data, changes nothing, and ends with the reader: a
  * client that takes too long, or leaves, ends it. PostgreSQL itself ends it when nobody asks for a minute.
+ * There are few at a time, see `ExportSlots`.
  * @param read gives the parts of the answer, one after the other
  */
 export async function* readSnapshot<Part>(
+  db: Database,
+  { slots, projectId, giveWay }: { slots: ExportSlots; projectId: string; giveWay: () => void },
+  read: (snapshot: Database) => AsyncIterable<Part>,
+): AsyncGenerator<Part, void, undefined> {
+  const slot = await slots.enter(projectId, giveWay);
+  try {
+    for await (const part of readInSnapshot(db, read)) {
+      slot.waitsSince = performance.now();
+      yield part;
+      slot.waitedMs += performance.now() - slot.waitsSince;
+      slot.waitsSince = null;
+    }
+  } finally {
+    slots.leave(slot);
+  }
+}
+
+async function* readInSnapshot<Part>(
   db: Database,
   read: (snapshot: Database) => AsyncIterable<Part>,
 ): AsyncGenerator<Part, void, undefined> {

@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Problem } from '../../domain/errors.ts';
+
+/** Exports of one project at a time. */
+const projectMax = 2;
+/** Others at a time: one of so many connections of the pool. */
+const poolPart = 4;
+/** How long an export waits until it may begin, in milliseconds. */
+const waitMs = 10_000;
+/** How often it looks whether it may, in milliseconds. */
+const lookMs = 50;
+/** An export that has waited so long for its client, in milliseconds, gives way to others. */
+const readingMs = 30_000;
+
+/** The place of one export: a connection of the pool, until its client has read it. */
+export interface ExportSlot {
+  projectId: string;
+  giveWay: () => void;
+  /** How long it has waited for its client, in milliseconds. */
+  waitedMs: number;
+  /** Since when it waits for its client; null: it is being made. */
+  waitsSince: number | null;
+}
+
+/** Bounds the exports under way: each holds a connection as long as its client reads. */
+export class ExportSlots {
+  readonly #max: number;
+  readonly #slots = new Set<ExportSlot>();
+  /** The projects of those that wait, in the order in which they came. */
+  readonly #queue = new Set<{ projectId: string }>();
+
+  constructor(poolMax: number) {
+    this.#max = Math.max(1, Math.floor(poolMax / poolPart));
+  }
+
+  /**
+   * Waits until an export may begin.
+   * @param giveWay called when it has to end in favour of another one
+   * @throws Problem SERVICE_UNAVAILABLE when that takes too long
+   */
+  async enter(projectId: string, giveWay: () => void): Promise<ExportSlot> {
+    const waiting = { projectId };
+    this.#queue.add(waiting);
+    try {
+      for (const end = performance.now() + waitMs; !this.#isNext(waiting); await sleep(lookMs)) {
+        if (performance.now() > end) throw tooMany();
+        if (this.#slots.size >= this.#max && this.#hasRoom(projectId)) this.#longest()?.giveWay();
+      }
+      const slot: ExportSlot = { projectId, giveWay, waitedMs: 0, waitsSince: null };
+      this.#slots.add(slot);
+      return slot;
+    } finally {
+      this.#queue.delete(waiting);
+    }
+  }
+
+  leave(slot: ExportSlot): void {
+    this.#slots.delete(slot);
+  }
+
+  #hasRoom(projectId: string): boolean {
+    return [...this.#slots].filter((slot) => slot.projectId === projectId).length < projectMax;
+  }
+
+  #isNext(waiting: { projectId: string }): boolean {
+    if (this.#slots.size >= this.#max) return false;
+    return [...this.#queue].find(({ projectId }) => this.#hasRoom(projectId)) === waiting;
+  }
+
+  /** The export that has waited longest for its client, if that is too long. */
+  #longest(): ExportSlot | undefined {
+    const waited = ({ waitedMs, waitsSince }: ExportSlot) =>
+      waitedMs + (waitsSince === null ? 0 : performance.now() - waitsSince);
+    const [longest] = [...this.#slots].toSorted((a, b) => waited(b) - waited(a));
+    return longest && waited(longest) >= readingMs ? longest : undefined;
+  }
+}
+
+function tooMany(): Problem {
+  return new Problem('SERVICE_UNAVAILABLE', { message: 'Too many exports are under way.' });
+}

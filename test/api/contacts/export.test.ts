@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { codeOf, useApi } from '../../support/api.ts';
+import { atEnd } from '../../support/use.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** Exports whose clients do not read, beside the requests of others. */
+
+// A quarter of them are three connections.
+const api = await useApi({ DATABASE_POOL_MAX: '12', DATABASE_CONNECTION_TIMEOUT_MS: '2000' });
+const { cookie } = await api.signUp();
+
+/** A project with a contact whose export no buffer of a connection holds. */
+async function createProject() {
+  const { id, secretKey: key } = await api.createProject(cookie);
+  const made = await api.request('POST', '/contacts', { key, body: { email: 'ada@people.test' } });
+  const contactId = made.body.id as string;
+  await sql`insert into event (project_id, contact_id, name, data)
+    select ${id}, ${contactId}, 'seen', jsonb_build_object('text', repeat('x', 60000))
+      from generate_series(1, 400)`.execute(api.db);
+  return { key, path: `/contacts/${contactId}/export` };
+}
+type Project = Awaited<ReturnType<typeof createProject>>;
+
+/** Begins an export that nobody reads. */
+function leaveUnread({ key, path }: Project) {
+  const headers = { Authorization: `Bearer ${key}` };
+  const client = get(`${api.url}${path}`, { headers, agent: false });
+  client.on('error', () => {});
+  atEnd(() => client.destroy());
+  return once(client, 'response').then(([response]) => response as IncomingMessage);
+}
+
+const countOpen = async () => {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and state = 'idle in transaction'`.execute(api.db);
+  return rows[0]!.count;
+};
+
+describe('exports that nobody reads', () => {
+  it('leave the connections to others, and end after five seconds', async () => {
+    const projects = await Promise.all([createProject(), createProject(), createProject()]);
+    const unread = projects.flatMap((project) =>
+      Array.from({ length: 6 }, () => leaveUnread(project)),
+    );
+    await waitFor('exports', async () => (await countOpen()) === 3);
+    const { secretKey: key } = await api.createProject(cookie);
+    for (let time = 0; time < 5; time += 1) {
+      const began = performance.now();
+      const body = { email: 'bob@people.test', event: 'clicked' };
+      expect((await api.request('POST', '/v1/track', { key, body })).status).toBe(200);
+      expect((await api.request('GET', '/contacts', { key })).status).toBe(200);
+      expect(performance.now() - began).toBeLessThan(1_500);
+      expect(await countOpen()).toBeLessThanOrEqual(3);
+    }
+    await waitFor('the end', async () => (await countOpen()) === 0, 40_000);
+    const first = await Promise.race(unread);
+    first.resume();
+    await expect(once(first, 'end')).rejects.toThrow('aborted');
+  }, 60_000);
+
+  it('delay the next one of their project, which is whole', async () => {
+    const project = await createProject();
+    await Promise.all([leaveUnread(project), leaveUnread(project)]);
+    await waitFor('exports', async () => (await countOpen()) === 2);
+    const whole = await api.request('GET', project.path, { key: project.key });
+    expect([whole.status, whole.body.events.length]).toEqual([200, 400]);
+    await waitFor('the end', async () => (await countOpen()) === 0);
+  }, 40_000);
+});
+
+it('an export that is asked for by HEAD, or left, holds nothing', async () => {
+  const project = await createProject();
+  const head = await api.request('HEAD', project.path, { key: project.key });
+  expect(head.status).toBe(200);
+  const response = await leaveUnread(project);
+  response.destroy();
+  await waitFor('the end', async () => (await countOpen()) === 0, 4_000);
+});
+
+it('an export that finds no connection in ten seconds is told so', async () => {
+  const { services } = api;
+  const slots = await Promise.all(
+    [1, 2, 3].map((name) => services.exports.enter(`project ${name}`, () => {})),
+  );
+  const project = await createProject();
+  const refused = await api.request('GET', project.path, { key: project.key });
+  expect(codeOf(refused)).toEqual([503, 'SERVICE_UNAVAILABLE']);
+  for (const slot of slots) services.exports.leave(slot);
+  expect((await api.request('GET', project.path, { key: project.key })).status).toBe(200);
+}, 30_000);
