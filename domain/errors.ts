@@ -211,6 +211,68 @@ export function invalidField(
   });
 }
 
+/** Checks of one request, so that it is refused once, with all that is wrong with it. */
+export class Refusals {
+  readonly #errors: FieldProblem[] = [];
+  #other: Problem | undefined;
+
+  /** Notes what a check has thrown. @throws anything that is no Problem */
+  add(error: unknown): void {
+    if (!(error instanceof Problem)) throw error;
+    if (error.code === 'VALIDATION_ERROR') this.#errors.push(...(error.errors ?? []));
+    else this.#other ??= error;
+  }
+
+  /** Runs a check; undefined: it refuses. */
+  try<T>(check: () => T): T | undefined {
+    try {
+      return check();
+    } catch (error) {
+      this.add(error);
+      return undefined;
+    }
+  }
+
+  /** @throws Problem VALIDATION_ERROR with everything that is wrong in fields, else the first other one */
+  throw(): void {
+    if (this.#errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors: this.#errors });
+    if (this.#other) throw this.#other;
+  }
+}
+
+/** Runs checks one after the other, all of them. @throws Problem as `Refusals` does */
+export async function together(...checks: readonly (() => unknown)[]): Promise<void> {
+  const refusals = new Refusals();
+  for (const check of checks) {
+    try {
+      await check();
+    } catch (error) {
+      refusals.add(error);
+    }
+  }
+  refusals.throw();
+}
+
+/**
+ * For a rule between fields of an object (the last argument of `refine` or `superRefine`): it is checked
+ * whenever the fields that it reads are right. Otherwise a schema checks no rule while any field is wrong.
+ */
+export function whenRight(...fields: readonly string[]) {
+  return {
+    when: ({
+      value,
+      issues,
+    }: {
+      value: unknown;
+      issues: readonly { path?: PropertyKey[] | undefined }[];
+    }) =>
+      typeof value === 'object' &&
+      value !== null &&
+      !Array.isArray(value) &&
+      !issues.some(({ path = [] }) => fields.includes(String(path[0]))),
+  };
+}
+
 type Resource =
   | 'CONTACT'
   | 'SEGMENT'

@@ -1,5 +1,3 @@
-import { limits } from './limits.ts';
-
 // With the u flag, a pair of surrogates is one character: only lone ones are of the class Cs.
 const forbidden = /[\0\p{Cs}]/u;
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
@@ -60,13 +58,11 @@ function frameOf(value: unknown): Frame {
 }
 
 /**
- * Rule for names of projects, templates, campaigns, segments, workflows and steps: 1 to 100
- * characters after trimming, without control or invisible formatting characters (those make two
- * names look the same, or change the direction of the text around them).
+ * True for text without control and invisible formatting characters: those make two names look the same,
+ * or change the direction of the text around them.
  */
-export function isValidName(name: string): boolean {
-  const trimmed = name.trim();
-  return trimmed.length >= 1 && trimmed.length <= limits.nameChars && !invisible.test(trimmed);
+export function hasNothingInvisible(text: string): boolean {
+  return !invisible.test(text);
 }
 
 /**

@@ -6,11 +6,11 @@ import {
   listTopCampaigns,
 } from '../../db/events/analytics.ts';
 import { listTopEvents } from '../../db/events/statistics.ts';
-import { invalidField } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { daysOf, rangeQuery } from './date-range.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { queryInt } from '../http/schemas.ts';
+import { whenRight, fault } from '../../domain/errors.ts';
 
 /** All use whole UTC days, including the first and the last; by default the last 30. */
 
@@ -27,7 +27,11 @@ export const getTimeseries = endpoint({
     'One item for each UTC day, the oldest first, also for days without mail; by default the ' +
     'last 30 days, at most 90.',
   access: 'secret',
-  query: rangeQuery({}),
+  query: rangeQuery({}).refine((query) => daysOf(query, new Date()).days <= limits.analyticsDays, {
+    path: ['startDate'],
+    ...fault('too_big', `The range has at most ${limits.analyticsDays} days.`),
+    ...whenRight('startDate', 'endDate'),
+  }),
   response: z.array(
     z.object({
       date: z.iso.date(),
@@ -42,12 +46,7 @@ export const getTimeseries = endpoint({
     response: [{ date: '2026-11-21', emails: 4, opens: 2, clicks: 1, bounces: 1, delivered: 3 }],
   },
   async handle({ db, caller, query }) {
-    const range = daysOf(query, new Date());
-    if (range.days > limits.analyticsDays) {
-      const message = `The range has at most ${limits.analyticsDays} days.`;
-      throw invalidField('startDate', 'too_big', message);
-    }
-    return listEmailDays(db, caller.projectId, range);
+    return listEmailDays(db, caller.projectId, daysOf(query, new Date()));
   },
 });
 

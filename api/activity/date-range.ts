@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { unitMs } from '../../domain/filter/filter.ts';
 import { instantOfText, isTimeInput, startOfDay } from '../../domain/filter/value.ts';
 import { fault } from '../http/schemas.ts';
+import { whenRight } from '../../domain/errors.ts';
 
 /** Days before the end when no start is given. */
 const daysByDefault = 30;
@@ -31,7 +32,11 @@ export function rangeQuery<Shape extends z.ZodRawShape>(shape: Shape) {
       const { startDate, endDate } = query as DateRange;
       return !startDate || !endDate || startDate <= endDate;
     },
-    { path: ['startDate'], ...fault('custom', 'Must not be after endDate.') },
+    {
+      path: ['startDate'],
+      ...fault('custom', 'Must not be after endDate.'),
+      ...whenRight('startDate', 'endDate'),
+    },
   );
 }
 

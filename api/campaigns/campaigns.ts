@@ -15,7 +15,7 @@ import { holdProject } from '../../db/projects/projects.ts';
 import { findSegment, lockSegmentReferences } from '../../db/segments/segments.ts';
 import { findTemplate } from '../../db/templates/templates.ts';
 import { campaignActions } from '../../domain/campaign/campaign.ts';
-import { Problem, found, foundAll, invalidField } from '../../domain/errors.ts';
+import { Problem, found, foundAll, invalidField, together } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
@@ -43,6 +43,7 @@ import {
   planEdit,
   valuesOf,
   withAudience,
+  refuseGivenTopic,
 } from './input.ts';
 import {
   Campaign,
@@ -123,11 +124,17 @@ export const createCampaign = endpoint({
     },
     response: { success: true, data: campaignExample },
   },
-  async handle({ db, caller: { projectId }, renderer, body }) {
-    await requireReadable(renderer, body, projectId);
+  async check({ db, caller: { projectId }, renderer, body }) {
+    await together(
+      () => requireReadable(renderer, body, projectId),
+      () => refuseGivenTopic(body),
+      () => requireSender(db, projectId, body),
+      () => refuseBadReferences(db, projectId, conditionIn(body)),
+    );
+  },
+  async handle({ db, caller: { projectId }, body }) {
     const values = await newValues(db, projectId, body);
     await requireVerifiedSender(db, projectId, values.from_email);
-    await refuseBadReferences(db, projectId, conditionIn(body));
     const total = await countAudience(db, projectId, audienceOf(values), kindOf(values));
     const id = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
@@ -138,6 +145,18 @@ export const createCampaign = endpoint({
   },
 });
 
+/** @throws Problem VALIDATION_ERROR when neither the request nor its template has a sender */
+async function requireSender(
+  db: Database,
+  projectId: string,
+  { from, templateId }: Partial<NewCampaign>,
+): Promise<void> {
+  const template = templateId && !from && (await findTemplate(db, projectId, templateId));
+  if (template && !template.from_email) throw noSender();
+}
+
+const noSender = () => invalidField('from', 'required', 'The template has no sender.');
+
 /** The columns of a new campaign; missing ones are copied from its template, as it is now. */
 async function newValues(db: Database, projectId: string, body: NewCampaign) {
   const { templateId } = body;
@@ -146,10 +165,9 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
     : null;
   const given = valuesOf(body);
   const messageClass = given.message_class ?? 'MARKETING';
-  refuseTopic(given.topic_id, messageClass);
   const ofTemplate = messageClass === 'MARKETING' ? (template?.topic_id ?? null) : null;
   const from = body.from?.email ?? template?.from_email;
-  if (!from) throw invalidField('from', 'required', 'The template has no sender.');
+  if (!from) throw noSender();
   return withAudience({
     subject: template?.subject ?? '',
     body: template?.body ?? '',
@@ -237,12 +255,18 @@ export const updateCampaign = endpoint({
     body: { subject: 'Last day, {{name ?? you}}' },
     response: { success: true, data: campaignExample },
   },
-  async handle({ db, caller: { projectId }, renderer, params: { id }, body }) {
+  async check({ db, caller: { projectId }, renderer, params: { id }, body }) {
     const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
-    await requireReadable(renderer, body, projectId);
+    await together(
+      () => requireReadable(renderer, body, projectId),
+      () => planEdit(before, body),
+      () => refuseBadReferences(db, projectId, conditionIn(body)),
+    );
+  },
+  async handle({ db, caller: { projectId }, params: { id }, body }) {
+    const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     const plan = planEdit(before, body);
     await requireReferences(db, projectId, plan.values);
-    if (plan.changesAudience) await refuseBadReferences(db, projectId, conditionIn(body));
     // Before any lock: this may take a while.
     const total = plan.changesCount ? await countOf(db, { ...before, ...plan.values }) : null;
     await transact(db, async (tx) => {

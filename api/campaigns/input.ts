@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { CampaignRow } from '../../db/campaigns/campaigns.ts';
 import { columnsFrom } from '../../db/columns.ts';
 import { audienceTypes, campaignActions } from '../../domain/campaign/campaign.ts';
-import { invalidField, Problem } from '../../domain/errors.ts';
+import { invalidField, Problem, whenRight, Refusals } from '../../domain/errors.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { meansTheSame } from '../../domain/filter/forms.ts';
 import { limits } from '../../domain/limits.ts';
@@ -52,6 +52,12 @@ const fields = {
 
 const Change = z.object(fields).partial();
 
+/** What is said of a field that must be there. */
+const missing = {
+  message: 'Is missing.',
+  params: { code: 'invalid_type', received: 'undefined' },
+};
+
 type Given = z.output<typeof Change>;
 
 /** `type` is another name for one of two fields. */
@@ -71,27 +77,42 @@ function isAudienceType(type: string): type is z.output<typeof AudienceType> {
   return (audienceTypes as readonly string[]).includes(type);
 }
 
-export const CampaignChange = Change.superRefine(
-  refuseTwoMeanings('audienceCondition', 'audienceFilter'),
-).superRefine(refuseContradiction);
+const oneCondition = refuseTwoMeanings('audienceCondition', 'audienceFilter');
+const oneType = [refuseContradiction, whenRight('type', 'audienceType', 'messageType')] as const;
 
-export const NewCampaign = Change.extend({ name: Name })
-  .superRefine(refuseTwoMeanings('audienceCondition', 'audienceFilter'))
-  .superRefine(refuseContradiction)
-  .superRefine((body, context) => {
-    const missing = (field: string, isMissing: boolean) => {
-      if (!isMissing) return;
-      const params = { code: 'invalid_type', received: 'undefined' };
-      context.addIssue({ code: 'custom', path: [field], message: 'Is missing.', params });
-    };
-    const audience = audienceTypeOf(body);
-    missing('audienceType', audience === undefined);
-    missing('subject', body.subject === undefined && !body.templateId);
-    missing('body', body.body === undefined && !body.templateId);
-    missing('from', body.from === undefined && !body.templateId);
-    missing('segmentId', audience === 'SEGMENT' && !body.segmentId);
-    missing('audienceFilter', audience === 'FILTERED' && !conditionIn(body));
-  });
+export const CampaignChange = Change.superRefine(...oneCondition).superRefine(...oneType);
+
+const audienceFields = ['audienceType', 'type'];
+
+/** What must be given, unless other fields (`in`) say that it need not. */
+const required: Partial<
+  Record<keyof Given, { in: string[]; isMissing: (body: Given) => boolean }>
+> = {
+  audienceType: { in: audienceFields, isMissing: (body) => audienceTypeOf(body) === undefined },
+  subject: { in: ['templateId'], isMissing: (body) => !body.subject && !body.templateId },
+  body: { in: ['templateId'], isMissing: (body) => !body.body && !body.templateId },
+  from: { in: ['templateId'], isMissing: (body) => !body.from && !body.templateId },
+  segmentId: {
+    in: audienceFields,
+    isMissing: (body) => audienceTypeOf(body) === 'SEGMENT' && !body.segmentId,
+  },
+  audienceFilter: {
+    in: [...audienceFields, 'audienceCondition'],
+    isMissing: (body) => audienceTypeOf(body) === 'FILTERED' && !conditionIn(body),
+  },
+};
+
+export const NewCampaign = Object.entries(required).reduce(
+  (schema, [field, { in: others, isMissing }]) =>
+    schema.refine((body) => !isMissing(body), {
+      path: [field],
+      ...missing,
+      ...whenRight(field, ...others),
+    }),
+  Change.extend({ name: Name })
+    .superRefine(...oneCondition)
+    .superRefine(...oneType),
+);
 
 export type NewCampaign = z.output<typeof NewCampaign>;
 
@@ -108,6 +129,11 @@ export function conditionIn(body: Given): PlacedCondition | null {
   const field = body.audienceCondition ? 'audienceCondition' : 'audienceFilter';
   const given = body[field];
   return given ? { ...given, field } : null;
+}
+
+/** @throws Problem VALIDATION_ERROR for a topic of mail that has none */
+export function refuseGivenTopic(body: Given): void {
+  refuseTopic(body.topicId, messageTypeOf(body) ?? 'MARKETING');
 }
 
 /** The columns that requests set and a copy inherits. */
@@ -201,9 +227,13 @@ export function planEdit(row: CampaignRow, body: Given): CampaignEdit {
   ) as Partial<CampaignValues>;
   const changed = Object.keys(values);
   const changesAudience = changed.some((column) => /^(audience_|segment_id)/.test(column));
-  if (changesAudience) requireAudience(after);
   const changesTopic = 'topic_id' in values;
-  if (changesTopic || 'message_class' in values) refuseTopic(after.topic_id, after.message_class);
+  const refusals = new Refusals();
+  if (changesAudience) refusals.try(() => requireAudience(after));
+  if (changesTopic || 'message_class' in values) {
+    refusals.try(() => refuseTopic(after.topic_id, after.message_class));
+  }
+  refusals.throw();
   if (status === 'SCHEDULED' && (changesAudience || changesTopic))
     throw new Problem('CAMPAIGN_SEGMENT_LOCKED');
   if (status === 'PAUSED' && !changed.every((column) => pausedColumns.includes(column))) {

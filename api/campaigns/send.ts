@@ -17,7 +17,7 @@ import {
   lateRules,
   momentIn,
 } from '../../domain/campaign/local-time.ts';
-import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { found, invalidField, Problem, whenRight } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { LocalDateTimeText } from '../../domain/time/schemas.ts';
 import type { ZonePolicy } from '../../domain/time/zones.ts';
@@ -49,19 +49,22 @@ const SendRequest = z
           'have it at once, `skip` not at all',
       ),
   })
-  .superRefine((body, context) => {
-    const { scheduledFor: one, scheduledAt: other, localTime } = body;
-    const refuse = (field: string, ...reason: Parameters<typeof fault>) =>
-      context.addIssue({ code: 'custom', path: [field], ...fault(...reason) });
-    if (one && other && one.getTime() !== other.getTime()) {
-      refuse('scheduledAt', 'custom', 'Means something else than scheduledFor.');
-    }
+  .refine(({ scheduledFor: one, scheduledAt: other }) => !one || !other || +one === +other, {
+    path: ['scheduledAt'],
+    ...fault('custom', 'Means something else than scheduledFor.'),
+    ...whenRight('scheduledFor', 'scheduledAt'),
+  })
+  .refine((body) => !body.localTime || (!body.scheduledFor && !body.scheduledAt), {
+    path: ['localTime'],
+    ...fault('custom', 'Does not go with scheduledFor.'),
+    ...whenRight('localTime', 'scheduledFor', 'scheduledAt'),
+  })
+  .superRefine(({ localTime, late }, context) => {
     if (typeof localTime !== 'string') return;
-    if (one || other) refuse('localTime', 'custom', 'Does not go with scheduledFor.');
-    for (const issue of Late.safeParse(body.late).error?.issues ?? []) {
+    for (const issue of Late.safeParse(late).error?.issues ?? []) {
       context.addIssue({ ...issue, path: ['late'] });
     }
-  })
+  }, whenRight('localTime'))
   .transform(({ scheduledFor, scheduledAt, localTime, late }) => ({
     at: scheduledFor ?? scheduledAt ?? null,
     local: typeof localTime === 'string' ? { localTime, late: Late.parse(late) ?? 'send' } : null,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import { listTopicsByKey } from '../../db/topics/topics.ts';
-import { fault, invalidField } from '../../domain/errors.ts';
+import { fault, invalidField, whenRight, Refusals, type Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 
@@ -42,6 +42,7 @@ export const noContradiction = [
   {
     path: ['confirm'] as PropertyKey[],
     ...fault('custom', 'A contact that is to be unsubscribed confirms nothing.'),
+    ...whenRight('confirm', 'subscribed'),
   },
 ] as const;
 
@@ -74,9 +75,23 @@ export function consentWishOf(
   };
 }
 
+/** The refusal of a key that no topic has. */
+export function unknownTopic(field: string, key: string): Problem {
+  return invalidField(field, 'not_found', 'There is no such topic.', key);
+}
+
+/** Refuses unknown topics that a request asks for. @throws Problem VALIDATION_ERROR */
+export async function checkTopics(
+  { db, caller }: { db: Database; caller: ProjectCaller },
+  asked: Partial<Asked>,
+): Promise<void> {
+  const { topics } = consentWishOf(caller, { confirm: false, ...asked });
+  await requireKeys(db, caller, topics);
+}
+
 /**
  * The ids of topics by their keys. Private ones are unknown to public keys.
- * @throws Problem VALIDATION_ERROR naming the first unknown one
+ * @throws Problem VALIDATION_ERROR naming the unknown ones
  */
 export async function requireKeys(
   db: Database,
@@ -87,9 +102,12 @@ export async function requireKeys(
   const topics = await listTopicsByKey(db, projectId, keys);
   const known = topics.filter(({ visibility }) => !isPublic || visibility === 'public');
   const ids = new Map(known.map(({ key, id }) => [key, id]));
-  return keys.map((key, index) => {
+  const refusals = new Refusals();
+  const found = keys.map((key, index) => {
     const id = ids.get(key);
-    if (!id) throw invalidField(`topics.${index}`, 'not_found', 'There is no such topic.', key);
-    return id;
+    if (!id) refusals.add(unknownTopic(`topics.${index}`, key));
+    return id ?? '';
   });
+  refusals.throw();
+  return found;
 }

@@ -9,7 +9,7 @@ import { type Database, transact } from '../../db/database.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 import { findTemplate, holdTemplates } from '../../db/templates/templates.ts';
 import { type ConsentPolicy, usesConfirmUrl } from '../../domain/consent/policy.ts';
-import { found, invalidField } from '../../domain/errors.ts';
+import { invalidField, notFound, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { suppressionScopes } from '../../domain/mail/suppression.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -40,6 +40,8 @@ const fields = {
     .enum(suppressionScopes)
     .describe('What mail an address does not get after a permanent bounce'),
 };
+
+const PolicyChange = z.object(fields).partial();
 
 const ConsentPolicyAnswer = named('ConsentPolicy', {
   ...fields,
@@ -93,65 +95,79 @@ const putConsentPolicy = endpoint({
     'here, it keeps its type and cannot be deleted. Times hold for requests that are made from then on.',
   access: 'secret',
   role: 'ADMIN',
-  body: z.object(fields).partial(),
+  body: PolicyChange,
   response: ConsentPolicyAnswer,
   problems: ['TEMPLATE_NOT_FOUND', 'DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
   example: {
     body: { requireConfirmation: true, from: 'The Shop <team@shop.example>', remindAfter: 86_400 },
     response: example,
   },
+  async check({ db, caller: { projectId }, body }) {
+    const policy = { ...(await readConsentPolicy(db, projectId)), ...changeOf(body) };
+    await requireUsable(db, projectId, policy, { isNewTemplate: body.templateId !== undefined });
+  },
   async handle({ db, caller: { projectId }, body, note }) {
-    const { from, fromName, ...given } = body;
-    const sender = senderColumns(from, fromName);
-    if (sender.fromEmail) await requireVerifiedSender(db, projectId, sender.fromEmail);
-    const change = { ...given, from: sender.fromEmail, fromName: sender.fromName };
+    const change = changeOf(body);
+    if (change.from) await requireVerifiedSender(db, projectId, change.from);
     return transact(db, async (tx) => {
       const { updatedAt: _, ...before } = await lockConsentPolicy(tx, projectId);
-      const policy = { ...before, ...defined(change) };
+      const policy = { ...before, ...change };
+      // It is not deleted until the transaction ends.
+      if (policy.templateId !== null) await holdTemplates(tx, projectId, [policy.templateId]);
       await requireUsable(tx, projectId, policy, { isNewTemplate: body.templateId !== undefined });
       const stored = await updateConsentPolicy(tx, projectId, policy);
-      const details = { fields: Object.keys(defined(change)).join(', ') };
+      const details = { fields: Object.keys(change).join(', ') };
       await note({ event: 'consent_policy.changed', projectId, details }, tx);
       return present(stored);
     });
   },
 });
 
-function defined(change: { [K in keyof ConsentPolicy]?: ConsentPolicy[K] | undefined }) {
-  const given = Object.entries(change).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as Partial<ConsentPolicy>;
+/** What a request sets. */
+function changeOf({
+  from,
+  fromName,
+  ...given
+}: z.output<typeof PolicyChange>): Partial<ConsentPolicy> {
+  const sender = senderColumns(from, fromName);
+  const change = { ...given, from: sender.fromEmail, fromName: sender.fromName };
+  const set = Object.entries(change).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set) as Partial<ConsentPolicy>;
 }
 
 /**
- * Refuses a policy that cannot be followed, and keeps its template from being deleted until the transaction
- * ends.
- * @throws Problem TEMPLATE_NOT_FOUND, VALIDATION_ERROR
+ * Refuses a policy that cannot be followed.
+ * @throws Problem TEMPLATE_NOT_FOUND, VALIDATION_ERROR with everything that is wrong
  */
 async function requireUsable(
-  tx: Database,
+  db: Database,
   projectId: string,
   { requireConfirmation, templateId, from, remindAfter, expireAfter }: ConsentPolicy,
   { isNewTemplate }: { isNewTemplate: boolean },
 ): Promise<void> {
+  const template = templateId === null ? undefined : await findTemplate(db, projectId, templateId);
+  const refusals = new Refusals();
+  const refuse = (...reason: Parameters<typeof invalidField>) =>
+    refusals.add(invalidField(...reason));
   if (remindAfter !== null && remindAfter >= expireAfter) {
-    throw invalidField('remindAfter', 'custom', 'Must be less than expireAfter.');
+    refuse('remindAfter', 'custom', 'Must be less than expireAfter.');
   }
-  if (templateId !== null) await holdTemplates(tx, projectId, [templateId]);
-  const template = templateId === null ? undefined : await findTemplate(tx, projectId, templateId);
   if (templateId !== null && isNewTemplate) {
-    const { type, body } = found('TEMPLATE', templateId, template);
-    if (type !== 'TRANSACTIONAL') {
-      throw invalidField('templateId', 'not_allowed', 'Must be a template of type TRANSACTIONAL.');
-    }
-    if (!usesConfirmUrl(body)) {
-      throw invalidField('templateId', 'custom', 'Its body must have the link {{confirmUrl}}.');
+    if (!template) refusals.add(notFound('TEMPLATE', templateId));
+    else if (template.type !== 'TRANSACTIONAL') {
+      refuse('templateId', 'not_allowed', 'Must be a template of type TRANSACTIONAL.');
+    } else if (!usesConfirmUrl(template.body)) {
+      refuse('templateId', 'custom', 'Its body must have the link {{confirmUrl}}.');
     }
   }
-  if (requireConfirmation && !from && !template?.from_email) {
+  // A template that is not there may have had one.
+  const isUnknown = templateId !== null && !template;
+  if (requireConfirmation && !from && !isUnknown && !template?.from_email) {
     const message =
       'A confirmation mail needs a sender: neither the policy nor its template has one.';
-    throw invalidField('from', 'required', message);
+    refuse('from', 'required', message);
   }
+  refusals.throw();
 }
 
 export const consentPolicyEndpoints = [getConsentPolicy, putConsentPolicy];

@@ -10,10 +10,12 @@ import { endpoint } from '../http/endpoint.ts';
 import { Uuid, fault, ignoring } from '../http/schemas.ts';
 import { JobAccepted } from '../jobs/record.ts';
 import { transact } from '../../db/database.ts';
+import { whenRight } from '../../domain/errors.ts';
 
 const missing = (field: string) => ({
   path: [field],
   ...fault('required', 'Is required in this mode.'),
+  ...whenRight('mode', field),
 });
 
 /** Which contacts are meant: those listed, or all that match when the job starts. */

@@ -15,7 +15,13 @@ import { type CursorForm, type Position, decodeCursor } from '../../domain/curso
 import { found, invalidField, notFound } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { limits } from '../../domain/limits.ts';
-import { consentFields, consentWishOf, noContradiction, requireKeys } from '../consent/input.ts';
+import {
+  consentFields,
+  consentWishOf,
+  noContradiction,
+  requireKeys,
+  checkTopics,
+} from '../consent/input.ts';
 import { evidenceOf } from '../consent/evidence.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import {
@@ -146,6 +152,7 @@ export const upsertContact = endpoint({
     body: { email: 'ada@shop.example', data: { plan: 'pro', seats: 4 } },
     response: { ...contactExample, _meta: { isNew: true, isUpdate: false } },
   },
+  check: (call) => checkTopics(call, call.body),
   async handle({ db, caller, request, body }) {
     const origin = { source: 'api' as const, ...evidenceOf(caller, request, body.proof) };
     const { isOptIn, topics: keys, ...wish } = consentWishOf(caller, body);

@@ -1,5 +1,6 @@
 import {
   findDataKeys,
+  findKeysInUse,
   findUnknownKeys,
   isKeyInUse,
   newestContacts,
@@ -23,19 +24,38 @@ export async function refuseUnknownFields(
   projectId: string,
   names: readonly BareName[],
 ): Promise<void> {
-  const unknown = new Set<string>();
-  for (const key of new Set(names.map((name) => name.key))) {
-    if (!(await isKeyInUse(db, projectId, key))) unknown.add(key);
-  }
-  if (unknown.size === 0) return;
+  const used = await keysInUse(
+    db,
+    projectId,
+    new Set(names.flatMap(({ key, name }) => [key, name])),
+  );
+  const unknown = names.filter(({ key, name }) => !used.has(key) && !used.has(name));
+  if (unknown.length === 0) return;
   const known = [...standardFields, ...(await findDataKeys(db, projectId))];
-  const errors = names
-    .filter(({ key }) => unknown.has(key))
-    .map(({ field, key }): FieldProblem => {
-      const message = `No contact has the field "${key}".${hintOf(key, known)}`;
-      return { field, code: 'unsupported_field', message, received: key };
-    });
+  const errors = unknown.map(({ field, key }): FieldProblem => {
+    const message = `No contact has the field "${key}".${hintOf(key, known)}`;
+    return { field, code: 'unsupported_field', message, received: key };
+  });
   throw new Problem('VALIDATION_ERROR', { errors });
+}
+
+/** Keys that many contacts have are found at once. Behind one that none has, all contacts are read once. */
+async function keysInUse(
+  db: Database,
+  projectId: string,
+  keys: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const used = new Set<string>();
+  for (const [index, key] of [...keys].entries()) {
+    if (await isKeyInUse(db, projectId, key)) {
+      used.add(key);
+      continue;
+    }
+    const rest = [...keys].slice(index + 1);
+    for (const found of await findKeysInUse(db, projectId, rest)) used.add(found);
+    break;
+  }
+  return used;
 }
 
 /**

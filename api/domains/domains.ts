@@ -96,6 +96,10 @@ const createDomain = endpoint({
   response: Domain,
   problems: ['PROJECT_NOT_FOUND', 'FORBIDDEN', 'DOMAIN_EXISTS', 'SERVICE_UNAVAILABLE'],
   example: { body: { domain: 'shop.example.com' }, response: domainExample },
+  async check({ caller, body: { projectId } }) {
+    if (projectId || caller.kind === 'project') return;
+    throw invalidField('projectId', 'invalid_type', 'Is required.', 'undefined');
+  },
   async handle(call) {
     const { config, identities, caller, body } = call;
     const named = body.projectId ?? (caller.kind === 'project' ? caller.projectId : undefined);

@@ -24,6 +24,7 @@ import { answerList, chosenBy, JsonObject, Uuid, queryInt } from '../http/schema
 import { nameEndpoints } from './names.ts';
 import { EventAnswer, eventExample, presentEvent, tag } from './record.ts';
 import { type Database, transact } from '../../db/database.ts';
+import { checkTopics } from '../consent/input.ts';
 
 const NamedEvent = z.object({
   name: TrackedEventName,
@@ -64,6 +65,9 @@ export const trackEvent = endpoint({
   response: z.union([z.object({ success: z.literal(true), data: TrackAnswer }), EventAnswer]),
   problems: ['CONTACT_NOT_FOUND', 'EMAIL_NOT_FOUND', 'CONSENT_SENDER_REQUIRED'],
   example: trackExample,
+  async check(call) {
+    if ('topics' in call.body) await checkTopics(call, call.body);
+  },
   async handle(call) {
     const { body, keyUse } = call;
     if ('event' in body) {

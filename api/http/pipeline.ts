@@ -34,6 +34,10 @@ import {
   checkRequest,
   ignoredHeader,
   isStrict,
+  type ReadRequest,
+  readRequest,
+  refuse,
+  refuseAll,
   type RequestParts,
   type UnknownKey,
   unknownIn,
@@ -243,11 +247,13 @@ async function runHandler(
   services: Services,
 ): Promise<StoredAnswer> {
   const { caller, db } = prepared;
-  const parts = partsOf(ctx, endpoint, prepared);
+  const { parts, errors, wrong } = partsOf(ctx, endpoint, prepared);
   const security = new SecurityLog({ db, log: services.log }, ctx, caller);
-  const result = await endpoint.handle(
-    createCall(ctx, endpoint, { ...prepared, keyUse, security }, parts, services),
-  );
+  const call = createCall(ctx, endpoint, { ...prepared, keyUse, security }, parts, services);
+  const isUnreadable = wrong.has('body') && parts.body === undefined;
+  const canCheck = !isUnreadable && !wrong.has('params') && !wrong.has('query');
+  await refuseAll(errors, () => (canCheck ? endpoint.check?.(call, errors) : undefined));
+  const result = await endpoint.handle(call);
   security.flush();
   const { data: answered, options } = result instanceof Answer ? result : new Answer(result, {});
   for (const [name, value] of Object.entries(options.headers ?? {})) {
@@ -271,10 +277,11 @@ async function runHandler(
   return jsonAnswer(endpoint, caller, answered, status);
 }
 
-/** Path, query and body as a handler gets them. @throws Problem VALIDATION_ERROR */
-function partsOf(ctx: Context, endpoint: AnyEndpoint, { body, refused }: Prepared): RequestParts {
+/** Path, query and body as a handler gets them, and what is wrong with them. */
+function partsOf(ctx: Context, endpoint: AnyEndpoint, { body, refused }: Prepared): ReadRequest {
   const given = { params: ctx['params'] as unknown, query: { ...ctx.query }, body };
-  return endpoint.asSent ? given : checkRequest(endpoint, given, refused);
+  if (endpoint.asSent) return { parts: given, errors: [], wrong: new Set() };
+  return readRequest(endpoint, given, refused);
 }
 
 /**
@@ -294,7 +301,7 @@ async function memberNow(
   const named = namedProject(ctx, endpoint, body);
   if (caller && member) requireRights(endpoint, caller, member, body);
   else if (named !== undefined) {
-    partsOf(ctx, endpoint, prepared);
+    refuse(partsOf(ctx, endpoint, prepared).errors);
     throw notFound('PROJECT', named);
   }
   return member;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RowSize } from '../../db/expressions.ts';
-import { planContactData } from '../../domain/contact/data.ts';
+import { planContactData, contactDataFault } from '../../domain/contact/data.ts';
 import { type CursorForm, decodeCursor, encodeCursor, type Position } from '../../domain/cursor.ts';
 import { fault } from '../../domain/errors.ts';
 import { normaliseEmail } from '../../domain/mail/email-address.ts';
@@ -8,7 +8,7 @@ import { isUuid } from '../../domain/ids.ts';
 import { instantOfText, isTimeInput } from '../../domain/filter/value.ts';
 import { limits } from '../../domain/limits.ts';
 import { selection } from '../../domain/filter/selection.ts';
-import { cutText, isValidName } from '../../domain/text-rules.ts';
+import { cutText, hasNothingInvisible } from '../../domain/text-rules.ts';
 import { Answer } from './endpoint.ts';
 import { choosing } from './validation.ts';
 
@@ -46,7 +46,7 @@ export const Name = z
       .string()
       .min(1)
       .max(limits.nameChars)
-      .refine(isValidName, fault('invalid_string', 'Must not hold invisible characters.')),
+      .refine(hasNothingInvisible, fault('invalid_string', 'Must not hold invisible characters.')),
   );
 
 /** Cuts a name to the maximum length, never through a surrogate pair. */
@@ -118,6 +118,9 @@ export const JsonObject = z.custom<Record<string, unknown>>(
 export const ContactData = JsonObject.nullable()
   .optional()
   .superRefine((data, context) => {
+    // What is too large alone is too large when merged.
+    const tooLarge = data ? contactDataFault(planContactData(data).set) : null;
+    if (tooLarge) context.addIssue({ code: 'custom', ...fault('too_big', tooLarge) });
     const { set, oneTime } = planContactData({ locale: data?.['locale'] });
     const locale = set['locale'] ?? oneTime['locale'];
     if (locale === undefined || locale === null || typeof locale === 'string') return;

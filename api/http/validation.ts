@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type FieldCode, type FieldProblem, Problem } from '../../domain/errors.ts';
+import { type FieldCode, type FieldProblem, Problem, together } from '../../domain/errors.ts';
 import { findForbiddenText, unknownKeyText } from '../../domain/text-rules.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 
@@ -12,21 +12,31 @@ export interface RequestParts {
   body: unknown;
 }
 
+/** A request as its schemas read it. */
+export interface ReadRequest {
+  /** Of a body that is wrong: those of its fields that are right; undefined: it has none. */
+  parts: RequestParts;
+  errors: FieldProblem[];
+  /** The parts that are wrong. */
+  wrong: ReadonlySet<keyof RequestParts>;
+}
+
 /**
- * Validates path, query and body together.
+ * Reads path, query and body together, with every issue of all three.
  * @param unknown keys to refuse, of `unknownKeys`.
- * @throws Problem VALIDATION_ERROR with every issue of all three.
  */
-export function checkRequest(
+export function readRequest(
   schemas: { params?: z.ZodType; query?: z.ZodType; body?: z.ZodType },
   given: RequestParts,
   unknown: readonly UnknownKey[] = [],
-): RequestParts {
+): ReadRequest {
   const errors: FieldProblem[] = unknown.map(unknownField);
-  const checked: RequestParts = { params: undefined, query: undefined, body: undefined };
+  const parts: RequestParts = { params: undefined, query: undefined, body: undefined };
+  const wrong = new Set<keyof RequestParts>();
   for (const part of ['params', 'query', 'body'] as const) {
     const path = findForbiddenText(given[part]);
     if (path) {
+      wrong.add(part);
       errors.push({
         field: path.join('.'),
         code: 'invalid_string',
@@ -37,11 +47,93 @@ export function checkRequest(
     const schema = schemas[part];
     if (!schema) continue;
     const parsed = schema.safeParse(given[part], { reportInput: true });
-    if (parsed.success) checked[part] = parsed.data;
-    else errors.push(...parsed.error.issues.flatMap(fieldProblems));
+    if (parsed.success) {
+      parts[part] = parsed.data;
+      continue;
+    }
+    wrong.add(part);
+    errors.push(...parsed.error.issues.flatMap(fieldProblems));
+    if (part === 'body') parts.body = rightFields(schema, given.body, parsed.error.issues);
   }
+  return { parts, errors, wrong };
+}
+
+/**
+ * As `readRequest`.
+ * @throws Problem VALIDATION_ERROR with every issue
+ */
+export function checkRequest(...request: Parameters<typeof readRequest>): RequestParts {
+  const { parts, errors } = readRequest(...request);
+  refuse(errors);
+  return parts;
+}
+
+/** @throws Problem VALIDATION_ERROR with the errors, if there are any */
+export function refuse(errors: readonly FieldProblem[]): void {
   if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
-  return checked;
+}
+
+/**
+ * Refuses a request with the errors of its schemas and those of a check of its right fields.
+ * @throws Problem VALIDATION_ERROR with all of them; else what the check throws
+ */
+export async function refuseAll(
+  errors: readonly FieldProblem[],
+  check: () => Promise<void> | undefined,
+): Promise<void> {
+  const nameOf = ({ field }: FieldProblem) => field.split('.')[0];
+  const wrong = new Set(errors.map(nameOf));
+  await together(
+    () => refuse(errors),
+    async () => {
+      try {
+        await check();
+      } catch (error) {
+        if (!(error instanceof Problem) || error.code !== 'VALIDATION_ERROR') throw error;
+        // To a check, a wrong field looks as if it were missing.
+        refuse((error.errors ?? []).filter((one) => !wrong.has(nameOf(one))));
+      }
+    },
+  );
+}
+
+/** The fields of a body that have no issue, as its schema reads them. */
+function rightFields(
+  schema: z.core.$ZodType,
+  body: unknown,
+  issues: readonly Issue[],
+): Record<string, unknown> | undefined {
+  const shape = shapeOf(schema, body);
+  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
+  if (!shape || !isObject) return undefined;
+  const wrong = new Set(issues.map(({ path }) => path[0]));
+  const fields = Object.entries(shape).flatMap(([key, field]) => {
+    if (wrong.has(key)) return [];
+    const given = Object.hasOwn(body, key) ? (body as Record<string, unknown>)[key] : undefined;
+    const parsed = (field as z.ZodType).safeParse(given);
+    return parsed.success && parsed.data !== undefined ? [[key, parsed.data] as const] : [];
+  });
+  return Object.fromEntries(fields);
+}
+
+/** The fields of the object that a schema reads a value as, or null. */
+function shapeOf(
+  schema: z.core.$ZodType,
+  value: unknown,
+): Readonly<Record<string, z.core.$ZodType>> | null {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === 'object') return def.shape;
+  if (def.type !== 'pipe') return null;
+  const chosen = behindPipe(def, value);
+  return chosen && shapeOf(chosen, value);
+}
+
+/** The part of a transformation that says what it takes; null: anything. */
+function behindPipe(def: z.core.$ZodPipeDef, value: unknown): z.core.$ZodType | null {
+  const [first, last] = [def.in, def.out].map((part) => (part as z.core.$ZodTypes)._zod.def);
+  if (first?.type === 'transform') return def.out;
+  const choose = last?.type === 'transform' ? choices.get(last.transform) : undefined;
+  return choose ? choose(value) : def.in;
 }
 
 function fieldProblems(issue: Issue): FieldProblem[] {
@@ -208,11 +300,7 @@ function collect(schema: z.core.$ZodType | null, value: unknown, search: Search)
     case 'union':
       return collectFewest(def.options, value, search);
     case 'pipe': {
-      const [first, last] = [def.in, def.out].map((part) => (part as z.core.$ZodTypes)._zod.def);
-      if (first?.type === 'transform') return collect(def.out, value, search);
-      const choose = last?.type === 'transform' ? choices.get(last.transform) : undefined;
-      if (!choose) return collect(def.in, value, search);
-      const chosen = choose(value);
+      const chosen = behindPipe(def, value);
       if (chosen) collect(chosen, value, search);
       return;
     }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Migrate } from '../../db/jobs/migrate.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
-import { found } from '../../domain/errors.ts';
+import { found, together } from '../../domain/errors.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
@@ -51,11 +51,17 @@ export const migrateExecutions = endpoint({
       jobId: `migration-${exampleProjectId}-${exampleRunId}`,
     },
   },
+  async check({ db, caller: { projectId }, params: { id }, body }) {
+    const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
+    const { from, to = workflow.version, mapping = {} } = body;
+    await together(
+      () => refuseUnknownVersions(workflow, from, 'from'),
+      async () => requireSteps(await requireVersion(db, workflow, to, 'to'), mapping),
+    );
+  },
   async handle({ db, caller: { projectId, project }, keyUse, params: { id: workflowId }, body }) {
     const workflow = found('WORKFLOW', workflowId, await findWorkflow(db, projectId, workflowId));
     const { from, to = workflow.version, mapping, onUnmappable } = body;
-    refuseUnknownVersions(workflow, from, 'from');
-    requireSteps(await requireVersion(db, workflow, to, 'to'), mapping);
     const executionIds = body.executionIds ? [...new Set(body.executionIds)] : null;
     const asked: Migrate = { from: from ?? null, to, mapping, onUnmappable, executionIds };
     return acceptExecutionJob({ db, project, keyUse }, 'The migration has been queued.', {

@@ -1,13 +1,13 @@
 import type { MoveWaits } from '../../db/jobs/move-waits.ts';
 import { findActiveStep } from '../../db/workflows/positions.ts';
 import { findWorkflow, findWorkflowGraph } from '../../db/workflows/workflows.ts';
-import { found, invalidField } from '../../domain/errors.ts';
+import { found, invalidField, together } from '../../domain/errors.ts';
 import { findStep } from '../../domain/workflow/graph.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
 import { ConditionInput, refuseBadReferences } from '../segments/conditions.ts';
-import { waitMoveFields, waitMoveOf } from '../workflows/acts.ts';
+import { oneMove, waitMoveFields, waitMoveOf } from '../workflows/acts.ts';
 import { tag, WorkflowById } from '../workflows/record.ts';
 import { refuseUnknownVersions, Versions } from '../workflows/versions.ts';
 import { acceptExecutionJob } from './accept.ts';
@@ -33,7 +33,7 @@ export const moveWaitsOfStep = endpoint({
     ...waitMoveFields,
     versions: Versions.optional(),
     filter: ConditionInput.optional().describe('A condition on their contacts'),
-  }),
+  }).superRefine(...oneMove),
   response: JobAccepted,
   problems: ['WORKFLOW_NOT_FOUND', 'STEP_NOT_FOUND'],
   example: {
@@ -43,27 +43,20 @@ export const moveWaitsOfStep = endpoint({
       jobId: `move-waits-${exampleProjectId}-${exampleRunId}`,
     },
   },
-  async handle({
-    db,
-    caller: { projectId, project },
-    keyUse,
-    params: { id: workflowId, stepId },
-    body,
-  }) {
-    const workflow = found('WORKFLOW', workflowId, await findWorkflow(db, projectId, workflowId));
-    const drawn = findStep(await findWorkflowGraph(db, workflowId), stepId);
-    const step = drawn ?? (await findActiveStep(db, workflowId, stepId));
-    const { type } = found('STEP', stepId, step);
-    if (type !== 'DELAY' && type !== 'WAIT_FOR_EVENT') {
-      throw invalidField('stepId', 'not_allowed', 'Nobody waits in such a step.');
-    }
+  async check({ db, caller: { projectId }, params, body: { forever, versions, filter } }) {
+    const workflow = found('WORKFLOW', params.id, await findWorkflow(db, projectId, params.id));
+    const drawn = findStep(await findWorkflowGraph(db, params.id), params.stepId);
+    const step = drawn ?? (await findActiveStep(db, params.id, params.stepId));
+    const { type } = found('STEP', params.stepId, step);
+    await together(
+      () => refuseStep(type, forever),
+      () => refuseUnknownVersions(workflow, versions, 'versions'),
+      () => refuseBadReferences(db, projectId, filter ? { ...filter, field: 'filter' } : null),
+    );
+  },
+  async handle({ db, caller: { project }, keyUse, params: { id: workflowId, stepId }, body }) {
     const move = waitMoveOf(body);
-    if ('forever' in move && type === 'DELAY') {
-      throw invalidField('forever', 'not_allowed', 'A delay ends.');
-    }
-    refuseUnknownVersions(workflow, body.versions, 'versions');
     const { filter } = body;
-    await refuseBadReferences(db, projectId, filter ? { ...filter, field: 'filter' } : null);
     const asked: MoveWaits = {
       stepId,
       move: 'until' in move ? { until: move.until.toISOString() } : move,
@@ -78,3 +71,11 @@ export const moveWaitsOfStep = endpoint({
     });
   },
 });
+
+/** @throws Problem VALIDATION_ERROR for a step in which nobody waits, or waits for ever */
+function refuseStep(type: string, forever: true | undefined): void {
+  if (type !== 'DELAY' && type !== 'WAIT_FOR_EVENT') {
+    throw invalidField('stepId', 'not_allowed', 'Nobody waits in such a step.');
+  }
+  if (forever && type === 'DELAY') throw invalidField('forever', 'not_allowed', 'A delay ends.');
+}

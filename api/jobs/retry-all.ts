@@ -41,10 +41,12 @@ export const retryAllExecutions = endpoint({
       jobId: `retry-all-${exampleProjectId}-${exampleRunId}`,
     },
   },
-  async handle({ db, caller: { projectId, project }, keyUse, params: { id: workflowId }, body }) {
-    const workflow = found('WORKFLOW', workflowId, await findWorkflow(db, projectId, workflowId));
-    const { version } = body;
+  async check({ db, caller: { projectId }, params: { id }, body: { version } }) {
+    const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     if (version !== undefined) await requireVersion(db, workflow, version, 'version');
+  },
+  async handle({ db, caller: { project }, keyUse, params: { id: workflowId }, body }) {
+    const { version } = body;
     const asked: RetryAll = {
       stepId: body.stepId ?? null,
       version: version ?? null,

@@ -6,7 +6,7 @@ import {
   type StoredSendPolicy,
   updateSendPolicy,
 } from '../../db/projects/send-policy.ts';
-import { fault } from '../../domain/errors.ts';
+import { fault, whenRight } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { secondOfDay, secondsOfDay } from '../../domain/mail/quiet-hours.ts';
 import { Days, WallTimeText, Zone } from '../../domain/time/schemas.ts';
@@ -30,13 +30,16 @@ const QuietHours = z
       .describe('Or 24:00; earlier than `from`: on the next day'),
     days: Days.default([...weekdays]).describe('On which it begins'),
   })
-  .superRefine(({ from, to, days }, context) => {
-    const [start, end] = [secondOfDay(from), secondOfDay(to)];
-    const isWholeWeek = start === 0 && end === secondsOfDay && days.length === weekdays.length;
-    if (start !== end && !isWholeWeek) return;
-    const message = 'Leaves no time in which mail may be sent, or none in which it may not.';
-    context.addIssue({ code: 'custom', path: ['to'], ...fault('custom', message) });
-  });
+  .superRefine(
+    ({ from, to, days }, context) => {
+      const [start, end] = [secondOfDay(from), secondOfDay(to)];
+      const isWholeWeek = start === 0 && end === secondsOfDay && days.length === weekdays.length;
+      if (start !== end && !isWholeWeek) return;
+      const message = 'Leaves no time in which mail may be sent, or none in which it may not.';
+      context.addIssue({ code: 'custom', path: ['to'], ...fault('custom', message) });
+    },
+    whenRight('from', 'to', 'days'),
+  );
 
 /** `data.` and a path in contact data. */
 const ZoneField = z.string().superRefine((text, context) => {

@@ -15,7 +15,7 @@ import { type TemplateRow, findTemplate } from '../../db/templates/templates.ts'
 import { findTopic } from '../../db/topics/topics.ts';
 import { unitsOf } from '../../domain/billing.ts';
 import { planContactData } from '../../domain/contact/data.ts';
-import { Problem, found, invalidField } from '../../domain/errors.ts';
+import { Problem, found, invalidField, together, type FieldProblem } from '../../domain/errors.ts';
 import { safeFileName } from '../../domain/file-name.ts';
 import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail/content.ts';
 import { domainOf } from '../../domain/mail/email-address.ts';
@@ -30,7 +30,7 @@ import { composeMessage, messageBytesEstimate } from '../../providers/mail/mime.
 import type { ProjectCaller } from '../access/caller.ts';
 import { actorOf } from '../consent/evidence.ts';
 import type { Services } from '../http/services.ts';
-import type { SendBody } from './send-schema.ts';
+import { noSender, refuseLargeFiles, type SendBody } from './send-schema.ts';
 
 /** One message of a request: what its recipients share, and how it is recorded for each of them. */
 
@@ -147,11 +147,33 @@ export async function requireShare(
   await requireAllowance(db, rules, { ...share, units: recipients * share.units });
 }
 
+/**
+ * Refuses what the schema of a message cannot tell to be wrong. A template without a sender is looked for
+ * only beside other errors: alone it is refused when the message is prepared, after a time that is past.
+ * @param body of a message that is wrong: those of its fields that are right
+ * @param errors of the schema
+ * @throws Problem VALIDATION_ERROR with everything that is wrong
+ */
+export async function checkMessage(
+  { db, config, caller }: Pick<Services, 'db' | 'config'> & { caller: ProjectCaller },
+  { attachments, template: id, from }: Partial<SendBody>,
+  errors: readonly FieldProblem[],
+): Promise<void> {
+  await together(
+    () => refuseLargeFiles(attachments, config),
+    async () => {
+      if (!id || from || errors.length === 0) return;
+      const template = await findTemplate(db, caller.projectId, id);
+      if (template && !template.from_email) {
+        throw invalidField('from', noSender.params.code, noSender.message);
+      }
+    },
+  );
+}
+
 function senderOf(request: SendBody, template: TemplateRow | null, projectName: string) {
   const email = request.from?.email ?? template?.from_email;
-  if (!email) {
-    throw invalidField('from', 'required', 'Neither the request nor the template has a sender.');
-  }
+  if (!email) throw invalidField('from', noSender.params.code, noSender.message);
   const own = request.from?.asText ? request.name : undefined;
   const given = own || request.from?.name;
   return { email, name: given || template?.from_name || projectName };

@@ -5,14 +5,21 @@ import { requireAllowance, type Share } from '../../db/billing/billing.ts';
 import { lockContactsWith } from '../../db/contacts/contacts.ts';
 import { transact } from '../../db/database.ts';
 import { monthOf } from '../../domain/billing.ts';
-import { Problem } from '../../domain/errors.ts';
+import { Problem, whenRight } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { asProblem, errorBody } from '../http/envelope.ts';
 import { fault, named, Time } from '../http/schemas.ts';
-import { checkRequest, choosing } from '../http/validation.ts';
-import { AlreadyAccepted, prepareMail, readingOnce, recordMail, shareOf } from './prepared-mail.ts';
+import { choosing, readRequest, refuseAll } from '../http/validation.ts';
+import {
+  AlreadyAccepted,
+  prepareMail,
+  readingOnce,
+  recordMail,
+  shareOf,
+  checkMessage,
+} from './prepared-mail.ts';
 import {
   type MessageKey,
   presentSent,
@@ -22,7 +29,7 @@ import {
   sendProblems,
   Warnings,
 } from './send-message.ts';
-import { refuseLargeFiles, SendBody } from './send-schema.ts';
+import { SendBody } from './send-schema.ts';
 
 /** Many messages in one request: each for itself, or all or nothing. */
 
@@ -47,7 +54,7 @@ const Batch = z
     if (recipients <= limits.recipients) return;
     const message = `All messages together have at most ${limits.recipients} recipients.`;
     context.addIssue({ code: 'custom', path: ['messages'], ...fault('too_big', message) });
-  });
+  }, whenRight('messages'));
 
 /** How many a message is for, also one that is wrong. */
 function recipientsOf(message: unknown): number {
@@ -176,7 +183,7 @@ async function sendEach(call: BatchCall): Promise<z.input<typeof BatchResult>> {
     const key = keyFrom(call, first, recipientsOf(message));
     first += recipientsOf(message);
     try {
-      const data = await sendMessage(call, checkMessage(message), key, readOnce);
+      const data = await sendMessage(call, await readMessage(call, message), key, readOnce);
       results.push({ success: true, data });
     } catch (error) {
       const problem = asProblem(error);
@@ -211,10 +218,13 @@ function keyFrom({ keyUse }: BatchCall, first: number, count: number): MessageKe
   };
 }
 
-/** @throws Problem VALIDATION_ERROR */
-function checkMessage(message: unknown): SendBody {
+/** @throws Problem VALIDATION_ERROR with everything that is wrong with the message */
+async function readMessage(call: BatchCall, message: unknown): Promise<SendBody> {
   const given = { params: undefined, query: undefined, body: message };
-  return checkRequest({ body: SendBody }, given).body as SendBody;
+  const { parts, errors } = readRequest({ body: SendBody }, given);
+  const body = parts.body as SendBody;
+  await refuseAll(errors, () => (body ? checkMessage(call, body, errors) : undefined));
+  return body;
 }
 
 /**
@@ -223,14 +233,14 @@ function checkMessage(message: unknown): SendBody {
  */
 async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
   const { db, config, caller, renderer, keyUse } = call;
-  const messages = call.body.messages.map((message, index) =>
-    ofMessage(index, () => {
-      const body = checkMessage(message);
-      refuseLargeFiles(body.attachments, config);
-      // Chosen before, because the transaction may be restarted.
-      return { body, newContacts: body.to.map(() => randomUUID()) };
-    }),
-  );
+  const messages: { body: SendBody; newContacts: string[] }[] = [];
+  for (const [index, message] of call.body.messages.entries()) {
+    const body = await readMessage(call, message).catch((error: unknown) => {
+      throw atMessage(index, error);
+    });
+    // Chosen before, because the transaction may be restarted.
+    messages.push({ body, newContacts: body.to.map(() => randomUUID()) });
+  }
   for (const share of sharesOf(caller.projectId, messages)) {
     await requireAllowance(db, config.billing, share);
   }
@@ -270,14 +280,6 @@ async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
       return answer;
     }),
   );
-}
-
-function ofMessage<T>(index: number, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw atMessage(index, error);
-  }
 }
 
 /** A refusal, said of a message of the batch; any other error as it is. */

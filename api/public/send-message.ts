@@ -19,7 +19,7 @@ import {
   recordMail,
   requireShare,
 } from './prepared-mail.ts';
-import { type SendBody, refuseLargeFiles } from './send-schema.ts';
+import type { SendBody } from './send-schema.ts';
 
 /** A message is accepted: for each of its recipients in turn. */
 
@@ -86,7 +86,6 @@ export async function sendMessage(
   key: MessageKey | null,
   readOnce?: ReadOnce,
 ): Promise<SentMessage> {
-  refuseLargeFiles(body.attachments, call.config);
   const timestamp = new Date().toISOString();
   const warnings = new Warnings();
   const emails = acceptedBefore(body, key?.accepted ?? []);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { invalidField } from '../../domain/errors.ts';
+import { invalidField, whenRight, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { isHeaderName } from '../../domain/mail/headers.ts';
 import {
@@ -107,6 +107,7 @@ const Attachment = z
   .refine((file) => file.disposition === 'attachment' || file.contentId !== undefined, {
     ...fault('required', 'An inline file needs a contentId.'),
     path: ['contentId'],
+    ...whenRight('disposition', 'contentId'),
   });
 
 /** Mail that silently misses a reader is worse than an error. */
@@ -119,6 +120,9 @@ const NoCopies = z
     context.addIssue({ code: 'custom', ...fault('unsupported_field', message) });
   })
   .meta({ not: {}, description: 'Refused' });
+
+/** What is said where no sender is given. */
+export const noSender = fault('required', 'Neither the request nor the template has a sender.');
 
 const Request = z
   .object({
@@ -140,8 +144,17 @@ const Request = z
   .refine(
     ({ template, subject, body }) =>
       template !== undefined || (subject !== undefined && body !== undefined),
-    { ...fault('custom', 'Give a template, or both subject and body.'), path: ['template'] },
-  );
+    {
+      ...fault('custom', 'Give a template, or both subject and body.'),
+      path: ['template'],
+      ...whenRight('template', 'subject', 'body'),
+    },
+  )
+  .refine(({ template, from }) => template !== undefined || from !== undefined, {
+    ...noSender,
+    path: ['from'],
+    ...whenRight('from'),
+  });
 
 /** The deprecated `name` only matters beside a sender that came as text. */
 export const SendBody = ignoring('name', ({ from }) => typeof from !== 'string', Request);
@@ -162,11 +175,13 @@ export function refuseLargeFiles(
 ): void {
   const base64Chars = Math.floor((attachmentMegabytesMax * 1_048_576 * 4) / 3);
   const chars = files.reduce((sum, file) => sum + file.content.length, 0);
+  const refusals = new Refusals();
   if (files.length > attachmentsMax) {
-    throw invalidField('attachments', 'too_big', `At most ${attachmentsMax} files.`);
+    refusals.add(invalidField('attachments', 'too_big', `At most ${attachmentsMax} files.`));
   }
   if (chars > base64Chars) {
     const message = `The files are together larger than ${attachmentMegabytesMax} MB.`;
-    throw invalidField('attachments', 'too_big', message);
+    refusals.add(invalidField('attachments', 'too_big', message));
   }
+  refusals.throw();
 }

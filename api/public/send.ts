@@ -2,6 +2,7 @@ import { limits } from '../../domain/limits.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { SendBody } from './send-schema.ts';
 import { type MessageKey, SentMessage, sendMessage, sendProblems } from './send-message.ts';
+import { checkMessage } from './prepared-mail.ts';
 
 export const send = endpoint({
   id: 'send',
@@ -44,6 +45,7 @@ export const send = endpoint({
       },
     },
   },
+  check: (call, errors) => checkMessage(call, call.body, errors),
   handle: (call) => sendMessage(call, call.body, wholeKey(call.keyUse)),
 });
 

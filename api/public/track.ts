@@ -4,7 +4,13 @@ import { eventData, jsonBytes, planContactData } from '../../domain/contact/data
 import { isReservedEvent } from '../../domain/workflow/event-names.ts';
 import { EventName } from '../../domain/workflow/steps.ts';
 import { limits } from '../../domain/limits.ts';
-import { consentFields, consentWishOf, noContradiction, requireKeys } from '../consent/input.ts';
+import {
+  consentFields,
+  consentWishOf,
+  noContradiction,
+  requireKeys,
+  checkTopics,
+} from '../consent/input.ts';
 import { evidenceOf } from '../consent/evidence.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { ContactData, Email, Time, fault, named } from '../http/schemas.ts';
@@ -72,6 +78,7 @@ export const track = endpoint({
   response: TrackAnswer,
   problems: ['CONSENT_SENDER_REQUIRED'],
   example: trackExample,
+  check: (call) => checkTopics(call, call.body),
   async handle(call) {
     const complete = call.keyUse?.completeIn;
     return recordTracking(call, call.body, complete);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import type { TriggerSchedule } from '../../db/schedules/schedules.ts';
 import { findSegment, lockSegmentReferences } from '../../db/segments/segments.ts';
-import { found, invalidField } from '../../domain/errors.ts';
+import { found, invalidField, Refusals } from '../../domain/errors.ts';
 import { CronText, Zone } from '../../domain/time/schemas.ts';
 import { Uuid } from '../http/schemas.ts';
 import { ConditionInput, refuseBadReferences } from '../segments/conditions.ts';
@@ -21,10 +21,23 @@ type GivenSchedule = z.output<typeof ScheduleConfig>;
 
 /** @throws Problem VALIDATION_ERROR `not_allowed` for a schedule of another trigger */
 export function refuseSchedule(type: string, given: GivenSchedule): void {
+  const refusals = new Refusals();
   for (const key of Object.keys(scheduleFields) as (keyof GivenSchedule)[]) {
     if (given[key] === undefined || given[key] === null) continue;
-    throw invalidField(`triggerConfig.${key}`, 'not_allowed', `${type} has no schedule.`);
+    const message = `${type} has no schedule.`;
+    refusals.add(invalidField(`triggerConfig.${key}`, 'not_allowed', message));
   }
+  refusals.throw();
+}
+
+/** @throws Problem VALIDATION_ERROR for a filter that names what does not exist */
+export async function refuseScheduleFilter(
+  db: Database,
+  projectId: string,
+  { filter }: GivenSchedule,
+): Promise<void> {
+  const placed = filter ? { ...filter, field: 'triggerConfig.filter' } : null;
+  await refuseBadReferences(db, projectId, placed);
 }
 
 /**
@@ -38,8 +51,7 @@ export async function settledSchedule(
 ): Promise<TriggerSchedule> {
   if (segmentId || filter?.mentions.length) await lockSegmentReferences(tx, projectId);
   if (segmentId) found('SEGMENT', segmentId, await findSegment(tx, projectId, segmentId));
-  const placed = filter ? { ...filter, field: 'triggerConfig.filter' } : null;
-  await refuseBadReferences(tx, projectId, placed);
+  await refuseScheduleFilter(tx, projectId, { filter });
   return {
     ...(cron && { cron }),
     ...(timeZone && { timeZone }),

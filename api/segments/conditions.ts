@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import { listSegmentReferences } from '../../db/segments/segments.ts';
-import { Problem } from '../../domain/errors.ts';
+import { Problem, whenRight, together } from '../../domain/errors.ts';
 import {
   type BareName,
   type Condition,
@@ -86,14 +86,15 @@ export const ConditionInput = z
   .meta({ id: 'ConditionInput', anyOf: [conditionJsonSchema, flatJsonSchema] });
 
 /**
- * For a body that takes a condition in two fields: refuses two with different meanings.
+ * For a body that takes a condition in two fields: the rule that refuses two with different meanings, as
+ * the arguments of a refinement.
  * @param first the one that is used when both are given.
  */
 export function refuseTwoMeanings<First extends string, Second extends string>(
   first: First,
   second: Second,
 ) {
-  return (
+  const rule = (
     body: { [K in First | Second]?: GivenCondition | null | undefined },
     context: z.core.$RefinementCtx,
   ): void => {
@@ -105,6 +106,7 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
       ...fault('custom', `Means something else than ${first}.`),
     });
   };
+  return [rule, whenRight(first, second)] as const;
 }
 
 /**
@@ -120,8 +122,19 @@ export async function refuseBadReferences(
   selfId?: string,
 ): Promise<void> {
   if (!given) return;
-  const inside = ({ field, key }: BareName) => ({ field: `${given.field}.${field}`, key });
-  await refuseUnknownFields(db, projectId, given.bareNames.map(inside));
+  const inside = (one: BareName) => ({ ...one, field: `${given.field}.${one.field}` });
+  await together(
+    () => refuseUnknownFields(db, projectId, given.bareNames.map(inside)),
+    () => refuseBadSegments(db, projectId, given, selfId),
+  );
+}
+
+async function refuseBadSegments(
+  db: Database,
+  projectId: string,
+  given: PlacedCondition,
+  selfId: string | undefined,
+): Promise<void> {
   if (given.mentions.length === 0) return;
   const placed = given.mentions.map((mention) => ({
     ...mention,

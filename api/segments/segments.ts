@@ -17,7 +17,7 @@ import {
   updateSegment as updateSegmentRow,
 } from '../../db/segments/segments.ts';
 import { segmentSlug } from '../../domain/contact/segment-slug.ts';
-import { Problem, found, invalidField } from '../../domain/errors.ts';
+import { Problem, found, invalidField, whenRight, together } from '../../domain/errors.ts';
 import {
   ConditionInput,
   type GivenCondition,
@@ -65,7 +65,14 @@ const NewSegment = z
     ...conditionInputs,
     trackMembership: z.boolean().default(false),
   })
-  .superRefine(refuseTwoMeanings('condition', 'filters'));
+  .superRefine(...refuseTwoMeanings('condition', 'filters'))
+  .superRefine(
+    (body, context) => {
+      const wrong = conditionFault(body.type, body, { isRequired: true });
+      if (wrong) context.addIssue({ code: 'custom', path: [wrong.field], ...wrong });
+    },
+    whenRight('type', 'condition', 'filters'),
+  );
 
 /** The columns of a request's fields, except the condition. */
 function valuesOf<T extends { condition?: unknown; filters?: unknown }>(body: T) {
@@ -92,9 +99,11 @@ export const createSegment = endpoint({
     body: { name: segmentExample.name, filters: segmentExample.filters },
     response: segmentExample,
   },
+  async check({ db, caller: { projectId }, body }) {
+    await refuseBadReferences(db, projectId, givenCondition(body));
+  },
   async handle({ db, caller: { projectId }, body }) {
-    const given = givenCondition(body.type, body, { isRequired: true });
-    await refuseBadReferences(db, projectId, given);
+    const given = givenCondition(body);
     const memberCount = given ? await countMatches(db, projectId, given.condition, new Date()) : 0;
     return transact(db, async (tx) => {
       await holdProject(tx, projectId);
@@ -111,29 +120,35 @@ export const createSegment = endpoint({
   },
 });
 
+interface GivenConditions {
+  condition?: GivenCondition | null | undefined;
+  filters?: GivenCondition | null | undefined;
+}
+
 /**
  * The condition of a request, or null: null and absent are the same, so that a response can be sent
  * back.
- * @throws Problem VALIDATION_ERROR when the segment must have one, or can have none.
  */
-function givenCondition(
-  type: SegmentRow['type'],
-  body: {
-    condition?: GivenCondition | null | undefined;
-    filters?: GivenCondition | null | undefined;
-  },
-  { isRequired }: { isRequired: boolean },
-): PlacedCondition | null {
+function givenCondition(body: GivenConditions): PlacedCondition | null {
   const field = body.condition ? 'condition' : 'filters';
   const given = body[field];
+  return given ? { ...given, field } : null;
+}
+
+/** What is wrong when the segment must have a condition, or can have none; null: nothing. */
+function conditionFault(
+  type: SegmentRow['type'],
+  body: GivenConditions,
+  { isRequired }: { isRequired: boolean },
+) {
+  const given = givenCondition(body);
   if (given && type === 'STATIC') {
-    throw invalidField(field, 'not_allowed', 'The members of a STATIC segment are picked by hand.');
+    const message = 'The members of a STATIC segment are picked by hand.';
+    return { field: given.field, message, params: { code: 'not_allowed' as const } };
   }
-  if (given) return { ...given, field };
-  if (type === 'DYNAMIC' && (isRequired || body.condition === null)) {
-    throw invalidField('condition', 'invalid_type', 'A DYNAMIC segment needs one.', 'undefined');
-  }
-  return null;
+  if (given || type === 'STATIC' || (!isRequired && body.condition !== null)) return null;
+  const params = { code: 'invalid_type' as const, received: 'undefined' };
+  return { field: 'condition', message: 'A DYNAMIC segment needs one.', params };
 }
 
 export const getSegment = endpoint({
@@ -174,7 +189,7 @@ const SegmentChange = z
       .optional()
       .describe('Switched off, the stored members are forgotten without events'),
   })
-  .superRefine(refuseTwoMeanings('condition', 'filters'));
+  .superRefine(...refuseTwoMeanings('condition', 'filters'));
 
 export const updateSegment = endpoint({
   id: 'updateSegment',
@@ -194,13 +209,16 @@ export const updateSegment = endpoint({
     body: { name: 'Paying users' },
     response: { ...segmentExample, name: 'Paying users' },
   },
+  async check({ db, caller: { projectId }, params: { id }, body }) {
+    const { type } = found('SEGMENT', id, await findSegment(db, projectId, id));
+    await together(
+      () => refuseOther(type, body.type),
+      () => refuseCondition(type, body),
+      () => refuseBadReferences(db, projectId, givenCondition(body), id),
+    );
+  },
   async handle({ db, caller: { projectId }, params: { id }, body }) {
-    const before = found('SEGMENT', id, await findSegment(db, projectId, id));
-    if (body.type !== undefined && body.type !== before.type) {
-      throw invalidField('type', 'not_allowed', 'The type of a segment cannot be changed.');
-    }
-    const given = givenCondition(before.type, body, { isRequired: false });
-    await refuseBadReferences(db, projectId, given, id);
+    const given = givenCondition(body);
     // Before any lock: this may take a while.
     const memberCount = given && (await countMatches(db, projectId, given.condition, new Date()));
     return transact(db, async (tx) => {
@@ -248,6 +266,23 @@ async function renameWarnings(
     warnings.push({ code: 'event_renamed' as const, eventName, message });
   }
   return warnings.length === 0 ? {} : { warnings };
+}
+
+function refuseOther(type: string, given: string | undefined): void {
+  if (given === undefined || given === type) return;
+  throw invalidField('type', 'not_allowed', 'The type of a segment cannot be changed.');
+}
+
+function refuseCondition(type: SegmentRow['type'], body: GivenConditions): void {
+  const wrong = conditionFault(type, body, { isRequired: false });
+  if (!wrong) return;
+  const { field, message, params } = wrong;
+  throw invalidField(
+    field,
+    params.code,
+    message,
+    'received' in params ? params.received : undefined,
+  );
 }
 
 export const deleteSegment = endpoint({

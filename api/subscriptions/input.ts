@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
 import type { SealedHeaders } from '../../db/subscriptions/subscriptions.ts';
 import { limits } from '../../domain/limits.ts';
-import { EventName } from '../../domain/workflow/steps.ts';
-import { invalidField } from '../../domain/errors.ts';
+import { EventName, refuseUnmadeEvent } from '../../domain/workflow/steps.ts';
+import { invalidField, whenRight, together, Refusals, type Problem } from '../../domain/errors.ts';
 import { secretNamesOf } from '../../domain/subscription/request.ts';
 import {
   isCallable,
@@ -12,8 +13,9 @@ import {
   isToken,
 } from '../../domain/subscription/settings.ts';
 import type { Cipher } from '../../providers/encryption.ts';
-import { refuseUnmadeEvent } from '../workflows/trigger.ts';
 import { Description, fault, Moment } from '../http/schemas.ts';
+import { unitMs } from '../../domain/filter/filter.ts';
+import { listSecretNames } from '../../db/projects/secrets.ts';
 
 /** What a subscription is made and changed with. */
 
@@ -27,9 +29,11 @@ const Url = z
   .meta({ examples: ['https://hooks.shop.example/everpost'] });
 
 const Item = EventName.refine(
-  isItem,
+  (item) => item === '' || isItem(item),
   fault('invalid_string', 'Must be a name, `<prefix>.*` or `*`.'),
-);
+).superRefine((item, context) => {
+  if (item !== 'email.*') refuseUnmadeEvent(item, context);
+});
 
 const Items = z
   .array(Item)
@@ -76,15 +80,32 @@ const Batch = z
   .describe('How many events a request may have; null: each has one, without a list around it')
   .meta({ examples: [null] });
 
-export const NewSubscription = z.object({
-  url: Url,
-  events: Items,
-  description: Description.optional(),
-  headers: Headers.optional(),
-  batch: Batch.optional(),
-  enabled: z.boolean().default(true),
-  from: Moment.optional().describe('By default now; at most 30 days ago'),
+/** A time from which events are asked for: at most 30 days ago. */
+export const PastMoment = Moment.superRefine((at, context) => {
+  const { replayDays } = limits;
+  const refuse = (...reason: Parameters<typeof fault>) =>
+    context.addIssue({ code: 'custom', ...fault(...reason) });
+  if (at.getTime() > Date.now()) refuse('too_big', 'Must not be in the future.');
+  if (at.getTime() < Date.now() - replayDays * unitMs.days) {
+    refuse('too_small', `Must be at most ${replayDays} days ago.`);
+  }
 });
+
+export const NewSubscription = z
+  .object({
+    url: Url,
+    events: Items,
+    description: Description.optional(),
+    headers: Headers.optional(),
+    batch: Batch.optional(),
+    enabled: z.boolean().default(true),
+    from: PastMoment.optional().describe('By default now; at most 30 days ago'),
+  })
+  .refine(({ from, enabled }) => !from || enabled, {
+    path: ['from'],
+    ...fault('not_allowed', 'It is not enabled.'),
+    ...whenRight('from', 'enabled'),
+  });
 
 export const SubscriptionPatch = z.object({
   url: Url.optional(),
@@ -97,34 +118,50 @@ export const SubscriptionPatch = z.object({
 });
 
 /**
- * @throws Problem VALIDATION_ERROR `not_allowed` for an address that must not be called,
- *   `reserved_event` for an event under `email.` that never happens
+ * Refuses an address that must not be called, and headers with secrets that the project does not have.
+ * @throws Problem VALIDATION_ERROR with everything that is wrong
  */
-export function checkSubscription(
-  given: { url?: string | undefined; events?: readonly string[] | undefined },
-  webhooks: { refuses(url: URL): boolean },
-): void {
-  if (given.url !== undefined && webhooks.refuses(new URL(given.url))) {
-    const message =
-      'Is no public address. Whoever runs this server allows others with WEBHOOK_ALLOW_PRIVATE=true.';
-    throw invalidField('url', 'not_allowed', message);
-  }
-  for (const [index, item] of (given.events ?? []).entries()) {
-    if (item !== 'email.*') refuseUnmadeEvent(item, `events.${index}`);
-  }
+export async function checkSubscription(
+  { db, caller, webhooks }: SubscriptionCall,
+  {
+    url,
+    headers,
+  }: { url?: string | undefined; headers?: Record<string, string> | null | undefined },
+): Promise<void> {
+  await together(
+    () => url === undefined || refuseAddress(webhooks, url),
+    () => headers && refuseUnknownSecrets(db, caller.projectId, headers),
+  );
 }
 
-const dayMs = 86_400_000;
+interface SubscriptionCall {
+  db: Database;
+  caller: { projectId: string };
+  webhooks: { refuses(url: URL): boolean };
+}
 
-/** @throws Problem VALIDATION_ERROR for a time that is too far back, or in the future */
-export function checkPast(field: string, at: Date, now: Date): void {
-  const { replayDays } = limits;
-  if (at.getTime() > now.getTime()) {
-    throw invalidField(field, 'too_big', 'Must not be in the future.');
-  }
-  if (at.getTime() < now.getTime() - replayDays * dayMs) {
-    throw invalidField(field, 'too_small', `Must be at most ${replayDays} days ago.`);
-  }
+function refuseAddress(webhooks: SubscriptionCall['webhooks'], url: string): void {
+  if (!webhooks.refuses(new URL(url))) return;
+  const message =
+    'Is no public address. Whoever runs this server allows others with WEBHOOK_ALLOW_PRIVATE=true.';
+  throw invalidField('url', 'not_allowed', message);
+}
+
+async function refuseUnknownSecrets(
+  db: Database,
+  projectId: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  const named = secretNamesOf(Object.values(headers));
+  const known = named.length === 0 ? [] : await listSecretNames(db, projectId);
+  const refusals = new Refusals();
+  for (const name of named) if (!known.includes(name)) refusals.add(unknownSecret(name));
+  refusals.throw();
+}
+
+/** The refusal of headers with a secret that the project does not have. */
+export function unknownSecret(name: string): Problem {
+  return invalidField('headers', 'not_found', `There is no secret named ${name}.`);
 }
 
 /** Headers as they are stored. Of names that are equal but for their case the last one wins. */

@@ -4,7 +4,7 @@ import { transact } from '../../db/database.ts';
 import { findJob } from '../../db/jobs/jobs.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { insertReplay } from '../../db/subscriptions/replays.ts';
-import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { fault, found, notFound, Problem, whenRight } from '../../domain/errors.ts';
 import type { ReplayData } from '../../domain/job.ts';
 import { EventName } from '../../domain/workflow/steps.ts';
 import { selection } from '../../domain/filter/selection.ts';
@@ -19,7 +19,7 @@ import {
   JobAccepted,
   jobOf,
 } from '../jobs/record.ts';
-import { checkPast } from './input.ts';
+import { PastMoment } from './input.ts';
 import { ById, requireSubscription, subscriptionExample, tag } from './record.ts';
 
 const Replay = jobOf('EventReplay', {
@@ -51,10 +51,16 @@ export const replayEvents = endpoint({
   status: 202,
   params: ById,
   body: selection({
-    from: Moment,
-    to: Moment.optional().describe('By default now'),
+    from: PastMoment,
+    to: Moment.refine((to) => to <= new Date(), fault('too_big', 'Must not be in the future.'))
+      .optional()
+      .describe('By default now'),
     eventName: EventName.nullish(),
     onlyFailed: z.boolean().default(false),
+  }).refine(({ from, to }) => !to || to >= from, {
+    path: ['to'],
+    ...fault('too_small', 'Must not be before `from`.'),
+    ...whenRight('from', 'to'),
   }),
   response: JobAccepted,
   problems: [
@@ -73,13 +79,6 @@ export const replayEvents = endpoint({
     const subscription = await requireSubscription(db, projectId, id);
     const now = new Date();
     const { from, to = now, eventName = null, onlyFailed } = body;
-    checkPast('from', from, now);
-    if (to.getTime() > now.getTime()) {
-      throw invalidField('to', 'too_big', 'Must not be in the future.');
-    }
-    if (to.getTime() < from.getTime()) {
-      throw invalidField('to', 'too_small', 'Must not be before `from`.');
-    }
     const jobId = `replay-${project.publicId}-${randomUUID()}`;
     const data: ReplayData = {
       projectId: project.publicId,

@@ -9,18 +9,18 @@ import {
   rotateSecret,
   updateSubscription,
 } from '../../db/subscriptions/subscriptions.ts';
-import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
+import { found, notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { secretOf } from '../../providers/web/signed-request.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time } from '../http/schemas.ts';
 import { deliveryEndpoints } from './deliveries.ts';
 import {
-  checkPast,
   checkSubscription,
   NewSubscription,
   sealHeaders,
   SubscriptionPatch,
+  unknownSecret,
 } from './input.ts';
 import { refuseForeignHeaders } from './foreign-secrets.ts';
 import { replayEndpoints } from './replays.ts';
@@ -71,12 +71,8 @@ const createSubscription = endpoint({
     body: { url: subscriptionExample.url, events: subscriptionExample.events },
     response: { ...subscriptionExample, secret: secretExample },
   },
-  async handle({ db, caller: { projectId }, body, cipher, webhooks, keyUse, note }) {
-    checkSubscription(body, webhooks);
-    if (body.from) {
-      if (!body.enabled) throw invalidField('from', 'not_allowed', 'It is not enabled.');
-      checkPast('from', body.from, new Date());
-    }
+  check: (call) => checkSubscription(call, call.body),
+  async handle({ db, caller: { projectId }, body, cipher, keyUse, note }) {
     const secret = secretOf(randomBytes(32));
     const row = {
       url: body.url,
@@ -166,8 +162,8 @@ export const patchSubscription = endpoint({
   response: Subscription,
   problems: ['EVENT_SUBSCRIPTION_NOT_FOUND'],
   example: { body: { paused: true }, response: { ...subscriptionExample, paused: true } },
-  async handle({ db, caller: { projectId }, params: { id }, body, cipher, webhooks, note }) {
-    checkSubscription(body, webhooks);
+  check: (call) => checkSubscription(call, call.body),
+  async handle({ db, caller: { projectId }, params: { id }, body, cipher, note }) {
     const { url, events, description, enabled, paused, headers } = body;
     const sealed = headers === undefined ? {} : sealHeaders(cipher, headers);
     const batch = body.batch === undefined ? {} : { batch_max: body.batch?.max ?? null };
@@ -186,10 +182,6 @@ export const patchSubscription = endpoint({
     return presentSubscription(row);
   },
 });
-
-function unknownSecret(name: string): Problem {
-  return invalidField('headers', 'not_found', `There is no secret named ${name}.`);
-}
 
 const removeSubscription = endpoint({
   id: 'deleteEventSubscription',

@@ -7,7 +7,7 @@ import { findTopic } from '../../db/topics/topics.ts';
 import { confirmUrl } from '../../domain/consent/confirm-link.ts';
 import { usesConfirmUrl } from '../../domain/consent/policy.ts';
 import { planContactData } from '../../domain/contact/data.ts';
-import { found } from '../../domain/errors.ts';
+import { found, whenRight } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { completeMail, localeOf, optOutUrls } from '../../domain/mail/content.ts';
 import type { MessageClass } from '../../domain/mail/headers.ts';
@@ -34,6 +34,7 @@ const hasOneReader = ({ contactId, contact }: { contactId?: unknown; contact?: u
 const twoReaders = {
   path: ['contact'],
   ...fault('not_allowed', 'Not together with `contactId`.'),
+  ...whenRight('contactId', 'contact'),
 };
 
 const Reader = z.object(reader).refine(hasOneReader, twoReaders);

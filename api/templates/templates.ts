@@ -16,7 +16,7 @@ import {
 import { isPolicyTemplate, readConsentPolicy } from '../../db/consent/policy.ts';
 import { columnsFrom } from '../../db/columns.ts';
 import { type Database, transact } from '../../db/database.ts';
-import { Problem, found, foundAll, invalidField } from '../../domain/errors.ts';
+import { Problem, found, foundAll, invalidField, together, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { checkTemplate, compileTemplate } from '../../domain/template/render.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
@@ -142,9 +142,13 @@ export const createTemplate = endpoint({
     },
     response: templateExample,
   },
-  async handle({ db, renderer, caller: { projectId }, body }) {
-    refuseTopic(body.topicId, body.type);
-    await requireReadable(renderer, body, projectId);
+  async check({ renderer, caller: { projectId }, body }) {
+    await together(
+      () => body.type && refuseTopic(body.topicId, body.type),
+      () => requireReadable(renderer, body, projectId),
+    );
+  },
+  async handle({ db, caller: { projectId }, body }) {
     if (body.from) await requireVerifiedSender(db, projectId, body.from.email);
     const row = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
@@ -196,8 +200,14 @@ export const updateTemplate = endpoint({
     body: { subject: 'Welcome, {{name ?? friend}}' },
     response: { ...templateExample, subject: 'Welcome, {{name ?? friend}}' },
   },
-  async handle({ db, renderer, caller: { projectId }, params: { id }, body }) {
-    await requireReadable(renderer, body, projectId);
+  async check({ db, renderer, caller: { projectId }, params: { id }, body }) {
+    const stored = found('TEMPLATE', id, await findTemplate(db, projectId, id));
+    await together(
+      () => requireReadable(renderer, body, projectId),
+      () => refuseChange(db, stored, body),
+    );
+  },
+  async handle({ db, caller: { projectId }, params: { id }, body }) {
     const before = found('TEMPLATE', id, await findTemplate(db, projectId, id));
     // Only a sender in the request is checked: the stored one may have lost its domain since.
     if (body.from) await requireVerifiedSender(db, projectId, body.from.email);
@@ -207,9 +217,7 @@ export const updateTemplate = endpoint({
       if (body.topicId !== undefined || body.type !== undefined || body.from === null) {
         await lockTemplates(tx, projectId, [id]);
         const stored = found('TEMPLATE', id, await findTemplate(tx, projectId, id));
-        await requireForPolicy(tx, stored, body);
-        const { topicId = stored.topic_id, type = stored.type } = body;
-        refuseTopic(topicId, type);
+        await refuseChange(tx, stored, body);
         await requireTopics(tx, projectId, [body.topicId]);
       }
       return updateTemplateRow(tx, projectId, id, changes);
@@ -332,27 +340,50 @@ export const bulkUpdateTemplates = endpoint({
   },
 });
 
+interface TemplateChange {
+  type?: string | undefined;
+  topicId?: string | null | undefined;
+  from?: unknown;
+}
+
 /**
- * Refuses a change of a locked template that the confirmation mail of its project is made of.
- * @throws Problem VALIDATION_ERROR
+ * Refuses a change that does not go with the rest of a template, or with the confirmation mail of its
+ * project that is made of it.
+ * @throws Problem VALIDATION_ERROR with everything that is wrong
  */
+async function refuseChange(
+  db: Database,
+  stored: TemplateRow,
+  change: TemplateChange,
+): Promise<void> {
+  const { topicId = stored.topic_id, type = stored.type } = change;
+  const changesTopic = change.topicId !== undefined || change.type !== undefined;
+  await together(
+    () => requireForPolicy(db, stored, change),
+    () => changesTopic && refuseTopic(topicId, type),
+  );
+}
+
 async function requireForPolicy(
-  tx: Database,
+  db: Database,
   { id, project_id: projectId, type, from_email: from }: TemplateRow,
-  change: { type?: string | undefined; from?: unknown },
+  change: TemplateChange,
 ): Promise<void> {
   const isOther = change.type !== undefined && change.type !== type;
   const losesSender = change.from === null && from !== null;
   if (!isOther && !losesSender) return;
-  const policy = await readConsentPolicy(tx, projectId);
+  const policy = await readConsentPolicy(db, projectId);
   if (policy.templateId !== id) return;
+  const refusals = new Refusals();
   if (isOther) {
     const message = 'The confirmation mail is made of this template: it stays TRANSACTIONAL.';
-    throw invalidField('type', 'not_allowed', message);
+    refusals.add(invalidField('type', 'not_allowed', message));
   }
-  if (policy.requireConfirmation && policy.from === null) {
-    throw invalidField('from', 'required', 'The confirmation mail has no other sender.');
+  if (losesSender && policy.requireConfirmation && policy.from === null) {
+    const message = 'The confirmation mail has no other sender.';
+    refusals.add(invalidField('from', 'required', message));
   }
+  refusals.throw();
 }
 
 /**

@@ -7,13 +7,14 @@ import {
   recordTopicChoices,
 } from '../../db/topics/choices.ts';
 import { listTopicsByKey } from '../../db/topics/topics.ts';
-import { found, invalidField } from '../../domain/errors.ts';
+import { found, invalidField, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { evidenceOf } from '../consent/evidence.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { exampleOf } from '../http/record.ts';
 import { fault, named, Time, time, Uuid } from '../http/schemas.ts';
 import { tag, Visibility } from './record.ts';
+import { unknownTopic } from '../consent/input.ts';
 
 /** The topics of a contact. */
 
@@ -101,7 +102,7 @@ const updateContactTopics = endpoint({
   },
 });
 
-/** Choices by the ids of their topics. @throws Problem VALIDATION_ERROR naming an unknown key. */
+/** Choices by the ids of their topics. @throws Problem VALIDATION_ERROR naming the unknown keys. */
 async function chosenTopics<Choice>(
   tx: Database,
   projectId: string,
@@ -110,13 +111,14 @@ async function chosenTopics<Choice>(
   const keys = Object.keys(given);
   const topics = await listTopicsByKey(tx, projectId, keys);
   const ids = new Map(topics.map(({ id, key }) => [key, id]));
-  return new Map(
-    keys.map((key) => {
-      const id = ids.get(key);
-      if (!id) throw invalidField(`topics.${key}`, 'not_found', 'There is no such topic.', key);
-      return [id, given[key] as Choice];
-    }),
-  );
+  const refusals = new Refusals();
+  const choices = keys.map((key): [string, Choice] => {
+    const id = ids.get(key);
+    if (!id) refusals.add(unknownTopic(`topics.${key}`, key));
+    return [id ?? '', given[key] as Choice];
+  });
+  refusals.throw();
+  return new Map(choices);
 }
 
 export const contactTopicEndpoints = [listContactTopics, updateContactTopics];

@@ -13,7 +13,7 @@ import {
   lockTopics,
   updateTopic as updateRow,
 } from '../../db/topics/topics.ts';
-import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { found, invalidField, Problem, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Description, Name, Uuid } from '../http/schemas.ts';
@@ -132,14 +132,20 @@ const updateTopic = endpoint({
   response: Topic,
   problems: ['TOPIC_NOT_FOUND'],
   example: { body: { visibility: 'public' }, response: topicExample },
+  async check({ db, caller: { projectId }, params: { id }, body }) {
+    const stored = presentTopic(found('TOPIC', id, await findTopic(db, projectId, id)));
+    const refusals = new Refusals();
+    for (const field of ['key', 'default'] as const) {
+      const given = body[field];
+      if (given === undefined || given === stored[field]) continue;
+      refusals.add(invalidField(field, 'not_allowed', 'Never changes.', given));
+    }
+    refusals.throw();
+  },
   async handle({ db, caller: { projectId }, params: { id }, body }) {
-    const { key, default: byDefault, ...fields } = body;
+    const { key: _, default: _d, ...fields } = body;
     const before = found('TOPIC', id, await findTopic(db, projectId, id));
     const stored = presentTopic(before);
-    for (const [field, given] of Object.entries({ key, default: byDefault })) {
-      const isSame = given === undefined || given === stored[field as 'key' | 'default'];
-      if (!isSame) throw invalidField(field, 'not_allowed', 'Never changes.', given);
-    }
     const changes = columnsFrom(fields);
     if (Object.keys(changes).length === 0) return stored;
     return presentTopic(found('TOPIC', id, await updateRow(db, projectId, id, changes)));

@@ -6,7 +6,7 @@ import { farthestMs, lockWaits, movedEnd, moveWaits } from '../../db/live/wait-m
 import { findExecution } from '../../db/workflows/executions.ts';
 import { listStepExecutions } from '../../db/workflows/steps.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
-import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { found, invalidField, Problem, whenRight, fault } from '../../domain/errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Moment, named } from '../http/schemas.ts';
 import {
@@ -126,33 +126,43 @@ const shiftSecondsMax = 10 * 365 * 86_400;
 
 /** The fields that say where the end of a wait is moved to. */
 export const waitMoveFields = {
-  until: Moment.optional(),
+  until: Moment.refine(
+    (until) => until.getTime() <= Date.now() + farthestMs,
+    fault('too_big', 'Must be at most 100 years from now.'),
+  ).optional(),
   shiftBySeconds: z.int().min(-shiftSecondsMax).max(shiftSecondsMax).optional(),
   forever: z.literal(true).optional().describe('Of a WAIT_FOR_EVENT: no time-out any more'),
 };
 
-/** The move that exactly one of the fields asks for. @throws Problem VALIDATION_ERROR */
-export function waitMoveOf({
-  until,
-  shiftBySeconds,
-  forever,
-}: z.output<z.ZodObject<typeof waitMoveFields>>) {
-  const moves = [
-    until && { until },
-    shiftBySeconds !== undefined && { shiftBySeconds },
-    forever && { forever },
-  ].filter((move) => move !== undefined && move !== false);
-  const [move, second] = moves;
-  if (!move || second) {
-    throw invalidField(
-      move ? (Object.keys(second ?? {})[0] ?? 'until') : 'until',
-      move ? 'not_allowed' : 'required',
-      'Give exactly one of until, shiftBySeconds and forever.',
-    );
-  }
-  if (until && until.getTime() > Date.now() + farthestMs) {
-    throw invalidField('until', 'too_big', 'Must be at most 100 years from now.');
-  }
+type WaitMoveFields = z.output<z.ZodObject<typeof waitMoveFields>>;
+
+const movesOf = ({ until, shiftBySeconds, forever }: WaitMoveFields) => [
+  ...(until ? [{ until }] : []),
+  ...(shiftBySeconds === undefined ? [] : [{ shiftBySeconds }]),
+  ...(forever ? [{ forever }] : []),
+];
+
+/** The rule that exactly one of the fields is given, as the arguments of a refinement. */
+export const oneMove = [
+  (body: WaitMoveFields, context: z.core.$RefinementCtx) => {
+    const [move, second] = movesOf(body);
+    if (move && !second) return;
+    context.addIssue({
+      code: 'custom',
+      path: [Object.keys(second ?? {})[0] ?? 'until'],
+      ...fault(
+        move ? 'not_allowed' : 'required',
+        'Give exactly one of until, shiftBySeconds and forever.',
+      ),
+    });
+  },
+  whenRight(...Object.keys(waitMoveFields)),
+] as const;
+
+/** The move that the one of the fields asks for which is given. */
+export function waitMoveOf(body: WaitMoveFields) {
+  const [move] = movesOf(body);
+  if (!move) throw new Error('The schema lets no request through that moves nothing.');
   return move;
 }
 
@@ -167,7 +177,7 @@ export const moveWait = endpoint({
     'event times out. EXECUTION_NOT_WAITING: it is in neither, or its event has come.',
   access: 'secret',
   params: ExecutionById,
-  body: z.object(waitMoveFields),
+  body: z.object(waitMoveFields).superRefine(...oneMove),
   response: named('MovedExecution', {
     ...Execution.shape,
     stepExecutions: z.array(StepExecution),

@@ -4,7 +4,7 @@ import type { Database } from '../../db/database.ts';
 import { findVersionGraph } from '../../db/workflows/graphs.ts';
 import { countPositions, listAtPositions, type Position } from '../../db/workflows/positions.ts';
 import { findWorkflow, findWorkflowGraph, type WorkflowRow } from '../../db/workflows/workflows.ts';
-import { found, invalidField } from '../../domain/errors.ts';
+import { found, invalidField, whenRight, Refusals, together } from '../../domain/errors.ts';
 import {
   counterpartOf,
   type Difference,
@@ -35,6 +35,7 @@ const Given = selection({
 }).refine(({ to, graph }) => to === undefined || graph === undefined, {
   path: ['graph'],
   ...fault('not_allowed', 'Not together with `to`.'),
+  ...whenRight('to', 'graph'),
 });
 
 const verdicts = ['same', 'differs', 'unmappable'] as const;
@@ -128,11 +129,16 @@ export const dryRunEdit = endpoint({
       },
     },
   },
+  async check({ db, caller: { projectId }, params: { id }, body }) {
+    const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
+    await together(
+      async () => requireSteps(await findTarget(db, workflow, body), body.mapping ?? {}),
+      () => refuseUnknownVersions(workflow, body.from, 'from'),
+    );
+  },
   async handle({ db, caller: { projectId }, params: { id }, body }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     const target = await findTarget(db, workflow, body);
-    requireSteps(target, body.mapping);
-    refuseUnknownVersions(workflow, body.from, 'from');
     const positions = await countPositions(db, id, body.from);
     const judged = await judge(db, id, positions, target, body.mapping);
     return {
@@ -147,7 +153,7 @@ export const dryRunEdit = endpoint({
 async function findTarget(
   db: Database,
   { id, version }: WorkflowRow,
-  { to, graph }: z.output<typeof Given>,
+  { to, graph }: Partial<z.output<typeof Given>>,
 ): Promise<Graph> {
   if (graph) return unmasked(graphOf(graph, ['graph']), await findWorkflowGraph(db, id));
   if (to === undefined) return findWorkflowGraph(db, id);
@@ -166,11 +172,14 @@ function unmasked(graph: Graph, drawn: Graph): Graph {
   return { ...graph, steps };
 }
 
-/** @throws Problem VALIDATION_ERROR for the first step of a mapping that the graph does not have. */
+/** @throws Problem VALIDATION_ERROR for the steps of a mapping that the graph does not have. */
 export function requireSteps(target: Graph, mapping: Mapping): void {
-  const unknown = Object.keys(mapping).find((id) => !findStep(target, mapping[id] ?? ''));
-  if (unknown === undefined) return;
-  throw invalidField(`mapping.${unknown}`, 'not_found', 'Is no step of the graph.');
+  const refusals = new Refusals();
+  for (const [id, to] of Object.entries(mapping)) {
+    if (findStep(target, to)) continue;
+    refusals.add(invalidField(`mapping.${id}`, 'not_found', 'Is no step of the graph.'));
+  }
+  refusals.throw();
 }
 
 async function judge(

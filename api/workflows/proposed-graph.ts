@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { invalidField, Problem, problems } from '../../domain/errors.ts';
+import { invalidField, Problem, problems, Refusals } from '../../domain/errors.ts';
 import { nearest } from '../../domain/text-rules.ts';
 import type { ExitRule } from '../../domain/workflow/exit-rules.ts';
 import {
@@ -66,16 +66,24 @@ const proposedFields: GraphFields = {
 /**
  * The graph of a request.
  * @param path the fields that it is in, outermost first
- * @throws Problem VALIDATION_ERROR on the first step or transition that breaks a rule of graphs
+ * @throws Problem VALIDATION_ERROR on the steps and transitions that break a rule of graphs
  */
 export function graphOf(given: GivenGraph, path: readonly string[], names = proposedFields): Graph {
   const field = (...inside: (string | number)[]) => [...path, ...inside].join('.');
   const graph: Graph = { steps: [], transitions: [] };
+  const refusals = new Refusals();
+  let hints = hintsMax;
+  const end = (id: string, at: string) => {
+    if (!findStep(graph, id)) hints -= 1;
+    return requireStep(graph, id, at, hints >= 0);
+  };
   given.steps.forEach(({ id, type, name, config, templateId }, index) => {
     const at = field('steps', names.step(id, index));
-    if (findStep(graph, id)) throw invalidField(`${at}.${names.id}`, 'custom', 'Must be unique.');
+    if (findStep(graph, id)) {
+      return refusals.add(invalidField(`${at}.${names.id}`, 'custom', 'Must be unique.'));
+    }
     if (type === 'TRIGGER' && graph.steps.some((step) => step.type === 'TRIGGER')) {
-      throw invalidField(`${at}.type`, 'custom', problems.TRIGGER_STEP_EXISTS[1]);
+      refusals.add(invalidField(`${at}.type`, 'custom', problems.TRIGGER_STEP_EXISTS[1]));
     }
     const step: GraphStep = {
       id,
@@ -87,19 +95,26 @@ export function graphOf(given: GivenGraph, path: readonly string[], names = prop
     graph.steps.push(step);
   });
   if (!graph.steps.some((step) => step.type === 'TRIGGER')) {
-    throw invalidField(field('steps'), 'required', 'One of them must be the TRIGGER.');
+    refusals.add(invalidField(field('steps'), 'required', 'One of them must be the TRIGGER.'));
   }
   given.transitions.forEach((transition, index) => {
     const at = field('transitions', index);
-    const from = requireStep(graph, transition.fromStepId, `${at}.${names.from}`);
-    const to = requireStep(graph, transition.toStepId, `${at}.${names.to}`);
-    const branch = branchOf(from, transition, (one) =>
-      one === 'condition.branch' ? `${at}.${names.branch}` : `${at}.${one}`,
-    );
-    const code = transitionFault(graph, from, to, branch);
-    if (code) throw invalidField(at, 'custom', problems[code][1]);
-    graph.transitions.push({ id: at, fromStepId: from.id, toStepId: to.id, branch });
+    const ends = [
+      refusals.try(() => end(transition.fromStepId, `${at}.${names.from}`)),
+      refusals.try(() => end(transition.toStepId, `${at}.${names.to}`)),
+    ] as const;
+    const [from, to] = ends;
+    if (!from || !to) return;
+    refusals.try(() => {
+      const branch = branchOf(from, transition, (one) =>
+        one === 'condition.branch' ? `${at}.${names.branch}` : `${at}.${one}`,
+      );
+      const code = transitionFault(graph, from, to, branch);
+      if (code) throw invalidField(at, 'custom', problems[code][1]);
+      graph.transitions.push({ id: at, fromStepId: from.id, toStepId: to.id, branch });
+    });
   });
+  refusals.throw();
   return withExitRules(graph, given.exitRules);
 }
 
@@ -113,12 +128,14 @@ function branchOf(from: GraphStep, given: GivenBranch, rename: (field: string) =
 
 /** Steps with which an unknown one is compared: each costs the product of both lengths. */
 const comparedMax = 200;
+/** Ends of transitions of a graph for which one is looked for. */
+const hintsMax = 20;
 
-function requireStep(graph: Graph, id: string, field: string): GraphStep {
+function requireStep(graph: Graph, id: string, field: string, mayHint: boolean): GraphStep {
   const step = findStep(graph, id);
   if (step) return step;
   const ids = graph.steps.slice(0, comparedMax).map((one) => one.id);
-  const meant = nearest(id, ids, Math.max(2, Math.floor(id.length / 3)));
+  const meant = mayHint ? nearest(id, ids, Math.max(2, Math.floor(id.length / 3))) : undefined;
   const hint = meant === undefined ? '' : ` Is "${meant}" meant?`;
   throw invalidField(field, 'not_found', `"${id}" is no step of this graph.${hint}`);
 }

@@ -10,7 +10,7 @@ import { listSecretNames } from '../../db/projects/secrets.ts';
 import { findTemplateMail } from '../../db/workflows/mails.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { eventData, planContactData } from '../../domain/contact/data.ts';
-import { found, Problem } from '../../domain/errors.ts';
+import { found, Problem, whenRight } from '../../domain/errors.ts';
 import { unitMs } from '../../domain/filter/filter.ts';
 import { limits } from '../../domain/limits.ts';
 import type { Inspection } from '../../domain/template/inspect.ts';
@@ -66,6 +66,7 @@ const Happening = z
   .refine(({ after, at }) => (after === undefined) !== (at === undefined), {
     path: ['after'],
     ...fault('required', 'Give either `after` or `at`.'),
+    ...whenRight('after', 'at'),
   });
 
 const Given = z
@@ -87,14 +88,17 @@ const Given = z
   .refine(({ contactId, contact }) => (contactId === undefined) !== (contact === undefined), {
     path: ['contactId'],
     ...fault('required', 'Give either `contactId` or `contact`.'),
+    ...whenRight('contactId', 'contact'),
   })
   .refine(({ until, horizonDays: days }) => until === undefined || days === undefined, {
     path: ['horizonDays'],
     ...fault('not_allowed', 'Not together with `until`.'),
+    ...whenRight('until', 'horizonDays'),
   })
   .refine(({ version, graph }) => version === undefined || graph === undefined, {
     path: ['graph'],
     ...fault('not_allowed', 'Not together with `version`.'),
+    ...whenRight('version', 'graph'),
   });
 
 const Played = z.object({
@@ -199,6 +203,13 @@ export const simulateExecution = endpoint({
         warnings: [],
       },
     },
+  },
+  async check({ db, caller: { projectId }, params: { id }, body }) {
+    const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
+    const graph = body.graph
+      ? simulatedGraph(body.graph)
+      : await findGraph(db, workflow, body.version);
+    await receiversOf(db, workflow.id, graph, body.webhooks ?? {});
   },
   async handle(call) {
     const { db, config, caller, params, body } = call;

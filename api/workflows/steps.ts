@@ -4,6 +4,7 @@ import type { Database } from '../../db/database.ts';
 import { holdTemplates } from '../../db/templates/templates.ts';
 import {
   deleteSteps,
+  findWorkflow,
   insertStep as insertStepRow,
   insertTransition,
   listSteps,
@@ -12,7 +13,7 @@ import {
   updateTransitionTarget,
   type WorkflowRow,
 } from '../../db/workflows/workflows.ts';
-import { found, foundAll, invalidField, Problem } from '../../domain/errors.ts';
+import { found, foundAll, invalidField, Problem, Refusals, together } from '../../domain/errors.ts';
 import {
   autoConnectLeaf,
   conditionBranches,
@@ -30,7 +31,8 @@ import { editGraph, TransitionById } from './graph.ts';
 import { presentStep, Step, stepExample, tag, WorkflowById } from './record.ts';
 import { stepExamples } from '../docs/step-examples.ts';
 import { requireTopics } from '../topics/references.ts';
-import { refuseForeignSecrets, settledConfig } from './trigger.ts';
+import { bareNamesOf, refuseForeignSecrets, settledConfig } from './trigger.ts';
+import { refuseUnknownFields } from '../contacts/known-fields.ts';
 
 export const Position = z.object({ x: z.number(), y: z.number() });
 
@@ -90,6 +92,7 @@ export const createStep = endpoint({
     bodies: stepExamples,
     response: stepExample,
   },
+  check: checkNewStep,
   async handle(call) {
     const { body } = call;
     return editGraph(call, async ({ tx, workflow, graph }) => {
@@ -104,6 +107,20 @@ export const createStep = endpoint({
   },
 });
 
+/** @throws Problem VALIDATION_ERROR for a field without a prefix that no contact has */
+async function checkNewStep({
+  db,
+  caller,
+  body: { type, config },
+}: {
+  db: Database;
+  caller: { projectId: string };
+  body: Partial<Typed<typeof NewStep>>;
+}): Promise<void> {
+  if (!type || !config) return;
+  await refuseUnknownFields(db, caller.projectId, bareNamesOf({ type, config }, 'config'));
+}
+
 /** @throws Problem TEMPLATE_NOT_FOUND, TRIGGER_STEP_EXISTS. */
 async function addStep(
   tx: Database,
@@ -114,8 +131,8 @@ async function addStep(
   await requireTemplates(tx, workflow.project_id, [templateId]);
   await requireTopics(tx, workflow.project_id, [topicOfConfig(given.config)]);
   if (given.type === 'TRIGGER') throw new Problem('TRIGGER_STEP_EXISTS');
-  const settled = await settledConfig(tx, workflow.project_id, given, null, 'config');
-  const config = withKept(settled, {});
+  await refuseUnknownFields(tx, workflow.project_id, bareNamesOf(given, 'config'));
+  const config = withKept(settledConfig(given), {});
   const made = { type: given.type, config, before: null };
   await refuseForeignSecrets(tx, workflow.project_id, made, 'config');
   return insertStepRow(tx, {
@@ -203,23 +220,32 @@ export const updateStep = endpoint({
     body: { config: { amount: 3, unit: 'days' } },
     response: { ...stepExample, config: { amount: 3, unit: 'days' } },
   },
+  async check(call) {
+    const { db, caller, body, params } = call;
+    found('WORKFLOW', params.id, await findWorkflow(db, caller.projectId, params.id));
+    const steps = await listSteps(db, params.id);
+    const { type, config: stored } = foundStep(steps, params.stepId);
+    if (!body.config) return;
+    const config = checkConfig(call, type as StepType, body.config);
+    await together(
+      () => refuseUnknownFields(db, caller.projectId, bareNamesOf({ type, config }, 'config')),
+      () => withKept(config, stored),
+    );
+  },
   async handle(call) {
     const { body } = call;
     const { id, stepId } = call.params;
     return editGraph(call, async ({ tx, workflow }) => {
       const steps = await listSteps(tx, id);
-      const before = found(
-        'STEP',
-        stepId,
-        steps.find((row) => row.id === stepId),
-      );
+      const before = foundStep(steps, stepId);
       const { type, config: stored } = before;
       const given = body.config && {
         type,
         config: checkConfig(call, type as StepType, body.config),
       };
       const { project_id: projectId } = workflow;
-      const settled = given && (await settledConfig(tx, projectId, given, stored, 'config'));
+      if (given) await refuseUnknownFields(tx, projectId, bareNamesOf(given, 'config'));
+      const settled = given && settledConfig(given);
       const config = settled && withKept(settled, stored);
       if (config) {
         await refuseForeignSecrets(tx, projectId, { type, config, before: stored }, 'config');
@@ -252,6 +278,14 @@ export const updateStep = endpoint({
   },
 });
 
+function foundStep(steps: readonly StepRow[], id: string): StepRow {
+  return found(
+    'STEP',
+    id,
+    steps.find((row) => row.id === id),
+  );
+}
+
 /**
  * The config with masked values replaced by the stored ones.
  * @param field the config's, which the error names
@@ -263,10 +297,13 @@ export function withKept(
   field = 'config',
 ): Record<string, unknown> {
   const { config, missing } = keptConfig(given, stored);
-  const [name] = missing;
-  if (name === undefined) return config;
-  const message = 'Stands for a stored value, and there is none.';
-  throw invalidField(`${field}.headers.${name}`, 'not_allowed', message);
+  const refusals = new Refusals();
+  for (const name of missing) {
+    const message = 'Stands for a stored value, and there is none.';
+    refusals.add(invalidField(`${field}.headers.${name}`, 'not_allowed', message));
+  }
+  refusals.throw();
+  return config;
 }
 
 /** @throws Problem VALIDATION_ERROR naming the invalid settings. */
@@ -353,6 +390,7 @@ export const insertStep = endpoint({
     body: { type: 'DELAY', name: 'One hour', config: { amount: 1, unit: 'hours' } },
     response: { ...stepExample, name: 'One hour', config: { amount: 1, unit: 'hours' } },
   },
+  check: checkNewStep,
   async handle(call) {
     const { body } = call;
     const { id, transitionId } = call.params;

@@ -10,65 +10,65 @@ import {
   updateWorkflow,
   type WorkflowRow,
 } from '../../db/workflows/workflows.ts';
-import { invalidField, Problem } from '../../domain/errors.ts';
-import { bareKeyOf, fullStepName } from '../../domain/filter/filter.ts';
+import { invalidField, Problem, together } from '../../domain/errors.ts';
+import { type BareName, bareKeyOf, fullStepName } from '../../domain/filter/filter.ts';
 import { isJsonEqual } from '../../domain/filter/value.ts';
 import { foreignSecrets, knownAddress, namedSecrets } from '../../domain/secrets/hosts.ts';
-import { meantMailEvent } from '../../domain/workflow/event-names.ts';
 import { noSchedule } from '../../domain/workflow/graph.ts';
 import { selection } from '../../domain/filter/selection.ts';
-import { EventName, type ExitRules } from '../../domain/workflow/steps.ts';
+import { type ExitRules, ExpectedEvent } from '../../domain/workflow/steps.ts';
 import { refuseUnknownFields } from '../contacts/known-fields.ts';
 import { cutName } from '../http/schemas.ts';
-import { refuseSchedule, scheduleFields, settledSchedule } from '../schedules/config.ts';
+import {
+  refuseSchedule,
+  refuseScheduleFilter,
+  scheduleFields,
+  settledSchedule,
+} from '../schedules/config.ts';
 import { refuseTooLarge } from './graph.ts';
 import { triggerConfig } from './record.ts';
 
 /** What starts the executions of a workflow, and what ends them whatever they are doing. */
 
-export const TriggerConfig = selection({ eventName: EventName.nullish(), ...scheduleFields });
+export const TriggerConfig = selection({ eventName: ExpectedEvent.nullish(), ...scheduleFields });
 
 /** How a workflow is started. */
 export const TriggerType = z.enum(['EVENT', 'MANUAL', 'SCHEDULE']);
+type TriggerType = z.output<typeof TriggerType>;
 
 /** A new trigger; what is left out stays. */
 interface TriggerChange {
-  triggerType?: z.output<typeof TriggerType> | undefined;
+  triggerType?: TriggerType | undefined;
   triggerConfig?: z.output<typeof TriggerConfig> | undefined;
 }
 
-/** @throws Problem VALIDATION_ERROR `reserved_event` for an event under `email.` that never happens */
-export function refuseUnmadeEvent(eventName: string, field: string): void {
-  const meant = meantMailEvent(eventName);
-  if (meant === null) return;
-  const message = `There is no such event of mail. Did you mean "${meant}"?`;
-  throw invalidField(field, 'reserved_event', message, eventName);
+interface GivenStep {
+  type: string;
+  config: Record<string, unknown>;
+}
+
+/** Where the config of a step names a field: a CONDITION compares it, a DELAY lasts until it. */
+function namedField({ type, config }: GivenStep): { at: string; name: string } | null {
+  const at = { CONDITION: 'field', DELAY: 'untilField' }[type];
+  const name = at === undefined ? undefined : config[at];
+  return at === undefined || typeof name !== 'string' ? null : { at, name };
+}
+
+/** The config of a step as it is stored: with full names of fields. */
+export function settledConfig(step: GivenStep): Record<string, unknown> {
+  const field = namedField(step);
+  return field ? { ...step.config, [field.at]: fullStepName(field.name) } : step.config;
 }
 
 /**
- * The config of a step as it is stored, with full names of fields.
- * @param before the stored one; null: the step is new
- * @param path the field of the config, which errors name
- * @throws Problem VALIDATION_ERROR `unsupported_field` for a name without a prefix that no contact
- *   has, `reserved_event` for an event that the step newly waits for and that never happens
+ * The names without a prefix in the config of a step: whether a contact has them is for the database to
+ * say.
+ * @param path the field of the config
  */
-export async function settledConfig(
-  db: Database,
-  projectId: string,
-  { type, config }: { type: string; config: Record<string, unknown> },
-  before: Record<string, unknown> | null,
-  path: string,
-): Promise<Record<string, unknown>> {
-  const { eventName } = config;
-  if (type === 'WAIT_FOR_EVENT' && eventName !== before?.['eventName']) {
-    refuseUnmadeEvent(String(eventName), `${path}.eventName`);
-  }
-  const name = type === 'DELAY' ? 'untilField' : 'field';
-  const field = config[name];
-  if ((type !== 'CONDITION' && type !== 'DELAY') || typeof field !== 'string') return config;
-  const key = bareKeyOf(field);
-  if (key !== null) await refuseUnknownFields(db, projectId, [{ field: `${path}.${name}`, key }]);
-  return { ...config, [name]: fullStepName(field) };
+export function bareNamesOf(step: GivenStep, path: string): BareName[] {
+  const field = namedField(step);
+  const key = field && bareKeyOf(field.name);
+  return field && key !== null ? [{ field: `${path}.${field.at}`, key, name: field.name }] : [];
 }
 
 /**
@@ -111,6 +111,33 @@ export function triggerStep(row: Parameters<typeof triggerConfig>[0]) {
 }
 
 /**
+ * Refuses a trigger with settings of another type, or a filter that names what does not exist.
+ * @throws Problem VALIDATION_ERROR with everything that is wrong
+ */
+export async function refuseTrigger(
+  db: Database,
+  before: Pick<WorkflowRow, 'project_id' | 'trigger_type'>,
+  { triggerType: type = before.trigger_type as TriggerType, triggerConfig: given }: TriggerChange,
+): Promise<void> {
+  if (!given) return;
+  if (type === 'SCHEDULE') {
+    return together(
+      () => refuseEvent(type, given),
+      () => refuseScheduleFilter(db, before.project_id, given),
+    );
+  }
+  await together(
+    () => type === 'EVENT' || refuseEvent(type, given),
+    () => refuseSchedule(type, given),
+  );
+}
+
+function refuseEvent(type: TriggerType, { eventName }: z.output<typeof TriggerConfig>): void {
+  if (!eventName) return;
+  throw invalidField('triggerConfig.eventName', 'not_allowed', `${type} has no event.`);
+}
+
+/**
  * Stores a changed trigger in the workflow and its TRIGGER step. Returns whether it changed.
  * @param after whether the workflow is enabled then
  * @throws Problem VALIDATION_ERROR, SEGMENT_NOT_FOUND; WORKFLOW_INVALID for a schedule without times of an
@@ -124,10 +151,7 @@ export async function changeTrigger(
 ): Promise<boolean> {
   const type = change.triggerType ?? before.trigger_type;
   const { triggerConfig: given } = change;
-  if (given && type !== 'EVENT' && given.eventName) {
-    throw invalidField('triggerConfig.eventName', 'not_allowed', `${type} has no event.`);
-  }
-  if (given && type !== 'SCHEDULE') refuseSchedule(type, given);
+  await refuseTrigger(tx, before, change);
   const eventName =
     type !== 'EVENT' ? null : given ? (given.eventName ?? null) : before.trigger_event_name;
   const schedule =
@@ -139,9 +163,6 @@ export async function changeTrigger(
   const sameEvent = eventName === before.trigger_event_name;
   const sameSchedule = isJsonEqual(schedule, before.trigger_schedule);
   if (type === before.trigger_type && sameEvent && sameSchedule) return false;
-  if (!sameEvent && eventName !== null) {
-    refuseUnmadeEvent(eventName, 'triggerConfig.eventName');
-  }
   if (schedule && after.enabled && !isScheduled(schedule)) {
     throw new Problem('WORKFLOW_INVALID', { errors: [noSchedule] });
   }
@@ -159,29 +180,34 @@ export async function changeTrigger(
   return true;
 }
 
+/** @throws Problem VALIDATION_ERROR for conditions on fields without a prefix that no contact has */
+export async function refuseExitRules(
+  db: Database,
+  projectId: string,
+  rules: z.output<typeof ExitRules>,
+): Promise<void> {
+  const bareNames = rules.flatMap(({ where = [] }, index) =>
+    where.flatMap(({ field: name }, part) => {
+      const key = bareKeyOf(name);
+      const field = `exitRules.${index}.where.${part}.field`;
+      return key === null ? [] : [{ field, key, name }];
+    }),
+  );
+  await refuseUnknownFields(db, projectId, bareNames);
+}
+
 /** Stores changed exit rules. Returns whether they changed. */
 export async function changeExitRules(
   tx: Database,
   before: WorkflowRow,
   rules: z.output<typeof ExitRules>,
 ): Promise<boolean> {
-  const stored = exitRulesOf(before);
   const settled = rules.map(({ where, ...rule }) => ({
     ...rule,
     ...(where && { where: where.map((part) => ({ ...part, field: fullStepName(part.field) })) }),
   }));
-  if (isJsonEqual(stored, settled)) return false;
-  const known = new Set(stored.map(({ eventName }) => eventName));
-  for (const [index, { eventName }] of rules.entries()) {
-    if (!known.has(eventName)) refuseUnmadeEvent(eventName, `exitRules.${index}.eventName`);
-  }
-  const bareNames = rules.flatMap(({ where = [] }, index) =>
-    where.flatMap(({ field }, part) => {
-      const key = bareKeyOf(field);
-      return key === null ? [] : [{ field: `exitRules.${index}.where.${part}.field`, key }];
-    }),
-  );
-  await refuseUnknownFields(tx, before.project_id, bareNames);
+  if (isJsonEqual(exitRulesOf(before), settled)) return false;
+  await refuseExitRules(tx, before.project_id, rules);
   await updateWorkflow(tx, before.id, { exit_rules: JSON.stringify(settled) });
   await refuseTooLarge(tx, before.id);
   return true;

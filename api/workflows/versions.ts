@@ -3,7 +3,7 @@ import { type Database, transact } from '../../db/database.ts';
 import { findVersionGraph } from '../../db/workflows/graphs.ts';
 import { insertExitEvents } from '../../db/workflows/exits.ts';
 import { lockWorkflows, type WorkflowRow } from '../../db/workflows/workflows.ts';
-import { found, invalidField, type Problem } from '../../domain/errors.ts';
+import { found, invalidField, type Problem, Refusals } from '../../domain/errors.ts';
 import type { Graph } from '../../domain/workflow/graph.ts';
 import { refuseBroken } from './enabling.ts';
 
@@ -15,14 +15,17 @@ export function unknownVersion(field: string): Problem {
   return invalidField(field, 'not_found', 'The workflow never had this version.');
 }
 
-/** @throws Problem VALIDATION_ERROR `not_found` for the first version that it never had. */
+/** @throws Problem VALIDATION_ERROR `not_found` for the versions that it never had. */
 export function refuseUnknownVersions(
   { version: newest }: Pick<WorkflowRow, 'version'>,
   versions: readonly number[] | undefined,
   field: string,
 ): void {
-  const place = versions?.findIndex((version) => version > newest) ?? -1;
-  if (place >= 0) throw unknownVersion(`${field}.${place}`);
+  const refusals = new Refusals();
+  for (const [place, version] of (versions ?? []).entries()) {
+    if (version > newest) refusals.add(unknownVersion(`${field}.${place}`));
+  }
+  refusals.throw();
 }
 
 /**

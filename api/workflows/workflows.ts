@@ -6,6 +6,7 @@ import { holdProject } from '../../db/projects/projects.ts';
 import {
   countActiveExecutions,
   deleteWorkflows,
+  findWorkflow,
   findWorkflowGraph,
   insertGraph,
   insertWorkflow,
@@ -20,10 +21,10 @@ import {
 } from '../../db/workflows/workflows.ts';
 import { pauseWorkflow, releaseExecutions } from '../../db/live/pausing.ts';
 import { changeSchedule } from '../../db/schedules/schedules.ts';
-import { Problem, found, foundAll } from '../../domain/errors.ts';
+import { Problem, found, foundAll, together } from '../../domain/errors.ts';
 import type { GraphWarning } from '../../domain/workflow/graph.ts';
 import { selection } from '../../domain/filter/selection.ts';
-import { EventName, ExitRules } from '../../domain/workflow/steps.ts';
+import { ExitRules, ExpectedEvent } from '../../domain/workflow/steps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
@@ -59,12 +60,13 @@ import {
 } from './record.ts';
 import { graphEndpoints } from './portable/graph.ts';
 import { GivenGraph } from './portable/record.ts';
-import { fillWorkflow } from './portable/storing.ts';
+import { fillWorkflow, refuseGraph } from './portable/storing.ts';
 import { stepEndpoints } from './steps.ts';
 import {
   changeExitRules,
   changeTrigger,
-  refuseUnmadeEvent,
+  refuseExitRules,
+  refuseTrigger,
   TriggerConfig,
   triggerStep,
   TriggerType,
@@ -121,8 +123,8 @@ export const createWorkflow = endpoint({
   body: z.object({
     name: Name,
     description: Description.optional(),
-    eventName: EventName.nullish(),
-    triggerConfig: selection({ eventName: EventName.nullish() })
+    eventName: ExpectedEvent.nullish(),
+    triggerConfig: selection({ eventName: ExpectedEvent.nullish() })
       .nullish()
       .describe('`{eventName}`, instead of eventName'),
     triggerType: z
@@ -142,12 +144,12 @@ export const createWorkflow = endpoint({
     body: { name: 'Onboarding', eventName: 'signed_up' },
     response: { ...workflowExample, version: 1 },
   },
+  async check({ db, caller: { projectId }, body: { graph } }) {
+    if (graph) await refuseGraph(db, projectId, null, graph, ['graph']);
+  },
   async handle({ db, renderer, caller: { projectId }, body }) {
     const { graph } = body;
     const eventName = body.eventName ?? body.triggerConfig?.eventName ?? null;
-    if (eventName !== null) {
-      refuseUnmadeEvent(eventName, body.eventName ? 'eventName' : 'triggerConfig.eventName');
-    }
     const broken =
       graph && body.enabled
         ? await findBrokenTemplates({ db, renderer }, projectId, graph.steps)
@@ -235,6 +237,14 @@ export const updateWorkflow = endpoint({
   response: Workflow,
   problems: ['WORKFLOW_NOT_FOUND', 'SEGMENT_NOT_FOUND', 'WORKFLOW_INVALID'],
   example: { body: { enabled: true }, response: { ...workflowExample, enabled: true } },
+  async check({ db, caller: { projectId }, params: { id }, body }) {
+    const { exitRules } = body;
+    const before = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
+    await together(
+      () => refuseTrigger(db, before, body),
+      () => exitRules && refuseExitRules(db, projectId, exitRules),
+    );
+  },
   async handle({ db, renderer, caller, params: { id }, body }) {
     const broken = body.enabled
       ? await findBrokenInWorkflow({ db, renderer }, caller.projectId, id)

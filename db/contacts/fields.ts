@@ -116,6 +116,19 @@ export async function isKeyInUse(db: Database, projectId: string, key: string): 
   return row !== undefined;
 }
 
+/** Which of the keys any contact has. Reads the data of every contact once. */
+export async function findKeysInUse(
+  db: Database,
+  projectId: string,
+  keys: readonly string[],
+): Promise<string[]> {
+  if (keys.length === 0) return [];
+  const { rows } = await sql<{ key: string }>`
+    select distinct key from contact cross join unnest(${keys}::text[]) as key
+      where project_id = ${projectId} and data ?| ${keys}::text[] and data ? key`.execute(db);
+  return rows.map(({ key }) => key);
+}
+
 /**
  * Which of the keys none of the newest contacts has. At once for keys that many have, after a look at
  * `newestContacts` for one that is unknown. None while there is no contact with data.

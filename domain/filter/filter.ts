@@ -153,8 +153,10 @@ export function fieldOf(text: string): Field | null {
 export interface BareName {
   /** Where it stands. */
   field: string;
-  /** The key of contact data that it means. */
+  /** The key of contact data that it means, if not the whole name is a key. */
   key: string;
+  /** As it is written: a key with dots, or a path. */
+  name: string;
 }
 
 /** The key of contact data that a name without a prefix means; null for all other names. */

@@ -319,7 +319,7 @@ class Reader {
     const known = fieldOf(input);
     if (!known) this.add(field, 'unsupported_field', 'There is no such field.');
     const key = bareKeyOf(input);
-    if (key !== null) this.bareNames.push({ field, key });
+    if (key !== null) this.bareNames.push({ field, key, name: input });
     const wrong = known?.kind === 'event' ? eventNameFault(known.name) : null;
     if (wrong) this.add(field, wrong.code, wrong.message);
     if (known?.kind === 'segment') this.mentions.push({ field, segmentId: known.id });
@@ -329,6 +329,7 @@ class Reader {
   /** A part that is not understood would let the condition hold for more contacts than meant. */
   private known(keys: readonly string[], input: Json, field: string): void {
     for (const key of Object.keys(input)) {
+      if (this.problems.length >= problemsMax) return;
       if (!keys.includes(key)) this.add(at(field, key), 'unknown_field', unknownKeyText(key, keys));
     }
   }

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { unknownKeyText } from '../text-rules.ts';
 
+/** Keys of an object that are told apart; a hostile body could hold a hundred thousand. */
+const toldMax = 100;
+
 /**
  * An object that says whom or what an action concerns. An unknown key is always refused: a filter that
  * is not understood would mean everybody. The issue's message has a line per key.
@@ -10,7 +13,10 @@ export function selection<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key) => unknownKeyText(key, known)).join('\n')
+        ? issue.keys
+            .slice(0, toldMax)
+            .map((key) => unknownKeyText(key, known))
+            .join('\n')
         : undefined,
   });
 }

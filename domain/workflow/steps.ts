@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { planContactData } from '../contact/data.ts';
 import { normaliseEmail } from '../mail/email-address.ts';
-import { type FieldCode, fault } from '../errors.ts';
+import { type FieldCode, fault, whenRight } from '../errors.ts';
 import {
   type Field,
   stepFieldOf,
@@ -13,7 +13,7 @@ import {
 import { comparisonFaults } from '../filter/parse.ts';
 import { Days, WallTimeText } from '../time/schemas.ts';
 import { isZone, type Weekday } from '../time/zones.ts';
-import { eventNameFault } from './event-names.ts';
+import { eventNameFault, meantMailEvent } from './event-names.ts';
 import type { StepType } from './step-types.ts';
 import { isUuid } from '../ids.ts';
 import { limits } from '../limits.ts';
@@ -39,18 +39,30 @@ export const EventName = z
   .trim()
   .superRefine((name, context) => {
     const wrong = eventNameFault(name);
-    // What else is asked of a name need not be said of one that is none.
-    if (wrong)
-      context.addIssue({ code: 'custom', continue: false, ...fault(wrong.code, wrong.message) });
+    if (wrong) addFault(context, [], wrong.code, wrong.message);
   })
   .meta({ type: 'string', minLength: 1, maxLength: limits.eventNameChars });
+
+/** The rule for what is started, woken or ended by an event: under `email.` only some events happen. */
+export function refuseUnmadeEvent(name: string, context: z.core.$RefinementCtx): void {
+  const meant = meantMailEvent(name);
+  if (meant === null) return;
+  context.addIssue({
+    code: 'custom',
+    message: `There is no such event of mail. Did you mean "${meant}"?`,
+    params: { code: 'reserved_event', received: name },
+  });
+}
+
+/** The name of an event that something waits for. */
+export const ExpectedEvent = EventName.superRefine(refuseUnmadeEvent);
 
 const JsonObject = z.custom<Record<string, unknown>>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   fault('invalid_type', 'Must be an object.'),
 );
 
-const TriggerConfig = z.object({ eventName: EventName.optional() });
+const TriggerConfig = z.object({ eventName: ExpectedEvent.optional() });
 
 const Recipient = z
   .object({
@@ -59,14 +71,17 @@ const Recipient = z
     /** An address, or a template for one. */
     customEmail: z.string().max(limits.headerValueChars).optional(),
   })
-  .superRefine(({ type, customEmail }, context) => {
-    if (type !== 'CUSTOM') return;
-    if (customEmail === undefined) {
-      addFault(context, ['customEmail'], 'required', 'Give the address to send to.');
-    } else if (!/\{[{%]/.test(customEmail) && normaliseEmail(customEmail) === null) {
-      addFault(context, ['customEmail'], 'invalid_string', 'Must be an email address.');
-    }
-  });
+  .superRefine(
+    ({ type, customEmail }, context) => {
+      if (type !== 'CUSTOM') return;
+      if (customEmail === undefined) {
+        addFault(context, ['customEmail'], 'required', 'Give the address to send to.');
+      } else if (!/\{[{%]/.test(customEmail) && normaliseEmail(customEmail) === null) {
+        addFault(context, ['customEmail'], 'invalid_string', 'Must be an email address.');
+      }
+    },
+    whenRight('type', 'customEmail'),
+  );
 
 const SendEmailConfig = z.object({
   recipient: Recipient.optional(),
@@ -184,7 +199,7 @@ function checkDateField(context: z.core.$RefinementCtx, untilField: string): voi
 }
 
 const WaitForEventConfig = selection({
-  eventName: EventName,
+  eventName: ExpectedEvent,
   /** Seconds; absent: waits without limit. */
   timeout: z.int().min(1).max(limits.waitSecondsMax).optional(),
 });
@@ -206,6 +221,7 @@ const unsupportedField = 'Is no field of contacts, and does not begin with event
 const Comparison = { operator: z.enum(valueOperators), value: z.unknown().optional() };
 
 const OfField = { field: z.string(), ...Comparison };
+const ofField = Object.keys(OfField);
 
 function checkOfField(
   config: { field: string; operator: ValueOperator; value?: unknown },
@@ -219,23 +235,26 @@ function checkOfField(
 const BinaryCondition = selection({
   mode: z.literal('binary').optional(),
   ...OfField,
-}).superRefine(checkOfField);
+}).superRefine(checkOfField, whenRight(...ofField));
 
 /** Most exit rules of a workflow, and most conditions of one. */
 const exitRulesMax = 10;
 const exitConditionsMax = 20;
 
-const ExitCondition = selection(OfField).superRefine((config, context) => {
-  if (!config.field.startsWith('workflow.')) return checkOfField(config, context);
-  const message = 'Must be a field of contacts, or begin with event.';
-  addFault(context, ['field'], 'unsupported_field', message);
-});
+const ExitCondition = selection(OfField).superRefine(
+  (config, context) => {
+    if (!config.field.startsWith('workflow.')) return checkOfField(config, context);
+    const message = 'Must be a field of contacts, or begin with event.';
+    addFault(context, ['field'], 'unsupported_field', message);
+  },
+  whenRight(...ofField),
+);
 
 /** The exit rules of a workflow: see `exit-rules.ts`. */
 export const ExitRules = z
   .array(
     selection({
-      eventName: EventName,
+      eventName: ExpectedEvent,
       where: z.array(ExitCondition).max(exitConditionsMax).optional(),
       reason: z.string().max(limits.exitReasonChars),
     }),
@@ -320,16 +339,19 @@ const UpdateContactConfig = z
     /** Absent: none. */
     subscriptionAction: z.enum(['none', 'subscribe', 'unsubscribe']).optional(),
   })
-  .superRefine(({ updates, subscriptionAction }, context) => {
-    const { set, remove } = planContactData(updates);
-    const locale = set['locale'];
-    if (locale !== undefined && typeof locale !== 'string') {
-      addFault(context, ['updates', 'locale'], 'invalid_type', 'Must be text.');
-    }
-    const changesData = Object.keys(set).length > 0 || remove.length > 0;
-    if (changesData || (subscriptionAction ?? 'none') !== 'none') return;
-    addFault(context, ['updates'], 'required', 'Give a change of data or of the subscription.');
-  });
+  .superRefine(
+    ({ updates, subscriptionAction }, context) => {
+      const { set, remove } = planContactData(updates);
+      const locale = set['locale'];
+      if (locale !== undefined && typeof locale !== 'string') {
+        addFault(context, ['updates', 'locale'], 'invalid_type', 'Must be text.');
+      }
+      const changesData = Object.keys(set).length > 0 || remove.length > 0;
+      if (changesData || (subscriptionAction ?? 'none') !== 'none') return;
+      addFault(context, ['updates'], 'required', 'Give a change of data or of the subscription.');
+    },
+    whenRight('updates', 'subscriptionAction'),
+  );
 
 const ExitConfig = z.object({ reason: z.string().max(limits.exitReasonChars).optional() });
 

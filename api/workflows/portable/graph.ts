@@ -14,7 +14,7 @@ import { editGraph } from '../graph.ts';
 import { tag, WorkflowById, workflowGraphExample } from '../record.ts';
 import { readWorkflow, WholeWorkflow } from '../whole.ts';
 import { GivenGraph, PortableGraph, portableExample, presentPortable } from './record.ts';
-import { storeGraph } from './storing.ts';
+import { refuseGraph, storeGraph } from './storing.ts';
 
 const getWorkflowGraph = endpoint({
   id: 'getWorkflowGraph',
@@ -55,6 +55,10 @@ const setWorkflowGraph = endpoint({
   response: WholeWorkflow,
   problems: ['WORKFLOW_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TOPIC_NOT_FOUND'],
   example: { body: portableExample, response: workflowGraphExample },
+  async check({ db, caller: { projectId }, params: { id }, body }) {
+    const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
+    await refuseGraph(db, projectId, workflow, body, []);
+  },
   async handle(call) {
     const { db, caller, params, body } = call;
     await editGraph(call, async ({ tx, workflow }) => {

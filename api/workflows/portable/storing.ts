@@ -8,7 +8,7 @@ import {
   updateWorkflow,
   type WorkflowRow,
 } from '../../../db/workflows/workflows.ts';
-import { invalidField } from '../../../domain/errors.ts';
+import { invalidField, together } from '../../../domain/errors.ts';
 import type { Graph, GraphWarning } from '../../../domain/workflow/graph.ts';
 import {
   type Drawing,
@@ -21,8 +21,17 @@ import { outcomeOf, refuseTooLarge } from '../graph.ts';
 import { graphOf, type GraphFields, renamed } from '../proposed-graph.ts';
 import { requireTopics } from '../../topics/references.ts';
 import { requireTemplates, topicOfConfig, withKept, withTemplate } from '../steps.ts';
-import { changeExitRules, changeTrigger, refuseForeignSecrets, settledConfig } from '../trigger.ts';
+import {
+  bareNamesOf,
+  changeExitRules,
+  changeTrigger,
+  refuseExitRules,
+  refuseForeignSecrets,
+  refuseTrigger,
+  settledConfig,
+} from '../trigger.ts';
 import type { GivenGraph, PortableStep } from './record.ts';
+import { refuseUnknownFields } from '../../contacts/known-fields.ts';
 
 type Given = z.output<typeof GivenGraph>;
 
@@ -87,6 +96,30 @@ export function keyedGraph(
   return graphOf({ steps: named, transitions: ways, exitRules }, path, fields);
 }
 
+/**
+ * Refuses a graph that breaks rules, or names what does not exist.
+ * @param workflow null: it is yet to be made
+ * @param path the fields that the graph is in, outermost first
+ * @throws Problem VALIDATION_ERROR with everything that is wrong
+ */
+export async function refuseGraph(
+  db: Database,
+  projectId: string,
+  workflow: WorkflowRow | null,
+  { steps = [], transitions = [], exitRules = [], trigger }: Partial<Given>,
+  path: readonly string[],
+): Promise<void> {
+  const before = workflow ?? { project_id: projectId, trigger_type: 'EVENT' };
+  const drawn = workflow ? (await findDrawing(db, workflow.id)).steps : [];
+  const change = trigger && { triggerType: trigger.type, triggerConfig: trigger.config };
+  await together(
+    () => steps.length > 0 && keyedGraph({ steps, transitions, exitRules }, path),
+    () => inPlace(path, () => refuseExitRules(db, projectId, exitRules)),
+    () => change && inPlace(path, () => refuseTrigger(db, before, change)),
+    () => drawnSteps(db, projectId, steps, drawn, path),
+  );
+}
+
 async function storeTrigger(
   tx: Database,
   workflow: WorkflowRow,
@@ -119,31 +152,7 @@ async function drawingOf(
   before: Drawing,
   path: readonly string[],
 ): Promise<Drawing & { steps: DrawnStep[] }> {
-  const known = new Map(before.steps.map((step) => [step.key, step]));
-  const steps: DrawnStep[] = [];
-  for (const [index, step] of given.steps.entries()) {
-    const field = [...path, 'steps', step.key].join('.');
-    const old = known.get(step.key);
-    if (old && old.type !== step.type) {
-      const message = 'The type of a step cannot change: give the new step another key.';
-      throw invalidField(`${field}.type`, 'not_allowed', message);
-    }
-    const position = step.position ?? old?.position ?? { x: 100, y: 100 + 120 * index };
-    const place = `${field}.config`;
-    const settled = await settledConfig(tx, projectId, step, old?.config ?? null, place);
-    const config = configOf({ ...step, config: settled }, old, place);
-    const changed = { type: step.type, config, before: old?.config ?? null };
-    await refuseForeignSecrets(tx, projectId, changed, place);
-    steps.push({
-      id: old?.id ?? uuidV7(),
-      key: step.key,
-      type: step.type,
-      name: step.name ?? old?.name ?? step.key,
-      config,
-      templateId: step.templateId,
-      position,
-    });
-  }
+  const steps = await drawnSteps(tx, projectId, given.steps, before.steps, path);
   const ids = new Map(steps.map(({ key, id }) => [key, id]));
   const transitions = keyed.transitions.map(({ fromStepId, toStepId, branch }) => ({
     id: uuidV7(),
@@ -152,6 +161,47 @@ async function drawingOf(
     branch,
   }));
   return { steps, transitions };
+}
+
+/** @throws Problem VALIDATION_ERROR with everything that is wrong */
+async function drawnSteps(
+  db: Database,
+  projectId: string,
+  given: readonly PortableStep[],
+  before: readonly DrawnStep[],
+  path: readonly string[],
+): Promise<DrawnStep[]> {
+  const known = new Map(before.map((step) => [step.key, step]));
+  const steps: DrawnStep[] = [];
+  const bareNames = given.flatMap((step) =>
+    bareNamesOf(step, [...path, 'steps', step.key, 'config'].join('.')),
+  );
+  await together(
+    () => refuseUnknownFields(db, projectId, bareNames),
+    ...given.map((step, index) => async () => {
+      const field = [...path, 'steps', step.key].join('.');
+      const old = known.get(step.key);
+      if (old && old.type !== step.type) {
+        const message = 'The type of a step cannot change: give the new step another key.';
+        throw invalidField(`${field}.type`, 'not_allowed', message);
+      }
+      const position = step.position ?? old?.position ?? { x: 100, y: 100 + 120 * index };
+      const place = `${field}.config`;
+      const config = configOf({ ...step, config: settledConfig(step) }, old, place);
+      const changed = { type: step.type, config, before: old?.config ?? null };
+      await refuseForeignSecrets(db, projectId, changed, place);
+      steps.push({
+        id: old?.id ?? uuidV7(),
+        key: step.key,
+        type: step.type,
+        name: step.name ?? old?.name ?? step.key,
+        config,
+        templateId: step.templateId,
+        position,
+      });
+    }),
+  );
+  return steps;
 }
 
 /** The config of a step as it is stored. That of the TRIGGER follows from the trigger. */

@@ -88,14 +88,14 @@ describe('jobs on the executions of a workflow', () => {
     const { path } = await createWorkflow();
     const jobId = await retryAll(path);
     const requests = [
-      ['GET', `${path}/jobs/${jobId}`],
-      ['POST', `${path}/executions/retry-all`],
-      ['POST', `${path}/steps/${randomUUID()}/move-waits`],
-      ['POST', `${path}/migrate`],
+      ['GET', `${path}/jobs/${jobId}`, undefined],
+      ['POST', `${path}/executions/retry-all`, {}],
+      ['POST', `${path}/steps/${randomUUID()}/move-waits`, { shiftBySeconds: 1 }],
+      ['POST', `${path}/migrate`, {}],
     ] as const;
-    for (const [method, url] of requests) {
+    for (const [method, url, body] of requests) {
       const as = async (key?: string) =>
-        refusal(await shop.api.request(method, url, key === undefined ? {} : { key }));
+        refusal(await shop.api.request(method, url, { body, ...(key !== undefined && { key }) }));
       expect(await as()).toEqual([401, 'MISSING_AUTH']);
       expect(await as(shop.project.publicKey)).toEqual([401, 'INVALID_API_KEY']);
       expect(await as(shop.other.secretKey)).toEqual([404, 'WORKFLOW_NOT_FOUND']);

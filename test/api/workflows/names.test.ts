@@ -145,16 +145,4 @@ describe('an event of mail that never happens', () => {
     const drawn = await shop.call('PUT', `/workflows/${id}/graph`, graph);
     expect(refusal(drawn)[2]).toBe('trigger.config.eventName reserved_event');
   });
-
-  it('stays where it is stored already', async () => {
-    const { id } = await makeWorkflow();
-    await shop.call('PATCH', `/workflows/${id}`, { triggerConfig: { eventName: 'email.click' } });
-    await shop.api.db
-      .updateTable('workflow')
-      .set({ trigger_event_name: 'email.clicked' })
-      .where('id', '=', id)
-      .execute();
-    const same = { name: 'X', triggerConfig: { eventName: 'email.clicked' } };
-    expect((await shop.call('PATCH', `/workflows/${id}`, same)).status).toBe(200);
-  });
 });

@@ -188,7 +188,7 @@ describe('a condition is refused', () => {
     expect(parsed.problems).toEqual([]);
     expect(parsed.condition?.groups[0]?.filters[0]?.field).toBe(stored);
     const place = 'c.groups.0.filters.0.field';
-    expect(parsed.bareNames).toEqual(key === null ? [] : [{ field: place, key }]);
+    expect(parsed.bareNames).toEqual(key === null ? [] : [{ field: place, key, name: field }]);
   });
 
   it('with all problems at once, in reading order', () => {

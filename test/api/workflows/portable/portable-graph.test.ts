@@ -321,7 +321,7 @@ describe('putting a graph', () => {
     });
     const { steps } = await get();
     const refused = await put({ steps, transitions: [], ...more });
-    expect(faultsOf(refused)).toEqual([422, fault]);
+    expect(faultsOf(refused).slice(0, 2)).toEqual([422, fault]);
     expect(await read()).toEqual(before.body);
   });
 
