@@ -2177,7 +2177,7 @@ export interface Api {
           /** The id of a step */
           stepId: string;
         };
-        body?: {
+        body: {
           until?: string;
           shiftBySeconds?: number;
           /** Of a WAIT_FOR_EVENT: no time-out any more */
@@ -4192,7 +4192,7 @@ export interface Api {
           /** The id of an execution */
           executionId: string;
         };
-        body?: {
+        body: {
           until?: string;
           shiftBySeconds?: number;
           /** Of a WAIT_FOR_EVENT: no time-out any more */

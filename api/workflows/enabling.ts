@@ -95,25 +95,28 @@ export async function findWarnings(
 ): Promise<GraphWarning[]> {
   const given = new Set([...givenKeys, ...graph.steps.flatMap(writtenKeys)]);
   const read = graph.steps.flatMap((step) => {
-    const key = readKey(step);
-    return key === null || given.has(key) ? [] : [{ step: step.id, key }];
+    const [key, name] = readKeys(step);
+    if (key === undefined || name === undefined || given.has(key) || given.has(name)) return [];
+    return [{ step: step.id, key, name }];
   });
-  const keys = [...new Set(read.map(({ key }) => key))];
+  const keys = [...new Set(read.flatMap(({ key, name }) => [key, name]))];
   const texts = await unknownKeyTexts(db, projectId, keys);
-  const unknown = read.flatMap(({ step, key }): GraphWarning[] => {
+  const unknown = read.flatMap(({ step, key, name }): GraphWarning[] => {
     const message = texts.get(key);
-    return message === undefined ? [] : [{ code: 'unknown_field', message, step }];
+    const isKnown = message === undefined || !texts.has(name);
+    return isKnown ? [] : [{ code: 'unknown_field', message, step }];
   });
   return [...graphWarnings(graph), ...unknown].slice(0, warningsMax);
 }
 
-/** The key of contact data that a step decides by or waits for; null: none. */
-function readKey({ type, config }: GraphStep): string | null {
+/** The keys of contact data of which a step reads one: the first of a path, and all of it. */
+function readKeys({ type, config }: GraphStep): string[] {
   const name = { CONDITION: 'field', DELAY: 'untilField' }[type as string];
   const text = name === undefined ? undefined : config[name];
   const place = typeof text === 'string' ? stepFieldOf(text) : null;
-  if (place?.root !== 'contact' || place.field.kind !== 'data') return null;
-  return place.field.path[0] ?? null;
+  if (place?.root !== 'contact' || place.field.kind !== 'data') return [];
+  const { path } = place.field;
+  return [path[0] ?? '', path.join('.')];
 }
 
 /** The keys of contact data that a step may set. */

@@ -245,13 +245,16 @@ const symbols: Readonly<Record<OrderOperator, RawBuilder<unknown>>> = {
   lessThanOrEqual: sql`<=`,
 };
 
-/** The JSON value at a path, null when it is missing. */
+/** The JSON value at a path, null when it is missing. As `readPath`: a key of its own goes first. */
 export function valueSql(data: RawBuilder<unknown>, path: readonly string[]): RawBuilder<unknown> {
-  if (path.length === 1) return sql`nullif(${data} -> ${path[0]}::text, 'null')`;
+  const name = path.join('.');
+  const own = sql`nullif(${data} -> ${name}::text, 'null')`;
+  if (path.length === 1) return own;
   // `#>` is fast, but a number would index a list.
-  return path.some((key) => /[0-9]$/.test(key))
+  const inside = path.some((key) => /[0-9]$/.test(key))
     ? sql`filter_value(${data}, ${path}::text[])`
     : sql`nullif(${data} #> ${path}::text[], 'null')`;
+  return sql`case when ${data} ? ${name}::text then ${own} else ${inside} end`;
 }
 
 /** A filter on a JSON value; null may stand for false. */
@@ -286,8 +289,9 @@ function dataFilterSql({ contact, now }: Scope, filter: Filter, path: readonly s
   const holds = dataSql(filter, valueSql(data, path), now);
   if (!showsInText(filter)) return sql<boolean>`coalesce(${holds}, false)`;
   // This quick test, a third of the cost of the full one, excludes most values.
-  const text =
-    path.length === 1 ? sql`${data} ->> ${path[0]}::text` : sql`${data} #>> ${path}::text[]`;
+  const name = path.join('.');
+  const own = sql`${data} ->> ${name}::text`;
+  const text = path.length === 1 ? own : sql`coalesce(${own}, ${data} #>> ${path}::text[])`;
   return sql<boolean>`case when strpos(${text}, ${filter.value}) > 0
     then coalesce(${holds}, false) else false end`;
 }
@@ -311,11 +315,16 @@ function dataEqualsSql(
   path: readonly string[],
 ): Sql | null {
   if (operator !== 'equals' || typeof given === 'object' || instantOf(given) !== null) return null;
-  const document = path.reduceRight(
-    (inner, key) => `{${JSON.stringify(key)}:${inner}}`,
-    JSON.stringify(given),
-  );
-  return sql<boolean>`${data} @> ${document}::jsonb`;
+  const holds = (keys: readonly string[]) => {
+    const document = keys.reduceRight(
+      (inner, key) => `{${JSON.stringify(key)}:${inner}}`,
+      JSON.stringify(given),
+    );
+    return sql<boolean>`${data} @> ${document}::jsonb`;
+  };
+  if (path.length === 1) return holds(path);
+  const name = path.join('.');
+  return sql<boolean>`(${holds([name])} or ${holds(path)} and not ${data} ? ${name}::text)`;
 }
 
 function equalsSql(value: RawBuilder<unknown>, given: unknown): Sql {

@@ -54,7 +54,11 @@ export function stepNamesField(
 }
 
 function isField(named: Field, field: ContactField): boolean {
-  if (named.kind === 'data') return field.kind === 'data' && named.path[0] === field.key;
+  if (named.kind === 'data') {
+    // Which of the two it reads, a contact's data decide.
+    const keys = [named.path[0], named.path.join('.')];
+    return field.kind === 'data' && keys.includes(field.key);
+  }
   if (named.kind === 'time') return field.kind === 'time' && named.name === field.name;
   return named.kind === field.kind;
 }

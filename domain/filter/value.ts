@@ -103,15 +103,27 @@ export function isJsonEqual(one: unknown, other: unknown): boolean {
   return true;
 }
 
+/**
+ * The path by which a value is read: a key of its own that has dots goes before the way through objects,
+ * so that `address.city` is the column of that name where there is one.
+ */
+export function ownPath(root: unknown, path: readonly string[]): readonly string[] {
+  const name = path.join('.');
+  return isObject(root) && path.length > 1 && Object.hasOwn(root, name) ? [name] : path;
+}
+
 /** The value at a path, or undefined. Paths lead through objects only, not into lists. */
 export function readPath(root: unknown, path: readonly string[]): unknown {
   let value = root;
-  for (const key of path) {
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    if (!isObject || !Object.hasOwn(value as object, key)) return undefined;
-    value = (value as Record<string, unknown>)[key];
+  for (const key of ownPath(root, path)) {
+    if (!isObject(value) || !Object.hasOwn(value, key)) return undefined;
+    value = value[key];
   }
   return value;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

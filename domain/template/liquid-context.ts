@@ -1,4 +1,5 @@
 import { Context, toValue, type Emitter, type Liquid, type Value } from 'liquidjs';
+import { ownPath, readPath } from '../filter/value.ts';
 import { escapeHtml } from './html.ts';
 
 /** Cost of binding one item of a loop or filter. */
@@ -33,8 +34,9 @@ export class TracingContext extends Context {
   }
 
   override *_get(path: Parameters<Context['_get']>[0]): IterableIterator<unknown> {
-    const value: unknown = yield super._get(path);
-    if (carriesText(value)) this.from = least(this.from, this.#originOf(path));
+    const own = this.#isLocal(path) ? path : (namedPath(this.scope.values, path) as typeof path);
+    const value: unknown = yield super._get(own);
+    if (carriesText(value)) this.from = least(this.from, this.#originOf(own));
     return value;
   }
 
@@ -67,6 +69,12 @@ export class TracingContext extends Context {
     return present(value, this.from, this.target, this.scope);
   }
 
+  /** Whether a tag of the template has bound the name. */
+  #isLocal(path: readonly unknown[]): boolean {
+    const name = String(path[0]);
+    return name in this.bottom() || this.#frames.some(({ scope }) => name in scope);
+  }
+
   #originOf(path: readonly unknown[]): Origin {
     const name = String(path[0]);
     const frame = this.#frames.findLast(({ scope }) => name in scope);
@@ -74,6 +82,20 @@ export class TracingContext extends Context {
     if (name in this.bottom()) return this.#locals.get(name) ?? origin.stored;
     return this.scope.trusts(path) ? origin.trusted : origin.stored;
   }
+}
+
+/**
+ * The path by which a name is read, at the top or in a namespace: a key of its own that has dots goes
+ * before the way through objects, as in filters.
+ */
+export function namedPath(values: unknown, path: readonly unknown[]): readonly unknown[] {
+  if (path.length < 2 || !path.every((part) => typeof part === 'string')) return path;
+  const own = ownPath(values, path);
+  if (own !== path) return own;
+  const depth = path[0] === 'contact' ? 2 : ['data', 'event'].includes(path[0] ?? '') ? 1 : 0;
+  if (depth === 0) return path;
+  const [spaces, rest] = [path.slice(0, depth), path.slice(depth)];
+  return [...spaces, ...ownPath(readPath(values, spaces), rest)];
 }
 
 /** Numbers, booleans and null cannot contain markup. */

@@ -25,6 +25,7 @@ import {
   present,
   slotsTarget,
   textTarget,
+  namedPath,
 } from './liquid-context.ts';
 
 /** All variables of a template. */
@@ -346,7 +347,8 @@ function plainValue(
   charsMax: number,
 ): string | undefined {
   let value: unknown = scope.values;
-  for (const key of path) {
+  const own = namedPath(scope.values, path) as readonly string[];
+  for (const key of own) {
     const isObject = typeof value === 'object' && value !== null;
     value =
       isObject && Object.hasOwn(value as object, key)
@@ -360,7 +362,7 @@ function plainValue(
   if (typeof value === 'string' && value.length > charsMax) return undefined;
   if (typeof value === 'object' && roughChars([value], charsMax) >= charsMax) return undefined;
   try {
-    return present(value, scope.trusts(path) ? origin.trusted : origin.stored, target, scope);
+    return present(value, scope.trusts(own) ? origin.trusted : origin.stored, target, scope);
   } catch {
     return undefined;
   }

@@ -2,6 +2,7 @@ import { containsOptOutLink } from './html.ts';
 import { lineStarts, type Place, type TemplateFault } from './faults.ts';
 import type { Inspection } from './inspect.ts';
 import { type TemplateVariables, templateScope } from './render.ts';
+import { namedPath } from './liquid-context.ts';
 
 /** What a customer should know of a template before it is sent. */
 export interface TemplateWarning extends Place {
@@ -146,7 +147,7 @@ const ownProperties = ['size', 'first', 'last'];
 
 function isKnown(path: readonly string[], values: Record<string, unknown>): boolean {
   let value: unknown = values;
-  for (const [depth, key] of path.entries()) {
+  for (const [depth, key] of (namedPath(values, path) as readonly string[]).entries()) {
     // Inside lists and texts, and below what has no value, the path itself is known.
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return true;
     if (depth > 0 && ownProperties.includes(key)) return true;

@@ -232,10 +232,13 @@ const someTime = fc
   .map(([amount, unit, nudge]) => new Date(now.getTime() - amount * unit + nudge).toISOString());
 
 const keys = ['x', 'y', '0', 'a b', '__proto__', 'constructor', "'", '"', '\\', 'Zoë', ''];
+/** Keys with dots are read before the way through objects. */
+const keysWithDots = [...keys, 'x.y', 'x.0', 'y.x.y', 'x.', '.'];
+
 const someData = fc.letrec<{ value: unknown; object: Record<string, unknown> }>((tie) => ({
   value: fc.oneof({ maxDepth: 2 }, someValue, tie('object')),
   object: fc
-    .array(fc.tuple(fc.constantFrom(...keys), tie('value')), { maxLength: 6 })
+    .array(fc.tuple(fc.constantFrom(...keysWithDots), tie('value')), { maxLength: 6 })
     // fromEntries makes __proto__ an own key, as JSON.parse does.
     .map((entries) => Object.fromEntries(entries)),
 })).object;
