@@ -32,7 +32,7 @@ import {
 } from '../http/schemas.ts';
 import { refuseBadReferences } from '../segments/conditions.ts';
 import { requireReadable } from '../templates/templates.ts';
-import { keptTopic, refuseTopic, requireTopics } from '../topics/references.ts';
+import { keptTopic, requireTopics } from '../topics/references.ts';
 import { actionEndpoints } from './actions.ts';
 import {
   CampaignChange,

@@ -132,7 +132,7 @@ function changeOf({
   const sender = senderColumns(from, fromName);
   const change = { ...given, from: sender.fromEmail, fromName: sender.fromName };
   const set = Object.entries(change).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(set) as Partial<ConsentPolicy>;
+  return Object.fromEntries(set);
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   recordTopicChoices,
 } from '../../db/topics/choices.ts';
 import { listTopicsByKey } from '../../db/topics/topics.ts';
-import { found, invalidField, Refusals } from '../../domain/errors.ts';
+import { found, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { evidenceOf } from '../consent/evidence.ts';
 import { endpoint } from '../http/endpoint.ts';
