@@ -217,9 +217,10 @@ function recordsOf(events: readonly ProjectEvent[]): string {
  */
 function causeOf(executionId: string | null) {
   return sql`(
-    select coalesce(max(depth) + 1, 0)::smallint as depth from execution
-      where execution.id = coalesce(${executionId}::uuid,
-        (select workflow_execution_id from email where email.id = recorded.email_id),
+    select coalesce(max(inner_before.depth) + 1, 0)::smallint as depth from execution inner_before
+      where inner_before.id = coalesce(${executionId}::uuid,
+        (select inner_mail_of.workflow_execution_id from email inner_mail_of
+          where inner_mail_of.id = recorded.email_id),
         case when recorded.name like 'segment.%' then ${causeOfMembership} end))`;
 }
 

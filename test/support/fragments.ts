@@ -11,7 +11,8 @@ export interface Fragment {
 }
 
 /** What begins so is a statement, or a part of one, and no expression. */
-const statement = /^[\s$]*(?:insert into|update|delete from|with|select|union|held as)\b/i;
+const statement =
+  /^[\s$]*(?:(?:insert into|update|delete from|with|select|union)\b|\w+ as (?:materialized )?\()/i;
 
 /** The fragments of a file, in order. */
 export function fragmentsOf(file: string, source: string): Fragment[] {

@@ -531,12 +531,12 @@ with recorded as (
       workflow.enabled and workflow.trigger_type = 'EVENT'
   join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
   cross join lateral (
-    select coalesce(max(depth) + 1, 0)::smallint as depth
-    from execution
-    where execution.id = coalesce($7::uuid, (
-        select workflow_execution_id
-        from email
-        where email.id = recorded.email_id), case when recorded.name like 'segment.%' then (
+    select coalesce(max(inner_before.depth) + 1, 0)::smallint as depth
+    from execution inner_before
+    where inner_before.id = coalesce($7::uuid, (
+        select inner_mail_of.workflow_execution_id
+        from email inner_mail_of
+        where inner_mail_of.id = recorded.email_id), case when recorded.name like 'segment.%' then (
         select inner_cause.id
         from execution inner_cause
         where inner_cause.contact_id = recorded.contact_id and inner_cause.updated_at > now() -
