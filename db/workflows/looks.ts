@@ -84,8 +84,8 @@ const nextLook = sql`case
   else ${lookWhenWaiting(sql`coalesce(
     (select inner_wait.expires_at from wait inner_wait
       where inner_wait.execution_id = execution.id limit 1),
-    (select max(inner_step.scheduled_for) from step_execution inner_step
-      where inner_step.execution_id = execution.id and inner_step.status = 'SCHEDULED'))`)} end`;
+    (select max(inner_delay.scheduled_for) from step_execution inner_delay
+      where inner_delay.execution_id = execution.id and inner_delay.status = 'SCHEDULED'))`)} end`;
 
 /**
  * Records that the run of an execution is as it should be, and whether it is stuck (the reason), which it
