@@ -12,7 +12,6 @@ import { imports } from './import.ts';
 import { listmonk } from './mail/listmonk.ts';
 import { latency } from './latency.ts';
 import { liveExecutions } from './live-executions.ts';
-import { partitions } from './layout/partitions.ts';
 import { pauses } from './pauses.ts';
 import { scaling } from './scaling.ts';
 import { segments } from './lists/segments.ts';
@@ -44,7 +43,6 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   events,
   activity,
   scaling,
-  partitions,
 };
 
 const [name, ...args] = process.argv.slice(2);

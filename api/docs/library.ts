@@ -56,6 +56,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
     ],
   ],
   ['How it works', ['architecture', 'data-model', 'performance', 'benchmarks', 'faults']],
+  ['Decisions', ['decisions/0001-one-email-table']],
 ];
 
 let pages: Promise<ReadonlyMap<string, DocsPage>> | undefined;
