@@ -4,7 +4,6 @@ import { type BillingRules, takeAllowance } from '../db/billing/billing.ts';
 import {
   expireOptIn,
   findOptInMail,
-  hasFormerWorkers,
   type LockedOptIn,
   lockOptIn,
   noteNextLook,
@@ -49,9 +48,6 @@ export interface OptInServices {
   billingRules: BillingRules;
 }
 
-/** When to look again whether workers of the version before are gone, in milliseconds. */
-const formerMs = 5_000;
-
 export function createOptInActivities(services: OptInServices): OptInActivities {
   return {
     async ADVANCE_OPT_IN(requestId) {
@@ -78,7 +74,6 @@ function advance(services: OptInServices, requestId: string): Promise<OptInRest 
       await noteNextLook(tx, request, step.until);
       return { waitMs: Math.max(step.until.getTime() - now.getTime(), 1), next: step.what };
     }
-    if (await hasFormerWorkers(tx)) return { waitMs: formerMs, next: 'mail' };
     const isMade = await insertOptInMail(tx, services, locked);
     await noteOptInMail(tx, request, { isReminder: step.kind === 'remind', isMade });
     return { waitMs: 0, next: 'end' };

@@ -9,13 +9,14 @@ import { createDrawer } from '../providers/rendering/drawer.ts';
 import { createOAuth } from '../providers/oauth.ts';
 import { createSharedServices } from '../services.ts';
 import type { Temporal } from '../workflows/client/connection.ts';
-import { countPollers } from '../workflows/client/task-queues.ts';
+import { hasSweep } from '../workflows/client/schedule.ts';
 import { ProjectKeys } from './access/project-keys.ts';
 import { Recent } from './delivery/recent.ts';
 import { FeedbackQueue } from './emails/feedback-queue.ts';
 import { TrackQueue } from './events/track-queue.ts';
 import { createRateLimits } from './http/rate-limit.ts';
 import type { Services } from './http/services.ts';
+import { backgroundState } from './meta/background.ts';
 
 /** Creates the handlers' services from the settings. `overrides` replace some of them. */
 export function createServices(
@@ -30,6 +31,7 @@ export function createServices(
 ): Services {
   const { config, database, watch, temporal, log } = opened;
   const { db, pool, shares } = database;
+  const recent = new Recent();
   const services: Services = {
     ...createSharedServices({ config, db, client: temporal.client, log }),
     config,
@@ -43,10 +45,17 @@ export function createServices(
     tracking: new TrackQueue(shares),
     shares,
     exports: new ExportSlots(config.databasePoolMax),
-    recent: new Recent(),
-    countPollers: () => countPollers(temporal.client, config.temporal.taskQueue),
+    recent,
     databaseAnswers: () => watch.answers(),
     temporalAnswers: () => temporal.answers(),
+    background: () =>
+      recent.get('background', async () =>
+        backgroundState({
+          hasSchedule: await hasSweep(temporal.client, config.temporal.taskQueue),
+          sweepAgeMs: await watch.sweepAgeMs(),
+          uptimeMs: process.uptime() * 1000,
+        }),
+      ),
     stopping: new AbortController().signal,
     ...overrides,
   };

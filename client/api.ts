@@ -1356,14 +1356,15 @@ export interface Api {
         version: string;
       };
     };
-    /** Whether the database and Temporal answer; 503 when one does not */
+    /** Whether the server can work; 503 when the database or Temporal does not answer */
     '/health/ready': {
       request: {};
       answer: {
-        status: 'ok' | 'failed';
+        status: 'ok' | 'degraded' | 'failed';
         checks: {
           database: 'ok' | 'failed';
           temporal: 'ok' | 'failed';
+          background: 'ok' | 'late' | 'lost';
         };
       };
     };

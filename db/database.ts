@@ -200,6 +200,8 @@ const answerMs = 2_000;
 export interface DatabaseWatch {
   /** Whether the database responds within two seconds. */
   answers(): Promise<boolean>;
+  /** How long ago the newest sweep began, in milliseconds; null: never, or the database is away. */
+  sweepAgeMs(): Promise<number | null>;
   close(): Promise<void>;
 }
 
@@ -227,8 +229,20 @@ export function watchDatabase(url: string): DatabaseWatch {
       asked = null;
     }
   }
-  // Whoever asks meanwhile gets the same answer: nobody waits behind a question.
-  return { answers: () => (asked ??= ask()), close: () => pool.end() };
+  return {
+    // Whoever asks meanwhile gets the same answer: nobody waits behind a question.
+    answers: () => (asked ??= ask()),
+    async sweepAgeMs() {
+      const { rows } = await pool
+        .query(
+          `select extract(epoch from now() - at)::float8 * 1000 as age from watermark
+             where name = 'sweep'`,
+        )
+        .catch(() => ({ rows: [] }));
+      return rows[0]?.age ?? null;
+    },
+    close: () => pool.end(),
+  };
 }
 
 /** Attempts of a transaction before its error reaches the caller. */

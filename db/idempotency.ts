@@ -135,10 +135,7 @@ async function takeOver(
   return { claimedAt, useId, accepted };
 }
 
-/**
- * Whether a use began within these hours, by its UUIDv7. A process of the version before keeps the
- * id of an expired use in the row: it is not of the use that the key has now.
- */
+/** Whether a use began within these hours, by its UUIDv7: a repeat that takes over renews `created_at`. */
 function isWithin(useId: string, hours: number): boolean {
   const beganAt = timeOfId(useId);
   return Date.now() - beganAt < hours * 3_600_000;

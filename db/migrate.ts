@@ -110,7 +110,7 @@ async function listApplied(client: Client): Promise<string[]> {
   return rows.map(({ name }) => String(name)).toSorted();
 }
 
-/** The database was migrated by versions that are neither before nor after this one. */
+/** The database was migrated by builds that are neither before nor after this one. */
 export class ForeignSchema extends Error {}
 
 function compare(known: readonly string[], applied: readonly string[]): SchemaState {
@@ -121,14 +121,15 @@ function compare(known: readonly string[], applied: readonly string[]): SchemaSt
   if (differs >= 0) {
     throw new ForeignSchema(
       `The database has the migration ${shared[differs]} where this version has ` +
-        `${known[differs]}: it belongs to another line of versions.`,
+        `${known[differs]}: another line of versions made it. Use an empty database; the one of ` +
+        '`npm start` is in ./var, which may be deleted with all that it holds.',
     );
   }
   const pending = known.slice(shared.length);
   if (newer.length > 0 && pending.length > 0) {
     throw new ForeignSchema(
       `The database has the migration ${newer[0]} of a newer version, but lacks ${pending[0]} ` +
-        'before it: it belongs to another line of versions.',
+        'before it: another line of versions made it. Use an empty database.',
     );
   }
   return { pending, newer };

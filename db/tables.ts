@@ -79,6 +79,13 @@ export interface BodyRetention {
   scheduled_done_to: Generated<Timestamp>;
 }
 
+export interface BodyTemplate {
+  body: Json;
+  campaign_id: string;
+  hash: string;
+  project_id: string;
+}
+
 export interface Campaign {
   archived: Generated<boolean>;
   audience_condition: Json | null;
@@ -92,7 +99,6 @@ export interface Campaign {
   created_at: Generated<Timestamp>;
   delivered_count: Generated<number>;
   description: string | null;
-  first_moment: Timestamp | null;
   from_email: string;
   from_name: string | null;
   frozen_at: Timestamp | null;
@@ -125,7 +131,6 @@ export interface Campaign {
    */
   max_per_minute: number | null;
   message_class: string;
-  moments_to_id: string | null;
   name: string;
   opened_count: Generated<number>;
   paused_reason: string | null;
@@ -170,13 +175,6 @@ export interface CampaignContent {
   reply_to: string | null;
   subject: string;
   version: number;
-}
-
-export interface CampaignFrame {
-  body: Json;
-  campaign_id: string;
-  frame: string;
-  project_id: string;
 }
 
 export interface CampaignTally {
@@ -244,7 +242,6 @@ export interface Domain {
   created_at: Generated<Timestamp>;
   dkim_tokens: string[];
   failed_checks: Generated<number>;
-  host_name: Generated<string>;
   id: Generated<string>;
   last_checked_at: Timestamp | null;
   name: string;
@@ -266,7 +263,7 @@ export interface Email {
   attempts: Generated<number>;
   billed_units: Generated<number>;
   body: string | null;
-  body_frame: string | null;
+  body_template: string | null;
   body_values: Json | null;
   bounce_listed: Generated<boolean>;
   bounced_at: Timestamp | null;
@@ -280,7 +277,7 @@ export interface Email {
   created_at: Generated<Timestamp>;
   delivered_at: Timestamp | null;
   derived_events: Generated<number>;
-  due_at: Generated<Timestamp>;
+  due_at: Generated<Timestamp | null>;
   error: string | null;
   from_email: string;
   from_name: string | null;
@@ -343,7 +340,7 @@ export interface EmailMoment {
 
 export interface EmailQueue {
   campaign_id: string | null;
-  due_at: Timestamp;
+  due_at: Timestamp | null;
   email_id: string;
   held_until: Timestamp | null;
   hold_reason: string | null;
@@ -485,9 +482,6 @@ export interface Execution {
   created_at: Generated<Timestamp>;
   current_step_id: string | null;
   depth: Generated<number>;
-  dispatch: string | null;
-  dispatch_at: Timestamp | null;
-  dispatch_generation: Generated<number>;
   earlier_versions: number[] | null;
   error: string | null;
   exit_pending: string | null;
@@ -500,6 +494,7 @@ export interface Execution {
   pause_reason: string | null;
   paused_at: Timestamp | null;
   project_id: string;
+  start_generation: Generated<number>;
   started_at: Generated<Timestamp>;
   status: Generated<string>;
   stuck_reason: string | null;
@@ -548,7 +543,7 @@ export interface Idempotency {
   /**
    * The seed of the ids of its mail; a repeat of the same request has the same
    */
-  use_id: string | null;
+  use_id: string;
 }
 
 export interface IdempotencyEmail {
@@ -650,12 +645,6 @@ export interface OptIn {
   state: Generated<string>;
   token_hash: Buffer | null;
   topic_ids: string[];
-}
-
-export interface OrphanRun {
-  dispatch_at: Generated<Timestamp>;
-  execution_id: string;
-  project_id: string;
 }
 
 export interface Outbox {
@@ -760,21 +749,6 @@ export interface Removal {
   project_id: string;
 }
 
-export interface RunFormat {
-  format: number;
-  kind: string;
-}
-
-export interface RunWake {
-  dispatch_at: Generated<Timestamp>;
-  input: Json;
-  kind: string;
-  project_id: string | null;
-  requests: Generated<number>;
-  run_id: string;
-  summary: string;
-}
-
 export interface Secret {
   hosts: string[] | null;
   id: Generated<string>;
@@ -844,22 +818,6 @@ export interface Session {
   version: number;
 }
 
-export interface SingleMail {
-  attempt_id: string | null;
-  attempts: Generated<number>;
-  created_at: Generated<Timestamp>;
-  from_email: string;
-  from_name: string;
-  html: string;
-  id: Generated<string>;
-  kind: string;
-  next_look_at: Generated<Timestamp>;
-  project_id: string | null;
-  reply_to: string | null;
-  subject: string;
-  to_email: string;
-}
-
 export interface SnsReceipt {
   created_at: Generated<Timestamp>;
   message_id: string;
@@ -911,6 +869,22 @@ export interface Suspension {
   invoices: Generated<string[]>;
   project_id: string;
   reason: string;
+}
+
+export interface SystemMail {
+  attempt_id: string | null;
+  attempts: Generated<number>;
+  created_at: Generated<Timestamp>;
+  from_email: string;
+  from_name: string;
+  html: string;
+  id: Generated<string>;
+  kind: string;
+  next_look_at: Generated<Timestamp>;
+  project_id: string | null;
+  reply_to: string | null;
+  subject: string;
+  to_email: string;
 }
 
 export interface Template {
@@ -970,7 +944,6 @@ export interface UsageReport {
 export interface Wait {
   contact_id: string;
   created_at: Generated<Timestamp>;
-  dispatch_at: Timestamp | null;
   event_id: string | null;
   event_name: string;
   execution_id: string;
@@ -986,10 +959,6 @@ export interface Watermark {
 
 export interface WorkerProcess {
   id: string;
-  /**
-   * 2: it knows mail whose link gets a token when it leaves.
-   */
-  mail_format: Generated<number>;
   provider: string;
   rate_per_project_per_second: number;
   rate_per_second: number;
@@ -1083,10 +1052,10 @@ export interface DB {
   app_user: AppUser;
   attachment: Attachment;
   body_retention: BodyRetention;
+  body_template: BodyTemplate;
   campaign: Campaign;
   campaign_chunk: CampaignChunk;
   campaign_content: CampaignContent;
-  campaign_frame: CampaignFrame;
   campaign_tally: CampaignTally;
   consent: Consent;
   contact: Contact;
@@ -1118,7 +1087,6 @@ export interface DB {
   mailbox_message: MailboxMessage;
   membership: Membership;
   opt_in: OptIn;
-  orphan_run: OrphanRun;
   outbox: Outbox;
   payment_receipt: PaymentReceipt;
   project: Project;
@@ -1126,8 +1094,6 @@ export interface DB {
   provider_message: ProviderMessage;
   rate_limit: RateLimit;
   removal: Removal;
-  run_format: RunFormat;
-  run_wake: RunWake;
   secret: Secret;
   security_event: SecurityEvent;
   segment: Segment;
@@ -1135,12 +1101,12 @@ export interface DB {
   send_policy: SendPolicy;
   ses_identity: SesIdentity;
   session: Session;
-  single_mail: SingleMail;
   sns_receipt: SnsReceipt;
   step_execution: StepExecution;
   suppression: Suppression;
   suppression_key: SuppressionKey;
   suspension: Suspension;
+  system_mail: SystemMail;
   template: Template;
   token_bucket: TokenBucket;
   topic: Topic;
@@ -1166,18 +1132,18 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   app_user: ["created_at", "email", "email_verified", "id", "password_hash", "provider_id", "session_version", "type", "updated_at"],
   attachment: ["content", "created_at", "id", "kept_from", "project_id"],
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
-  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "first_moment", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "looked_at", "max_per_minute", "message_class", "moments_to_id", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unsubscribed_count", "updated_at", "zone_policy"],
+  body_template: ["body", "campaign_id", "hash", "project_id"],
+  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "looked_at", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unsubscribed_count", "updated_at", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
-  campaign_frame: ["body", "campaign_id", "frame", "project_id"],
   campaign_tally: ["campaign_id", "code", "count", "fresh", "project_id", "sent"],
   consent: ["action", "actor", "at", "contact_id", "id", "ip", "project_id", "source", "text", "topic", "user_agent"],
   contact: ["consent", "created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
   contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],
   database_cluster: ["confirmed_at", "is_only_row", "log_offset", "objects", "system_identifier"],
   derived_event_log: ["email_ids", "id", "project_id", "recorded_at", "tx"],
-  domain: ["created_at", "dkim_tokens", "failed_checks", "host_name", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_frame", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
+  domain: ["created_at", "dkim_tokens", "failed_checks", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
+  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
   email_queue: ["campaign_id", "due_at", "email_id", "held_until", "hold_reason", "lease_until", "project_id"],
   email_tally: ["count", "day", "fresh", "kind", "project_id"],
@@ -1188,7 +1154,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   event_subscription: ["backlog", "batch_max", "batch_turn", "clear_at", "covered_from", "created_at", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "look_at", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
   event_subscription_minute: ["minute", "requests", "subscription_id"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
-  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "dispatch", "dispatch_at", "dispatch_generation", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "move_job_id", "next_look_at", "pause_reason", "paused_at", "project_id", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
+  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "move_job_id", "next_look_at", "pause_reason", "paused_at", "project_id", "start_generation", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
   exit_event: ["event_name", "project_id", "workflow_id"],
   firing: ["after_created_at", "after_id", "at", "audience", "completed_at", "matched", "project_id", "started", "started_at", "status", "workflow_id"],
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "status_code", "use_id"],
@@ -1201,7 +1167,6 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
   membership: ["by_key_at", "created_at", "project_id", "role", "user_id"],
   opt_in: ["asked_at", "contact_id", "counted_at", "created_at", "email", "ended_at", "expire_after", "first_mail_at", "id", "last_mail_at", "look_at", "mail_wanted", "mails", "of_mail", "project_id", "remind_after", "reminded_at", "state", "token_hash", "topic_ids"],
-  orphan_run: ["dispatch_at", "execution_id", "project_id"],
   outbox: ["action", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
   payment_receipt: ["created_at", "event_id"],
   project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "language", "last_subscription", "name", "next_look_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
@@ -1209,8 +1174,6 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   provider_message: ["email_id", "message_id"],
   rate_limit: ["expire", "key", "points"],
   removal: ["id", "kind", "project_id"],
-  run_format: ["format", "kind"],
-  run_wake: ["dispatch_at", "input", "kind", "project_id", "requests", "run_id", "summary"],
   secret: ["hosts", "id", "name", "project_id", "updated_at", "value"],
   security_event: ["created_at", "details", "event", "id", "ip", "project_id", "request_id", "user_id"],
   segment: ["computed_at", "condition", "created_at", "description", "id", "member_count", "name", "project_id", "track_membership", "type", "updated_at"],
@@ -1218,21 +1181,21 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   send_policy: ["caps", "contact_time_zone_field", "on_cap", "project_id", "quiet_hours", "released_to", "time_zone", "updated_at"],
   ses_identity: ["created_at", "name", "removing_until"],
   session: ["created_at", "expires_at", "id", "ip", "last_seen_at", "user_agent", "user_id", "version"],
-  single_mail: ["attempt_id", "attempts", "created_at", "from_email", "from_name", "html", "id", "kind", "next_look_at", "project_id", "reply_to", "subject", "to_email"],
   sns_receipt: ["created_at", "message_id"],
   step_execution: ["attempts", "completed_at", "created_at", "ending_event_id", "error", "execute_after", "execution_id", "history", "id", "output", "project_id", "scheduled_for", "settled_at", "started_at", "status", "step_id", "updated_at"],
   suppression: ["address_hash", "created_at", "email", "email_id", "history", "id", "owner_id", "reason", "scope", "until"],
   suppression_key: ["created_at", "key", "owner_id"],
   suspension: ["at", "ended_at", "id", "invoices", "project_id", "reason"],
+  system_mail: ["attempt_id", "attempts", "created_at", "from_email", "from_name", "html", "id", "kind", "next_look_at", "project_id", "reply_to", "subject", "to_email"],
   template: ["body", "created_at", "description", "from_email", "from_name", "id", "name", "project_id", "reply_to", "subject", "topic_id", "type", "updated_at"],
   token_bucket: ["key", "refilled_at", "tokens"],
   topic: ["by_default", "created_at", "description", "id", "key", "name", "project_id", "updated_at", "visibility"],
   upload: ["bytes", "created_at", "key", "owner_id", "stored"],
   upload_usage: ["bytes", "owner_id"],
   usage_report: ["customer", "email_id", "sent_at", "units"],
-  wait: ["contact_id", "created_at", "dispatch_at", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
+  wait: ["contact_id", "created_at", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
   watermark: ["at", "name"],
-  worker_process: ["id", "mail_format", "provider", "rate_per_project_per_second", "rate_per_second", "seen_at", "started_at", "stopped_at"],
+  worker_process: ["id", "provider", "rate_per_project_per_second", "rate_per_second", "seen_at", "started_at", "stopped_at"],
   workflow: ["allow_reentry", "created_at", "description", "enabled", "exit_rules", "id", "name", "paused_at", "project_id", "trigger_event_name", "trigger_schedule", "trigger_type", "updated_at", "version"],
   workflow_cancellation: ["project_id", "until", "workflow_id"],
   workflow_release: ["project_id", "workflow_id"],

@@ -30,13 +30,13 @@ export interface Cipher {
 
 const nonceBytes = 12;
 const tagBytes = 16;
-/** Prefix of values that name their key. Others are older, or of a server with one key. */
+/** Prefix of an encrypted value; the id of its key follows. */
 const mark = Buffer.from('EPK1');
 const idBytes = 8;
 
 /**
  * AES-256-GCM with the current key. It also decrypts values under a former key, or under a key
- * derived from a `JWT_SECRET`, from before there was a `DATA_ENCRYPTION_KEY`.
+ * derived from a `JWT_SECRET`, from before a `DATA_ENCRYPTION_KEY` was set.
  */
 export function createCipher(secrets: Secrets): Cipher {
   const derived = [secrets.jwtSecret, ...secrets.jwtSecretsPrevious].map((secret) =>
@@ -47,14 +47,8 @@ export function createCipher(secrets: Secrets): Cipher {
     ? fromBase64(secrets.dataEncryptionKey)
     : derive(secrets.jwtSecret, 'data encryption');
   const keys = [current, ...previous, ...derived].map((key) => ({ key, id: keyIdBytes(key) }));
-  // With one key of each kind, values name none, so that the previous version can read them.
-  const isRotating =
-    secrets.jwtSecretsPrevious.length + secrets.dataEncryptionKeysPrevious.length > 0;
   const encryptText = (text: string) =>
-    Buffer.concat([
-      ...(isRotating ? [mark, keyIdBytes(current)] : []),
-      encrypt(current, Buffer.from(text)),
-    ]);
+    Buffer.concat([mark, keyIdBytes(current), encrypt(current, Buffer.from(text))]);
   return {
     encrypt: encryptText,
     decrypt: (bytes) => decryptWith(keys, bytes).text,
@@ -65,7 +59,7 @@ export function createCipher(secrets: Secrets): Cipher {
   };
 }
 
-/** Decrypts with the key that the value names, else with the first that works. */
+/** Decrypts with the key that the value names. */
 function decryptWith(
   keys: readonly { key: Buffer; id: Buffer }[],
   bytes: Buffer,
@@ -76,11 +70,6 @@ function decryptWith(
     const named = keys.find((known) => known.id.equals(id));
     const text = named && decrypt(named.key, bytes.subarray(headBytes));
     if (named && text) return { text: text.toString('utf8'), key: named.key };
-  }
-  // Without a name; random bytes may look like one.
-  for (const { key } of keys) {
-    const text = decrypt(key, bytes);
-    if (text) return { text: text.toString('utf8'), key };
   }
   throw new Error('An encrypted value cannot be decrypted with any of the known keys.');
 }

@@ -2,15 +2,13 @@ import { defaultPayloadConverter, fromPayloadsAtIndex } from '@temporalio/common
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { StepResult } from '../activities/steps/perform.ts';
 import type { StepActivities } from '../activities/steps/steps.ts';
-import { type ExecutionStart, lookSignal } from '../domain/workflow/execution.ts';
+import type { ExecutionStart } from '../domain/workflow/execution.ts';
 import type { StepRef } from '../domain/workflow/graph.ts';
 import {
-  begin,
   type Command,
   follow,
   type Interruption,
   isInterruption,
-  nextStep,
   type Outcome,
   runOrComplete,
 } from '../domain/workflow/decide.ts';
@@ -81,11 +79,7 @@ class ExecutionReader {
 
   constructor(input: ExecutionStart) {
     this.#input = input;
-    this.#enter(
-      input.format === 3
-        ? runOrComplete(input.next ?? undefined)
-        : begin(input.graph, input.resume?.stepId ?? null),
-    );
+    this.#enter(runOrComplete(input.next ?? undefined));
   }
 
   opening(): string {
@@ -121,7 +115,8 @@ class ExecutionReader {
     const fired = event.timerFiredEventAttributes;
     if (fired) return this.#timer(Number(fired.startedEventId));
     const signal = event.workflowExecutionSignaledEventAttributes;
-    if (signal?.signalName === 'event') return this.#signalled(signal);
+    if (signal?.signalName === 'event') return this.#eventSignalled(signal);
+    if (signal?.signalName === 'changed') return 'its row has changed';
     const end = ending(event);
     if (end) this.#isOpen = false;
     const { failure } = event.workflowExecutionFailedEventAttributes ?? {};
@@ -163,7 +158,7 @@ class ExecutionReader {
   /** Where the row says that it goes on. */
   #look(start: ExecutionStart): string {
     const { workflowName, version } = start;
-    const isHere = start.format === 3 && version === this.#input.version;
+    const isHere = version === this.#input.version;
     if (isHere) this.#enter(runOrComplete(start.next ?? undefined));
     const where = isHere ? name(this.#step()) : `"${workflowName}" v${version}, in a new run`;
     return `its row says that it goes on at ${where}`;
@@ -197,20 +192,17 @@ class ExecutionReader {
     return `${name(step)}: its time is over`;
   }
 
-  #signalled({
+  #eventSignalled({
     input,
   }: NonNullable<HistoryEvent['workflowExecutionSignaledEventAttributes']>): string {
     const { stepId } = firstPayload(input?.payloads) as { stepId: string };
-    if (stepId === lookSignal) return 'somebody has acted on it';
     return `the event has come for ${name(this.#steps.get(stepId) ?? null)}`;
   }
 
   #decide(outcome: Outcome, next?: StepRef): void {
     const command = this.#command;
     if (!('step' in command)) return;
-    if (this.#input.format !== 3) {
-      this.#next = nextStep(this.#input.graph, command.step.id, outcome);
-    } else if (outcome.kind !== 'resumed') this.#next = next;
+    if (outcome.kind !== 'resumed') this.#next = next;
     this.#enter(follow(command, outcome, this.#next));
   }
 
@@ -224,7 +216,7 @@ class ExecutionReader {
 /** What an activity of an execution returns. */
 type Result =
   | StepResult
-  | Awaited<ReturnType<StepActivities['FIND_PLACE']>>
+  | Awaited<ReturnType<StepActivities['FIND_POSITION']>>
   | Awaited<ReturnType<StepActivities['COMPLETE']>>;
 
 const interruptions: Record<Interruption['kind'], string> = {

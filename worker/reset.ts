@@ -61,9 +61,19 @@ async function refuseByRow(db: Database, id: string): Promise<{ generation: numb
       'workflow_version',
       'status',
       'error',
-      'dispatch',
-      'dispatch_generation as generation',
+      'start_generation as generation',
     ])
+    .select((eb) =>
+      eb
+        .exists(
+          eb
+            .selectFrom('outbox')
+            .select('run_id')
+            .where('run_id', '=', executionRunId(id))
+            .where('action', '=', 'start'),
+        )
+        .as('isStarting'),
+    )
     .where('id', '=', id)
     .executeTakeFirst();
   if (!row) throw new NotReset(`There is no execution ${id}.`);
@@ -80,8 +90,10 @@ async function refuseByRow(db: Database, id: string): Promise<{ generation: numb
   if (!isActive(row)) {
     throw new NotReset(`The execution is ${row.status}: there is nothing left to do.`);
   }
-  if (row.dispatch === 'start') {
-    throw new NotReset('Temporal has not been told of this start yet: the sweep tells it.');
+  if (row.isStarting) {
+    throw new NotReset(
+      'The start of this execution has not reached Temporal yet: the sweep sends it.',
+    );
   }
   return row;
 }

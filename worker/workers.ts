@@ -188,7 +188,6 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     await create(taskQueue, {
       workflowBundle: options.bundle,
       activities: {
-        // Includes WEBHOOK: runs of the previous version scheduled it on this queue.
         ...stepActivities(services, options.workflowConcurrency),
         ...withHeartbeats(countedSweep(createSweepActivities(services), services.metrics)),
         ...withHeartbeats(createRemovalActivities(services).control),

@@ -5,7 +5,6 @@ import {
   condition,
   continueAsNew,
   defineSignal,
-  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -37,12 +36,8 @@ export async function campaignSend(campaign: {
     // Otherwise one project's campaigns could delay the mail of all others.
     priority: { fairnessKey: campaign.projectId },
   };
-  const control = proxyActivities<CampaignControl>(options);
-  const { FREEZE_AUDIENCE } = control;
-  // A run that began under the former names keeps them: they are in its history.
-  const [advance, suppressRest] = patched('advance-campaign')
-    ? [control.ADVANCE_CAMPAIGN, control.SUPPRESS_REST]
-    : [control.LOOK_AT_CAMPAIGN, control.WITHHOLD_REST];
+  const { ADVANCE_CAMPAIGN, FREEZE_AUDIENCE, SUPPRESS_REST } =
+    proxyActivities<CampaignControl>(options);
   const { SEND_BATCHES } = proxyActivities<CampaignSending>({
     ...options,
     taskQueue: `${workflowInfo().taskQueue}-mail`,
@@ -55,7 +50,7 @@ export async function campaignSend(campaign: {
   });
   for (;;) {
     changed = false;
-    const phase = await advance(campaign);
+    const phase = await ADVANCE_CAMPAIGN(campaign);
     showProgress(phase);
     switch (phase.phase) {
       case 'scheduled':
@@ -79,7 +74,7 @@ export async function campaignSend(campaign: {
         await condition(() => changed);
         break;
       case 'cancelled':
-        while (!(await suppressRest(campaign)).isOver);
+        while (!(await SUPPRESS_REST(campaign)).isOver);
         return;
       case 'over':
         return;

@@ -22,8 +22,7 @@ const lookEveryMs = 24 * 3_600_000;
 export async function domainPoller(domain: RunInputs['domainPoller']): Promise<void> {
   const { CHECK_DOMAIN, FORGET_DOMAIN } = proxyActivities<DomainActivities>({
     startToCloseTimeout: '2 minutes',
-    // How long a check pauses after its worker was killed. A worker of the version before has no
-    // heartbeats: long enough for most of its checks, and another one at the same time is harmless.
+    // How long a check pauses after its worker was killed. A second check at the same time is harmless.
     heartbeatTimeout: '30 seconds',
     retry: { initialInterval: '1 second', maximumInterval: '10 minutes' },
     priority: { fairnessKey: domain.projectId },

@@ -1,5 +1,5 @@
 export { customerWorkflow } from './execution.ts';
-export { deliveryQueue, deliveryQueue as deliveryLane } from './delivery.ts';
+export { deliveryQueue } from './delivery.ts';
 export { sweep } from './sweep.ts';
 export { bulkContacts, contactErasure, contactImport, optInRequest } from './contacts.ts';
 export { executionJob } from './execution-job.ts';
@@ -8,5 +8,5 @@ export { eventSubscription } from './event-subscription.ts';
 export { firing, workflowSchedule } from './schedule.ts';
 export { domainPoller } from './domain-poller.ts';
 export { projectDelete, projectReset } from './project-deletion.ts';
-export { systemMail, systemMail as singleMail } from './system-mail.ts';
+export { systemMail } from './system-mail.ts';
 export { campaignSend } from './campaign.ts';

@@ -50,7 +50,7 @@ async function removeAll(projectId: string, removal: Removal): Promise<boolean> 
   const { LIST_REMOVED_PROJECTS, STOP_PROJECT_RUNS, FORGET_PROJECT } =
     proxyActivities<RemovalControl>({
       ...options,
-      // A worker of the version before has no heartbeats here. Doing a part twice is harmless.
+      // How long a part pauses after its worker was killed. Doing it twice is harmless.
       heartbeatTimeout: '30 seconds',
     });
   const activities = { DELETE_PROJECT_DATA, STOP_PROJECT_RUNS, FORGET_PROJECT };

@@ -1,4 +1,4 @@
-import { isCancellation, patched, proxyActivities } from '@temporalio/workflow';
+import { isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { SweepActivities } from '../activities/upkeep/sweep.ts';
 import { priorities } from '../domain/runs.ts';
 
@@ -16,19 +16,8 @@ export async function sweep(): Promise<void> {
     retry: { maximumAttempts: 3 },
     priority: { priorityKey: priorities.upkeep },
   });
-  // A run that began under a former name keeps it.
-  const tasks = patched('task-list')
-    ? await activities.LIST_TASKS()
-    : patched('chore-list')
-      ? await activities.LIST_CHORES()
-      : ([
-          'DISPATCH_FORGOTTEN',
-          'REPAIR_EXECUTIONS',
-          'SETTLE_UNCERTAIN',
-          'CLEAR_IDEMPOTENCY_KEYS',
-        ] as const);
   const failures: unknown[] = [];
-  for (const task of tasks) {
+  for (const task of await activities.LIST_TASKS()) {
     try {
       await activities[task]();
     } catch (error) {

@@ -19,7 +19,7 @@ export async function systemMail(mail: {
 }): Promise<void> {
   // The signal only starts the run; there is nothing to do.
   setHandler(defineSignal('changed'), () => {});
-  const { SEND_SYSTEM_MAIL, SEND_SINGLE_MAIL } = proxyActivities<SystemMailActivities>({
+  const { SEND_SYSTEM_MAIL } = proxyActivities<SystemMailActivities>({
     taskQueue: `${workflowInfo().taskQueue}-mail`,
     startToCloseTimeout: '10 minutes',
     heartbeatTimeout: '15 seconds',
@@ -31,10 +31,8 @@ export async function systemMail(mail: {
       fairnessKey: mail.projectId ?? platformFairness,
     },
   });
-  // A run of the former type keeps the former activity name: it is in its history.
-  const send = workflowInfo().workflowType === 'singleMail' ? SEND_SINGLE_MAIL : SEND_SYSTEM_MAIL;
   for (;;) {
-    const { retryMs } = await send({ mailId: mail.mailId });
+    const { retryMs } = await SEND_SYSTEM_MAIL({ mailId: mail.mailId });
     if (retryMs === null) return;
     await sleep(retryMs, { summary: 'Next try' });
   }

@@ -34,9 +34,6 @@ export interface CampaignControl {
   FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
   /** Fails waiting messages of a cancelled campaign, for one time slice. `isOver`: all are done. */
   SUPPRESS_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
-  /** The former names, for runs that began with them. */
-  LOOK_AT_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
-  WITHHOLD_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
 }
 
 export interface CampaignSending {
@@ -73,7 +70,7 @@ export function createCampaignSending(
 }
 
 export function createCampaignControl({ db, mailer, rates }: CampaignServices): CampaignControl {
-  const control = {
+  return {
     // Waits for the lock on the campaign's row.
     ADVANCE_CAMPAIGN: (campaign: CampaignRef) =>
       whileAlive(() => advanceCampaign(db, campaign, { ...mailer, rates })),
@@ -90,11 +87,6 @@ export function createCampaignControl({ db, mailer, rates }: CampaignServices): 
         }
         return { isOver: false };
       }),
-  };
-  return {
-    ...control,
-    LOOK_AT_CAMPAIGN: control.ADVANCE_CAMPAIGN,
-    WITHHOLD_REST: control.SUPPRESS_REST,
   };
 }
 

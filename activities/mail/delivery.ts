@@ -4,7 +4,6 @@ import {
   countDueEmails,
   findNextDue,
   listAttachmentContents,
-  mayRunLanes,
   releaseClaim,
 } from '../../db/emails/emails.ts';
 import { readOptInTokens } from '../../db/consent/opt-in-runs.ts';
@@ -30,7 +29,6 @@ export interface DeliveryActivities {
   /**
    * Delivers the due transactional and workflow mail of a project.
    * @param mayShare whether it may end early, because there is work for several of its kind at once.
-   *   Runs of the version before do not say so, and get none.
    */
   DELIVER(projectId: string, mayShare?: boolean): Promise<Rest>;
 }
@@ -125,7 +123,7 @@ interface Progress {
 async function countLanes(db: Database, projectId: string): Promise<number> {
   const due = await countDueEmails(db, projectId, lanesMax * laneBacklog);
   const lanes = Math.ceil(due.count / laneBacklog);
-  return lanes > 1 && (await mayRunLanes(db)) ? lanes : 1;
+  return Math.max(lanes, 1);
 }
 
 /** Delivers the next batch. Returns when to go on: null: now, otherwise in so many milliseconds. */

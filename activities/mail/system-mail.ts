@@ -22,8 +22,6 @@ export interface SystemMailActivities {
    * again, or null when it is finished: sent, refused or unknown.
    */
   SEND_SYSTEM_MAIL(mail: { mailId: string }): Promise<{ retryMs: number | null }>;
-  /** Its former name, for runs that began with it. */
-  SEND_SINGLE_MAIL(mail: { mailId: string }): Promise<{ retryMs: number | null }>;
 }
 
 export interface SystemMailServices extends CircuitServices {
@@ -39,8 +37,7 @@ export interface SystemMailServices extends CircuitServices {
 const timeoutMs = 3 * 60_000;
 
 export function createSystemMailActivities(services: SystemMailServices): SystemMailActivities {
-  const send = ({ mailId }: { mailId: string }) => whileAlive(() => sendMail(services, mailId));
-  return { SEND_SYSTEM_MAIL: send, SEND_SINGLE_MAIL: send };
+  return { SEND_SYSTEM_MAIL: ({ mailId }) => whileAlive(() => sendMail(services, mailId)) };
 }
 
 async function sendMail(

@@ -50,11 +50,11 @@ export interface StepCallById extends CallIds {
   isMoved?: boolean;
 }
 
-/** A step to perform. Runs of a format before 3 call its activity with all of this. */
+/** A step to perform. */
 export interface StepCall extends CallIds {
   step: GraphStep;
-  /** The version that the step is of; none: that on which the execution was started. */
-  version?: number;
+  /** The version that the step is of. */
+  version: number;
   /** The next step, for a step with one outgoing edge. */
   nextStepId: string | null;
   /** The delay that comes next, if one does: it begins in the transaction that ends this step. */
@@ -74,7 +74,7 @@ export interface StepResult {
   since?: string;
   /** The delay that the step went on to, which the outcome is of: the step itself is done. */
   at?: StepRef;
-  /** The step that comes next, if one does, for a call by ids. */
+  /** The step that comes next, if one does. */
   next?: StepRef;
   /** Why a step that failed and goes on all the same (`onFailure: continue`) did: for operators. */
   gaveUp?: string;
@@ -82,16 +82,12 @@ export interface StepResult {
 
 const exited: StepResult = { outcome: { kind: 'exited' } };
 
-/**
- * Performs a step that is called by ids or, by an older run, with its content. The result of a call
- * by ids also names the next step.
- */
+/** Performs a step that is called by ids. Its result also names the next step. */
 export async function performCalled(
   { db, findGraph }: { db: Database; findGraph: FindGraph },
-  call: StepCallById | StepCall,
+  call: StepCallById,
   perform: (call: StepCall) => Promise<StepResult>,
 ): Promise<StepResult> {
-  if ('step' in call) return perform(call);
   const { executionId, projectId, since, workflowId, version, stepId, isMoved } = call;
   const graph = await findGraph(workflowId, version);
   // The workflow was deleted, and its executions with it.
@@ -159,7 +155,7 @@ export async function performStep<T = StepResult>(
 
 /** The step of a call, for the statements about it. */
 export function placeOfCall({ executionId, step, version }: StepCall) {
-  return { executionId, stepId: step.id, version: version ?? null };
+  return { executionId, stepId: step.id, version };
 }
 
 /** The result of a step that was not entered. */

@@ -46,13 +46,13 @@ import { type WebhookServices, createWebhookCalls } from './webhook.ts';
  */
 export interface StepActivities extends Record<
   PerformedType,
-  (call: StepCallById | StepCall) => Promise<StepResult>
+  (call: StepCallById) => Promise<StepResult>
 > {
-  SETTLE_WAIT(call: StepCallById | StepCall): Promise<StepResult>;
+  SETTLE_WAIT(call: StepCallById): Promise<StepResult>;
   /** Ends an execution that has no step left in this version, unless somebody has acted on it. */
-  COMPLETE(executionId: string, version?: number): Promise<Interruption | void>;
+  COMPLETE(executionId: string, version: number): Promise<Interruption | void>;
   /** Where the row says that an execution goes on. */
-  FIND_PLACE(executionId: string): Promise<{ end: ExecutionEnd } | { start: ExecutionStart }>;
+  FIND_POSITION(executionId: string): Promise<{ end: ExecutionEnd } | { start: ExecutionStart }>;
 }
 
 /** How an execution's run ends: its result in Temporal. */
@@ -67,9 +67,8 @@ export interface StepServices extends WebhookServices, SendEmailServices {}
 export function createStepActivities(services: StepServices, webhookSlots: number): StepActivities {
   const { db } = services;
   const graphs = { db, findGraph: graphReader(db) };
-  const called =
-    (perform: (call: StepCall) => Promise<StepResult>) => (call: StepCallById | StepCall) =>
-      performCalled(graphs, call, perform);
+  const called = (perform: (call: StepCall) => Promise<StepResult>) => (call: StepCallById) =>
+    performCalled(graphs, call, perform);
   return {
     SEND_EMAIL: called(async (call) => {
       const emailId = uuidV7();
@@ -104,12 +103,10 @@ export function createStepActivities(services: StepServices, webhookSlots: numbe
     WEBHOOK: called(createWebhookCalls(services, webhookSlots)),
     EXIT: called((call) => performStep(db, call, exit)),
     async COMPLETE(executionId, version) {
-      const isOver = await transact(db, (tx) =>
-        completeExecution(tx, executionId, version ?? null),
-      );
+      const isOver = await transact(db, (tx) => completeExecution(tx, executionId, version));
       return isOver ? undefined : { kind: 'elsewhere' };
     },
-    async FIND_PLACE(executionId) {
+    async FIND_POSITION(executionId) {
       const [due] = await listExecutionStarts(db, [executionId], graphs.findGraph);
       if (due && !due.hasEnded) return { start: due.start };
       const status = await findExecutionStatus(db, executionId);

@@ -1,4 +1,5 @@
 import type { Database } from '../../db/database.ts';
+import { updateWatermark } from '../../db/watermarks.ts';
 import { deleteOldBodies } from '../../db/emails/body-retention.ts';
 import { signalStalledCampaigns } from '../../db/campaigns/campaigns.ts';
 import { expireChunks } from '../../db/campaigns/chunks.ts';
@@ -90,8 +91,6 @@ export interface SweepTasks {
 export interface SweepActivities extends SweepTasks {
   /** The tasks of this worker's version, in order. */
   LIST_TASKS(): Promise<(keyof SweepTasks)[]>;
-  /** Its former name, for runs that began with it. */
-  LIST_CHORES(): Promise<(keyof SweepTasks)[]>;
 }
 
 export interface SweepServices extends WarningServices, UsageServices, ReconcileServices {
@@ -198,8 +197,13 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
       await reportDueUsage(services);
     },
   };
-  const list = async () => Object.keys(tasks) as (keyof SweepTasks)[];
-  return { ...tasks, LIST_TASKS: list, LIST_CHORES: list };
+  return { ...tasks, LIST_TASKS: () => beginSweep(db, tasks) };
+}
+
+/** Lists the tasks of a sweep, and records that it has begun: `/health/ready` asks for that. */
+async function beginSweep(db: Database, tasks: SweepTasks): Promise<(keyof SweepTasks)[]> {
+  await updateWatermark(db, 'sweep', new Date());
+  return Object.keys(tasks) as (keyof SweepTasks)[];
 }
 
 /** Whether so many milliseconds have passed since this call. */

@@ -75,7 +75,7 @@ export async function findSessionUser(
   const user = session ? await findUser(db, session) : undefined;
   if (!user || !session) return null;
   refuseForeignOrigin(ctx, services);
-  if (user.isUnseen && session.id) await updateSessionSeen(db, session.id, clientOf(ctx));
+  if (user.isUnseen) await updateSessionSeen(db, session.id, clientOf(ctx));
   const { reauthenticationMinutes: minutes } = config;
   const age = Date.now() / 1000 - session.authenticatedAt;
   return {

@@ -39,8 +39,8 @@ export interface UserCaller {
   email: string;
   /** Also true where no account mail is sent: there, addresses count as verified. */
   emailVerified: boolean;
-  /** The row of the session; null for cookies made before sessions had one. */
-  sessionId: string | null;
+  /** The row of the session. */
+  sessionId: string;
   /** Whether the user has logged in within `REAUTHENTICATION_MINUTES`. */
   isFresh: boolean;
   /** The projects of this call. */

@@ -17,8 +17,8 @@ export interface Session {
   userId: string;
   /** Equals the user's `session_version` as long as the session is valid. */
   version: number;
-  /** Its row; null for cookies made before sessions had one. */
-  id: string | null;
+  /** Its row. */
+  id: string;
   /** When its user last logged in, in seconds since 1970. */
   authenticatedAt: number;
 }
@@ -79,20 +79,16 @@ export function hasSessionCookie(cookies: Cookies, { apiUrl }: Pick<Config, 'api
   return names.some((name) => cookies(name) !== undefined);
 }
 
-/**
- * The session in a request's cookie, or null when it is missing, forged or expired. With https, a
- * cookie of the plain name is accepted only if it has no session row, as those from before the name
- * changed: so another host cannot set a newer one.
- */
+/** The session in a request's cookie, or null when it is missing, forged or expired. */
 export async function readSession(
   cookies: Cookies,
   config: Pick<Config, 'apiUrl' | 'jwtSecret' | 'jwtSecretsPrevious'>,
 ): Promise<Session | null> {
-  const name = cookieName('everpost_session', config.apiUrl);
-  const session = await readToken(cookies(name), config);
-  if (session || name === 'everpost_session') return session;
-  const former = await readToken(cookies('everpost_session'), config);
-  return former?.id === null ? former : null;
+  const token = cookies(cookieName('everpost_session', config.apiUrl));
+  if (!token) return null;
+  const { id, sv, sid, iat = 0 } = (await readClaims(token, config)) ?? {};
+  if (!isUuid(id) || typeof sv !== 'number' || !isUuid(sid)) return null;
+  return { userId: id, version: sv, id: sid, authenticatedAt: iat };
 }
 
 /** The client of a request. */
@@ -102,23 +98,13 @@ export function clientOf(ctx: Context): Client {
 
 type SessionSecrets = Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>;
 
-async function readToken(
-  token: string | undefined,
-  secrets: SessionSecrets,
-): Promise<Session | null> {
-  if (!token) return null;
-  const { id, sv, sid, iat = 0 } = (await readClaims(token, secrets)) ?? {};
-  if (!isUuid(id) || typeof sv !== 'number' || !(sid === undefined || isUuid(sid))) return null;
-  return { userId: id, version: sv, id: sid ?? null, authenticatedAt: iat };
-}
-
-/** Verifies a token with the current or a former secret. Tokens older than key ids have none. */
+/** Verifies a token with the current or a former secret: the one that its `kid` names. */
 async function readClaims(token: string, secrets: SessionSecrets): Promise<JWTPayload | null> {
   for (const secret of [secrets.jwtSecret, ...secrets.jwtSecretsPrevious]) {
     const verified = await jwtVerify(
       token,
       ({ kid }) => {
-        if (kid !== undefined && kid !== keyId(secret)) throw new Error('Of another key.');
+        if (kid !== keyId(secret)) throw new Error('Of another key.');
         return secretBytes(secret);
       },
       { algorithms: ['HS256'], requiredClaims: ['exp'] },

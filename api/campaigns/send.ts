@@ -133,8 +133,8 @@ export const sendCampaign = endpoint({
       at,
     });
     const local = body.local
-      ? { local_time: body.local.localTime, late: body.local.late, first_moment: at }
-      : { local_time: null, late: null, first_moment: null };
+      ? { local_time: body.local.localTime, late: body.local.late }
+      : { local_time: null, late: null };
     const data = await act(db, { projectId, id, action: 'send' }, async (tx, row) => {
       const planned = { total_recipients: total, scheduled_for: at, ...local };
       await updateCampaign(tx, id, isNow ? planned : { ...planned, status: 'SCHEDULED' });

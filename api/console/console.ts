@@ -34,7 +34,10 @@ export const showConsole = endpoint({
   asSent: true,
   contentType: 'text/html',
   response: z.string(),
-  otherAnswers: [{ status: 401, description: 'The log-in page', contentTypes: ['text/html'] }],
+  otherAnswers: [
+    { status: 401, description: 'The log-in page', contentTypes: ['text/html'] },
+    { status: 400, description: 'A value that is given twice', contentTypes: ['text/html'] },
+  ],
   problemPage,
   async handle(call) {
     const { data: projects } = await askAs(call, call.caller, listMyProjects, {});

@@ -12,7 +12,7 @@ import type { Services } from '../http/services.ts';
 
 /** How the delivery of a project is going, a few seconds old at most. */
 
-type Sources = Pick<Services, 'db' | 'config' | 'recent' | 'countPollers'>;
+type Sources = Pick<Services, 'db' | 'config' | 'recent'>;
 
 /** The workers of the server. */
 export function readFleet({ db, recent }: Pick<Services, 'db' | 'recent'>): Promise<Fleet> {
@@ -26,11 +26,10 @@ export interface Delivery extends WaitingMail {
 }
 
 export function readDelivery(services: Sources, projectId: string): Promise<Delivery> {
-  const { db, config, recent, countPollers } = services;
+  const { db, config, recent } = services;
   return recent.get(`delivery ${projectId}`, async () => {
     const fleet = await readFleet(services);
-    // Workers of the version before leave no trace here; Temporal forgets its own after minutes.
-    const workers = fleet.isKnown ? fleet.workers : await countPollers().catch(() => 0);
+    const { workers } = fleet;
     const rates = fleet.rates ?? {
       perSecond: config.mail.ratePerSecond ?? 0,
       perProjectPerSecond: config.mail.ratePerProjectPerSecond,

@@ -10,6 +10,7 @@ import type { ProjectKeys } from '../access/project-keys.ts';
 import type { Recent } from '../delivery/recent.ts';
 import type { FeedbackQueue } from '../emails/feedback-queue.ts';
 import type { TrackQueue } from '../events/track-queue.ts';
+import type { BackgroundState } from '../meta/background.ts';
 import type { RateLimits } from './rate-limit.ts';
 
 /** The services of every handler. */
@@ -33,10 +34,10 @@ export interface Services extends SharedServices {
   databaseAnswers: () => Promise<boolean>;
   /** True when the Temporal server responds. */
   temporalAnswers: () => Promise<boolean>;
+  /** Whether the work in the background goes on, for a few seconds. */
+  background: () => Promise<BackgroundState>;
   /** Answers that may be a few seconds old. */
   recent: Recent;
-  /** How many workers ask Temporal for tasks; one that died counts for a few minutes more. */
-  countPollers: () => Promise<number>;
   /** Aborted when the process is about to end: long requests stop where they can be continued. */
   stopping: AbortSignal;
 }

@@ -68,24 +68,36 @@ const getReadiness = endpoint({
   method: 'GET',
   path: '/health/ready',
   tag,
-  summary: 'Whether the database and Temporal answer; 503 when one does not',
-  description: '`checks` says which of the two does not answer. Not limited in rate.',
+  summary: 'Whether the server can work; 503 when the database or Temporal does not answer',
+  description:
+    '`checks` names what does not answer. `background` is `late` when no sweep has begun for two ' +
+    'minutes, and `lost` when Temporal has lost its schedule; then `status` is `degraded`, and the ' +
+    'server goes on taking requests. Not limited in rate.',
   access: 'open',
   limit: 'none',
   otherAnswers: [{ status: 503, description: 'One of them does not answer' }],
   response: z.object({
-    status: Check,
-    checks: z.object({ database: Check, temporal: Check }),
+    status: z.enum(['ok', 'degraded', 'failed']),
+    checks: z.object({
+      database: Check,
+      temporal: Check,
+      background: z.enum(['ok', 'late', 'lost']),
+    }),
   }),
-  example: { response: { status: 'ok', checks: { database: 'ok', temporal: 'ok' } } },
-  async handle({ databaseAnswers, temporalAnswers }) {
+  example: {
+    response: { status: 'ok', checks: { database: 'ok', temporal: 'ok', background: 'ok' } },
+  },
+  async handle({ databaseAnswers, temporalAnswers, background: readBackground }) {
     const [database, temporal] = await Promise.all([databaseAnswers(), temporalAnswers()]);
     const word = (isOk: boolean) => (isOk ? ('ok' as const) : ('failed' as const));
     const isReady = database && temporal;
+    // Without either, nobody can tell.
+    const background = isReady ? await readBackground().catch(() => 'ok' as const) : 'ok';
+    const status = background === 'ok' ? word(isReady) : ('degraded' as const);
     return answer(
       {
-        status: word(isReady),
-        checks: { database: word(database), temporal: word(temporal) },
+        status,
+        checks: { database: word(database), temporal: word(temporal), background },
       },
       { status: isReady ? 200 : 503 },
     );

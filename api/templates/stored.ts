@@ -2,7 +2,7 @@ import { invalidField } from '../../domain/errors.ts';
 import { faultText } from '../../domain/template/faults.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 
-/** Texts that are stored although they would not be saved now: a version before took them. */
+/** Stored texts that a stricter check would not save now. */
 
 /** The first of the texts with broken syntax, and what is wrong where; null: there is none. */
 export async function findBrokenText(

@@ -35,7 +35,7 @@ export async function findBrokenInWorkflow(
   return findBrokenTemplates(reading, projectId, steps);
 }
 
-/** The same of the steps of a graph: templates that a version before has stored with broken syntax. */
+/** The same of the steps of a graph. */
 export async function findBrokenTemplates(
   { db, renderer }: Reading,
   projectId: string,

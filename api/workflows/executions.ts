@@ -217,7 +217,7 @@ export const cancelExecutionsOfWorkflow = endpoint({
   body: selection({}),
   response: z.object({ cancelled: z.int() }),
   problems: ['WORKFLOW_NOT_FOUND'],
-  example: { response: { cancelled: 12 } },
+  example: { body: {}, response: { cancelled: 12 } },
   async handle({ db, caller, params: { id } }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     return { cancelled: await cancelAllExecutions(db, workflow) };

@@ -40,7 +40,7 @@ export async function insertSession(
   return id;
 }
 
-/** The user of a session cookie. `sessionId`: null for cookies without a row. */
+/** The user of a session cookie. */
 export interface SessionUser {
   id: string;
   email: string;
@@ -52,23 +52,20 @@ export interface SessionUser {
 /** Undefined: the session has ended, or never existed. */
 export async function findSessionUser(
   db: Database,
-  session: { userId: string; version: number; id: string | null },
+  session: { userId: string; version: number; id: string },
 ): Promise<SessionUser | undefined> {
   return db
     .selectFrom('app_user')
-    .leftJoin('session', (join) =>
+    .innerJoin('session', (join) =>
       join
         .on('session.id', '=', session.id)
         .onRef('session.user_id', '=', 'app_user.id')
         .on('session.expires_at', '>', sql<Date>`now()`),
     )
     .select(['app_user.id', 'app_user.email', 'app_user.email_verified as emailVerified'])
-    .select(
-      sql<boolean>`coalesce(session.last_seen_at < now() - ${seenEvery}, false)`.as('isUnseen'),
-    )
+    .select(sql<boolean>`session.last_seen_at < now() - ${seenEvery}`.as('isUnseen'))
     .where('app_user.id', '=', session.userId)
     .where('app_user.session_version', '=', session.version)
-    .$if(session.id !== null, (query) => query.where('session.id', 'is not', null))
     .executeTakeFirst();
 }
 

@@ -20,20 +20,14 @@ import { isoTime } from '../expressions.ts';
 export const chunkSize = 50;
 
 /**
- * `email.due_at` of a message whose chunk says when it is due. A worker of the version before, which
- * knows no chunks, never finds it due. Not infinity: that version calculates with it.
- */
-export const dueByChunk = sql<Date>`timestamptz '2100-01-01 00:00:00Z'`;
-
-/**
- * Whether a waiting message of a campaign is in no chunk: the send policy holds it back, a version before
- * chunks has inserted it, or it is sent once more because its outcome stayed unknown. It is found by
- * `unqueuedOf`.
+ * Whether a waiting message of a campaign is in no chunk: the send policy holds it back, or it is sent once
+ * more because its outcome stayed unknown. It is found by `unqueuedOf`. `due_at` is null while a message is
+ * in a chunk, which then says when it is due.
  * @param email the table or its alias.
  */
 export function isUnqueued(email: string): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(`${email}.status`)} = 'PENDING'
-    and ${sql.ref(`${email}.due_at`)} < ${dueByChunk})`;
+    and ${sql.ref(`${email}.due_at`)} is not null)`;
 }
 
 /** Messages put into chunks in one statement. */
@@ -71,7 +65,7 @@ export async function queueLeftovers(
         order by waiting.due_at, id limit ${queuedPage}
         for update of email skip locked
     ), held as (
-      update email set due_at = ${dueByChunk} from unqueued where email.id = unqueued.id
+      update email set due_at = null from unqueued where email.id = unqueued.id
     ), queued as (
       ${queueing(campaign, sql`select id, due_at from unqueued`)}
     )
@@ -204,7 +198,7 @@ export async function failCampaignEmails(
         returning email_ids
     ), unqueued as (
       select id from ${unqueuedOf(sql`${campaignId}`)} join email on id = email_id
-        where status = 'PENDING' and email.due_at < ${dueByChunk} and not exists (select from campaign
+        where status = 'PENDING' and email.due_at is not null and not exists (select from campaign
           where campaign.id = ${campaignId} and campaign.status <> 'CANCELLED')
         order by waiting.due_at, id limit ${max} for update of email skip locked
     ), failed as (

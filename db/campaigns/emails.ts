@@ -6,7 +6,7 @@ import type { TextTemplate } from '../../domain/mail/skeleton.ts';
 import { audienceSql, isSubscribedFor, kindOf, mayReceive } from './audience.ts';
 import type { CampaignRow } from './campaigns.ts';
 import { columnList } from '../columns.ts';
-import { dueByChunk, queueing } from './chunks.ts';
+import { queueing } from './chunks.ts';
 import { isPolicedCampaign } from './claims.ts';
 import { type Database, transact } from '../database.ts';
 import { unqueuedOf } from '../emails/queue.ts';
@@ -60,7 +60,7 @@ export async function insertCampaignEmails(
             source_type, template_id, topic_id, campaign_id, due_at ${own.columns})
           select ${projectId}, contact.id, contact.email, ${campaign.subject},
               ${campaign.from_email}, ${campaign.message_class}, 'CAMPAIGN',
-              ${campaign.template_id}, ${campaign.topic_id}, ${id}, ${dueByChunk} ${own.values}
+              ${campaign.template_id}, ${campaign.topic_id}, ${id}, null::timestamptz ${own.values}
             from page as contact ${own.join}
             where ${mayReceive(kind)} and ${holds}
             order by contact.created_at, contact.id
@@ -89,8 +89,6 @@ export async function insertCampaignEmails(
       update campaign set
           frozen_to_at = coalesce(${last?.at ?? null}, frozen_to_at),
           frozen_to_id = coalesce(${last?.id ?? null}, frozen_to_id),
-          moments_to_id = case when local_time is not null
-            then coalesce(${last?.id ?? null}, frozen_to_id) end,
           audience_fixed = ${!isMore}, frozen_count = ${frozen},
           total_recipients = ${isMore ? sql`greatest(total_recipients, ${frozen})` : frozen},
           left_unsubscribed = left_unsubscribed + ${last?.unsubscribed ?? 0},
@@ -182,19 +180,19 @@ export async function findCampaignContent(
     .executeTakeFirst();
 }
 
-/** Stores a body template shared by a campaign's messages. Returns its id. */
+/** Stores a body template shared by a campaign's messages. Returns its hash. */
 export async function insertBodyTemplate(
   db: Database,
   campaignId: string,
   body: TextTemplate,
 ): Promise<string> {
   const text = JSON.stringify({ texts: body.texts, slots: body.slots });
-  const name = createHash('sha256').update(text).digest('base64url').slice(0, 16);
+  const hash = createHash('sha256').update(text).digest('base64url').slice(0, 16);
   await sql`
-    insert into campaign_frame (campaign_id, frame, project_id, body)
-      select id, ${name}, project_id, ${text}::jsonb from campaign where id = ${campaignId}
+    insert into body_template (campaign_id, hash, project_id, body)
+      select id, ${hash}, project_id, ${text}::jsonb from campaign where id = ${campaignId}
       on conflict do nothing`.execute(db);
-  return name;
+  return hash;
 }
 
 /** What a campaign has left to do, without a full count. */

@@ -77,25 +77,13 @@ export async function findOptInMail(
         array(select name from topic where id = ${anyOf(topicIds)} order by created_at, id) as topics,
         exists (select from domain
           where domain.project_id = project.id and domain.status = 'verified'
-            and domain.host_name =
+            and domain.name =
               split_part(coalesce(template.from_email, opt_in_from_email), '@', -1)) as "isVerified"
       from project
       left join template on template.id = opt_in_template_id and template.project_id = project.id
         and template.type = 'TRANSACTIONAL'
       where project.id = ${projectId}`.execute(tx);
   return rows[0]!;
-}
-
-/**
- * Whether a worker of the version before may deliver mail: it would send the link without its token. One that
- * was not seen for 20 seconds is dead.
- */
-export async function hasFormerWorkers(db: Database): Promise<boolean> {
-  const { rows } = await sql`
-    select from worker_process
-      where mail_format < 2 and stopped_at is null and seen_at > now() - interval '20 seconds'
-      limit 1`.execute(db);
-  return rows.length > 0;
 }
 
 /** Notes that the mail of a locked request, or its reminder, was made, or none could be. */

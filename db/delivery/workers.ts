@@ -23,8 +23,8 @@ export async function recordWorker(
   isFirst: boolean,
 ): Promise<void> {
   await sql`
-    insert into worker_process (id, provider, rate_per_second, rate_per_project_per_second, mail_format)
-      values (${id}, ${provider}, ${rates.perSecond}, ${rates.perProjectPerSecond}, 2)
+    insert into worker_process (id, provider, rate_per_second, rate_per_project_per_second)
+      values (${id}, ${provider}, ${rates.perSecond}, ${rates.perProjectPerSecond})
       on conflict (id) do update set seen_at = now()`.execute(db);
   if (!isFirst) return;
   await sql`delete from worker_process where seen_at < now() - interval '1 day'`.execute(db);
@@ -41,8 +41,6 @@ export interface Fleet {
   workers: number;
   /** Since when none lives; null while one does, or when none has ever been seen. */
   downSince: Date | null;
-  /** Whether any has been seen: the version before leaves no trace. */
-  isKnown: boolean;
   /** What the newest of them sends through, and its limits. */
   provider: string | null;
   rates: SendingRates | null;
@@ -67,7 +65,6 @@ export async function findFleet(db: Database): Promise<Fleet> {
   return {
     workers,
     downSince: newest && workers === 0 ? new Date(last) : null,
-    isKnown: newest !== undefined,
     provider: newest?.provider ?? null,
     rates: newest ?? null,
   };

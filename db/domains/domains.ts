@@ -15,11 +15,10 @@ import { domainOf } from '../../domain/mail/email-address.ts';
 import { Problem } from '../../domain/errors.ts';
 import { millisecondsUntil } from '../expressions.ts';
 
-/** `host_name` is the name: see the migration `domain-claims` about the column `name`. */
 const domainColumns = [
   'id',
   'project_id',
-  'host_name as name',
+  'name',
   'status',
   'dkim_tokens',
   'ownership_token',
@@ -31,13 +30,10 @@ const domainColumns = [
   'updated_at',
 ] as const;
 
-type DomainColumn = Extract<(typeof domainColumns)[number], keyof Domain>;
-
 export type DomainRow = Omit<
-  Pick<Selectable<Domain>, DomainColumn>,
+  Pick<Selectable<Domain>, (typeof domainColumns)[number]>,
   'status' | 'record_statuses'
 > & {
-  name: string;
   status: DomainStatus;
   /** State of each DNS record found by the last check, by the record's type and name. */
   record_statuses: Record<string, DomainStatus>;
@@ -66,7 +62,7 @@ export async function findSenderDomain(
     .selectFrom('domain')
     .select('status')
     .where('project_id', '=', projectId)
-    .where('host_name', '=', name)
+    .where('name', '=', name)
     .executeTakeFirst();
   return row as { status: DomainStatus } | undefined;
 }
@@ -120,26 +116,25 @@ export async function insertDomain(
     await tx
       .deleteFrom('domain')
       .where('project_id', '=', projectId)
-      .where('host_name', '=', name)
+      .where('name', '=', name)
       .where(sql<boolean>`not ${isComplete} and created_at < now() - ${registeringMax}`)
       .execute();
     const taken = await tx
       .selectFrom('domain')
       .select('id')
-      .where('host_name', '=', name)
+      .where('name', '=', name)
       .where((row) => row.or([row('project_id', '=', projectId), row('status', '=', 'verified')]))
       .executeTakeFirst();
     if (taken) return 'taken';
-    const isFirst = sql`not exists (select from domain where name = ${name})`;
     const row = await tx
       .insertInto('domain')
       .values({
         project_id: projectId,
-        name: sql<string>`case when ${isFirst} then ${name} else ${name} || ' ' || gen_random_uuid() end`,
+        name,
         dkim_tokens: [],
         next_check_at: sql<Date>`now() + ${registeringMax}`,
       })
-      .returning(['id', 'project_id', 'host_name as name', 'ownership_token'])
+      .returning(['id', 'project_id', 'name', 'ownership_token'])
       .executeTakeFirstOrThrow();
     await signalPoller(tx, row);
     return row;
@@ -169,22 +164,11 @@ async function isHeldElsewhere(tx: Database, { id, name }: Pick<DomainRow, 'id' 
   const holder = await tx
     .selectFrom('domain')
     .select('id')
-    .where('host_name', '=', name)
+    .where('name', '=', name)
     .where('status', '=', 'verified')
     .where('id', '<>', id)
     .executeTakeFirst();
   return holder !== undefined;
-}
-
-/** Sets the plain `name` of a claim that holds the name, for the previous version. */
-async function takePlainName(tx: Database, { id, name }: Pick<DomainRow, 'id' | 'name'>) {
-  await tx
-    .updateTable('domain')
-    .set({ name: sql<string>`host_name || ' ' || id` })
-    .where('name', '=', name)
-    .where('id', '<>', id)
-    .execute();
-  await tx.updateTable('domain').set({ name }).where('id', '=', id).execute();
 }
 
 /**
@@ -202,7 +186,6 @@ export async function updateDomainTokens(
 ): Promise<DomainRow | 'taken' | undefined> {
   await lockDomainName(tx, name);
   if (domain.verified && (await isHeldElsewhere(tx, { id, name }))) return 'taken';
-  if (domain.verified) await takePlainName(tx, { id, name });
   const row = (await tx
     .updateTable('domain')
     .set({
@@ -262,7 +245,6 @@ export async function recordDomainCheck(
     const check = { isProven: isProven && !isHeld, isScheduled, now };
     const { status, failedChecks } = stateAfterCheck(domain, check);
     const isNew = status === 'verified' && before.status !== 'verified';
-    if (isNew) await takePlainName(tx, { id, name });
     const next = status === 'failed' ? null : new Date(now.getTime() + checkEveryMs[status]);
     const row = (await tx
       .updateTable('domain')
@@ -304,7 +286,7 @@ export async function signalStalledPollers(db: Database, max: number): Promise<v
         where id in (select id from domain
           where next_check_at < now() - interval '10 minutes' and next_look_at < now()
           limit ${max} for update skip locked)
-        returning id, project_id, host_name as name`.execute(tx);
+        returning id, project_id, name`.execute(tx);
     for (const row of rows) await signalPoller(tx, row);
   });
 }
@@ -366,7 +348,7 @@ export async function deleteDomains(
   const rows = await tx
     .deleteFrom('domain')
     .where('id' in which ? 'id' : 'project_id', '=', 'id' in which ? which.id : which.projectId)
-    .returning(['id', 'project_id', 'host_name as name'])
+    .returning(['id', 'project_id', 'name'])
     .execute();
   for (const row of rows) await signalPoller(tx, row);
 }

@@ -69,7 +69,7 @@ export async function forgetUnclaimedIdentity(
       .set({ removing_until: sql<Date>`clock_timestamp() + ${forgettingMax}` })
       .where('name', '=', name)
       .where(sql<boolean>`(removing_until is null or removing_until <= clock_timestamp())`)
-      .where(sql<boolean>`not exists (select from domain where host_name = ${name})`)
+      .where(sql<boolean>`not exists (select from domain where name = ${name})`)
       .executeTakeFirst();
     return numUpdatedRows > 0n;
   });

@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 /** How an email row stores its body: the body itself, or the values for a body template. */
 export interface KeptBody {
   body: string | null;
-  body_frame: string | null;
+  body_template: string | null;
   body_values: unknown;
   campaign_id: string | null;
   /** The values of the template's other slots. */
@@ -22,25 +22,25 @@ export async function readBodies(
   const keyOf = (campaignId: string | null, template: string | null) => `${campaignId} ${template}`;
   const templated = emails.filter((email) => email.body_values !== null);
   const wanted = new Map(
-    templated.map((email) => [keyOf(email.campaign_id, email.body_frame), email]),
+    templated.map((email) => [keyOf(email.campaign_id, email.body_template), email]),
   );
   if (wanted.size === 0) return emails.map(({ body }) => body);
   const found = await db
-    .selectFrom('campaign_frame')
-    .select(['campaign_id', 'frame', 'body'])
+    .selectFrom('body_template')
+    .select(['campaign_id', 'hash', 'body'])
     .where('project_id', '=', projectId)
     .where(
-      sql<boolean>`(campaign_id, frame) in (select named.campaign_id, named.frame from unnest(
+      sql<boolean>`(campaign_id, hash) in (select named.campaign_id, named.hash from unnest(
         ${[...wanted.values()].map((email) => email.campaign_id)}::uuid[],
-        ${[...wanted.values()].map((email) => email.body_frame)}::text[]) as named(campaign_id, frame))`,
+        ${[...wanted.values()].map((email) => email.body_template)}::text[]) as named(campaign_id, hash))`,
     )
     .execute();
   const templates = new Map(
-    found.map((row) => [keyOf(row.campaign_id, row.frame), row.body as unknown as TextTemplate]),
+    found.map((row) => [keyOf(row.campaign_id, row.hash), row.body as unknown as TextTemplate]),
   );
   return emails.map((email) => {
     if (email.body_values === null) return email.body;
-    const template = templates.get(keyOf(email.campaign_id, email.body_frame));
+    const template = templates.get(keyOf(email.campaign_id, email.body_template));
     return template ? bodyOf(template, email) : null;
   });
 }

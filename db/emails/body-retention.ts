@@ -42,7 +42,7 @@ export async function deleteOldBodies(db: Database, before: Date): Promise<boole
         where email.id > (select done_to from mark) and email.id < ${bound}::uuid
         order by email.id limit ${pageSize}
     ), emptied as (
-      update email set body = null, body_frame = null, body_values = null
+      update email set body = null, body_template = null, body_values = null
         from page
         where email.id = page.id and email.status not in ('PENDING', 'SENDING')
           and coalesce(email.scheduled_for <= email.created_at, true)
@@ -73,7 +73,7 @@ async function deleteScheduledBodies(db: Database, before: Date): Promise<boolea
           and scheduled_for < ${before}
         order by scheduled_for, email.id limit ${pageSize}
     ), emptied as (
-      update email set body = null, body_frame = null, body_values = null
+      update email set body = null, body_template = null, body_values = null
         from page
         where email.id = page.id and email.status not in ('PENDING', 'SENDING')
           and email.scheduled_for > email.created_at

@@ -25,7 +25,7 @@ export function isSenderGone(email: string): RawBuilder<boolean> {
   return sql<boolean>`((${column('scheduled_for')} is not null or ${column('held_until')} is not null)
     and not exists (select from domain inner_domain
     where inner_domain.project_id = ${column('project_id')} and inner_domain.status = 'verified'
-      and inner_domain.host_name = split_part(${column('from_email')}, '@', -1)))`;
+      and inner_domain.name = split_part(${column('from_email')}, '@', -1)))`;
 }
 
 /** How the rows of an attempt show that it has claimed them. */

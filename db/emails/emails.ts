@@ -183,16 +183,6 @@ export async function countDueEmails(
   return rows[0] ?? { count: 0, isPoliced: false };
 }
 
-/** Whether the workers of the version before, too, can continue a delivery run with several lanes. */
-export async function mayRunLanes(db: Database): Promise<boolean> {
-  const row = await db
-    .selectFrom('run_format')
-    .select('format')
-    .where('kind', '=', 'deliveryQueue')
-    .executeTakeFirst();
-  return row !== undefined && row.format >= 2;
-}
-
 /**
  * Bytes of bodies per claim: the claim stops at the message that reaches it. A worker's memory for
  * bodies is this times its parallel deliveries.

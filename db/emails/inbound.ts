@@ -59,9 +59,9 @@ async function findReceivers(tx: Database, recipients: readonly string[]) {
   const domains = await tx
     .selectFrom('domain')
     .innerJoin('project', 'project.id', 'domain.project_id')
-    .select(['project_id', 'host_name as name', 'project.opt_in_required'])
+    .select(['project_id', 'domain.name', 'project.opt_in_required'])
     .where('status', '=', 'verified')
-    .where('host_name', '=', anyOf(recipients.map(domainOf), 'text'))
+    .where('domain.name', '=', anyOf(recipients.map(domainOf), 'text'))
     .execute();
   const projects = new Map(domains.map(({ name, ...project }) => [name, project]));
   return [...new Set(recipients)]

@@ -11,7 +11,7 @@ import { campaignStatusOf, hasWaiting, idsUnderWay, isUnsettled, statusOf } from
 /** Reads of sent messages. */
 
 /** The columns that a list leaves out: they may be large. */
-const large = ['body', 'body_frame', 'body_values', 'trace'] as const;
+const large = ['body', 'body_template', 'body_values', 'trace'] as const;
 
 const summaryColumns = columns.email.filter(
   (name) => name !== 'status' && !(large as readonly string[]).includes(name),
@@ -151,7 +151,7 @@ export async function findEmail(
   id: string,
 ): Promise<EmailRecord | undefined> {
   const { rows } = await sql<Omit<EmailRecord, 'body'> & KeptBody>`
-    select ${summary}, trace, id as email_id, body, body_frame, body_values
+    select ${summary}, trace, id as email_id, body, body_template, body_values
       from email where project_id = ${projectId} and id = ${id}`.execute(db);
   const [row] = rows;
   if (!row) return undefined;

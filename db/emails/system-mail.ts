@@ -2,13 +2,13 @@ import { type Insertable, type Selectable, sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
 import { enqueue } from '../outbox/outbox.ts';
-import type { SingleMail } from '../tables.ts';
+import type { SystemMail } from '../tables.ts';
 
-export type SystemMailRow = Selectable<SingleMail>;
+export type SystemMailRow = Selectable<SystemMail>;
 
 /** A mail without an `email` row. `html`: a fragment or a whole document. */
 export type NewSystemMail = Pick<
-  Insertable<SingleMail>,
+  Insertable<SystemMail>,
   'to_email' | 'from_email' | 'from_name' | 'reply_to' | 'subject' | 'html'
 > &
   ({ kind: 'campaign-test'; project_id: string } | { kind: 'platform-mail'; project_id: null });
@@ -20,7 +20,7 @@ const summaries = { 'campaign-test': 'Test of a campaign', 'platform-mail': 'Acc
  */
 export async function insertSystemMail(tx: Database, mail: NewSystemMail): Promise<void> {
   const { id } = await tx
-    .insertInto('single_mail')
+    .insertInto('system_mail')
     .values(mail)
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -48,8 +48,8 @@ function enqueueMail(
 export async function signalStalledSystemMail(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
     const { rows } = await sql<Parameters<typeof enqueueMail>[1]>`
-      update single_mail set next_look_at = now() + interval '10 minutes'
-        where id in (select id from single_mail
+      update system_mail set next_look_at = now() + interval '10 minutes'
+        where id in (select id from system_mail
           where next_look_at < now() limit ${max} for update skip locked)
         returning id, project_id, kind`.execute(tx);
     for (const row of rows) await enqueueMail(tx, row);
@@ -68,7 +68,7 @@ export async function claimSystemMail(
   attemptId: string,
 ): Promise<number | undefined> {
   const { rows } = await sql<{ attempts: number }>`
-    update single_mail set attempt_id = ${attemptId},
+    update system_mail set attempt_id = ${attemptId},
         attempts = attempts + case when attempt_id is null then 1 else 0 end
       where id = ${id} and (attempt_id is null or attempt_id = ${attemptId})
       returning attempts`.execute(db);
@@ -82,7 +82,7 @@ export async function releaseSystemMail(
   attemptId: string,
 ): Promise<void> {
   await db
-    .updateTable('single_mail')
+    .updateTable('system_mail')
     .set({ attempt_id: null })
     .where('id', '=', id)
     .where('attempt_id', '=', attemptId)
@@ -91,14 +91,14 @@ export async function releaseSystemMail(
 
 /** Deletes a mail that was sent or never will be. */
 export async function deleteSystemMail(db: Database, id: string): Promise<void> {
-  await sql`delete from single_mail where id = ${id}`.execute(db);
+  await sql`delete from system_mail where id = ${id}`.execute(db);
 }
 
 /** A mail that waits or is being handed over; undefined when it is gone. */
 export async function findSystemMail(db: Database, id: string): Promise<SystemMailRow | undefined> {
   return db
-    .selectFrom('single_mail')
-    .select(columnsOf('single_mail'))
+    .selectFrom('system_mail')
+    .select(columnsOf('system_mail'))
     .where('id', '=', id)
     .executeTakeFirst();
 }

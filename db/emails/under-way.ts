@@ -26,7 +26,7 @@ export function statusOf(email: string): RawBuilder<string> {
 }
 
 /**
- * SQL of whether a campaign has waiting mail, in chunks or from the version before. It is known at
+ * SQL of whether a campaign has waiting mail, in chunks or outside of them. It is known at
  * once, while nothing else tells mail that waits from the rest of its campaign.
  */
 export function hasWaiting(campaignId: RawBuilder<unknown>): RawBuilder<boolean> {

@@ -239,7 +239,7 @@ async function eraseOther(tx: Database, { id, trace, error }: Other, address: st
   const withheld = traceEntry('withheld', sql`jsonb_build_object('reason', 'suppressed'::text)`);
   await sql`
     update email set to_email = ${erasedAddress}, to_name = null, subject = '(erased)', body = null,
-        body_frame = null, body_values = null, attachments = '[]', updated_at = now(),
+        body_template = null, body_values = null, attachments = '[]', updated_at = now(),
         error = case when status = 'PENDING' then 'suppressed'
           else ${error && withoutAddress(error, address)}::text end,
         trace = ${kept}::jsonb || case when status = 'PENDING' then ${withheld} else '[]' end,

@@ -134,7 +134,7 @@ export async function listActivity(
         email.subject, email.from_email, email.from_name, email.reply_to,
         email.to_name, email.source_type, email.opens, email.clicks, email.error,
         email.id as email_id, coalesce(octet_length(email.body),
-          octet_length(email.body_values::text) + octet_length(frame.body::text), 0) as body_bytes,
+          octet_length(email.body_values::text) + octet_length(body_template.body::text), 0) as body_bytes,
         campaign.name as campaign_name, campaign.subject as campaign_subject,
         campaign.total_recipients, campaign.audience_type, segment.name as segment_name,
         execution.workflow_name, execution.status, execution.exit_reason
@@ -143,8 +143,8 @@ export async function listActivity(
       left join email on page.kind = 'email' and email.id = page.id
       left join campaign on campaign.id =
         case page.kind when 'campaign' then page.id else email.campaign_id end
-      left join campaign_frame frame
-        on frame.campaign_id = email.campaign_id and frame.frame = email.body_frame
+      left join body_template on body_template.campaign_id = email.campaign_id
+        and body_template.hash = email.body_template
       left join segment on segment.id = campaign.segment_id
       left join execution on execution.id =
         case page.kind when 'execution' then page.id else email.workflow_execution_id end
@@ -183,7 +183,7 @@ async function readPageBodies(
   if (ids.length === 0) return new Map();
   const emails = await db
     .selectFrom('email')
-    .select(['id as email_id', 'contact_id', 'campaign_id', 'body', 'body_frame', 'body_values'])
+    .select(['id as email_id', 'contact_id', 'campaign_id', 'body', 'body_template', 'body_values'])
     .where('project_id', '=', projectId)
     .where('id', '=', anyOf(ids))
     .execute();

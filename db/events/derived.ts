@@ -99,22 +99,18 @@ export function selectDerivable(
   contactIds: readonly string[],
 ): RawBuilder<unknown> {
   return sql`
-    select name, "subscriptionIds" from (
-    select name, (select format from run_format where kind = 'derivedEventLog') = 2 as "isLogged",
-        (select array_agg(id) from event_subscription
+    select name, (select array_agg(id) from event_subscription
           where project_id = ${projectId} and enabled
             and ${itemsMatch(sql`events`, sql`named.name`)}) as "subscriptionIds"
       from (values ${derivedNames}) as named(name)
-      where (select format from run_format where kind = 'campaignEvents') = 2
-        and not exists (select from workflow
+      where not exists (select from workflow
           where project_id = ${projectId} and trigger_event_name = named.name
             and enabled and trigger_type = 'EVENT')
         and not exists (select from exit_event
           where project_id = ${projectId} and event_name = named.name)
         and not exists (select from unnest(${contactIds}::uuid[]) as receiver(id)
           join wait on wait.contact_id = receiver.id
-          where wait.event_name = named.name and wait.event_id is null)) derivable
-      where "isLogged" or "subscriptionIds" is null`;
+          where wait.event_name = named.name and wait.event_id is null)`;
 }
 
 /** SQL that has subscriptions read the derived events of messages, as the part of a statement. */

@@ -62,7 +62,7 @@ export async function retryExecution(
   };
   const row = await tx
     .updateTable('execution')
-    .set({ ...again, dispatch_generation: sql<number>`dispatch_generation + 1` })
+    .set({ ...again, start_generation: sql<number>`start_generation + 1` })
     .where('id', '=', id)
     .returning(columnsOf('execution'))
     .executeTakeFirstOrThrow();

@@ -72,7 +72,7 @@ export async function skipStep(
       error: null,
       held_at: null,
       next_look_at: lookWhenRunning,
-      ...(hasFailed && { dispatch_generation: sql<number>`dispatch_generation + 1` }),
+      ...(hasFailed && { start_generation: sql<number>`start_generation + 1` }),
       updated_at: sql<Date>`now()`,
     })
     .where('id', '=', id)

@@ -163,12 +163,12 @@ export async function markSent(db: Database, sent: readonly SentEntry[]): Promis
           ${sent.map(({ entry }) => entry.generation)}::int[]) as sent(run_id, generation)
         where outbox.run_id = sent.run_id and outbox.generation = sent.generation
     )
-    update execution set temporal_run_id = run.id, dispatch = null, dispatch_at = null
+    update execution set temporal_run_id = run.id
       from unnest(${started.map(({ executionId }) => executionId)}::uuid[],
           ${started.map(({ generation }) => generation)}::int[],
           ${started.map(({ runId }) => runId)}::text[]) as run(execution_id, generation, id)
       where execution.id = run.execution_id
-        and execution.dispatch_generation = run.generation`.execute(db);
+        and execution.start_generation = run.generation`.execute(db);
 }
 
 /** Overdue entries of one project that are claimed at once, and of all. */

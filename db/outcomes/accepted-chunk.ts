@@ -109,7 +109,7 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
           sent_at = ${at}, delivered_at = ${isDelivered ? at : sql`null`},
           derived_events = ${sql.lit(bits)}, from_name = ${chunk.fromName},
           reply_to = ${chunk.replyTo}, content_version = ${chunk.contentVersion},
-          subject = accepted.subject, body_frame = ${given.bodyTemplate},
+          subject = accepted.subject, body_template = ${given.bodyTemplate},
           body_values = accepted.body_values, updated_at = now()
         from jsonb_to_recordset(${given.messages}::jsonb)
           as accepted(id uuid, message_id text, subject text, body_values jsonb)

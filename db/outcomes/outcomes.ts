@@ -141,8 +141,8 @@ const contentOfOutcome = sql`
   subject = coalesce(outcome.subject, email.subject),
   headers = coalesce(outcome.headers, email.headers),
   body = case when outcome.subject is null then email.body else outcome.body end,
-  body_frame = case when outcome.subject is null
-    then email.body_frame else outcome.body_frame end,
+  body_template = case when outcome.subject is null
+    then email.body_template else outcome.body_template end,
   body_values = case when outcome.subject is null
     then email.body_values else outcome.body_values end`;
 
@@ -194,7 +194,7 @@ async function updateSettled(
         updated_at = now()
       from jsonb_to_recordset(${outcomes}::jsonb)
         as outcome(id uuid, kind text, status text, message_id text, error text, refusal text,
-          delay_ms int, subject text, body text, body_frame text, body_values jsonb, headers jsonb)
+          delay_ms int, subject text, body text, body_template text, body_values jsonb, headers jsonb)
       where email.id = outcome.id and ${claim.isHeld}
       returning email.id, email.project_id, email.status, email.sent_at, email.delivered_at,
         email.derived_events, case when ${hasStored} then ${toldOfEmail} end as told
@@ -232,7 +232,7 @@ async function recordOvertaken(
         message_id = coalesce(email.message_id, outcome.message_id)
       from jsonb_to_recordset(${records}::jsonb)
         as outcome(id uuid, kind text, status text, message_id text, subject text, body text,
-          body_frame text, body_values jsonb, headers jsonb)
+          body_template text, body_values jsonb, headers jsonb)
       where email.id = outcome.id and ${claim.wasHeld}
       returning email.id, email.message_id, case
         when outcome.status = 'DELIVERED' and email.delivered_at is null then 'delivery'
@@ -279,7 +279,7 @@ function outcomeOf(outcome: DeliveryOutcome) {
       ...(content.headers && { headers: content.headers }),
       ...('body' in content
         ? { body: content.body }
-        : { body_frame: content.bodyTemplate, body_values: content.values }),
+        : { body_template: content.bodyTemplate, body_values: content.values }),
     }),
   };
 }

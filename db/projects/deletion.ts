@@ -177,11 +177,11 @@ export const removedTables: readonly Page[] = [
   { table: 'derived_event_log', rows: 1000 },
   { table: 'event_delivery_loss', rows: 1000 },
   { table: 'job', rows: 10 },
-  { table: 'single_mail', rows: 100 },
+  { table: 'system_mail', rows: 100 },
   // What is left of a deleted campaign, the sweep removes.
   { table: 'campaign_tally', rows: 5000, of: 'campaign_id in (select id from campaign' },
   { table: 'campaign', rows: 100 },
-  { table: 'campaign_frame', rows: 20 },
+  { table: 'body_template', rows: 20 },
   { table: 'segment', rows: 100 },
   // Temporal has its schedule still: a run is deleting it.
   { table: 'workflow_schedule', rows: 100, later: 'told_until is not null' },

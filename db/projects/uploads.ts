@@ -1,12 +1,11 @@
 import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
-import { holdProject } from './projects.ts';
+import { notFound } from '../../domain/errors.ts';
 
 /** What projects have uploaded, in bytes. A file counts from before it is stored. */
 
 /** The project of an upload: its files belong to the public id, which outlives a reset. */
 interface Uploader {
-  projectId: string;
   project: { publicId: string };
 }
 
@@ -21,11 +20,19 @@ const storingMinutes = 10;
  */
 export async function reserveUpload(
   db: Database,
-  { projectId, project: { publicId } }: Uploader,
+  { project: { publicId } }: Uploader,
   { key, bytes, limit }: { key: string; bytes: number; limit: number | null },
 ): Promise<{ used: number } | null> {
   return transact(db, async (tx) => {
-    await holdProject(tx, projectId);
+    // A project that was reset meanwhile goes on under this id, and keeps its files.
+    const project = await tx
+      .selectFrom('project')
+      .select('id')
+      .where(sql<boolean>`coalesce(public_id, id) = ${publicId}`)
+      .where('removal', 'is', null)
+      .forKeyShare()
+      .executeTakeFirst();
+    if (!project) throw notFound('PROJECT', publicId);
     await sql`
       insert into upload_usage (owner_id, bytes) values (${publicId}, 0)
         on conflict (owner_id) do nothing`.execute(tx);

@@ -202,14 +202,14 @@ export async function endExecution(
 }
 
 /**
- * Completes an execution that has no step left in this version (null: that on which it was started).
+ * Completes an execution that has no step left in this version.
  * Returns false when it has one, or has ended otherwise: somebody has moved it to another version, or
  * its last delay's end, or an event has met an exit rule.
  */
 export async function completeExecution(
   tx: Database,
   executionId: string,
-  version: number | null,
+  version: number,
 ): Promise<boolean> {
   // Who moves it has locked its contact, and then changes several rows.
   await tx

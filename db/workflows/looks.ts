@@ -49,11 +49,11 @@ export async function claimExecutionLooks(db: Database, max: number): Promise<Ex
         where id in (select id from execution
           where status in ('RUNNING', 'WAITING') and next_look_at < now()
           order by next_look_at limit ${max} for update skip locked)
-        returning id, project_id, workflow_name, status, dispatch_generation, current_step_id,
+        returning id, project_id, workflow_name, status, start_generation, current_step_id,
           started_at, stuck_since
     )
     select claimed.id, project_id as "projectId", workflow_name as "workflowName", claimed.status,
-        dispatch_generation as generation, stuck_since is not null as "wasStuck",
+        start_generation as generation, stuck_since is not null as "wasStuck",
         (select tries from outbox where run_id = 'execution-' || claimed.id) as tries,
         (extract(epoch from now() - coalesce((select step.started_at from step_execution step
             where step.execution_id = claimed.id and step.step_id = claimed.current_step_id),
@@ -74,7 +74,7 @@ export async function hurryExecutionLooks(db: Database, ids: readonly string[]):
 }
 
 const isSame = ({ id, generation }: ExecutionLook) =>
-  sql`execution.id = ${id} and execution.dispatch_generation = ${generation}
+  sql`execution.id = ${id} and execution.start_generation = ${generation}
     and execution.status in ('RUNNING', 'WAITING')`;
 
 /** When to look again at an execution that is as it should be. */
@@ -126,7 +126,7 @@ export async function signalOverdue(db: Database, look: ExecutionLook): Promise<
 export async function restartExecution(db: Database, look: ExecutionLook): Promise<boolean> {
   return transact(db, async (tx) => {
     const { rows } = await sql<{ id: string; project_id: string }>`
-      update execution set dispatch_generation = dispatch_generation + 1,
+      update execution set start_generation = start_generation + 1,
           next_look_at = ${lookWhenRunning}, updated_at = now()
         where ${isSame(look)}
         returning id, project_id`.execute(tx);

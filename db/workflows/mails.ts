@@ -29,7 +29,7 @@ export async function findStepMail(
     .leftJoin('domain', (join) =>
       join
         .onRef('domain.project_id', '=', 'contact.project_id')
-        .on('domain.host_name', '=', sql<string>`substring(template.from_email from '[^@]*$')`),
+        .on('domain.name', '=', sql<string>`substring(template.from_email from '[^@]*$')`),
     )
     .leftJoin('topic', (join) =>
       join
@@ -101,7 +101,7 @@ export async function findTemplateMail(
     .leftJoin('domain', (join) =>
       join
         .onRef('domain.project_id', '=', 'template.project_id')
-        .on('domain.host_name', '=', sql<string>`substring(template.from_email from '[^@]*$')`),
+        .on('domain.name', '=', sql<string>`substring(template.from_email from '[^@]*$')`),
     )
     .select([
       'template.id',

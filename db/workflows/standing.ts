@@ -2,9 +2,8 @@ import { sql } from 'kysely';
 
 /** Conditions on where an execution stands, for statements about it. */
 
-/** Whether an execution is on the version of a call. A call without one knows its own graph. */
-export const isOn = (version: number | null) =>
-  version === null ? sql`earlier_versions is null` : sql`workflow_version = ${version}`;
+/** Whether an execution is on the version of a call. */
+export const isOn = (version: number) => sql`workflow_version = ${version}`;
 
 /**
  * How far the clocks of Temporal and the database may differ: a run may end a wait or a delay when at

@@ -1,11 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import type {
-  DueStart,
-  ExecutionStart,
-  OpenStart,
-  StartedRun,
-} from '../../domain/workflow/execution.ts';
-import { type Graph, type GraphStep, refOf } from '../../domain/workflow/graph.ts';
+import type { DueStart, OpenStart, StartedRun } from '../../domain/workflow/execution.ts';
+import { refOf } from '../../domain/workflow/graph.ts';
 import { placeOf, type StepMark } from '../../domain/workflow/place.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
@@ -15,7 +10,7 @@ import { microseconds } from '../live/history.ts';
 
 /**
  * The input of an execution's run. Starting it may be slow: what is reported back counts only for
- * the start that was sent (`dispatch_generation`), so it never overwrites a later one.
+ * the start that was sent (`start_generation`), so it never overwrites a later one.
  */
 
 /**
@@ -71,25 +66,16 @@ export async function listExecutionStarts(
       'project.name as projectName',
       microseconds(sql`execution.started_at`).as('startedAt'),
       'execution.current_step_id as currentStepId',
-      'execution.temporal_run_id as failedRunId',
-      'execution.dispatch_generation as generation',
+      'execution.start_generation as generation',
       'execution.status',
       sql<boolean>`execution.earlier_versions is not null`.as('isMoved'),
       stepMarks('execution').as('marks'),
       sql<string>`execution.updated_at::text`.as('updatedAt'),
     ])
-    .select((eb) =>
-      eb
-        .selectFrom('run_format')
-        .select('format')
-        .where('kind', '=', 'customerWorkflow')
-        .as('format'),
-    )
     .where('execution.id', '=', anyOf(ids))
     .execute();
   const starts = rows.map(async (row): Promise<DueStart | null> => {
-    const { currentStepId, failedRunId, generation, status, updatedAt, isMoved, format, ...rest } =
-      row;
+    const { currentStepId, generation, status, updatedAt, isMoved, ...rest } = row;
     const { marks: steps, projectName, ...ids } = rest;
     const graph = await findGraph(ids.workflowId, ids.version);
     // Deleted just now, and the execution with it.
@@ -102,26 +88,15 @@ export async function listExecutionStarts(
         ...ids,
         ...(step && hasBegun && { resume: { stepId: step.id, since } }),
         ...(isMoved && { isMoved }),
-        ...inFormat(format, graph, step),
+        next: step ? refOf(step) : null,
       },
       projectName,
       generation,
-      failedRunId,
       hasEnded: !isActive({ status }),
       updatedAt,
     };
   });
   return (await Promise.all(starts)).filter((start) => start !== null);
-}
-
-/** The part of a start that depends on its format. */
-function inFormat(
-  format: number | null,
-  graph: Graph,
-  step: GraphStep | undefined,
-): Pick<ExecutionStart & { format: 3 }, 'format' | 'next'> | { format: 2; graph: Graph } {
-  if (format !== 3) return { format: 2, graph };
-  return { format, next: step ? refOf(step) : null };
 }
 
 /** The executions among these that are as they were when they were sent: nobody has begun them. */
@@ -147,7 +122,7 @@ export async function updateExecutionRun(
     .updateTable('execution')
     .set({ temporal_run_id: runId })
     .where('id', '=', executionId)
-    .where('dispatch_generation', '=', generation)
+    .where('start_generation', '=', generation)
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }

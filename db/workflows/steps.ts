@@ -45,11 +45,10 @@ export interface StepVisit {
  * does entering a completed step: a late attempt finds the execution at another step. Returns null
  * when the execution is no longer active, or the step may not begin: then `findObstacle` knows why.
  * Always lock the contact before the execution, or two transactions could deadlock.
- * @param at.version the version of the step; null: that on which the execution was started
  */
 export async function enterStep(
   tx: Database,
-  at: { executionId: string; stepId: string; version: number | null },
+  at: { executionId: string; stepId: string; version: number },
   newId: string,
 ): Promise<StepVisit | null> {
   const { executionId, stepId, version } = at;
@@ -385,7 +384,7 @@ export type Obstacle =
 /** Why `enterStep` has just not entered a step. */
 export async function findObstacle(
   tx: Database,
-  at: { executionId: string; stepId: string; version: number | null },
+  at: { executionId: string; stepId: string; version: number },
 ): Promise<Obstacle> {
   const { rows } = await sql<{
     status: string;

@@ -1,13 +1,11 @@
-import type { Graph, StepRef } from './graph.ts';
+import type { StepRef } from './graph.ts';
 
 /**
  * The input of an execution's run: ids, and the first step by name. The context, the contact's data
  * and the graph are not in it: steps read them when they run, and each result names the next step.
  * So a recorded history replays anywhere, however large the graph is, and holds no personal data.
  */
-export type ExecutionStart = ExecutionIds & (ById | WithGraph);
-
-interface ExecutionIds {
+export interface ExecutionStart {
   executionId: string;
   projectId: string;
   contactId: string;
@@ -21,26 +19,9 @@ interface ExecutionIds {
   isMoved?: boolean;
   /** Where to resume: after continue-as-new, or at the failed step that is retried. */
   resume?: { stepId: string; since: string };
-}
-
-/**
- * `format` is the version of a run's behaviour, where it changed for new runs. 2 sets its status when
- * it ends, not at each wait; 3 walks by the ids of steps and performs all but webhooks in local
- * activities. The oldest runs have none. In which format runs begin is in the table `run_format`.
- */
-interface ById {
-  format: 3;
   /** The first step, or the one to resume at; null: there is none. */
   next: StepRef | null;
 }
-
-interface WithGraph {
-  format?: 2;
-  graph: Graph;
-}
-
-/** In place of the step whose event has come: somebody has acted on the execution's row. */
-export const lookSignal = '';
 
 /** A start that Temporal does not have yet. */
 export interface DueStart {
@@ -48,8 +29,6 @@ export interface DueStart {
   projectName: string;
   /** Number of this start of the execution: each retry has a higher one. */
   generation: number;
-  /** The run that failed, when the execution is retried. */
-  failedRunId: string | null;
   /** Its run ended before its start was recorded. */
   hasEnded: boolean;
   /** When the execution was last changed, to the microsecond. */

@@ -18,7 +18,7 @@ export type RunState =
       kind: 'closed';
       /** `ended`: terminated, or timed out. */
       end: 'completed' | 'cancelled' | 'failed' | 'ended';
-      /** Number of the start it belongs to; null: the version before did not number them. */
+      /** Number of the start it belongs to; null: it has none. */
       generation: number | null;
     };
 

@@ -368,7 +368,7 @@ async function insertTenants(tx: Database): Promise<void> {
         attempt_id: mine(12),
         lease_until: '2000-01-01T00:00:00Z',
       });
-      await insert('domain', { ...own, host_name: 'shop.example', status: 'verified' });
+      await insert('domain', { ...own, name: 'shop.example', status: 'verified' });
       await insert('email_moment', {
         ...own,
         kind: 1,

@@ -34,8 +34,6 @@ const onePage = () => {
 it('executions of a workflow', async () => {
   const { body: made } = await shop.call('POST', '/workflows', { name: 'W', eventName: 'e' });
   const id = made.id as string;
-  await sql`insert into workflow_version (workflow_id, version, project_id, graph)
-    values (${id}, 1, ${shop.project.id}, '{"steps": [], "transitions": []}')`.execute(db);
   await insertForContacts(
     1_200,
     sql`insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,

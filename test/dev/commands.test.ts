@@ -39,7 +39,7 @@ it('a replay of what is no history says so', async () => {
 it.each(['--with-data', '--picture=x.svg', '--what-if=a=b'])(
   'a replay with %s asks for the database',
   async (option) => {
-    const complaint = await complaintOf('dev/replay.ts', 'test/histories/exited-3.json', option);
+    const complaint = await complaintOf('dev/replay.ts', 'test/histories/exited.json', option);
     expect(complaint).toContain('DATABASE_URL');
     expect(complaint).not.toContain('    at ');
   },
@@ -52,14 +52,14 @@ it('the migration without settings says which', async () => {
 });
 
 it('a replay refuses what is given twice', async () => {
-  const file = 'test/histories/exited-3.json';
+  const file = 'test/histories/exited.json';
   const options = ['--what-if', 'Paid?=yes', '--what-if', 'Paid?=no'];
   const complaint = await complaintOf('dev/replay.ts', file, ...options);
   expect(complaint).toBe('--what-if can be given once: ask for each on its own.\n');
 });
 
 it('a replay ends without a word when nobody reads on', async () => {
-  const script = ['--import', 'tsx', 'dev/replay.ts', 'test/histories/exited-3.json'];
+  const script = ['--import', 'tsx', 'dev/replay.ts', 'test/histories/exited.json'];
   const replay = spawn('node', script, { stdio: ['ignore', 'pipe', 'pipe'] });
   replay.stdout.destroy();
   const [complaint] = await Promise.all([text(replay.stderr), once(replay, 'exit')]);

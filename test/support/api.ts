@@ -119,7 +119,7 @@ function startServices(
       close: async () => {},
     },
     temporalAnswers: async () => true,
-    countPollers: async () => 0,
+    background: async () => 'ok',
   };
   const services = createServices(
     { config, database, watch, temporal: temporal ?? connectTemporal(config.temporal), log },

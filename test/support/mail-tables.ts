@@ -16,7 +16,7 @@ const meant = `
     select id as email_id, project_id, campaign_id, due_at, lease_until,
         case when status = 'PENDING' and hold_reason is not null then held_until end as held_until
       from email
-      where status = 'SENDING' or status = 'PENDING' and due_at < '2100-01-01 00:00:00Z'
+      where status = 'SENDING' or status = 'PENDING' and due_at is not null
   ), given as (
     select message_id, id as email_id from email
       where source_type <> 'INBOUND' and left(message_id, 36) <> id::text

@@ -5,7 +5,6 @@ import {
   type OpenStart,
   executionOfRun,
   executionRunId,
-  lookSignal,
   projectOfDelivery,
   type StartedRun,
 } from '../../domain/workflow/execution.ts';
@@ -265,7 +264,7 @@ async function send(
       return due ? { entry, started: await startRun(options, due) } : { entry };
     }
     case 'signal': {
-      const { stepId = lookSignal } = entry.input as { stepId?: string };
+      const { stepId } = entry.input as { stepId?: string };
       if (await signalExecution(client, executionId, stepId)) return { entry };
       return startLost(options, entry, executionId);
     }

@@ -9,7 +9,6 @@ import {
   executionOfRun,
   executionRunId,
   deliveryRunId,
-  lookSignal,
 } from '../../domain/workflow/execution.ts';
 import type { RunState } from '../../domain/workflow/reconcile.ts';
 import { platformFairness, priorities, type RunKind, type OutboxEntry } from '../../domain/runs.ts';
@@ -45,8 +44,8 @@ export async function startExecution(
   // Already started by a process that died before it recorded that.
   if (due.hasEnded) return found.runId;
   if (servesStart(found, due)) {
-    // Somebody may have acted on the row since: this start stands for that, too.
-    await signalExecution(client, due.start.executionId, lookSignal);
+    // The row may have changed since: this start stands for that, too.
+    await signalExecution(client, due.start.executionId);
     return found.runId;
   }
   await client.workflow
@@ -97,11 +96,8 @@ async function tryStart(
 }
 
 /** Whether a run belongs to this start, not to an earlier one. */
-function servesStart({ memo, runId }: WorkflowExecutionDescription, due: DueStart): boolean {
-  const generation = memo?.['generation'];
-  if (typeof generation === 'number') return generation >= due.generation;
-  // Started by the previous version, which did not number starts.
-  return runId !== due.failedRunId;
+function servesStart({ memo }: WorkflowExecutionDescription, due: DueStart): boolean {
+  return Number(memo?.['generation']) >= due.generation;
 }
 
 /** Asks the run of an execution to stop. Does nothing when it does not exist or has ended. */
@@ -110,16 +106,18 @@ export async function cancelExecution(client: Client, executionId: string): Prom
 }
 
 /**
- * Signals the run of an execution that the event for its waiting step has arrived, or that it must look
- * at its row (`lookSignal`). Returns false when it has no open run.
+ * Signals the run of an execution. Returns false when it has no open run.
+ * @param stepId the waiting step whose event has arrived; none: the row has changed.
  */
 export async function signalExecution(
   client: Client,
   executionId: string,
-  stepId: string,
+  stepId?: string,
 ): Promise<boolean> {
   const handle = client.workflow.getHandle(executionRunId(executionId));
-  return ignoreMissing(handle.signal('event', { stepId }));
+  return ignoreMissing(
+    stepId === undefined ? handle.signal('changed') : handle.signal('event', { stepId }),
+  );
 }
 
 /**

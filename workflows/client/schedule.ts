@@ -71,7 +71,8 @@ export function keepSweep(
   };
 }
 
-async function hasSweep(client: Client, taskQueue: string): Promise<boolean> {
+/** Whether Temporal has the schedule of the sweep. @throws Error when Temporal does not answer. */
+export async function hasSweep(client: Client, taskQueue: string): Promise<boolean> {
   try {
     await client.schedule.getHandle(sweepIdOf(taskQueue)).describe();
     return true;

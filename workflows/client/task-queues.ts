@@ -44,13 +44,3 @@ export function readQueueLags(client: Client, taskQueue: string): Promise<QueueL
     }),
   );
 }
-
-/** How many workers ask for the tasks of workflows; one that died counts for a few minutes more. */
-export async function countPollers(client: Client, taskQueue: string): Promise<number> {
-  const { pollers } = await client.workflowService.describeTaskQueue({
-    namespace: client.options.namespace,
-    taskQueue: { name: taskQueue },
-    taskQueueType: kinds.workflow,
-  });
-  return new Set(pollers?.map(({ identity }) => identity)).size;
-}

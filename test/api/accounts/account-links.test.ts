@@ -18,7 +18,7 @@ const logIn = (email: string, password: string) => post('/auth/login', { email, 
 /** The token of the newest link that the mailbox of an address holds to a page of the dashboard. */
 async function tokenTo(email: string, page: string): Promise<string> {
   const mails = await api.db
-    .selectFrom('single_mail')
+    .selectFrom('system_mail')
     .select('html')
     .where('to_email', '=', email)
     .orderBy('created_at', 'desc')

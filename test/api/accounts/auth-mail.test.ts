@@ -142,7 +142,7 @@ describe('a forgotten password', () => {
     const { rows } = await sql<{ text: string }>`
       select coalesce(string_agg(t::text, ''), '') as text from (
         select row_to_json(a)::text as t from account_token a
-        union all select row_to_json(m)::text from single_mail m
+        union all select row_to_json(m)::text from system_mail m
         union all select row_to_json(w)::text from outbox w) texts`.execute(api.db);
     expect(rows[0]?.text).not.toContain(token);
   });

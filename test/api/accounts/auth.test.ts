@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
+import { keyId } from '../../../providers/encryption.ts';
 import { describe, expect, it } from 'vitest';
 import { cookieOf, useApi } from '../../support/api.ts';
 import { useDnsServer } from '../../support/fakes/dns-server.ts';
@@ -207,10 +208,19 @@ describe('a session cookie', () => {
   const secret = () => new TextEncoder().encode(api.services.config.jwtSecret);
   const token = (claims: Record<string, unknown>, alg = 'HS256', expires = '1h') =>
     new SignJWT(claims)
-      .setProtectedHeader({ alg })
+      .setProtectedHeader({ alg, kid: keyId(api.services.config.jwtSecret) })
       .setIssuedAt()
       .setExpirationTime(expires)
       .sign(secret());
+  /** The claims of a user's only session. */
+  const claimsOf = async (userId: string) => {
+    const { id, version } = await api.db
+      .selectFrom('session')
+      .select(['id', 'version'])
+      .where('user_id', '=', userId)
+      .executeTakeFirstOrThrow();
+    return { id: userId, sv: version, sid: id };
+  };
   const refused = async (value: string) => {
     const answer = await me(`everpost_session=${value}`);
     expect(answer.status).toBe(401);
@@ -220,26 +230,29 @@ describe('a session cookie', () => {
   it('is refused without a signature', async () => {
     const { userId } = await api.signUp();
     const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-    const claims = { id: userId, sv: 1, exp: Math.floor(Date.now() / 1000) + 3600 };
+    const claims = { ...(await claimsOf(userId)), exp: Math.floor(Date.now() / 1000) + 3600 };
     await refused(`${part({ alg: 'none', typ: 'JWT' })}.${part(claims)}.`);
   });
 
   it('is refused with another algorithm than HS256', async () => {
     const { userId } = await api.signUp();
-    await refused(await token({ id: userId, sv: 1 }, 'HS512'));
+    await refused(await token(await claimsOf(userId), 'HS512'));
   });
 
-  it('is refused when it is expired, of another version, or of a deleted user', async () => {
+  it('is refused when it is expired, of another version, of another user, or names no session', async () => {
     const { userId } = await api.signUp();
-    await refused(await token({ id: userId, sv: 1 }, 'HS256', '-1s'));
-    await refused(await token({ id: userId, sv: 2 }));
-    await refused(await token({ id: randomUUID(), sv: 1 }));
+    const claims = await claimsOf(userId);
+    await refused(await token(claims, 'HS256', '-1s'));
+    await refused(await token({ ...claims, sv: 2 }));
+    await refused(await token({ ...claims, id: randomUUID() }));
+    await refused(await token({ ...claims, sid: randomUUID() }));
+    await refused(await token({ ...claims, sid: undefined }));
     await refused('nonsense');
   });
 
   it('is accepted when all is right', async () => {
     const { userId } = await api.signUp();
-    const answer = await me(`everpost_session=${await token({ id: userId, sv: 1 })}`);
+    const answer = await me(`everpost_session=${await token(await claimsOf(userId))}`);
     expect(answer.status).toBe(200);
   });
 

@@ -35,7 +35,7 @@ const contacts = ({ cookie }: User, id = project.id) =>
   api.request('GET', '/contacts', { cookie, headers: { 'X-Project-Id': id } });
 const mailsTo = (email: string) =>
   api.db
-    .selectFrom('single_mail')
+    .selectFrom('system_mail')
     .select(['subject', 'html'])
     .where('to_email', '=', email)
     .where('subject', 'like', 'Invitation%')
@@ -222,7 +222,7 @@ describe('an invitation', () => {
     expect(JSON.stringify(listed.body)).not.toContain(bob.userId);
   });
 
-  it('ends when a server of the version before makes the user a member', async () => {
+  it('ends when the user becomes a member in another way', async () => {
     const bob = await newUser();
     await invite(bob.email, { role: 'ADMIN' });
     const row = { project_id: project.id, user_id: bob.userId, role: 'MEMBER' };

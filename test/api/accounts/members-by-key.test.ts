@@ -53,7 +53,7 @@ async function useProject() {
 
 const mailsTo = ({ email }: User) =>
   api.db
-    .selectFrom('single_mail')
+    .selectFrom('system_mail')
     .select(['subject', 'html'])
     .where('to_email', '=', email)
     .where('subject', 'like', 'The secret key%')

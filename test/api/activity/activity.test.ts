@@ -104,12 +104,12 @@ describe('GET /activity', () => {
     const body = JSON.stringify({ texts: ['<p>Hi ', '</p>'], slots: [0] });
     const ids = { project_id: shop.project.id, campaign_id: campaignId };
     await shop.api.db
-      .insertInto('campaign_frame')
-      .values({ ...ids, frame: 'f', body })
+      .insertInto('body_template')
+      .values({ ...ids, hash: 'f', body })
       .execute();
     await insertEmail({
       body: null,
-      body_frame: 'f',
+      body_template: 'f',
       body_values: JSON.stringify(['Ada']),
       campaign_id: campaignId,
       status: 'SENT',

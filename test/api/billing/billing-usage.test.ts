@@ -206,7 +206,7 @@ describe('the warning at 80 %', () => {
     dashboardUrl: 'https://app.shop.example',
   });
   const mails = async () => {
-    const rows = await api.db.selectFrom('single_mail').select(['to_email', 'subject']).execute();
+    const rows = await api.db.selectFrom('system_mail').select(['to_email', 'subject']).execute();
     return rows.map((row) => row.to_email);
   };
 

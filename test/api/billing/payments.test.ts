@@ -229,7 +229,7 @@ describe('invoice.payment_failed', () => {
     const project = await customer();
     const mails = () =>
       api.db
-        .selectFrom('single_mail')
+        .selectFrom('system_mail')
         .select('to_email')
         .where('to_email', '=', project.email)
         .execute();

@@ -304,7 +304,7 @@ describe('POST /campaigns/{id}/test', () => {
       'VALIDATION_ERROR',
       'email invalid_string',
     ]);
-    const [mail] = await api.db.selectFrom('single_mail').selectAll().execute();
+    const [mail] = await api.db.selectFrom('system_mail').selectAll().execute();
     expect(mail).toMatchObject({ to_email: email, subject: '[TEST] Hello {{name ?? you}}' });
     expect(api.dispatched.at(-1)).toBe(`campaign-test-${mail!.id}`);
   });
@@ -319,7 +319,7 @@ describe('POST /campaigns/{id}/test', () => {
     expect([first.status, again.status, again.body]).toEqual([200, 200, first.body]);
     const { rows } = await sql`
       select mail.xmin = kept.xmin as together
-        from single_mail mail, idempotency kept
+        from system_mail mail, idempotency kept
         where mail.project_id = ${project.id} and kept.key = 'a-test'`.execute(api.db);
     expect(rows).toEqual([{ together: true }]);
   });

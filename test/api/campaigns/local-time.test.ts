@@ -5,7 +5,7 @@ import { newAddress, refusal } from '../../support/projects/shop.ts';
 
 /** Campaigns to be sent at a local time of each contact: what the call makes of it. */
 
-const { shop, made, draft } = await useCampaignShop();
+const { shop, made } = await useCampaignShop();
 const send = (id: string, body: object) => shop.call('POST', `/campaigns/${id}/send`, body);
 
 /** A wall time that UTC shows in so many milliseconds. */
@@ -177,21 +177,5 @@ describe('POST /campaigns/{id}/send with localTime', () => {
     const { data } = (await send(id, { localTime })).body;
     expect(data.totalRecipients).toBe(1201);
     expect(Date.parse(data.scheduledFor)).toBeLessThan(Date.parse(`${localTime}Z`));
-  });
-});
-
-describe('an API of the version before', () => {
-  it('that gives a campaign another time takes its local time away', async () => {
-    const { id } = await made(draft());
-    await send(id, { localTime: '2027-07-01T09:00' });
-    const at = new Date(Date.now() + hourMs);
-    const { db } = shop.api;
-    await db.updateTable('campaign').set({ scheduled_for: at }).where('id', '=', id).execute();
-    expect((await shop.call('GET', `/campaigns/${id}`)).body.data).toMatchObject({
-      status: 'SCHEDULED',
-      scheduledFor: at.toISOString(),
-      localTime: null,
-      late: null,
-    });
   });
 });

@@ -81,7 +81,7 @@ describe('POST /domains', () => {
       const rows = await api.db
         .selectFrom('domain')
         .select(['name', 'status'])
-        .where('host_name', '=', domain)
+        .where('name', '=', domain)
         .execute();
       expect(rows).toEqual([{ name: domain, status: 'verified' }]);
     }
@@ -238,7 +238,7 @@ describe('with SES', async () => {
     const { status, body } = await addThere(name);
     expect([status, body.error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
     expect(
-      await hosted.db.selectFrom('domain').select('id').where('host_name', '=', name).execute(),
+      await hosted.db.selectFrom('domain').select('id').where('name', '=', name).execute(),
     ).toEqual([]);
     expect(hosted.dispatched.at(-1)).toMatch(/^domain-/);
     const again = await addThere(name);

@@ -40,7 +40,7 @@ describe('a list of mail', () => {
     const { rows } = await listEmails(db, key, { contactId, limit: 10 });
     expect(rows.map((row) => row.has_body)).toEqual([false, true]);
     const columns = Object.keys(rows[0]!);
-    for (const large of ['body', 'body_values', 'body_frame', 'trace']) {
+    for (const large of ['body', 'body_values', 'body_template', 'trace']) {
       expect(columns).not.toContain(large);
     }
   });

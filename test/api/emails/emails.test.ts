@@ -76,6 +76,8 @@ describe('GET /emails', () => {
           scheduledFor: null,
           hold: null,
           status: 'PENDING',
+          outcome: 'pending',
+          reasonCode: 'queued',
           sentAt: null,
           deliveredAt: null,
           openedAt: null,
@@ -217,12 +219,22 @@ describe('GET /campaigns/{id}/recipients/{contactId}', () => {
     expect(await asked({ data: { plan: 'pro' } })).toEqual({
       included: true,
       reason: 'pending',
+      outcome: 'pending',
+      reasonCode: 'awaiting_start',
       ...nothing,
     });
-    expect(await asked({})).toEqual({ included: false, reason: 'not_in_audience', ...nothing });
+    expect(await asked({})).toEqual({
+      included: false,
+      reason: 'not_in_audience',
+      outcome: null,
+      reasonCode: 'not_in_audience',
+      ...nothing,
+    });
     expect(await asked({ data: { plan: 'pro' }, subscribed: false })).toEqual({
       included: false,
       reason: 'unsubscribed_at_freeze',
+      outcome: null,
+      reasonCode: 'unsubscribed_at_freeze',
       ...nothing,
     });
     const path = `/campaigns/${made.data.id}/recipients`;
@@ -238,13 +250,14 @@ describe('GET /campaigns/{id}/recipients/{contactId}', () => {
   });
 
   it.each([
-    ['DELIVERED', null, 'sent'],
-    ['BOUNCED', null, 'sent'],
-    ['PENDING', null, 'pending'],
-    ['FAILED', 'delivery_unknown', 'pending'],
-    ['FAILED', 'billing_limit', 'withheld'],
-    ['FAILED', '550 no', 'refused'],
-  ])('tells of a mail that is %s with error %s that it was %s', async (status, error, reason) => {
+    ['DELIVERED', null, 'sent', 'sent', null],
+    ['BOUNCED', null, 'sent', 'sent', null],
+    ['PENDING', null, 'pending', 'pending', 'queued'],
+    ['FAILED', 'delivery_unknown', 'pending', 'unknown', 'delivery_unknown'],
+    ['FAILED', 'billing_limit', 'withheld', 'withheld', 'billing_limit'],
+    ['FAILED', '550 no', 'refused', 'failed', 'provider_refused'],
+  ])('tells of a mail that is %s with error %s that it was %s', async (...given) => {
+    const [status, error, reason, outcome, reasonCode] = given;
     const { id: contactId } = await contact();
     const draft = {
       name: 'C',
@@ -256,6 +269,6 @@ describe('GET /campaigns/{id}/recipients/{contactId}', () => {
     const { body: made } = await shop.call('POST', '/campaigns', draft);
     const emailId = await mail(contactId, { campaign_id: made.data.id, status, error });
     const { body } = await shop.call('GET', `/campaigns/${made.data.id}/recipients/${contactId}`);
-    expect(body).toEqual({ included: true, reason, emailId, frozenAt: null });
+    expect(body).toEqual({ included: true, reason, outcome, reasonCode, emailId, frozenAt: null });
   });
 });

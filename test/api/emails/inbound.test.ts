@@ -147,7 +147,7 @@ describe('a received mail', () => {
     await api.db
       .updateTable('domain')
       .set({ status: 'verified' })
-      .where('host_name', '=', name)
+      .where('name', '=', name)
       .where('project_id', '=', project.id)
       .execute();
     const { rows } = await receivedFrom(await arrive({ recipients: [`hi@${name}`] }));

@@ -22,7 +22,7 @@ const dueAt = async (id: string) =>
       .select('due_at')
       .where('id', '=', id)
       .executeTakeFirstOrThrow()
-  ).due_at.getTime();
+  ).due_at!.getTime();
 /** The states of a record with the time each names, without when they were. */
 const told = ({ body }: { body: { trace: { state: string; detail: unknown }[] } }) =>
   body.trace.map(({ state, detail }) => [state, detail]);

@@ -101,7 +101,7 @@ describe('a start', () => {
     const api = start({ ...env, DATABASE_MIGRATE_ON_START: 'false' });
     expect(await api.ended).toBe(1);
     expect(api.output()).toMatch(
-      /The API did not start\. The database lacks the migration 0001-foundation\. Run npm run migr/,
+      /The API did not start\. The database lacks the migration 0001-functions\. Run npm run migr/,
     );
     await execute(adminUrl, `drop database ${name} with (force)`);
   });
@@ -170,7 +170,7 @@ describe('two processes on one empty database', () => {
       const ready = await fetch(`${first.url}/health/ready`);
       expect([ready.status, await ready.json()]).toEqual([
         503,
-        { status: 'failed', checks: { database: 'ok', temporal: 'failed' } },
+        { status: 'failed', checks: { database: 'ok', temporal: 'failed', background: 'ok' } },
       ]);
       const account = { email: 'ada@users.test', password: 'a password' };
       const made = await post(first.url, '/auth/signup', account);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { endpoints } from '../../../api/endpoints.ts';
+import { backgroundState } from '../../../api/meta/background.ts';
 import { useApi } from '../../support/api.ts';
 
 const api = await useApi();
@@ -44,7 +45,7 @@ describe('GET /health/ready', () => {
     const { status, body } = await api.request('GET', '/health/ready');
     expect([status, body]).toEqual([
       200,
-      { status: 'ok', checks: { database: 'ok', temporal: 'ok' } },
+      { status: 'ok', checks: { database: 'ok', temporal: 'ok', background: 'ok' } },
     ]);
   });
 
@@ -54,8 +55,30 @@ describe('GET /health/ready', () => {
     const { status, body } = await broken.request('GET', '/health/ready');
     expect([status, body]).toEqual([
       503,
-      { status: 'failed', checks: { database: 'ok', temporal: 'failed' } },
+      { status: 'failed', checks: { database: 'ok', temporal: 'failed', background: 'ok' } },
     ]);
+  });
+
+  it.each(['late', 'lost'] as const)('answers 200 degraded when the sweep is %s', async (state) => {
+    const degraded = await useApi();
+    degraded.services.background = async () => state;
+    const { status, body } = await degraded.request('GET', '/health/ready');
+    expect([status, body]).toEqual([
+      200,
+      { status: 'degraded', checks: { database: 'ok', temporal: 'ok', background: state } },
+    ]);
+  });
+
+  it.each([
+    ['ok', 'there', 30_000, 3_600_000],
+    ['late', 'there', 121_000, 3_600_000],
+    ['late', 'there', null, 61_000],
+    ['lost', 'gone', 30_000, 3_600_000],
+    ['ok', 'gone', null, 59_000],
+  ])('is %s in the background when the schedule is %s and the last sweep %s ms old', (...given) => {
+    const [state, schedule, sweepAgeMs, uptimeMs] = given;
+    const known = { hasSchedule: schedule === 'there', sweepAgeMs, uptimeMs };
+    expect(backgroundState(known)).toBe(state);
   });
 
   it('answers 503 and names the database when that is away; /health answers on', async () => {
@@ -67,7 +90,7 @@ describe('GET /health/ready', () => {
     ]);
     expect([ready.status, ready.body]).toEqual([
       503,
-      { status: 'failed', checks: { database: 'failed', temporal: 'ok' } },
+      { status: 'failed', checks: { database: 'failed', temporal: 'ok', background: 'ok' } },
     ]);
     expect(alive.status).toBe(200);
     expect([asked.status, asked.body.error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);

@@ -251,7 +251,7 @@ describe('a message whose chunk is claimed', () => {
   });
 });
 
-it('messages that the version before has inserted or put off are queued, once', async () => {
+it('queues messages that are in no chunk, once', async () => {
   await started(2);
   await sql`delete from campaign_chunk where campaign_id = ${campaignId}`.execute(db);
   await sql`update email set due_at = now() where campaign_id = ${campaignId}`.execute(db);

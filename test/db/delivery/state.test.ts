@@ -117,14 +117,14 @@ it('measures the speed of the last ten seconds', async () => {
 
 it('knows which workers live, and since when none does', async () => {
   const rates = { perSecond: 14, perProjectPerSecond: 2 };
-  expect(await findFleet(db)).toMatchObject({ workers: 0, downSince: null, isKnown: false });
+  expect(await findFleet(db)).toMatchObject({ workers: 0, downSince: null });
   const ids = [
     '01a20801-74a1-7837-a66e-d6f7ad605f41',
     '01a20801-74a1-7837-a66e-d6f7ad605f42',
   ] as const;
   for (const id of ids) await recordWorker(db, { id, provider: 'ses', rates }, true);
   const both = await findFleet(db);
-  expect(both).toMatchObject({ workers: 2, downSince: null, isKnown: true, provider: 'ses' });
+  expect(both).toMatchObject({ workers: 2, downSince: null, provider: 'ses' });
   expect(both.rates).toMatchObject(rates);
   await recordWorkerStop(db, ids[0]);
   expect(await findFleet(db)).toMatchObject({ workers: 1, downSince: null });
@@ -134,7 +134,7 @@ it('knows which workers live, and since when none does', async () => {
   // The other has stopped later.
   const { rows } = await sql<{ at: Date }>`select stopped_at as at from worker_process
     where id = ${ids[0]}`.execute(db);
-  expect(none).toMatchObject({ workers: 0, downSince: rows[0]!.at, isKnown: true });
+  expect(none).toMatchObject({ workers: 0, downSince: rows[0]!.at });
   await recordWorker(db, { id: ids[1], provider: 'ses', rates }, false);
   expect(await findFleet(db)).toMatchObject({ workers: 1, downSince: null });
   await sql`update worker_process set seen_at = now() - interval '2 days'`.execute(db);

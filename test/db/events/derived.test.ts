@@ -116,7 +116,16 @@ describe('the events of a message of a campaign', () => {
   it('have the same data as stored ones', async () => {
     await sent();
     const [derived] = (await get('/events?eventName=email.delivery')).events;
-    await sql`update run_format set format = 1 where kind = 'campaignEvents'`.execute(db);
+    const { id } = await db
+      .insertInto('workflow')
+      .values({ project_id: projectId, name: 'Exits' })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    for (const event_name of ['email.sent', 'email.delivery'])
+      await db
+        .insertInto('exit_event')
+        .values({ project_id: projectId, event_name, workflow_id: id })
+        .execute();
     contactId = await newContact();
     await sent();
     expect(await storedNames()).toEqual(['email.sent', 'email.delivery']);
@@ -124,7 +133,7 @@ describe('the events of a message of a campaign', () => {
     expect(Object.keys(derived).toSorted()).toEqual(Object.keys(stored).toSorted());
     expect(Object.keys(derived.data).toSorted()).toEqual(Object.keys(stored.data).toSorted());
   });
-  afterEach(() => sql`update run_format set format = 2 where kind = 'campaignEvents'`.execute(db));
+  afterEach(() => db.deleteFrom('workflow').where('project_id', '=', projectId).execute());
 
   it('count, until their contact is deleted', async () => {
     await sent();

@@ -189,37 +189,3 @@ describe('an execution that is deleted while it is active', () => {
     expect(await listPending(db, [`execution-${id}`])).toMatchObject([{ action: 'cancel' }]);
   });
 });
-
-describe('what a process of the version before writes', () => {
-  const dueOf = async (id: string) => (await stateOf(id)).due;
-  const empty = (id: string) =>
-    db.deleteFrom('outbox').where('run_id', '=', `execution-${id}`).execute();
-  const asked = (id: string, dispatch: 'start' | 'cancel') =>
-    db
-      .updateTable('execution')
-      .set({ dispatch, dispatch_at: new Date() })
-      .where('id', '=', id)
-      .execute();
-
-  it.each(['start', 'cancel'] as const)('to its own columns is due here, too: %s', async (what) => {
-    const id = await started();
-    await empty(id);
-    await asked(id, what);
-    expect(await dueOf(id)).toBe(what);
-  });
-
-  it('is not overwritten by a start sent before', async () => {
-    const id = await started();
-    const note = await send(id, 'first');
-    await asked(id, 'start');
-    await note();
-    expect(await stateOf(id)).toEqual({ due: 'start', runId: null });
-  });
-
-  it('to the table of runs is due here, too', async () => {
-    const runId = `campaign-${randomUUID()}`;
-    const row = { run_id: runId, kind: 'campaignSend', summary: 'News', input: '{}' };
-    await db.insertInto('run_wake').values(row).execute();
-    expect(await listPending(db, [runId])).toMatchObject([{ action: 'signal' }]);
-  });
-});

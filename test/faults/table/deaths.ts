@@ -140,7 +140,7 @@ const points: readonly {
     name: 'system mail is claimed',
     by: 'worker',
     at: {
-      table: 'single_mail',
+      table: 'system_mail',
       when: 'update',
       condition: 'new.attempt_id is not null and old.attempt_id is null',
     },

@@ -137,7 +137,7 @@ export const systemMail: PartMaker = async (play) => {
     },
     async pending() {
       const { rows } = await sql<{ count: number }>`
-        select count(*)::int as count from single_mail
+        select count(*)::int as count from system_mail
           where to_email like ${`${mark}t-%`}`.execute(world.db);
       return rows[0]?.count ? `${rows[0].count} test mails` : null;
     },

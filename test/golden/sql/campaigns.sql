@@ -1,13 +1,13 @@
-insert into campaign (subject, body, from_name, reply_to, segment_id, audience_type, message_class,
-    topic_id, max_per_minute, name, from_email, project_id, total_recipients, audience_condition)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-returning id
-
-insert into campaign_frame (campaign_id, frame, project_id, body)
+insert into body_template (campaign_id, hash, project_id, body)
 select id, $1, project_id, $2::jsonb
 from campaign
 where id = $3
 on conflict do nothing
+
+insert into campaign (subject, body, from_name, reply_to, segment_id, audience_type, message_class,
+    topic_id, max_per_minute, name, from_email, project_id, total_recipients, audience_condition)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+returning id
 
 select
 from campaign
@@ -20,15 +20,15 @@ limit 1
 select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
     campaign.complained_count, campaign.content_version, campaign.created_at,
-    campaign.delivered_count, campaign.description, campaign.first_moment, campaign.from_email,
-    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
-    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
-    campaign.left_unsubscribed, campaign.local_time, campaign.looked_at, campaign.max_per_minute,
-    campaign.message_class, campaign.moments_to_id, campaign.name, campaign.opened_count,
-    campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
-    campaign.topic_id, campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
+    campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
+    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
+    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.looked_at, campaign.max_per_minute, campaign.message_class,
+    campaign.name, campaign.opened_count, campaign.paused_reason, campaign.project_id,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
+    campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
     campaign.zone_policy
 from campaign
 where project_id = $1 and id = $2
@@ -37,15 +37,15 @@ for no key update
 select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
     campaign.complained_count, campaign.content_version, campaign.created_at,
-    campaign.delivered_count, campaign.description, campaign.first_moment, campaign.from_email,
-    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
-    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
-    campaign.left_unsubscribed, campaign.local_time, campaign.looked_at, campaign.max_per_minute,
-    campaign.message_class, campaign.moments_to_id, campaign.name, campaign.opened_count,
-    campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
-    campaign.topic_id, campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
+    campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
+    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
+    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.looked_at, campaign.max_per_minute, campaign.message_class,
+    campaign.name, campaign.opened_count, campaign.paused_reason, campaign.project_id,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
+    campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
     campaign.zone_policy, segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
@@ -55,25 +55,19 @@ order by array_position($2::uuid[], campaign.id)
 select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
     campaign.complained_count, campaign.content_version, campaign.created_at,
-    campaign.delivered_count, campaign.description, campaign.first_moment, campaign.from_email,
-    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
-    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
-    campaign.left_unsubscribed, campaign.local_time, campaign.looked_at, campaign.max_per_minute,
-    campaign.message_class, campaign.moments_to_id, campaign.name, campaign.opened_count,
-    campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
-    campaign.topic_id, campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
+    campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
+    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
+    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.looked_at, campaign.max_per_minute, campaign.message_class,
+    campaign.name, campaign.opened_count, campaign.paused_reason, campaign.project_id,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
+    campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
     campaign.zone_policy, segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.project_id = $1 and campaign.id = $2
-
-select campaign_id, frame, body
-from campaign_frame
-where project_id = $1 and (campaign_id, frame) in (
-  select named.campaign_id, named.frame
-  from unnest( $2::uuid[], $3::text[]) as named(campaign_id, frame))
 
 select case when least( (
     select due_at
@@ -181,7 +175,7 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
       inner_expired.lease_until < now()) else false end as is_unsettled, (
   select inner_named.key from topic inner_named
   where inner_named.id = email.topic_id) as topic_key, (body is not null or body_values is not null)
-      as has_body, trace, id as email_id, body, body_frame, body_values
+      as has_body, trace, id as email_id, body, body_template, body_values
 from email
 where project_id = $1 and id = $2
 
@@ -235,11 +229,9 @@ where id = $1
 
 update campaign
 set frozen_to_at = coalesce($1, frozen_to_at), frozen_to_id = coalesce($2, frozen_to_id),
-    moments_to_id = case when local_time is not null then coalesce($3, frozen_to_id) end,
-    audience_fixed = $4, frozen_count = frozen_count + $5, total_recipients = frozen_count + $6,
-    left_unsubscribed = left_unsubscribed + $7, left_topic = left_topic + $8
-where id = $9 and status = 'SENDING' and not audience_fixed and frozen_to_id is not distinct from
-    $10
+    audience_fixed = $3, frozen_count = frozen_count + $4, total_recipients = frozen_count + $5,
+    left_unsubscribed = left_unsubscribed + $6, left_topic = left_topic + $7
+where id = $8 and status = 'SENDING' and not audience_fixed and frozen_to_id is not distinct from $9
 returning id
 
 update campaign
@@ -256,9 +248,8 @@ where id = $1
 returning total_recipients as total
 
 update campaign
-set total_recipients = $1, scheduled_for = $2, local_time = $3, late = $4, first_moment = $5,
-    updated_at = now()
-where id = $6
+set total_recipients = $1, scheduled_for = $2, local_time = $3, late = $4, updated_at = now()
+where id = $5
 
 with due as (
   select campaign_id, number, project_id, email_ids, due_at
@@ -316,9 +307,9 @@ select to_char(due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "d
         select
         from domain inner_domain
         where inner_domain.project_id = inner_mail.project_id and inner_domain.status = 'verified'
-            and inner_domain.host_name = split_part(inner_mail.from_email, '@', -1))) as
-            sender_gone, inner_receiver.project_id <> inner_mail.project_id as contact_gone, case
-            when inner_mail.topic_id is null then false else coalesce((
+            and inner_domain.name = split_part(inner_mail.from_email, '@', -1))) as sender_gone,
+            inner_receiver.project_id <> inner_mail.project_id as contact_gone, case when
+            inner_mail.topic_id is null then false else coalesce((
         select not coalesce((
             select inner_choice.subscribed
             from contact_topic inner_choice
@@ -395,15 +386,15 @@ with failed as materialized (
 select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
     campaign.complained_count, campaign.content_version, campaign.created_at,
-    campaign.delivered_count, campaign.description, campaign.first_moment, campaign.from_email,
-    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
-    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
-    campaign.left_unsubscribed, campaign.local_time, campaign.looked_at, campaign.max_per_minute,
-    campaign.message_class, campaign.moments_to_id, campaign.name, campaign.opened_count,
-    campaign.paused_reason, campaign.project_id, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
-    campaign.topic_id, campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
+    campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
+    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
+    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.looked_at, campaign.max_per_minute, campaign.message_class,
+    campaign.name, campaign.opened_count, campaign.paused_reason, campaign.project_id,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
+    campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
     campaign.zone_policy, (
   select coalesce(jsonb_agg(failed), '[]')
   from failed) as failures, queued.quiet_hours, queued.frequency_cap, queued.unsettled + (

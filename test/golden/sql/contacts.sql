@@ -123,7 +123,7 @@ select contact.consent, contact.created_at, contact.data, contact.email, contact
     topic.id as topic_id, topic.key as topic_key from contact
 inner join project on project.id = contact.project_id
 left join template on template.project_id = contact.project_id and template.id = $1
-left join domain on domain.project_id = contact.project_id and domain.host_name =
+left join domain on domain.project_id = contact.project_id and domain.name =
     substring(template.from_email
   from '[^@]*$')
 left join topic on topic.project_id = contact.project_id and topic.id = template.topic_id
@@ -359,37 +359,28 @@ select set_config('everpost.noted', 'together', true), (not exists (
     values ('email.sent'), ('email.delivery') except
     select name
     from (
-      select name, "subscriptionIds"
+      select name, (
+        select array_agg(id)
+        from event_subscription
+        where project_id = $2 and enabled and exists (
+          select
+          from unnest(events) as inner_item
+          where inner_item in ('*', named.name) or right(inner_item, 2) = '.*' and
+              starts_with(named.name, left(inner_item, -1)))) as "subscriptionIds"
       from (
-        select name, (
-          select format
-          from run_format
-          where kind = 'derivedEventLog') = 2 as "isLogged", (
-          select array_agg(id)
-          from event_subscription
-          where project_id = $2 and enabled and exists (
-            select
-            from unnest(events) as inner_item
-            where inner_item in ('*', named.name) or right(inner_item, 2) = '.*' and
-                starts_with(named.name, left(inner_item, -1)))) as "subscriptionIds"
-        from (
-          values ('email.sent'::text), ('email.delivery'::text)) as named(name)
-        where (
-          select format
-          from run_format
-          where kind = 'campaignEvents') = 2 and not exists (
-          select
-          from workflow
-          where project_id = $3 and trigger_event_name = named.name and enabled and trigger_type =
-              'EVENT') and not exists (
-          select
-          from exit_event
-          where project_id = $4 and event_name = named.name) and not exists (
-          select
-          from unnest($5::uuid[]) as receiver(id)
-          join wait on wait.contact_id = receiver.id
-          where wait.event_name = named.name and wait.event_id is null)) derivable
-      where "isLogged" or "subscriptionIds" is null) derivable)) as "isDerivable"
+        values ('email.sent'::text), ('email.delivery'::text)) as named(name)
+      where not exists (
+        select
+        from workflow
+        where project_id = $3 and trigger_event_name = named.name and enabled and trigger_type =
+            'EVENT') and not exists (
+        select
+        from exit_event
+        where project_id = $4 and event_name = named.name) and not exists (
+        select
+        from unnest($5::uuid[]) as receiver(id)
+        join wait on wait.contact_id = receiver.id
+        where wait.event_name = named.name and wait.event_id is null)) derivable)) as "isDerivable"
 from campaign_chunk
 where attempt_id = $6 and (
   select count(*)

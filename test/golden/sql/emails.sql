@@ -290,7 +290,7 @@ where project_id = $1
 select granted, wait_ms
 from take_sending_tokens($1::text[], $2::float8[], $3, $4)
 
-select id as email_id, contact_id, campaign_id, body, body_frame, body_values
+select id as email_id, contact_id, campaign_id, body, body_template, body_values
 from email
 where project_id = $1 and id = any($2::uuid[])
 
@@ -315,53 +315,44 @@ from jsonb_to_recordset($1::jsonb) as given(id uuid, status text, error text, re
     boolean, complaint_listed boolean, opens int, clicks int, trace jsonb)
 where email.id = given.id
 
-update single_mail
+update system_mail
 set next_look_at = now() + interval '10 minutes'
 where id in (
   select id
-  from single_mail
+  from system_mail
   where next_look_at < now()
   limit $1
   for update skip locked)
 returning id, project_id, kind
 
 with derivable as (
-  select name, "subscriptionIds"
+  select name, (
+    select array_agg(id)
+    from event_subscription
+    where project_id = $1 and enabled and exists (
+      select
+      from unnest(events) as inner_item
+      where inner_item in ('*', named.name) or right(inner_item, 2) = '.*' and
+          starts_with(named.name, left(inner_item, -1)))) as "subscriptionIds"
   from (
-    select name, (
-      select format
-      from run_format
-      where kind = 'derivedEventLog') = 2 as "isLogged", (
-      select array_agg(id)
-      from event_subscription
-      where project_id = $1 and enabled and exists (
-        select
-        from unnest(events) as inner_item
-        where inner_item in ('*', named.name) or right(inner_item, 2) = '.*' and
-            starts_with(named.name, left(inner_item, -1)))) as "subscriptionIds"
-    from (
-      values ('email.sent'::text), ('email.delivery'::text)) as named(name)
-    where (
-      select format
-      from run_format
-      where kind = 'campaignEvents') = 2 and not exists (
-      select
-      from workflow
-      where project_id = $2 and trigger_event_name = named.name and enabled and trigger_type =
-          'EVENT') and not exists (
-      select
-      from exit_event
-      where project_id = $3 and event_name = named.name) and not exists (
-      select
-      from unnest($4::uuid[]) as receiver(id)
-      join wait on wait.contact_id = receiver.id
-      where wait.event_name = named.name and wait.event_id is null)) derivable
-  where "isLogged" or "subscriptionIds" is null ), settled as (
+    values ('email.sent'::text), ('email.delivery'::text)) as named(name)
+  where not exists (
+    select
+    from workflow
+    where project_id = $2 and trigger_event_name = named.name and enabled and trigger_type =
+        'EVENT') and not exists (
+    select
+    from exit_event
+    where project_id = $3 and event_name = named.name) and not exists (
+    select
+    from unnest($4::uuid[]) as receiver(id)
+    join wait on wait.contact_id = receiver.id
+    where wait.event_name = named.name and wait.event_id is null) ), settled as (
   update email
   set status = 'DELIVERED', message_id = accepted.message_id, attempts = 1, handed_over_at =
       $5::timestamptz, sent_at = statement_timestamp(), delivered_at = statement_timestamp(),
       derived_events = 3, from_name = $6, reply_to = $7, content_version = $8, subject =
-      accepted.subject, body_frame = $9, body_values = accepted.body_values, updated_at = now()
+      accepted.subject, body_template = $9, body_values = accepted.body_values, updated_at = now()
   from jsonb_to_recordset($10::jsonb) as accepted(id uuid, message_id text, subject text,
       body_values jsonb)
   where email.id = accepted.id and email.status = 'PENDING' and email.attempts = 0
@@ -452,7 +443,7 @@ select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, clai
     select
     from domain inner_domain
     where inner_domain.project_id = claimed.project_id and inner_domain.status = 'verified' and
-        inner_domain.host_name = split_part(claimed.from_email, '@', -1))) as sender_gone,
+        inner_domain.name = split_part(claimed.from_email, '@', -1))) as sender_gone,
         contact.project_id <> claimed.project_id as contact_gone, (
   select exists (
     select
@@ -499,7 +490,7 @@ with mark as (
   order by email.id
   limit $2 ), emptied as (
   update email
-  set body = null, body_frame = null, body_values = null
+  set body = null, body_template = null, body_values = null
   from page
   where email.id = page.id and email.status not in ('PENDING', 'SENDING') and
       coalesce(email.scheduled_for <= email.created_at, true) and (email.body is not null or
@@ -530,7 +521,7 @@ with mark as (
   order by scheduled_for, email.id
   limit $2 ), emptied as (
   update email
-  set body = null, body_frame = null, body_values = null
+  set body = null, body_template = null, body_values = null
   from page
   where email.id = page.id and email.status not in ('PENDING', 'SENDING') and email.scheduled_for >
       email.created_at and (email.body is not null or email.body_values is not null) ), moved as (
@@ -585,8 +576,7 @@ with page as materialized (
   limit $3), made as (
   insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
       source_type, template_id, topic_id, campaign_id, due_at )
-  select $4, contact.id, contact.email, $5, $6, $7, 'CAMPAIGN', $8, $9, $10, timestamptz '2100-01-01
-      00:00:00Z'
+  select $4, contact.id, contact.email, $5, $6, $7, 'CAMPAIGN', $8, $9, $10, null::timestamptz
   from page as contact
   where contact.subscribed and true
   order by contact.created_at, contact.id
@@ -632,8 +622,8 @@ with settled as (
       now() end, sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end,
       delivered_at = case when outcome.status = 'DELIVERED' then clock_timestamp() end, subject =
       coalesce(outcome.subject, email.subject), headers = coalesce(outcome.headers, email.headers),
-      body = case when outcome.subject is null then email.body else outcome.body end, body_frame =
-      case when outcome.subject is null then email.body_frame else outcome.body_frame end,
+      body = case when outcome.subject is null then email.body else outcome.body end, body_template
+      = case when outcome.subject is null then email.body_template else outcome.body_template end,
       body_values = case when outcome.subject is null then email.body_values else
       outcome.body_values end, trace = case when false then email.trace when outcome.kind =
       'accepted' then email.trace || trace_entry('accepted', jsonb_build_object('messageId',
@@ -646,8 +636,8 @@ with settled as (
       'withheld' then email.trace - (-1) || trace_entry('withheld', jsonb_build_object('reason',
       outcome.error)) else email.trace - (-1) end, updated_at = now()
   from jsonb_to_recordset($2::jsonb) as outcome(id uuid, kind text, status text, message_id text,
-      error text, refusal text, delay_ms int, subject text, body text, body_frame text, body_values
-      jsonb, headers jsonb)
+      error text, refusal text, delay_ms int, subject text, body text, body_template text,
+      body_values jsonb, headers jsonb)
   where email.id = outcome.id and email.status = 'SENDING' and email.attempt_id = any($3::uuid[])
   returning email.id, email.project_id, email.status, email.sent_at, email.delivered_at,
       email.derived_events, case when ((email.sent_at is not null and email.derived_events & 1 = 0)
@@ -702,7 +692,7 @@ with unqueued as (
   limit $2
   for update of email skip locked ), held as (
   update email
-  set due_at = timestamptz '2100-01-01 00:00:00Z'
+  set due_at = null
   from unqueued
   where email.id = unqueued.id ), queued as (
   insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)

@@ -439,7 +439,7 @@ select page.type, page.item_id, to_char(page.at at time zone 'utc', 'YYYY-MM-DD"
     event.data as event_data, email.subject, email.from_email, email.from_name, email.reply_to,
     email.to_name, email.source_type, email.opens, email.clicks, email.error, email.id as email_id,
     coalesce(octet_length(email.body), octet_length(email.body_values::text) +
-    octet_length(frame.body::text), 0) as body_bytes, campaign.name as campaign_name,
+    octet_length(body_template.body::text), 0) as body_bytes, campaign.name as campaign_name,
     campaign.subject as campaign_subject, campaign.total_recipients, campaign.audience_type,
     segment.name as segment_name, execution.workflow_name, execution.status, execution.exit_reason
 from page
@@ -447,8 +447,8 @@ left join event on page.kind = 'event' and event.id = page.id
 left join email on page.kind = 'email' and email.id = page.id
 left join campaign on campaign.id = case page.kind when 'campaign' then page.id else
     email.campaign_id end
-left join campaign_frame frame on frame.campaign_id = email.campaign_id and frame.frame =
-    email.body_frame
+left join body_template on body_template.campaign_id = email.campaign_id and body_template.hash =
+    email.body_template
 left join segment on segment.id = campaign.segment_id
 left join execution on execution.id = case page.kind when 'execution' then page.id else
     email.workflow_execution_id end and (

@@ -43,6 +43,12 @@ select address_hash, scope, reason
 from suppression
 where owner_id = $1 and address_hash = any($2::bytea[]) and coalesce(until > now(), true)
 
+select campaign_id, hash, body
+from body_template
+where project_id = $1 and (campaign_id, hash) in (
+  select named.campaign_id, named.hash
+  from unnest( $2::uuid[], $3::text[]) as named(campaign_id, hash))
+
 select coalesce(has_function_privilege(to_regprocedure('pg_control_system()')::oid, 'execute'),
     false) as "mayRead"
 

@@ -79,6 +79,6 @@ with sent as (
   delete from outbox using unnest( $1::text[], $2::int[]) as sent(run_id, generation)
   where outbox.run_id = sent.run_id and outbox.generation = sent.generation )
 update execution
-set temporal_run_id = run.id, dispatch = null, dispatch_at = null
+set temporal_run_id = run.id
 from unnest($3::uuid[], $4::int[], $5::text[]) as run(execution_id, generation, id)
-where execution.id = run.execution_id and execution.dispatch_generation = run.generation
+where execution.id = run.execution_id and execution.start_generation = run.generation

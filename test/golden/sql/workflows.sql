@@ -112,14 +112,13 @@ where step_execution_id = $1
 for update
 
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
-    execution.current_step_id, execution.depth, execution.dispatch, execution.dispatch_at,
-    execution.dispatch_generation, execution.earlier_versions, execution.error,
+    execution.current_step_id, execution.depth, execution.earlier_versions, execution.error,
     execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
     execution.id, execution.move_job_id, execution.next_look_at, execution.pause_reason,
-    execution.paused_at, execution.project_id, execution.started_at, execution.status,
-    execution.stuck_reason, execution.stuck_since, execution.temporal_run_id, execution.updated_at,
-    execution.warnings, execution.workflow_id, execution.workflow_name, execution.workflow_version,
-    contact.email as contact_email, (
+    execution.paused_at, execution.project_id, execution.start_generation, execution.started_at,
+    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
+    execution.updated_at, execution.warnings, execution.workflow_id, execution.workflow_name,
+    execution.workflow_version, contact.email as contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
   from jsonb_array_elements(version.graph -> 'steps') as step
   where step ->> 'id' = execution.current_step_id::text) as current_step
@@ -136,14 +135,13 @@ where execution.id in (
 order by execution.started_at desc, execution.id desc
 
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
-    execution.current_step_id, execution.depth, execution.dispatch, execution.dispatch_at,
-    execution.dispatch_generation, execution.earlier_versions, execution.error,
+    execution.current_step_id, execution.depth, execution.earlier_versions, execution.error,
     execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
     execution.id, execution.move_job_id, execution.next_look_at, execution.pause_reason,
-    execution.paused_at, execution.project_id, execution.started_at, execution.status,
-    execution.stuck_reason, execution.stuck_since, execution.temporal_run_id, execution.updated_at,
-    execution.warnings, execution.workflow_id, execution.workflow_name, execution.workflow_version,
-    contact.email as contact_email, (
+    execution.paused_at, execution.project_id, execution.start_generation, execution.started_at,
+    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
+    execution.updated_at, execution.warnings, execution.workflow_id, execution.workflow_name,
+    execution.workflow_version, contact.email as contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
   from jsonb_array_elements(version.graph -> 'steps') as step
   where step ->> 'id' = execution.current_step_id::text) as current_step, version.graph
@@ -154,14 +152,13 @@ inner join workflow_version as version on version.workflow_id = execution.workfl
 where execution.id = $1
 
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
-    execution.current_step_id, execution.depth, execution.dispatch, execution.dispatch_at,
-    execution.dispatch_generation, execution.earlier_versions, execution.error,
+    execution.current_step_id, execution.depth, execution.earlier_versions, execution.error,
     execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
     execution.id, execution.move_job_id, execution.next_look_at, execution.pause_reason,
-    execution.paused_at, execution.project_id, execution.started_at, execution.status,
-    execution.stuck_reason, execution.stuck_since, execution.temporal_run_id, execution.updated_at,
-    execution.warnings, execution.workflow_id, execution.workflow_name, execution.workflow_version,
-    contact.email as contact_email, (
+    execution.paused_at, execution.project_id, execution.start_generation, execution.started_at,
+    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
+    execution.updated_at, execution.warnings, execution.workflow_id, execution.workflow_name,
+    execution.workflow_version, contact.email as contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
   from jsonb_array_elements(version.graph -> 'steps') as step
   where step ->> 'id' = execution.current_step_id::text) as current_step, workflow.name as
@@ -193,8 +190,8 @@ select execution.id as "executionId", execution.project_id as "projectId", execu
     "workflowId", execution.workflow_name as "workflowName", execution.workflow_version as version,
     execution.contact_id as "contactId", project.name as "projectName", to_char(execution.started_at
     at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "startedAt", execution.current_step_id
-    as "currentStepId", execution.temporal_run_id as "failedRunId", execution.dispatch_generation as
-    generation, execution.status, execution.earlier_versions is not null as "isMoved", (
+    as "currentStepId", execution.start_generation as generation, execution.status,
+    execution.earlier_versions is not null as "isMoved", (
   select coalesce(jsonb_agg(jsonb_build_object('stepId', step_id, 'status', status, 'branch',
       coalesce(output ->> 'branch', lower(output ->> 'waitOutcome')), 'startedAt',
       to_char(started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'endedAt', case when
@@ -207,13 +204,10 @@ select execution.id as "executionId", execution.project_id as "projectId", execu
       'resumeAt')::timestamptz <= clock_timestamp(), (output ->> 'past')::boolean, false))), '[]')
   from step_execution inner_mark_of
   where inner_mark_of.execution_id = execution.id) as marks, execution.updated_at::text as
-      "updatedAt", (
-  select format
-  from run_format
-  where kind = $1) as format
+      "updatedAt"
 from execution
 inner join project on project.id = execution.project_id
-where execution.id = any($2::uuid[])
+where execution.id = any($1::uuid[])
 
 select exit_rules
 from workflow
@@ -409,10 +403,10 @@ with claimed as (
     order by next_look_at
     limit $1
     for update skip locked)
-  returning id, project_id, workflow_name, status, dispatch_generation, current_step_id, started_at,
+  returning id, project_id, workflow_name, status, start_generation, current_step_id, started_at,
       stuck_since )
 select claimed.id, project_id as "projectId", workflow_name as "workflowName", claimed.status,
-    dispatch_generation as generation, stuck_since is not null as "wasStuck", (
+    start_generation as generation, stuck_since is not null as "wasStuck", (
   select tries
   from outbox
   where run_id = 'execution-' || claimed.id) as tries, (extract(epoch from now() - coalesce((

@@ -13,16 +13,16 @@ import { createContact } from './executions.ts';
 import type { Engine } from '../engine.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** The cases of campaigns and system mail. Files without `-2` are of former activity names. */
+/** The cases of campaigns and system mail. */
 export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<string>> = {
-  async 'campaign-sent-2'(engine) {
+  async 'campaign-sent'(engine) {
     await insertContacts(engine, 3);
     const id = await createCampaign(engine);
     await act(engine, id, 'send');
     await campaignIn(engine, id, 'SENT');
     return `campaign-${id}`;
   },
-  async 'campaign-scheduled-and-cancelled-2'(engine) {
+  async 'campaign-scheduled-and-cancelled'(engine) {
     await insertContacts(engine, 1);
     const id = await createCampaign(engine);
     await act(engine, id, 'send', { scheduledFor: Date.now() + 3_600_000 });
@@ -31,7 +31,7 @@ export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<st
     await act(engine, id, 'cancel');
     return `campaign-${id}`;
   },
-  async 'campaign-paused-and-resumed-2'(engine) {
+  async 'campaign-paused-and-resumed'(engine) {
     await insertContacts(engine, 3);
     const id = await createCampaign(engine);
     const { db } = engine.api;

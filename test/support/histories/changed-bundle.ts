@@ -9,19 +9,26 @@ export type CodeChange = readonly [was: string, becomes: string];
 
 const repository = path.join(import.meta.dirname, '../../..');
 
+/** The files of the run of an execution. */
+const files = ['execution.ts', 'step-calls.ts'];
+
 /**
- * Bundles the workflow code as it would be after these changes to `workflows/execution.ts`.
+ * Bundles the workflow code as it would be after these changes to the run of an execution.
  * `forReplay`: with what explains a divergence.
  * @throws Error when the code does not hold a text that is to be changed exactly once.
  */
-export function bundleChanged(
+export async function bundleChanged(
   changes: readonly CodeChange[],
   options: { forReplay?: boolean } = {},
 ): Promise<{ code: string }> {
-  return bundleRewritten(
-    (source, file) => (file === 'execution.ts' ? change(source, changes) : source),
+  const counts = changes.map(() => 0);
+  const bundle = await bundleRewritten(
+    (source, file) => (files.includes(file) ? change(source, changes, counts) : source),
     options,
   );
+  const [wrong] = changes.filter((_, index) => counts[index] !== 1);
+  if (wrong) throw new Error(`Not exactly once in ${files.join(' and ')}: ${wrong[0]}`);
+  return bundle;
 }
 
 /**
@@ -55,10 +62,11 @@ export async function bundleRewritten(
   }
 }
 
-function change(source: string, changes: readonly CodeChange[]): string {
-  return changes.reduce((code, [was, becomes]) => {
+/** Makes the changes that a source has the text of, and counts them. */
+function change(source: string, changes: readonly CodeChange[], counts: number[]): string {
+  return changes.reduce((code, [was, becomes], index) => {
     const parts = code.split(was);
-    if (parts.length !== 2) throw new Error(`Not exactly once in workflows/execution.ts: ${was}`);
+    counts[index] = (counts[index] ?? 0) + parts.length - 1;
     return parts.join(becomes);
   }, source);
 }

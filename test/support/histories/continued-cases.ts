@@ -23,7 +23,7 @@ export interface ContinuedCase {
 
 /** Every kind of run that may go on as a new one, because its history has become long. */
 export const continuedHistoryCases: Record<string, ContinuedCase> = {
-  'execution-continued-3': {
+  'execution-continued': {
     afterEvents: 14,
     async play(engine) {
       const names = ['First', 'Second', 'Third'];
@@ -64,7 +64,7 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
         await engine.mailsTo(to, 1);
       }),
   },
-  'campaign-continued-2': {
+  'campaign-continued': {
     afterEvents: 14,
     async play(engine) {
       await insertContacts(engine, 1);

@@ -99,7 +99,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     await engine.mailsTo(to, 1, 120_000);
     return deliveryRunId(engine.project.id);
   },
-  'sweep-2': async (engine) => {
+  sweep: async (engine) => {
     const { workflowId } = await engine.temporal.client.workflow.start('sweep', {
       taskQueue: engine.taskQueue,
       workflowId: `sweep-${randomUUID()}`,
@@ -198,7 +198,7 @@ async function ended(engine: Engine, job: string | Promise<string>): Promise<str
 }
 
 /** A project with a contact that is reset or deleted. */
-async function removed({ api }: Engine, removal: 'reset' | 'delete'): Promise<string> {
+async function removed({ api, temporal }: Engine, removal: 'reset' | 'delete'): Promise<string> {
   const { cookie } = await api.signUp();
   const { id, secretKey } = await api.createProject(cookie);
   await api.request('POST', '/contacts', { key: secretKey, body: { email: 'ada@x.test' } });
@@ -206,9 +206,10 @@ async function removed({ api }: Engine, removal: 'reset' | 'delete'): Promise<st
   await (removal === 'reset'
     ? api.request('POST', `${path}/reset`, { cookie })
     : api.request('DELETE', path, { cookie }));
-  // Temporal has been told.
-  await api.services.dispatcher.close();
-  return `project-${removal}-${id}`;
+  const runId = `project-${removal}-${id}`;
+  const handle = temporal.client.workflow.getHandle(runId);
+  await waitFor('the run', () => handle.describe().catch(() => null));
+  return runId;
 }
 
 /** A workflow that should have fired within the last quarter of an hour. */

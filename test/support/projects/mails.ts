@@ -146,7 +146,7 @@ export async function insertClaimedEmail(
   const chunk = chunkOrigin(attemptId);
   const emailId = await insertTestEmail(db, given, {
     status: 'PENDING',
-    due_at: '2100-01-01',
+    due_at: null,
     sent_at: null,
     message_id: null,
     ...fields,

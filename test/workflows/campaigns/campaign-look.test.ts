@@ -10,7 +10,7 @@ const engine = await useEngine({}, { worker: false });
 it('a look at a campaign says that it is alive while somebody else holds the row', async () => {
   const campaignId = await createCampaign(engine);
   const environment = new MockActivityEnvironment();
-  const { LOOK_AT_CAMPAIGN } = createCampaignControl(engine.services);
+  const { ADVANCE_CAMPAIGN } = createCampaignControl(engine.services);
   const look = await engine.api.db.transaction().execute(async (tx) => {
     await tx
       .selectFrom('campaign')
@@ -19,7 +19,7 @@ it('a look at a campaign says that it is alive while somebody else holds the row
       .forUpdate()
       .executeTakeFirstOrThrow();
     const beat = once(environment, 'heartbeat');
-    const looking = environment.run(LOOK_AT_CAMPAIGN, {
+    const looking = environment.run(ADVANCE_CAMPAIGN, {
       projectId: engine.project.id,
       campaignId,
     });

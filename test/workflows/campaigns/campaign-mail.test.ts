@@ -122,7 +122,7 @@ async function bodyOf(campaignId: string, email: CampaignEmail, content: MailTex
     email_id: email.id,
     contact_id: email.contact_id,
     body: 'body' in content ? content.body : null,
-    body_frame: 'bodyTemplate' in content ? content.bodyTemplate : null,
+    body_template: 'bodyTemplate' in content ? content.bodyTemplate : null,
     body_values: 'values' in content ? content.values : null,
   };
   const [body] = await readBodies(shop.api.db, shop.project.id, [kept]);

@@ -294,7 +294,7 @@ describe('the test of a campaign', () => {
     const run = engine.temporal.client.workflow.getHandle(`campaign-test-${mail!.id}`);
     await run.result();
     // Nothing of it is kept, and a second start finds nothing to send.
-    const kept = await engine.api.db.selectFrom('single_mail').selectAll().execute();
+    const kept = await engine.api.db.selectFrom('system_mail').selectAll().execute();
     expect(kept).toEqual([]);
   });
 });

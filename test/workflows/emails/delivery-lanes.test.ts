@@ -1,5 +1,4 @@
-import { sql } from 'kysely';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { deliveryRunId } from '../../../domain/workflow/execution.ts';
 import { useEngine } from '../../support/engine.ts';
 import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
@@ -16,10 +15,6 @@ const engine = await useEngine({
   SMTP_HOST: '127.0.0.1',
   SMTP_PORT: String(sink.port),
 });
-const { db } = engine.api;
-
-afterEach(() => sql`update run_format set format = 2 where kind = 'deliveryQueue'`.execute(db));
-
 /** Sends one mail on top of a backlog. Answers how many deliveries worked at once, when all is sent. */
 async function lanesFor(backlog: number): Promise<number> {
   await insertBacklog(engine, backlog);
@@ -46,10 +41,4 @@ it('is delivered in lanes, each mail once', { timeout: 120_000 }, async () => {
   expect(await lanesFor(3_500)).toBeGreaterThan(1);
   expect(sink.messages).toHaveLength(3_501);
   expect(new Set(sink.messages.map(({ to }) => to)).size).toBe(3_501);
-});
-
-it('has one lane while workers of the version before may run', { timeout: 120_000 }, async () => {
-  await sql`update run_format set format = 1 where kind = 'deliveryQueue'`.execute(db);
-  await engine.temporal.client.workflow.getHandle(deliveryRunId(engine.project.id)).terminate();
-  expect(await lanesFor(2_500)).toBe(1);
 });

@@ -31,7 +31,7 @@ const rowOf = (id: string) =>
   engine.api.db
     .selectFrom('execution')
     .select(['id', 'project_id', 'workflow_id', 'contact_id', 'status'])
-    .select(['temporal_run_id as runId', 'dispatch_generation as generation'])
+    .select(['temporal_run_id as runId', 'start_generation as generation'])
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
 
@@ -202,7 +202,7 @@ describe('a start that finds a run of before', () => {
       .catch(() => {});
     const [start] = await startsOf(id);
     const { client, count } = countingClient();
-    const due = { ...start!, failedRunId: runId, hasEnded: true };
+    const due = { ...start!, hasEnded: true };
     expect(await startExecution(client, engine.taskQueue, due)).toBe(runId);
     expect(count.starts).toBe(1);
   });

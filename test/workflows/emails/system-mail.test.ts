@@ -41,7 +41,7 @@ async function insertMail() {
     html: '<p>Hi</p>',
   });
   const { id } = await api.db
-    .selectFrom('single_mail')
+    .selectFrom('system_mail')
     .select('id')
     .where('to_email', '=', to)
     .executeTakeFirstOrThrow();
@@ -55,8 +55,8 @@ function attempt(mailId: string, db: Database = api.db) {
     warn: (details: object, message: string) => void logged.push({ details, message }),
   };
   const services = { db, mailer, rates, retryMs: 86_400_000, log };
-  const { SEND_SINGLE_MAIL } = createSystemMailActivities(services);
-  return new MockActivityEnvironment().run(SEND_SINGLE_MAIL, { mailId });
+  const { SEND_SYSTEM_MAIL } = createSystemMailActivities(services);
+  return new MockActivityEnvironment().run(SEND_SYSTEM_MAIL, { mailId });
 }
 
 /** The database, losing the answer of the nth change of a mail: it is committed, and nobody knows. */
@@ -79,7 +79,7 @@ function losingAnswer(nth: number): Database {
 
 const rowOf = (id: string) =>
   api.db
-    .selectFrom('single_mail')
+    .selectFrom('system_mail')
     .select(['attempts', 'attempt_id'])
     .where('id', '=', id)
     .executeTakeFirst();
@@ -111,11 +111,11 @@ it('is released although the database refuses that at first', async () => {
       if nextval('refusals') = 1 then raise 'no'; end if;
       return new;
     end $$`.execute(api.db);
-  await sql`create trigger refuse_once before update on single_mail for each row
+  await sql`create trigger refuse_once before update on system_mail for each row
     when (new.attempt_id is null) execute function refuse_once()`.execute(api.db);
   busyFor = 1;
   expect(await attempt(id)).toEqual({ retryMs: 2_000 });
-  await sql`drop trigger refuse_once on single_mail`.execute(api.db);
+  await sql`drop trigger refuse_once on system_mail`.execute(api.db);
   expect(await rowOf(id)).toEqual({ attempts: 1, attempt_id: null });
   expect(await attempt(id)).toEqual({ retryMs: null });
   expect(sink.countTo(to)).toBe(1);
@@ -157,7 +157,7 @@ it('is tried for a day when it cannot be composed, and then given up with a line
   expect(await attempt(id, spoilt)).toEqual({ retryMs: 4_000 });
   const dayAgo = new Date(Date.now() - 86_400_000);
   await api.db
-    .updateTable('single_mail')
+    .updateTable('system_mail')
     .set({ created_at: dayAgo })
     .where('id', '=', id)
     .execute();

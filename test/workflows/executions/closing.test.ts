@@ -27,6 +27,12 @@ const stepId = workflow.steps['Wait']!;
 
 type OpenStatus = 'PENDING' | 'SCHEDULED' | 'WAITING' | 'RUNNING';
 
+const { version } = await db
+  .selectFrom('workflow')
+  .select('version')
+  .where('id', '=', workflow.id)
+  .executeTakeFirstOrThrow();
+
 /** An execution without a run that has steps of these states beside its own. */
 async function leftOpen(statuses: readonly OpenStatus[]) {
   const contactId = await createContact(engine, newAddress());
@@ -78,14 +84,14 @@ const look = (id: string): ExecutionLook => ({
 });
 
 async function failAt(tx: Database, executionId: string): Promise<void> {
-  const visit = await enterStep(tx, { executionId, stepId, version: null }, randomUUID());
+  const visit = await enterStep(tx, { executionId, stepId, version }, randomUUID());
   await failStep(tx, visit!, 'It failed.', null);
 }
 
 describe('an execution leaves no step open', () => {
   it.each<[string, (tx: Database, id: string) => Promise<unknown>, readonly OpenStatus[]]>([
     ['by its last step', (tx, id) => endExecution(tx, id, { status: 'COMPLETED' }), all],
-    ['without one left', (tx, id) => completeExecution(tx, id, null), all],
+    ['without one left', (tx, id) => completeExecution(tx, id, version), all],
     ['by an exit', (tx, id) => endExecution(tx, id, { status: 'EXITED', reason: 'out' }), all],
     [
       'by an exit rule',
@@ -119,7 +125,7 @@ describe('an execution leaves no step open', () => {
     const id = await leftOpen(['SCHEDULED']);
     const path = `/workflows/${workflow.id}/executions/${id}`;
     await db.transaction().execute(async (tx) => {
-      const visit = await enterStep(tx, { executionId: id, stepId, version: null }, randomUUID());
+      const visit = await enterStep(tx, { executionId: id, stepId, version }, randomUUID());
       const wait = { status: 'WAITING' };
       await tx
         .updateTable('step_execution')

@@ -263,7 +263,7 @@ describe('a simulation and an execution', () => {
   });
 });
 
-it('an exit that a worker of the version before has passed over comes with the next step', async () => {
+it('an exit that was noted while a step waited comes with the next step', async () => {
   const { id, until, track, steps } = await begin([
     { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'paid' } },
     exit,

@@ -1,6 +1,6 @@
 import { Worker } from '@temporalio/worker';
 import { describe, expect, inject, it } from 'vitest';
-import type { StepCall, StepCallById, StepResult } from '../../../activities/steps/perform.ts';
+import type { StepCallById, StepResult } from '../../../activities/steps/perform.ts';
 import type { StepActivities } from '../../../activities/steps/steps.ts';
 import type { ExecutionStart } from '../../../domain/workflow/execution.ts';
 import { nextStep, type Outcome, waitOutcome } from '../../../domain/workflow/decide.ts';
@@ -21,16 +21,11 @@ const start: ExecutionStart = {
   workflowName: 'Thirty days',
   version: 1,
   startedAt: '2026-11-21T08:30:00.000Z',
-  format: 3,
   next: refOf(findStep(thirtyDays, 'Welcome')!),
 };
 
-type Call = StepCallById | StepCall;
-
-const idOf = (call: Call) => ('stepId' in call ? call.stepId : call.step.id);
-
-function result(call: Call, outcome: Outcome): StepResult {
-  const next = nextStep(thirtyDays, idOf(call), outcome);
+function result({ stepId }: StepCallById, outcome: Outcome): StepResult {
+  const next = nextStep(thirtyDays, stepId, outcome);
   return next ? { outcome, next: refOf(next) } : { outcome };
 }
 
@@ -41,8 +36,8 @@ describe('the run of a journey of thirty days', () => {
     const environment = await startTimeSkipping();
     const path: string[] = [];
     let begun: number | undefined;
-    const act = async (call: Call): Promise<StepResult> => {
-      const step = findStep(thirtyDays, idOf(call))!;
+    const act = async (call: StepCallById): Promise<StepResult> => {
+      const step = findStep(thirtyDays, call.stepId)!;
       const now = await environment.currentTimeMs();
       begun ??= now;
       path.push(`${step.name} on day ${Math.round((now - begun) / dayMs)}`);
@@ -58,7 +53,7 @@ describe('the run of a journey of thirty days', () => {
       EXIT: act,
       SETTLE_WAIT: async (call) => result(call, waitOutcome('TIMEOUT')),
       COMPLETE: async () => undefined,
-      FIND_PLACE: async () => ({ end: 'CANCELLED' }),
+      FIND_POSITION: async () => ({ end: 'CANCELLED' }),
     };
     try {
       await environment.connection.operatorService.addSearchAttributes({

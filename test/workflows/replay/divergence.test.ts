@@ -30,15 +30,15 @@ async function divergenceOf(file: string, ...changes: CodeChange[]): Promise<Div
 
 const begin = 'const { step } = command;\n  switch (command.do) {';
 const pause: CodeChange = [begin, begin.replace('switch', 'await sleep(1);\n  switch')];
-const mail =
+const remote =
   'return effects[activity].executeWithOptions(options, [stepCall(input, step, since)]);';
 
 describe('a divergence', { timeout: 120_000 }, () => {
   it('names the step, the event, and what history and code do there', async () => {
-    const found = await divergenceOf('mail-sent.json', pause);
+    const found = await divergenceOf('webhook-answered.json', pause);
     expect(found).toMatchObject({
       text:
-        'at SEND_EMAIL "Mail" (event 5): the history schedules an activity, ' +
+        'at WEBHOOK "Call" (event 5): the history schedules an activity, ' +
         'your code starts a timer',
       eventId: 5,
       stack: null,
@@ -55,23 +55,23 @@ describe('a divergence', { timeout: 120_000 }, () => {
   });
 
   it('names the activities where only those differ', async () => {
-    const found = await divergenceOf('mail-sent.json', [
-      mail,
-      mail.replace('[activity]', '.WEBHOOK'),
+    const found = await divergenceOf('webhook-answered.json', [
+      remote,
+      remote.replace('[activity]', '.SEND_EMAIL'),
     ]);
     expect(found?.text).toBe(
-      'at SEND_EMAIL "Mail" (event 5): the history schedules the activity SEND_EMAIL, ' +
-        'your code schedules the activity WEBHOOK',
+      'at WEBHOOK "Call" (event 5): the history schedules the activity WEBHOOK, ' +
+        'your code schedules the activity SEND_EMAIL',
     );
   });
 
   it('says so when the code does less than the history', async () => {
-    const found = await divergenceOf('mail-sent.json', [
-      mail,
-      'return await condition(() => false) as never;',
+    const found = await divergenceOf('webhook-answered.json', [
+      remote,
+      'return new Promise<never>(() => {});',
     ]);
     expect(found?.text).toBe(
-      'at SEND_EMAIL "Mail" (event 5): the history schedules an activity, ' +
+      'at WEBHOOK "Call" (event 5): the history schedules an activity, ' +
         'your code does nothing more',
     );
   });
@@ -80,26 +80,29 @@ describe('a divergence', { timeout: 120_000 }, () => {
     const sleeping = 'const summary = `End of "${step.name}"`;';
     const found = await divergenceOf('delay-over.json', [
       sleeping,
-      `await bookkeeping.COMPLETE(input.executionId); ${sleeping}`,
+      `await complete(input); ${sleeping}`,
     ]);
     expect(found?.text).toBe(
-      'at DELAY "Delay" (event 7): the history starts a timer, your code runs a local activity',
+      'at DELAY "Delay" (event 6): the history starts a timer, your code runs a local activity',
     );
   });
 
   it('shows where the code fails', async () => {
-    const found = await divergenceOf('mail-sent.json', [mail, "throw new Error('Out of paper');"]);
-    expect(found?.text).toBe('at SEND_EMAIL "Mail" (event 4): your code fails: Out of paper');
+    const found = await divergenceOf('webhook-answered.json', [
+      remote,
+      "throw new Error('Out of paper');",
+    ]);
+    expect(found?.text).toBe('at WEBHOOK "Call" (event 4): your code fails: Out of paper');
     expect(found?.stack).toMatch(
-      /^Error: Out of paper\n +at runAsActivity \(.*workflows\/execution\.ts:\d+/,
+      /^Error: Out of paper\n +at runAsActivity \(.*workflows\/step-calls\.ts:\d+/,
     );
   });
 
   it.each([
-    ['condition-yes-3.json', 'at EXIT "Yes" (event 4)'],
-    ['delay-over-3.json', 'at EXIT "Exit" (event 10)'],
+    ['condition-yes.json', 'at EXIT "Yes" (event 4)'],
+    ['delay-over.json', 'at EXIT "Exit" (event 10)'],
   ])('names the step that was under way where the code of %s fails', async (file, place) => {
-    const local = "const isLocal = stepKinds[type].runs === 'local';";
+    const local = "return stepKinds[type].runs === 'local'";
     const found = await divergenceOf(file, [
       local,
       `if (type === 'EXIT') throw new Error('No exit'); ${local}`,
@@ -116,7 +119,7 @@ describe('a divergence', { timeout: 120_000 }, () => {
     const found = await replayHistory(await bundleWorkflows({ forReplay: true }), history, file);
     expect(found?.text).toBe(
       'at FORMER_LOOK (event 6): the history schedules the activity FORMER_LOOK, ' +
-        'your code schedules the activity LOOK_AT_CAMPAIGN',
+        'your code schedules the activity ADVANCE_CAMPAIGN',
     );
   });
 });
@@ -128,7 +131,7 @@ describe('replaying many', { timeout: 60_000 }, () => {
       "stepKinds[type].runs === 'local' && type !== 'DELAY'",
     ];
     const bundle = await bundleChanged([change], { forReplay: true });
-    const files = ['mail-sent.json', 'delay-over.json', 'wait-event.json', 'delay-over-2.json'];
+    const files = ['mail-sent.json', 'delay-over.json', 'wait-event.json', 'delay-waiting.json'];
     const verdicts: Record<string, string | null> = {};
     const runs = await Promise.all(files.map(recorded));
     for await (const { run, divergence } of replayHistories(bundle, runs)) {
@@ -141,7 +144,7 @@ describe('replaying many', { timeout: 60_000 }, () => {
       'mail-sent.json': null,
       'delay-over.json': other,
       'wait-event.json': null,
-      'delay-over-2.json': other,
+      'delay-waiting.json': other,
     });
   });
 });

@@ -56,7 +56,7 @@ describe('a change of the interpreter', { timeout: 120_000 }, () => {
     ];
     const found = await divergences(await bundleChanged([change]));
     // Also those in which somebody acts on an execution that is in a delay.
-    const concerned = /^(delay|held|exited-by-rule)-/;
+    const concerned = /^(delay-|held-|exited-by-rule)/;
     expect([...found.keys()]).toEqual([...histories.keys()].filter((file) => concerned.test(file)));
   });
 
@@ -66,7 +66,12 @@ describe('a change of the interpreter', { timeout: 120_000 }, () => {
   });
 
   it('is taken by every history when it is guarded by patched()', async () => {
-    const bundle = await bundleChanged([pause(`if (patched('pause-before-steps')) `)]);
+    const imported: CodeChange = [
+      '  isCancellation,\n  setCurrentDetails',
+      '  isCancellation,\n  patched,\n  setCurrentDetails',
+    ];
+    const guarded = pause(`if (patched('pause-before-steps')) `);
+    const bundle = await bundleChanged([imported, guarded]);
     expect(await divergences(bundle)).toEqual(new Map());
   });
 });
@@ -85,7 +90,7 @@ describe('the description of a history', () => {
       'is at WEBHOOK "Call"',
     );
     expect(description('delay-waiting.json').at(-1)).toMatch(/^DELAY "Delay" rests until /);
-    expect(description('mail-then-delay-3.json').slice(1)).toEqual([
+    expect(description('mail-then-delay.json').slice(1)).toEqual([
       'SEND_EMAIL "Mail" done',
       expect.stringMatching(/^DELAY "Delay" rests until /),
       'DELAY "Delay": its time is over',
@@ -96,11 +101,11 @@ describe('the description of a history', () => {
   });
 
   it('tells once why a step has failed, and in which attempt', () => {
-    expect(description('mail-failed-3.json').slice(1)).toEqual([
+    expect(description('mail-failed.json').slice(1)).toEqual([
       'FAILED at SEND_EMAIL "Mail": The sender domain elsewhere.test is not verified.',
       'FAILED',
     ]);
-    const { events } = structuredClone(histories.get('webhook-failed-3.json')!);
+    const { events } = structuredClone(histories.get('webhook-failed.json')!);
     const started = events!.find((event) => event.activityTaskStartedEventAttributes)!;
     Object.assign(started.activityTaskStartedEventAttributes!, {
       attempt: 5,
@@ -115,7 +120,7 @@ describe('the description of a history', () => {
   });
 
   it('tells the pauses of changed code from the timers of steps', () => {
-    const { events } = structuredClone(histories.get('delay-over-3.json')!);
+    const { events } = structuredClone(histories.get('delay-over.json')!);
     const timer = { startToFireTimeout: { seconds: 1 } };
     // Before each step, as by `if (patched('pause-before-steps')) await sleep('1 second')`.
     const paused = events!.flatMap((event) => {

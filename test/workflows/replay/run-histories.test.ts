@@ -57,7 +57,10 @@ async function recordContinued(name: string, { afterEvents, play }: ContinuedCas
     more: [`--dynamic-config-value=${limit}`],
   });
   try {
-    const engine = await useEngine({}, { temporalAddress: server.address });
+    const engine = await useEngine(
+      { WEBHOOK_ALLOW_PRIVATE: 'false' },
+      { temporalAddress: server.address },
+    );
     const workflowId = await play(engine);
     const handle = engine.temporal.client.workflow.getHandle(workflowId);
     const { raw } = await handle.describe();
@@ -72,7 +75,7 @@ async function recordContinued(name: string, { afterEvents, play }: ContinuedCas
   }
 }
 
-// With RECORD_HISTORIES what is missing is recorded. A recorded history is never written again:
+// With RECORD_HISTORIES what is missing is recorded. A history of a release is never written again:
 // runs like it may be open somewhere.
 if (process.env['RECORD_HISTORIES']) {
   describe('recording', { timeout: 240_000 }, () => {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createStepActivities } from '../../../activities/steps/steps.ts';
-import { findWorkflowGraph } from '../../../db/workflows/workflows.ts';
 import { executionRunId } from '../../../domain/workflow/execution.ts';
 import { useEngine } from '../../support/engine.ts';
 import {
@@ -34,18 +33,23 @@ async function twoSteps(first: Omit<StepPlan, 'type'> & { type: EffectStep }) {
   const { workflow, id, path } = await beginExecution(engine, {
     steps: [first, { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } }],
   });
-  const graph = await findWorkflowGraph(engine.api.db, workflow.id);
-  const call = (name: string, nextStepId: string | null) =>
+  const { version } = await engine.api.db
+    .selectFrom('execution')
+    .select('workflow_version as version')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  const call = (name: string) =>
     activities[name === 'Wait' ? 'WAIT_FOR_EVENT' : first.type]({
       executionId: id,
       projectId: engine.project.id,
-      step: graph.steps.find(({ id }) => id === workflow.steps[name])!,
+      workflowId: workflow.id,
+      version,
+      stepId: workflow.steps[name]!,
       since: new Date().toISOString(),
-      nextStepId,
     });
   return {
-    first: () => call(first.name, workflow.steps['Wait']!),
-    wait: () => call('Wait', null),
+    first: () => call(first.name),
+    wait: () => call('Wait'),
     async shown() {
       const { body } = await engine.call('GET', path);
       const [, step] = body.stepExecutions;

@@ -152,12 +152,12 @@ it('a mail shows what its last try said, whole', async () => {
   await record({ ...accepted, content: { subject: 'New', body: '<p>New</p>' } });
   const row = api.db
     .selectFrom('email')
-    .select(['subject', 'body', 'body_frame', 'body_values'])
+    .select(['subject', 'body', 'body_template', 'body_values'])
     .where('id', '=', emailId);
   expect(await row.executeTakeFirst()).toEqual({
     subject: 'New',
     body: '<p>New</p>',
-    body_frame: null,
+    body_template: null,
     body_values: null,
   });
 });

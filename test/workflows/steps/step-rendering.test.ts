@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { createStepActivities } from '../../../activities/steps/steps.ts';
-import { findWorkflowGraph } from '../../../db/workflows/workflows.ts';
 import { useEngine } from '../../support/engine.ts';
 import {
   beginExecution,
@@ -21,13 +20,18 @@ async function begin(plan: Omit<StepPlan, 'name'>) {
     steps: [{ name: 'It', ...plan }],
     contact: { data: { name: 'Ada' } },
   });
-  const { steps } = await findWorkflowGraph(db, workflow.id);
+  const { version } = await db
+    .selectFrom('execution')
+    .select('workflow_version as version')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
   const call = {
     executionId: id,
     projectId: engine.project.id,
-    step: steps.find(({ id }) => id === workflow.steps['It'])!,
+    workflowId: workflow.id,
+    version,
+    stepId: workflow.steps['It']!,
     since: new Date().toISOString(),
-    nextStepId: null,
   };
   const { renderer, open } = watchTransactions(engine.services.renderer, db);
   const activities = createStepActivities({ ...engine.services, renderer }, 10);

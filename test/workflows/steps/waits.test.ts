@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { performStep, type StepCall } from '../../../activities/steps/perform.ts';
+import { performStep, type StepCallById } from '../../../activities/steps/perform.ts';
 import { createStepActivities } from '../../../activities/steps/steps.ts';
 import { recordEvents } from '../../../db/events/events.ts';
 import { insertExecution } from '../../../db/workflows/executions.ts';
+import { findVersionGraph } from '../../../db/workflows/graphs.ts';
 import { listExecutionStarts } from '../../../db/workflows/starts.ts';
 import { registerWait } from '../../../db/workflows/waits.ts';
-import type { Graph } from '../../../domain/workflow/graph.ts';
+import { findStep, type Graph } from '../../../domain/workflow/graph.ts';
 import { useEngine } from '../../support/engine.ts';
 import {
   createContact,
@@ -53,21 +54,24 @@ async function insertedExecution(workflow: { id: string; steps: Record<string, s
     }),
   );
   await db.deleteFrom('outbox').where('run_id', '=', `execution-${execution.id}`).execute();
-  const { rows } = await sql<{ since: string; graph: Graph }>`
-    select execution.started_at::text as since, graph
-      from execution
-      join workflow_version version on version.workflow_id = execution.workflow_id
-        and version.version = execution.workflow_version
-      where execution.id = ${execution.id}`.execute(db);
-  const { since, graph } = rows[0]!;
-  const call: StepCall = {
+  const { rows } = await sql<{ since: string; version: number }>`
+    select started_at::text as since, workflow_version as version
+      from execution where id = ${execution.id}`.execute(db);
+  const { since, version } = rows[0]!;
+  const call: StepCallById = {
     executionId: execution.id,
     projectId: engine.project.id,
-    step: graph.steps.find(({ id }) => id === workflow.steps['Wait'])!,
+    workflowId: workflow.id,
+    version,
+    stepId: workflow.steps['Wait']!,
     since,
-    nextStepId: null,
   };
   return { contactId, call };
+}
+
+async function graphOf({ workflowId, version }: StepCallById): Promise<Graph> {
+  const graph = await findVersionGraph(engine.api.db, workflowId, version);
+  return graph ?? expect.unreachable();
 }
 
 const click = (contactId: string) => [{ contactId, name: 'clicked', data: { n: 1 } }];
@@ -129,7 +133,9 @@ describe('an event that comes while its wait is being registered', () => {
   it('finds the wait when that was registered first', async () => {
     const { contactId, call } = await insertedExecution(workflow);
     let recording: ReturnType<typeof recordClick> | undefined;
-    const registered = await performStep(engine.api.db, call, async (tx, visit) => {
+    const step = findStep(await graphOf(call), call.stepId)!;
+    const given = { ...call, step, nextStepId: null };
+    const registered = await performStep(engine.api.db, given, async (tx, visit) => {
       const wait = { eventName: 'clicked', since: call.since, expiresAt: null };
       expect(await registerWait(tx, visit, wait)).toBeNull();
       recording = recordClick(contactId);
@@ -239,10 +245,9 @@ describe('a wait that is entered twice', () => {
     await recordClick(contactId);
     await activities.SETTLE_WAIT(call);
     const { since } = await activities.SETTLE_WAIT(call);
-    const second = { ...call.step, id: workflow.steps['Second']! };
     const next = await activities.WAIT_FOR_EVENT({
       ...call,
-      step: second,
+      stepId: workflow.steps['Second']!,
       since: since ?? call.since,
     });
     expect(next.outcome.kind).toBe('waiting');
@@ -275,7 +280,7 @@ describe('a wait behind one that timed out', () => {
     expect(due!.start.resume?.stepId).toBe(workflow.steps['Second']);
     const next = await activities.WAIT_FOR_EVENT({
       ...call,
-      step: { ...call.step, id: workflow.steps['Second']!, config: { eventName: 'clicked' } },
+      stepId: workflow.steps['Second']!,
       since: due!.start.resume!.since,
     });
     expect(next.outcome).toEqual({ kind: 'branch', branch: 'event' });

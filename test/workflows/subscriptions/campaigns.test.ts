@@ -27,7 +27,6 @@ const receiver = await useReceiver();
 const { db } = engine.api;
 
 afterEach(async () => {
-  await sql`update run_format set format = 2 where kind = 'derivedEventLog'`.execute(db);
   const { body } = await engine.call('GET', '/event-subscriptions');
   for (const { id } of body) await engine.call('DELETE', `/event-subscriptions/${id}`);
   await sql`delete from contact where project_id = ${engine.project.id}`.execute(db);
@@ -145,17 +144,6 @@ it('reads many batches page by page, between other events', { timeout: 120_000 }
     .filter(({ type }) => /^email\.|^meanwhile$/.test(type))
     .map(({ id }) => id);
   expect(ids.length).toBe(new Set(ids).size);
-});
-
-it('stores them while the version before may run beside this one', async () => {
-  await sql`update run_format set format = 1 where kind = 'derivedEventLog'`.execute(db);
-  const shop = await subscribe(engine, receiver, ['email.sent']);
-  const campaign = await sendCampaign(2);
-  await received(shop, 2);
-  expect((await storedOf(campaign)).map(({ name }) => name)).toEqual(['email.sent', 'email.sent']);
-  const { rows } = await sql`select from derived_event_log where ${campaign}::uuid = any (
-    select campaign_id from email where id = any (email_ids))`.execute(db);
-  expect(rows).toEqual([]);
 });
 
 it('tells nothing where nobody subscribes, and forgets after 31 days', async () => {

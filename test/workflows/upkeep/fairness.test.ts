@@ -4,7 +4,6 @@ import { ensureSweep } from '../../../workflows/client/schedule.ts';
 import { executionRunId, deliveryRunId } from '../../../domain/workflow/execution.ts';
 import { sweepIdOf } from '../../../domain/runs.ts';
 import { createCampaign } from '../../support/projects/campaigns.ts';
-import { bundleChanged } from '../../support/histories/changed-bundle.ts';
 import { type Engine, useEngine } from '../../support/engine.ts';
 import {
   beginExecution,
@@ -202,7 +201,7 @@ describe('the priority of a run', () => {
     expect(await prioritiesOf(`campaign-test-${mail?.id}`)).toEqual(attended);
   });
 
-  it('is given to a sweep that the version before has scheduled, with its interval', async () => {
+  it('is given to a sweep whose schedule says otherwise, with its interval', async () => {
     const { client } = engine.temporal;
     const taskQueue = `test-${randomUUID()}`;
     const schedule = client.schedule.getHandle(sweepIdOf(taskQueue));
@@ -220,24 +219,3 @@ describe('the priority of a run', () => {
     }
   });
 });
-
-it('a webhook that the version before has put in the old queue is called', async () => {
-  const older = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' }, { worker: false });
-  // Decides as that version did; the activities are those of today.
-  await older.startWorker(
-    await bundleChanged([
-      ['...(taskQueue && { taskQueue: `${workflowInfo().taskQueue}${taskQueue}` }),', ''],
-    ]),
-  );
-  const path = `/${randomUUID()}`;
-  receiver.answer(path, { status: 200 });
-  const workflow = await callingWorkflow(older, path, 'older');
-  const id = await startByHand(older, workflow.id, await createContact(older, newAddress()));
-  await executionIn(older, workflow.id, id, 'COMPLETED');
-  const { events } = await older.temporal.client.workflow
-    .getHandle(executionRunId(id))
-    .fetchHistory();
-  const scheduled = events!.find((e) => e.activityTaskScheduledEventAttributes);
-  const { taskQueue } = scheduled!.activityTaskScheduledEventAttributes!;
-  expect(taskQueue?.name).toBe(older.taskQueue);
-}, 60_000);

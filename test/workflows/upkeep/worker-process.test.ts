@@ -108,7 +108,7 @@ it('is refused where it cannot continue an open run, with a sentence', async () 
   await expect(startWorkerProcess(other, {}, { folder: home })).rejects.toThrow(
     new RegExp(
       `exit code 1[^]*This version cannot continue execution-${run.id} \\(run [\\w-]+\\), which is ` +
-        'open: at WAIT_FOR_EVENT "Wait" \\(event \\d+\\): [^]* Start the version before again',
+        'open: at WAIT_FOR_EVENT "Wait" \\(event \\d+\\): [^]* Start the workers of the last release again',
     ),
   );
   const forced = await startWorkerProcess(

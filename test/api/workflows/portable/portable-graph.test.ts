@@ -86,7 +86,7 @@ describe('the graph of a workflow', () => {
     expect(keys).toEqual(['trigger', 'one-day', 'second-day']);
   });
 
-  it('gives keys to steps that the version before has made', async () => {
+  it('gives keys to steps that have none yet', async () => {
     await putIds({ steps: [trigger, keyed('a', 'DELAY', { name: 'A' })], transitions: [] });
     await api.db
       .insertInto('workflow_step')

@@ -1,0 +1,75 @@
+-- Users, their log-ins and sessions.
+
+create table app_user (
+  id uuid primary key default uuid_v7(),
+  email text not null unique,
+  type text not null check (type in ('PASSWORD', 'GITHUB_OAUTH', 'GOOGLE_OAUTH')),
+  password_hash text,
+  email_verified boolean not null,
+  session_version integer not null default 1,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  -- Who the user is to GitHub or Google: addresses change hands, this does not.
+  provider_id text,
+  check ((type = 'PASSWORD') = (password_hash is not null))
+);
+comment on table app_user is 'Who can log in.';
+create unique index app_user_provider on app_user (type, provider_id) where provider_id is not null;
+
+-- Links of account mails; kept for an hour, used or not, to count them.
+create table account_token (
+  token_hash bytea primary key,
+  user_id uuid not null references app_user on delete cascade,
+  purpose text not null
+      check (purpose in ('sign_up', 'verify_email', 'reset_password', 'invitation', 'members_by_key')),
+  used_at timestamptz(3),
+  created_at timestamptz(3) not null default clock_timestamp()
+);
+comment on table account_token is 'Links of account mail: verifying an address, choosing a new password. One use, one hour.';
+create index account_token_user on account_token (user_id, purpose, created_at);
+create index account_token_age on account_token (created_at);
+
+-- A link to choose a new password dies with the password it was asked for, and every link with the
+-- address it was sent to. A trigger, because operators change accounts in the database, too.
+create function end_account_links() returns trigger language plpgsql as $$
+begin
+  update account_token set used_at = now()
+    where user_id = new.id and used_at is null
+      and (purpose = 'reset_password' or new.email <> old.email or new.type <> old.type);
+  return null;
+end
+$$;
+
+create trigger app_user_links after update of email, type, password_hash on app_user for each row
+  when ((old.email, old.type, old.password_hash) is distinct from
+    (new.email, new.type, new.password_hash))
+  execute function end_account_links();
+
+-- Sessions of users: who logged in, from where. A cookie names its row, so that one session can be
+-- ended.
+create table session (
+  id uuid primary key default uuid_v7(),
+  user_id uuid not null references app_user on delete cascade,
+  -- The user's `session_version` at its start: once that is raised, the session is over.
+  version integer not null,
+  ip text,
+  user_agent text,
+  created_at timestamptz(3) not null default now(),
+  last_seen_at timestamptz(3) not null default now(),
+  expires_at timestamptz(3) not null
+);
+comment on table session is 'One row for each login.';
+create index session_user_id on session (user_id);
+create index session_expiry on session (expires_at);
+
+-- A trigger, so that no statement that ends all sessions leaves their rows.
+create function end_sessions() returns trigger language plpgsql as $$
+begin
+  delete from session where user_id = new.id and version < new.session_version;
+  return null;
+end
+$$;
+
+create trigger app_user_sessions after update of session_version on app_user for each row
+  when (new.session_version > old.session_version)
+  execute function end_sessions();

@@ -1,0 +1,199 @@
+-- Projects, their members, secrets and files, and what is removed in pages.
+
+create table project (
+  id uuid primary key default uuid_v7(),
+  name text not null,
+  public_key text not null unique,
+  secret_key_hash bytea not null unique,
+  secret_key_last4 text not null,
+  webhook_signing_secret bytea not null,
+  disabled_reason text check (disabled_reason in
+      ('PAYMENT_FAILED', 'EMAIL_REPUTATION', 'PHISHING_DETECTED', 'CARD_VERIFICATION_FAILED', 'MANUAL')),
+  tracking text not null default 'ENABLED' check (tracking in ('ENABLED', 'DISABLED', 'MARKETING_ONLY')),
+  language text not null default 'en',
+  customer text,
+  subscription text,
+  billing_limit_workflows integer,
+  billing_limit_campaigns integer,
+  billing_limit_transactional integer,
+  billing_limit_inbound integer,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  -- A project that was reset goes on in a new row under the id it is known by, with its settings,
+  -- keys, members and domains; its old row, and one that was deleted, is out of everybody's reach
+  -- and stays until all that belongs to it is gone. So both are instant, whatever their size.
+  -- `public_id`: the id the outside knows, where it is not the row's own.
+  public_id uuid,
+  removal text check (removal in ('reset', 'delete')),
+  -- The last subscription that has ended: its invoices may still be owed.
+  last_subscription text,
+  next_look_at timestamptz(3),
+  bounce_scope text
+      check (bounce_scope in ('marketing', 'all')),
+  opt_in_required boolean not null default false,
+  opt_in_template_id uuid,
+  opt_in_from_email text,
+  opt_in_from_name text,
+  opt_in_remind_after integer,
+  opt_in_expire_after integer not null default 604800,
+  consent_policy_at timestamptz(3)
+);
+comment on table project is 'The tenant: owner of all else.';
+comment on column project.bounce_scope is 'The scope of entries of permanent bounces; null: marketing.';
+comment on column project.opt_in_template_id is 'Of the confirmation mail; null: the built-in text.';
+comment on column project.opt_in_remind_after is 'Seconds from the first mail of a request to its reminder; null: there is none.';
+comment on column project.opt_in_expire_after is 'Seconds from the last mail of a request to its end.';
+comment on column project.consent_policy_at is 'When the consent policy was last set.';
+create unique index project_public_id on project ((coalesce(public_id, id))) where removal is null;
+create index project_removal on project ((coalesce(public_id, id)), removal) where removal is not null;
+create index project_customer on project (customer) where customer is not null;
+
+create table membership (
+  project_id uuid not null references project on delete cascade,
+  user_id uuid not null references app_user on delete cascade,
+  role text not null check (role in ('OWNER', 'ADMIN', 'MEMBER')),
+  -- When a secret key has added the member, or last changed the role; null: none has.
+  by_key_at timestamptz(3),
+  created_at timestamptz(3) not null default now(),
+  primary key (project_id, user_id)
+);
+comment on table membership is 'Who may do what in a project.';
+create unique index membership_one_owner on membership (project_id) where role = 'OWNER';
+create index membership_user on membership (user_id);
+
+-- A table of its own, so that no query about members finds who has only been invited.
+create table invitation (
+  project_id uuid not null references project on delete cascade,
+  user_id uuid not null references app_user on delete cascade,
+  role text not null check (role in ('ADMIN', 'MEMBER')),
+  -- As that of `membership`.
+  by_key_at timestamptz(3),
+  created_at timestamptz(3) not null default now(),
+  primary key (project_id, user_id)
+);
+comment on table invitation is 'Who may become a member of a project by accepting; no member until then.';
+create index invitation_user on invitation (user_id, created_at desc);
+
+-- Nobody is both. A trigger, because members are made in several places.
+create function end_invitation() returns trigger language plpgsql as $$
+begin
+  delete from invitation where project_id = new.project_id and user_id = new.user_id;
+  return null;
+end
+$$;
+
+create trigger membership_invitation after insert on membership for each row
+  execute function end_invitation();
+
+-- What matters to security: who did it, from where, when. Rows are removed after
+-- SECURITY_LOG_RETENTION_DAYS, and with their project or, without one, with their user.
+create table security_event (
+  id uuid primary key default uuid_v7(),
+  event text not null,
+  -- Who did it; null: a secret key, or somebody who is not logged in.
+  user_id uuid references app_user on delete set null,
+  project_id uuid,
+  ip text,
+  -- The request, as in the log of the API.
+  request_id text,
+  -- What it was about: ids and words, never a secret.
+  details jsonb not null default '{}',
+  created_at timestamptz(3) not null default now()
+);
+comment on table security_event is 'Logins, refusals and changes of keys, roles and members: who, from where, when';
+create index security_event_user on security_event (user_id, id) where user_id is not null;
+create index security_event_project on security_event (project_id, id)
+  where project_id is not null;
+create index security_event_age on security_event (created_at);
+
+-- When and why a project was disabled. The rows without an end are the reasons of now, and the project shows the
+-- strongest. A trigger, because operators do it in the database, too: they write a reason to add it, and null to
+-- lift the one that is shown.
+create table suspension (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null,
+  reason text not null,
+  -- Of PAYMENT_FAILED: the invoices that have failed and are still owed.
+  invoices text[] not null default '{}',
+  at timestamptz(3) not null default now(),
+  ended_at timestamptz(3)
+);
+comment on table suspension is 'When and why a project was disabled, and until when.';
+create index suspension_project on suspension (project_id, at desc, id desc);
+create unique index suspension_open on suspension (project_id, reason) where ended_at is null;
+
+create function strongest_suspension(of_project uuid) returns text stable language sql as $$
+  select reason from suspension
+    where project_id = of_project and ended_at is null
+    order by array_position(array['MANUAL', 'PHISHING_DETECTED', 'CARD_VERIFICATION_FAILED',
+      'EMAIL_REPUTATION', 'PAYMENT_FAILED'], reason)
+    limit 1
+$$;
+
+create function note_suspension() returns trigger language plpgsql as $$
+begin
+  if new.disabled_reason is null then
+    update suspension set ended_at = now()
+      where project_id = new.id and reason = old.disabled_reason and ended_at is null;
+  else
+    insert into suspension (project_id, reason) values (new.id, new.disabled_reason)
+      on conflict do nothing;
+  end if;
+  new.disabled_reason := strongest_suspension(new.id);
+  return new;
+end
+$$;
+
+create trigger project_suspended before update of disabled_reason on project for each row
+  when (old.disabled_reason is distinct from new.disabled_reason and new.removal is null)
+  execute function note_suspension();
+
+-- Credentials for the receivers of webhooks, sealed. They survive a reset of their project.
+create table secret (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null,
+  name text not null,
+  value bytea not null,
+  -- Requests to these hosts alone get it; null: to any.
+  hosts text[],
+  updated_at timestamptz(3) not null default now(),
+  unique (project_id, name)
+);
+comment on table secret is 'Credentials for the receivers of webhooks, sealed';
+
+create table upload (
+  key text primary key,
+  owner_id uuid not null,
+  bytes bigint not null,
+  stored boolean not null default false,
+  created_at timestamptz(3) not null default now()
+);
+comment on table upload is 'Uploaded files; those that are not stored yet count, too.';
+create index upload_owner on upload (owner_id);
+create index upload_unfinished on upload (owner_id, created_at) where not stored;
+
+create table upload_usage (
+  owner_id uuid primary key,
+  bytes bigint not null
+);
+comment on table upload_usage is 'The sum of the uploads of an owner.';
+
+-- Deleted when all is gone that belongs to the workflow or segment.
+create table removal (
+  -- Of the workflow or segment.
+  id uuid primary key,
+  project_id uuid not null,
+  kind text not null check (kind in ('workflow', 'segment', 'topic'))
+);
+comment on table removal is 'Deleted workflows and segments of which executions, versions or members are still to be deleted.';
+create index removal_project on removal (project_id);
+
+-- A trigger, because they also go with their project.
+create function note_removal() returns trigger language plpgsql as $$
+begin
+  insert into removal (id, project_id, kind) values (old.id, old.project_id, tg_table_name)
+    -- The members of a segment that is no longer tracked are being deleted already.
+    on conflict do nothing;
+  return null;
+end
+$$;

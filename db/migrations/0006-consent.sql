@@ -1,0 +1,166 @@
+-- Who may be sent what: topics, the consent log, opt-in requests, suppression and erasure.
+
+-- Kinds of marketing mail that a contact can choose.
+create table topic (
+  id uuid primary key default gen_random_uuid(),
+  project_id uuid not null references project on delete cascade,
+  key text not null,
+  name text not null,
+  description text,
+  visibility text not null check (visibility in ('public', 'private')),
+  -- Whether a contact without a choice of its own gets its mail.
+  by_default boolean not null,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  unique (project_id, key)
+);
+comment on table topic is 'Kinds of marketing mail that a contact can choose.';
+
+create trigger topic_removal after delete on topic
+  for each row execute function note_removal();
+
+-- What contacts have chosen themselves; without a row the default of the topic holds.
+create table contact_topic (
+  contact_id uuid not null references contact on delete cascade,
+  topic_id uuid not null,
+  project_id uuid not null,
+  subscribed boolean not null,
+  changed_at timestamptz(3) not null default now(),
+  primary key (contact_id, topic_id)
+);
+comment on table contact_topic is 'The topics that contacts have chosen or left themselves.';
+create index contact_topic_topic on contact_topic (topic_id);
+
+-- The consent log. A line is written in the transaction of its change, and goes with the contact.
+create table consent (
+  id bigint generated always as identity,
+  contact_id uuid not null references contact on delete cascade,
+  project_id uuid not null,
+  at timestamptz(3) not null default clock_timestamp(),
+  action text not null check (action in
+      ('requested', 'confirmed', 'expired', 'granted', 'imported', 'withdrawn', 'address_changed')),
+  source text not null,
+  -- The key of a topic; null: mail as a whole.
+  topic text,
+  ip text,
+  user_agent text,
+  -- What the person has read.
+  text text,
+  -- pk, sk or the id of a user.
+  actor text,
+  primary key (contact_id, id)
+);
+comment on table consent is 'What each contact has agreed to and taken back, and how it is known.';
+
+-- Requests of contacts to get mail, which the owner of the address has to confirm.
+create table opt_in (
+  id uuid primary key default gen_random_uuid(),
+  project_id uuid not null,
+  contact_id uuid not null references contact on delete cascade,
+  -- The address of then: with another one the request has ended.
+  email text not null,
+  state text not null default 'pending' check (state in ('pending', 'confirmed', 'expired')),
+  -- What is asked for: mail as a whole, and topics.
+  of_mail boolean not null,
+  topic_ids uuid[] not null,
+  -- SHA-256 of the token in its link; null: no mail has left yet.
+  token_hash bytea,
+  -- A mail is to be made now.
+  mail_wanted boolean not null,
+  -- Mails to the address since its last confirmation, with those of requests before.
+  mails smallint not null,
+  -- When one was last asked for, reminders left out.
+  counted_at timestamptz(3),
+  first_mail_at timestamptz(3),
+  last_mail_at timestamptz(3),
+  reminded_at timestamptz(3),
+  -- As the policy was when it was made, in seconds.
+  remind_after integer,
+  expire_after integer not null,
+  created_at timestamptz(3) not null default clock_timestamp(),
+  -- When it was last asked for.
+  asked_at timestamptz(3) not null default clock_timestamp(),
+  ended_at timestamptz(3),
+  -- When the sweep looks whether its run is lost.
+  look_at timestamptz(3) not null default clock_timestamp() + interval '1 minute'
+);
+comment on table opt_in is 'Requests of contacts to get mail, which the owner of the address confirms.';
+create unique index opt_in_open on opt_in (contact_id) where state = 'pending';
+create index opt_in_contact on opt_in (contact_id, created_at desc);
+create index opt_in_address on opt_in (project_id, email, created_at desc);
+create unique index opt_in_token on opt_in (token_hash) where token_hash is not null;
+create index opt_in_look on opt_in (look_at) where state = 'pending';
+
+create table suppression_key (
+  owner_id uuid primary key,
+  -- Encrypted. Whoever has it can find out whether the list has an address.
+  key bytea not null,
+  created_at timestamptz(3) not null default now()
+);
+comment on table suppression_key is 'The key of a project under which it hashes addresses. Only projects with entries have one.';
+
+create table suppression (
+  id uuid primary key default uuid_v7(),
+  owner_id uuid not null,
+  -- HMAC-SHA-256 of the address in its stored form, under the key of the project.
+  address_hash bytea not null,
+  -- null: only the hash is kept.
+  email text,
+  reason text not null
+      check (reason in ('hard_bounce', 'complaint', 'manual', 'import', 'erased', 'opt_out')),
+  scope text not null check (scope in ('marketing', 'all')),
+  -- The message whose feedback or link made it.
+  email_id uuid,
+  -- null: it never ends.
+  until timestamptz(3),
+  -- Of an erased contact: its consent log, without the person's connection.
+  history jsonb,
+  created_at timestamptz(3) not null default now()
+);
+comment on table suppression is 'Addresses that a project must not send to, at most one entry each.';
+create unique index suppression_address on suppression (owner_id, address_hash);
+create index suppression_page on suppression (owner_id, created_at desc, id desc);
+create index suppression_end on suppression (until) where until is not null;
+
+create table erasure (
+  id uuid primary key default gen_random_uuid(),
+  owner_id uuid not null,
+  -- Whose rows are searched: those of the project when it was asked for.
+  rows_of uuid not null,
+  -- The contact is not in its project any more: its project_id is the id of the erasure. null once it is over,
+  -- like the address.
+  contact_id uuid,
+  email text,
+  state text not null default 'waiting' check (state in ('waiting', 'active', 'completed')),
+  -- What is being removed, and where that is; null: from the beginning.
+  task text,
+  position text,
+  counts jsonb not null default '{}',
+  requested_at timestamptz(3) not null default clock_timestamp(),
+  completed_at timestamptz(3),
+  touched_at timestamptz(3) not null default now(),
+  receipt_hash text,
+  check ((state = 'completed') = (email is null))
+);
+comment on table erasure is 'Erasures of contacts. What is over is a receipt without personal data.';
+create index erasure_owner on erasure (owner_id);
+create index erasure_open on erasure (touched_at) where state <> 'completed';
+
+-- When a project's marketing mail may reach its contacts. A project without a row has the defaults, which
+-- hold nothing back.
+create table send_policy (
+  project_id uuid not null primary key,
+  time_zone text not null default 'UTC',
+  -- Where the contact's own zone stands, as data.<path>; null: everybody is in the project's.
+  contact_time_zone_field text default 'data.timeZone',
+  -- {from, to, days}; null: none.
+  quiet_hours jsonb,
+  -- [{max, perDays}]
+  caps jsonb not null default '[]',
+  on_cap text not null default 'skip' check (on_cap in ('skip', 'delay')),
+  updated_at timestamptz(3) not null default now(),
+  -- Mail that was held until then is still to be made due, because the policy has changed.
+  released_to timestamptz(3)
+);
+comment on table send_policy is 'Quiet hours and frequency caps of a project; without a row there are none.';
+create index send_policy_released on send_policy (project_id) where released_to is not null;

@@ -1,0 +1,161 @@
+-- A project's events, sent to its own addresses.
+
+create table event_subscription (
+  id uuid primary key default gen_random_uuid(),
+  project_id uuid not null references project (id) on delete cascade,
+  url text not null,
+  -- Names of events, `<prefix>.*` or `*`.
+  events text[] not null,
+  description text,
+  -- Encrypted: a JSON object of the request's own headers; null: none.
+  headers bytea,
+  header_names text[] not null default '{}',
+  -- Secrets of the project that the headers name.
+  secret_names text[] not null default '{}',
+  -- Encrypted, as are the headers.
+  secret bytea not null,
+  previous_secret bytea,
+  previous_secret_expires_at timestamptz(3),
+  enabled boolean not null default true,
+  disabled_reason text check (disabled_reason in ('requested', 'gone', 'failing')),
+  paused boolean not null default false,
+  -- Since when every matching event has a delivery.
+  covered_from timestamptz(3),
+  failing_since timestamptz(3),
+  -- Which events were read: all that this snapshot sees.
+  seen pg_snapshot not null default log_snapshot(),
+  -- While events are read page by page: up to where, and the last one read.
+  reading pg_snapshot,
+  read_tx xid8,
+  read_id uuid,
+  -- How many of `earlier` there were when that began.
+  read_earlier integer not null default 0,
+  -- What held before changes that are not read past: [{until: snapshot, events, epoch}], oldest first.
+  earlier jsonb not null default '[]',
+  -- Grows when it is disabled. Pending deliveries of a lower epoch are to be skipped.
+  epoch integer not null default 0,
+  has_outdated boolean not null default false,
+  -- The receiver has asked for silence until then.
+  hold_until timestamptz,
+  -- What was to wait for a retry at this time is due at once.
+  released_at timestamptz,
+  -- Its project was disabled when it was looked at last.
+  suspended boolean not null default false,
+  -- Which activity sends its requests.
+  lease uuid,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  -- Requests of different deliveries that have failed since the last success, counted up to those that
+  -- begin a back-off.
+  failures smallint not null default 0,
+  -- While its receiver is taken for dead: when the next probe is sent. Null: it is not.
+  probe_at timestamptz,
+  -- Probes that have failed since.
+  probes integer not null default 0,
+  -- Deliveries that a request has at most; null: each has one, and no list around it.
+  batch_max smallint,
+  -- Grows when that is changed: batches that wait are taken apart.
+  batch_turn integer not null default 0,
+  -- Of a subscription that begins in the past, until it has read what was recorded before it:
+  -- {from, after: {at, id} of the last event read, or null}.
+  backlog jsonb,
+  -- When the sweep looks whether a subscription's run should be told something, and when at what is old.
+  look_at timestamptz not null default now(),
+  clear_at timestamptz not null default now()
+);
+comment on table event_subscription is 'Addresses that a project''s events are sent to, and how far each has read them.';
+create index event_subscription_project on event_subscription (project_id, created_at, id);
+create index event_subscription_look on event_subscription (look_at);
+create index event_subscription_suspended on event_subscription (id) where suspended;
+create index event_subscription_clear on event_subscription (clear_at);
+
+create table event_delivery (
+  subscription_id uuid not null,
+  event_id uuid not null,
+  project_id uuid not null,
+  contact_id uuid,
+  event_name text not null,
+  -- Of the event. The second one is its place in recorded order.
+  created_at timestamptz(3) not null,
+  recorded_at timestamptz not null,
+  status text not null default 'pending'
+      check (status in ('pending', 'delivered', 'failed', 'skipped')),
+  reason text check (reason in ('disabled', 'contact_deleted', 'event_deleted', 'expired')),
+  epoch integer not null,
+  due_at timestamptz not null,
+  pending_since timestamptz not null default now(),
+  -- Failed attempts in the present schedule.
+  tries smallint not null default 0,
+  -- It waits for a retry: new ones have places of their own.
+  is_retry boolean not null default false,
+  -- Somebody has asked for an attempt at once, also while the subscription is paused or held.
+  urgent boolean not null default false,
+  -- Grows with each such request: the end of an attempt before does not undo it.
+  turn integer not null default 0,
+  -- The last 20: [{at, statusCode, error, ms}].
+  attempts jsonb not null default '[]',
+  response text,
+  ended_at timestamptz(3),
+  updated_at timestamptz(3) not null default now(),
+  -- The batch that it was last sent in; null: it was sent alone.
+  batch_id uuid,
+  -- That of the subscription: it is tried again with its batch. Another number: it has failed, and goes
+  -- in a request of its own. Null: it may be sent with others.
+  batch_turn integer,
+  primary key (subscription_id, event_id)
+);
+comment on table event_delivery is 'One event for one subscription, and what came of it; ids and names only.';
+create index event_delivery_due on event_delivery (subscription_id, is_retry, due_at)
+  where status = 'pending';
+create index event_delivery_contact_due
+  on event_delivery (subscription_id, contact_id, recorded_at, event_id)
+  where status = 'pending' and contact_id is not null;
+create index event_delivery_pending on event_delivery (subscription_id, pending_since)
+  where status = 'pending';
+create index event_delivery_ended on event_delivery (subscription_id, ended_at)
+  where ended_at is not null;
+create index event_delivery_list
+  on event_delivery (subscription_id, status, recorded_at desc, event_id desc);
+create index event_delivery_named
+  on event_delivery (subscription_id, event_name, recorded_at desc, event_id desc);
+create index event_delivery_contact on event_delivery (contact_id)
+  where contact_id is not null;
+create index event_delivery_project on event_delivery (project_id);
+create index event_delivery_probe
+  on event_delivery (subscription_id, jsonb_array_length(attempts), recorded_at, event_id)
+  where status = 'pending' and is_retry;
+create index event_delivery_batch on event_delivery (subscription_id, batch_id)
+  where batch_id is not null and (status = 'pending' or response is not null);
+create index event_delivery_response on event_delivery (subscription_id, event_id)
+  where response is not null;
+
+create table event_subscription_minute (
+  subscription_id uuid not null references event_subscription (id) on delete cascade,
+  minute timestamptz(0) not null,
+  requests integer not null,
+  primary key (subscription_id, minute)
+);
+comment on table event_subscription_minute is 'Requests of each subscription by minute, for a day.';
+
+create table event_delivery_loss (
+  id bigint generated always as identity primary key,
+  project_id uuid not null,
+  contact_id uuid,
+  event_name text,
+  at timestamptz not null default clock_timestamp()
+);
+comment on table event_delivery_loss is 'Deleted contacts and names of events whose deliveries are still to be cleared.';
+create index event_delivery_loss_project on event_delivery_loss (project_id);
+
+-- A trigger, because contacts are deleted in several places.
+create function note_lost_contacts() returns trigger language plpgsql as $$
+begin
+  insert into event_delivery_loss (project_id, contact_id)
+    select project_id, id from gone
+      where exists (select from event_delivery where contact_id = gone.id);
+  return null;
+end
+$$;
+
+create trigger contact_lost after delete on contact
+  referencing old table as gone for each statement execute function note_lost_contacts();

@@ -1,0 +1,157 @@
+-- Templates and campaigns.
+
+create table template (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null references project on delete cascade,
+  name text not null,
+  description text,
+  subject text not null,
+  body text not null,
+  type text not null check (type in ('TRANSACTIONAL', 'MARKETING', 'HEADLESS')),
+  from_email text,
+  from_name text,
+  reply_to text,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  -- No foreign keys: mail and sent campaigns keep the id of a topic that is deleted, which counts as none.
+  topic_id uuid
+);
+comment on table template is 'Subject, body and sender of a mail.';
+create index template_page on template (project_id, created_at desc, id desc);
+create index template_topic on template (topic_id) where topic_id is not null;
+
+create table campaign (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null references project on delete cascade,
+  name text not null,
+  description text,
+  subject text not null,
+  body text not null,
+  from_email text not null,
+  from_name text,
+  reply_to text,
+  template_id uuid references template on delete set null,
+  audience_type text not null check (audience_type in ('ALL', 'SEGMENT', 'FILTERED')),
+  segment_id uuid references segment on delete set null,
+  audience_condition jsonb,
+  message_class text not null check (message_class in ('TRANSACTIONAL', 'MARKETING', 'HEADLESS')),
+  status text not null default 'DRAFT'
+      check (status in ('DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED', 'SENT', 'CANCELLED')),
+  paused_reason text check (paused_reason in ('requested', 'provider_failures')),
+  archived boolean not null default false,
+  scheduled_for timestamptz(3),
+  -- When the audience was fixed: contacts made later are not in it.
+  frozen_at timestamptz(3),
+  sent_at timestamptz(3),
+  total_recipients integer not null default 0,
+  sent_count integer not null default 0,
+  delivered_count integer not null default 0,
+  opened_count integer not null default 0,
+  clicked_count integer not null default 0,
+  bounced_count integer not null default 0,
+  complained_count integer not null default 0,
+  unsubscribed_count integer not null default 0,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  -- How far the audience is fixed: the contact looked at last, and whether it was the last one.
+  frozen_to_at timestamptz(3),
+  frozen_to_id uuid,
+  audience_fixed boolean not null default false,
+  -- The newest of its contents: mail that is handed over now gets this one.
+  content_version integer not null default 0,
+  -- Messages the provider has refused since it accepted one.
+  refused_in_row integer not null default 0,
+  -- When its run looked at it last: a campaign that stands still is looked after.
+  looked_at timestamptz(3) not null default now(),
+  -- Messages of the campaign whose template could not be rendered.
+  rendered_plainly_count integer not null default 0,
+  -- Hand-overs of a campaign in a minute; null: as fast as the limits of its project allow.
+  max_per_minute integer
+      check (max_per_minute between 1 and 1000000),
+  -- As it was sent; null: all at once.
+  local_time text,
+  -- What becomes of those whose moment was before the first one that lay ahead.
+  late text check (late in ('send', 'skip')),
+  -- {timeZone, contactTimeZoneField} by which the moments are made; set when it begins to send.
+  zone_policy jsonb,
+  topic_id uuid,
+  frozen_count integer not null default 0,
+  left_unsubscribed integer not null default 0,
+  left_topic integer not null default 0,
+  check ((status = 'PAUSED') = (paused_reason is not null)),
+  check (local_time is null or status in ('DRAFT', 'SCHEDULED', 'CANCELLED')
+    or zone_policy is not null)
+);
+comment on table campaign is 'One mail to an audience, once.';
+comment on column campaign.rendered_plainly_count is 'Messages whose template could not be rendered: placeholders were replaced, the rest sent as written';
+comment on column campaign.max_per_minute is 'Messages handed over in a minute at most; null: no limit of its own.';
+comment on column campaign.local_time is 'The wall time, in the zone of each contact, for which it was asked; null: all at once.';
+comment on column campaign.late is 'Whose moment was past when it began: send at once, or skip.';
+comment on column campaign.frozen_count is 'Messages made for it, also those that were deleted with their contacts.';
+comment on column campaign.left_unsubscribed is 'Contacts of its audience without a message: not subscribed when it was fixed.';
+comment on column campaign.left_topic is 'Contacts of its audience without a message: they had left its topic.';
+create index campaign_page on campaign (project_id, created_at desc, id desc);
+create index campaign_segment on campaign (segment_id) where segment_id is not null;
+create index campaign_template on campaign (template_id) where template_id is not null;
+create index campaign_sent on campaign (project_id, sent_at desc, id desc)
+  where sent_at is not null;
+create index campaign_scheduled on campaign (project_id, scheduled_for, id)
+  where status = 'SCHEDULED';
+create index campaign_look on campaign (looked_at) where status in ('SCHEDULED', 'SENDING', 'CANCELLED');
+create index campaign_frozen on campaign (project_id, frozen_at desc, id desc)
+  where frozen_at is not null;
+create index campaign_topic on campaign (topic_id) where topic_id is not null;
+
+-- What a campaign says, kept once for all its messages: read when it begins to send, and again
+-- when it goes on after a pause.
+create table campaign_content (
+  campaign_id uuid not null references campaign on delete cascade,
+  version integer not null,
+  project_id uuid not null,
+  subject text not null,
+  body text not null,
+  from_name text not null,
+  reply_to text,
+  created_at timestamptz(3) not null default now(),
+  primary key (campaign_id, version)
+);
+comment on table campaign_content is 'What a campaign says, by version: edits while it is paused make a new one.';
+
+-- The body of messages that differ in a few values only: texts and the gaps between them,
+-- `{texts, slots}`. A slot names what is put there: `contactId`, `emailId`, or a value by number.
+-- It outlives its campaign: what was sent can still be read.
+create table body_template (
+  campaign_id uuid not null,
+  -- A hash of its content.
+  hash text not null,
+  project_id uuid not null,
+  body jsonb not null,
+  primary key (campaign_id, hash)
+);
+comment on table body_template is 'The text around the values in which a campaign''s messages differ.';
+create index body_template_project on body_template (project_id);
+
+-- The queue of a campaign: its waiting messages, up to 50 at a time. A message is handed over by
+-- whoever has claimed its chunk; a chunk is deleted when its messages have their outcomes.
+create table campaign_chunk (
+  campaign_id uuid not null,
+  number bigint generated always as identity,
+  project_id uuid not null,
+  email_ids uuid[] not null,
+  due_at timestamptz(3) not null default now(),
+  -- Set while it is claimed.
+  attempt_id uuid,
+  claimed_at timestamptz(3),
+  lease_until timestamptz(3),
+  primary key (campaign_id, number),
+  check ((attempt_id is null) = (claimed_at is null)),
+  check ((attempt_id is null) = (lease_until is null))
+);
+comment on table campaign_chunk is 'The queue of a campaign: its waiting messages, up to 50 at a time.';
+create index campaign_chunk_due on campaign_chunk (campaign_id, due_at, number)
+  where attempt_id is null;
+create index campaign_chunk_claimed on campaign_chunk (project_id) where attempt_id is not null;
+create index campaign_chunk_lease on campaign_chunk (lease_until) where attempt_id is not null;
+create index campaign_chunk_project on campaign_chunk (project_id);
+create unique index campaign_chunk_attempt on campaign_chunk (attempt_id)
+  where attempt_id is not null;

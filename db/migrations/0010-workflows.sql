@@ -1,0 +1,147 @@
+-- Customers' workflows, as they are drawn and as they run.
+
+create table workflow (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null references project on delete cascade,
+  name text not null,
+  description text,
+  enabled boolean not null default false,
+  trigger_type text not null default 'EVENT'
+      check (trigger_type in ('EVENT', 'MANUAL', 'SCHEDULE')),
+  trigger_event_name text,
+  allow_reentry boolean not null default false,
+  version integer not null default 1,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  -- Holds all its executions.
+  paused_at timestamptz(3),
+  -- As being drawn; those of an execution are in its version's graph.
+  exit_rules jsonb not null default '[]',
+  trigger_schedule jsonb
+);
+comment on table workflow is 'A customer''s workflow: name, trigger, state.';
+comment on column workflow.trigger_schedule is 'Of the trigger SCHEDULE: {cron, timeZone, segmentId, filter}, as far as they are given; else null.';
+create index workflow_page on workflow (project_id, created_at desc, id desc);
+create index workflow_trigger on workflow (project_id, trigger_event_name)
+  where enabled and trigger_type = 'EVENT';
+
+create trigger workflow_removal after delete on workflow
+  for each row execute function note_removal();
+
+create table workflow_step (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null,
+  workflow_id uuid not null references workflow on delete cascade,
+  type text not null check (type in ('TRIGGER', 'SEND_EMAIL', 'DELAY', 'WAIT_FOR_EVENT',
+      'CONDITION', 'WEBHOOK', 'UPDATE_CONTACT', 'EXIT')),
+  name text not null,
+  position_x double precision not null,
+  position_y double precision not null,
+  config jsonb not null default '{}',
+  template_id uuid references template,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  key text
+);
+comment on table workflow_step is 'The steps of a workflow as it is being drawn.';
+comment on column workflow_step.key is 'What the step is called in the portable graph of its workflow; null: not made from its name yet.';
+create unique index workflow_step_one_trigger on workflow_step (workflow_id) where type = 'TRIGGER';
+create index workflow_step_workflow on workflow_step (workflow_id, created_at, id);
+create index workflow_step_template on workflow_step (template_id) where template_id is not null;
+create unique index workflow_step_key on workflow_step (workflow_id, key)
+  where key is not null;
+create index workflow_step_secret on workflow_step (project_id, id)
+  where type = 'WEBHOOK' and config::text like '%secret.%';
+create index workflow_step_topic on workflow_step (project_id, (config ->> 'topicId'))
+  where config ->> 'topicId' is not null;
+
+create table workflow_transition (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null,
+  workflow_id uuid not null references workflow on delete cascade,
+  from_step_id uuid not null references workflow_step on delete cascade,
+  to_step_id uuid not null references workflow_step on delete cascade,
+  branch text,
+  wait_outcome text check (wait_outcome in ('EVENT', 'TIMEOUT')),
+  priority integer not null default 0,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  check (from_step_id <> to_step_id)
+);
+comment on table workflow_transition is 'The transitions between steps of a workflow as it is being drawn.';
+create unique index workflow_transition_one_way on workflow_transition (from_step_id, coalesce(branch, ''));
+create index workflow_transition_to on workflow_transition (to_step_id);
+create index workflow_transition_workflow on workflow_transition (workflow_id, created_at, id);
+
+-- What an execution runs on. Written once, never changed.
+create table workflow_version (
+  workflow_id uuid not null,
+  version integer not null,
+  project_id uuid not null,
+  graph jsonb not null,
+  created_at timestamptz(3) not null default now(),
+  primary key (workflow_id, version)
+);
+comment on table workflow_version is 'The whole graph of a workflow as it was run, never changed.';
+
+-- Which workflows have, or had in a version, an exit rule for an event.
+create table exit_event (
+  project_id uuid not null,
+  event_name text not null,
+  workflow_id uuid not null references workflow on delete cascade,
+  primary key (project_id, event_name, workflow_id)
+);
+comment on table exit_event is 'Which workflows have, or had in a version, an exit rule for an event.';
+create index exit_event_workflow on exit_event (workflow_id);
+
+-- All executions of a workflow that began until then are to be cancelled; deleted when they are.
+create table workflow_cancellation (
+  workflow_id uuid primary key references workflow on delete cascade,
+  project_id uuid not null,
+  -- To the microsecond, to compare with execution.started_at.
+  until timestamptz not null
+);
+comment on table workflow_cancellation is 'That all executions of a workflow until a moment are to be cancelled.';
+
+-- That held executions of a workflow are to be released; deleted when they are.
+create table workflow_release (
+  workflow_id uuid primary key references workflow on delete cascade,
+  project_id uuid not null
+);
+comment on table workflow_release is 'That the held executions of a workflow are to go on, since it is no longer paused.';
+
+-- What Temporal is told of a schedule. The row outlives its workflow until Temporal has deleted it.
+create table workflow_schedule (
+  workflow_id uuid primary key,
+  project_id uuid not null,
+  -- The earliest planned time that is not listed in firing yet.
+  next_at timestamptz(3) not null,
+  -- Temporal knows the planned times up to this one; null: it has no schedule.
+  told_until timestamptz(3),
+  -- When the sweep must look at it: a firing is late, or more times are to be told; null: never.
+  look_at timestamptz(3) default now()
+);
+comment on table workflow_schedule is 'What Temporal is told of the schedules of workflows.';
+create index workflow_schedule_look on workflow_schedule (look_at) where look_at is not null;
+create index workflow_schedule_project on workflow_schedule (project_id);
+
+-- The last firings of each workflow.
+create table firing (
+  workflow_id uuid not null references workflow on delete cascade,
+  -- The planned time.
+  at timestamptz(3) not null,
+  project_id uuid not null,
+  status text not null check (status in ('RUNNING', 'COMPLETED', 'MISSED', 'OVERLAPPED', 'STOPPED')),
+  matched integer not null default 0,
+  started integer not null default 0,
+  started_at timestamptz(3),
+  completed_at timestamptz(3),
+  -- Whom it starts for: segmentId and filter of the trigger as it began.
+  audience jsonb not null default '{}',
+  -- The last contact it has looked at: contacts come in the order of their creation.
+  after_created_at timestamptz(3),
+  after_id uuid,
+  primary key (workflow_id, at)
+);
+comment on table firing is 'The last firings of the schedules of workflows.';
+create unique index firing_running on firing (workflow_id) where status = 'RUNNING';

@@ -1,0 +1,158 @@
+-- Executions of workflows: one contact on one version.
+
+create table execution (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null,
+  workflow_id uuid not null,
+  workflow_version integer not null,
+  workflow_name text not null,
+  contact_id uuid not null references contact on delete cascade,
+  status text not null default 'RUNNING'
+      check (status in ('RUNNING', 'WAITING', 'COMPLETED', 'EXITED', 'FAILED', 'CANCELLED')),
+  current_step_id uuid,
+  exit_reason text,
+  error text,
+  context jsonb,
+  temporal_run_id text,
+  -- Every change of status: [{at, from, to, detail}], oldest first; kept by a trigger.
+  history jsonb not null default '[]',
+  -- To the microsecond, to compare with event.recorded_at.
+  started_at timestamptz not null default clock_timestamp(),
+  completed_at timestamptz(3),
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  -- Numbers the starts of its run: the first is 1, each retry or restart one more.
+  start_generation integer not null default 1,
+  -- When the sweep looks whether its run is lost.
+  next_look_at timestamptz(3) default now() + interval '5 minutes',
+  -- Since when, and why, its workflow cannot go on.
+  stuck_since timestamptz(3),
+  stuck_reason text,
+  -- How many executions before it have caused each other: one that an event of another one starts has
+  -- one more. Workflows that start each other would never end.
+  depth smallint not null default 0,
+  -- Held singly by an operator; kept when it has ended.
+  paused_at timestamptz(3),
+  pause_reason text,
+  -- Since when its next step is held back, by its own pause or by its workflow's.
+  held_at timestamptz(3),
+  -- The reason of an exit rule, while a step is at work: it exits when that step has ended.
+  exit_pending text,
+  -- The job that moves it to another version as soon as its step at work has ended.
+  move_job_id text,
+  -- The versions it was on before it was moved, oldest first; null: it never was.
+  earlier_versions integer[],
+  -- Steps that completed with `success: false`: a webhook that was not accepted, where the flow goes on.
+  warnings integer not null default 0,
+  foreign key (workflow_id, workflow_version) references workflow_version
+);
+comment on table execution is 'One contact''s pass through one version of a workflow; Temporal workflow execution-<id>.';
+create unique index execution_one_active on execution (workflow_id, contact_id)
+  where status in ('RUNNING', 'WAITING');
+create index execution_page on execution (workflow_id, started_at desc, id desc);
+create index execution_status on execution (workflow_id, status, started_at desc, id desc);
+create index execution_contact on execution (contact_id, workflow_id);
+create index execution_started on execution
+  (project_id, date_trunc('milliseconds', started_at at time zone 'UTC') desc, id desc);
+create index execution_completed on execution (project_id, completed_at desc, id desc)
+  where completed_at is not null;
+create index execution_look on execution (next_look_at) where status in ('RUNNING', 'WAITING');
+create index execution_stuck on execution (stuck_since)
+  where stuck_since is not null and status in ('RUNNING', 'WAITING');
+create index execution_position
+  on execution (workflow_id, workflow_version, current_step_id, id)
+  where status in ('RUNNING', 'WAITING');
+create index execution_paused on execution (workflow_id, started_at desc, id desc)
+  where paused_at is not null;
+create index execution_held on execution (workflow_id, id)
+  where held_at is not null and status in ('RUNNING', 'WAITING');
+create index execution_moving on execution (move_job_id, id)
+  where move_job_id is not null;
+create index execution_warned on execution (workflow_id, started_at desc, id desc)
+  where warnings > 0;
+create index execution_stuck_page
+  on execution (workflow_id, started_at desc, id desc)
+  where stuck_since is not null and status in ('RUNNING', 'WAITING');
+
+create trigger execution_history before insert or update of status on execution
+  for each row execute function note_status();
+
+create table step_execution (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null,
+  execution_id uuid not null references execution on delete cascade,
+  step_id uuid not null,
+  status text not null
+      check (status in ('PENDING', 'SCHEDULED', 'RUNNING', 'WAITING', 'COMPLETED', 'FAILED', 'SKIPPED')),
+  scheduled_for timestamptz(3),
+  execute_after timestamptz(3),
+  output jsonb,
+  error text,
+  -- Calls of a webhook so far.
+  attempts integer not null default 0,
+  history jsonb not null default '[]',
+  started_at timestamptz(3),
+  -- To the microsecond: the next step begins then, and events count from its beginning on.
+  completed_at timestamptz,
+  -- The event that ended a wait. And when that was recorded, or else when the wait timed out: its run
+  -- may have noticed later, and the next wait counts events from then on.
+  ending_event_id uuid,
+  settled_at timestamptz,
+  created_at timestamptz(3) not null default clock_timestamp(),
+  updated_at timestamptz(3) not null default clock_timestamp(),
+  unique (execution_id, step_id)
+);
+comment on table step_execution is 'One visit of one step in one execution.';
+-- Without the status, which changes: updates of a step execution then need not touch the index.
+create index step_execution_scheduled on step_execution (project_id, scheduled_for, id)
+  where scheduled_for is not null;
+
+create trigger step_execution_history before insert or update of status on step_execution
+  for each row execute function note_status();
+
+create function count_warning() returns trigger language plpgsql as $$
+begin
+  update execution set warnings = warnings + 1 where id = new.execution_id;
+  return null;
+end
+$$;
+
+create trigger step_execution_warning after update of status on step_execution
+  for each row
+  when (new.status = 'COMPLETED' and old.status <> 'COMPLETED'
+    and new.output ->> 'success' = 'false')
+  execute function count_warning();
+
+-- A row with an event id is claimed by that event: its run must be signalled.
+create table wait (
+  step_execution_id uuid primary key references step_execution on delete cascade,
+  project_id uuid not null,
+  execution_id uuid not null references execution on delete cascade,
+  contact_id uuid not null references contact on delete cascade,
+  event_name text not null,
+  -- An event from then on no longer counts: the time-out came first.
+  expires_at timestamptz(3),
+  event_id uuid,
+  created_at timestamptz(3) not null default clock_timestamp()
+);
+comment on table wait is 'A step that waits for an event.';
+create index wait_execution on wait (execution_id);
+create index wait_expires on wait (project_id, expires_at, step_execution_id)
+  where expires_at is not null and event_id is null;
+create index wait_contact on wait (contact_id, event_name);
+
+-- An execution that is deleted while it is active (with its contact, workflow or project) leaves a
+-- Temporal workflow to be cancelled. By trigger, because foreign keys delete it.
+create function cancel_orphan_run() returns trigger language plpgsql as $$
+begin
+  insert into outbox (run_id, project_id, kind, action)
+    values ('execution-' || old.id, old.project_id, 'customerWorkflow', 'cancel')
+    on conflict (run_id) do update set action = 'cancel', generation = outbox.generation + 1,
+      due_at = excluded.due_at;
+  return null;
+end
+$$;
+
+create trigger execution_orphan_run after delete on execution for each row
+  when (old.status in ('RUNNING', 'WAITING'))
+  execute function cancel_orphan_run();

@@ -1,0 +1,526 @@
+-- Messages, and the tables by which they are found. What changes in the row of a message is found by
+-- tables of their own: an index on such a column would move the row's entries in all indexes whenever it
+-- changes; without one, PostgreSQL changes the row where it is (a HOT update). Triggers keep these tables,
+-- because a message changes in many places.
+
+-- The ledger: one row for each message to one recipient.
+create table email (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null,
+  contact_id uuid not null references contact on delete cascade,
+  to_name text,
+  to_email text not null,
+  subject text not null,
+  body text,
+  from_email text not null,
+  from_name text,
+  reply_to text,
+  headers jsonb not null default '[]',
+  attachments jsonb not null default '[]',
+  message_class text not null check (message_class in ('TRANSACTIONAL', 'MARKETING', 'HEADLESS')),
+  source_type text not null check (source_type in ('TRANSACTIONAL', 'CAMPAIGN', 'WORKFLOW', 'INBOUND')),
+  template_id uuid,
+  campaign_id uuid,
+  workflow_execution_id uuid,
+  workflow_step_execution_id uuid,
+  message_id text,
+  status text not null default 'PENDING'
+      check (status in ('PENDING', 'SENDING', 'SENT', 'DELIVERED', 'OPENED', 'CLICKED', 'BOUNCED',
+      'COMPLAINED', 'FAILED', 'RECEIVED')),
+  -- Null: its chunk says when.
+  due_at timestamptz(3) default now(),
+  attempts integer not null default 0,
+  attempt_id uuid,
+  lease_until timestamptz(3),
+  error text,
+  sent_at timestamptz(3),
+  delivered_at timestamptz(3),
+  opened_at timestamptz(3),
+  clicked_at timestamptz(3),
+  bounced_at timestamptz(3),
+  complained_at timestamptz(3),
+  opens integer not null default 0,
+  clicks integer not null default 0,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  -- What a message went through after it was queued, in order: see `trace_entry`.
+  trace jsonb not null default '[]',
+  -- When the contact opted out through a link of this message.
+  unsubscribed_at timestamptz(3),
+  -- The content a campaign's message was made from.
+  content_version integer,
+  -- In place of its body: the hash of its template, and the values in it, as they left.
+  body_template text,
+  body_values jsonb,
+  -- What a message counts in the bill.
+  billed_units smallint not null
+      generated always as (case when attachments = '[]' then 1 else 2 end) stored,
+  -- The month in which a message has taken its share of what the project may send; null: not yet,
+  -- or nothing is limited.
+  allowance_month date,
+  -- When a campaign's message was claimed whose first attempt was accepted. Then `trace` does not
+  -- repeat what the columns say: handed over, accepted, delivered.
+  handed_over_at timestamptz(3),
+  -- The events of a campaign's message that are not stored, because its row says the same: the sum of
+  -- 1 (email.sent) and 2 (email.delivery).
+  derived_events smallint not null default 0,
+  -- The time for which it was asked; null: at once. It stays when the mail has left.
+  scheduled_for timestamptz(3),
+  -- The end of the pause after its last attempt.
+  retry_at timestamptz(3),
+  -- Which part of the send policy has held it back last, and until when; both stay when it has left.
+  hold_reason text,
+  held_until timestamptz(3),
+  topic_id uuid,
+  -- No foreign key: mail outlives the requests of its contact.
+  opt_in_id uuid,
+  -- A provider's own list of an account had the address: that says nothing new of the sender.
+  bounce_listed boolean not null default false,
+  complaint_listed boolean not null default false,
+  -- Of received mail alone: what makes it arrive once.
+  received_id text,
+  refusal text
+      check (refusal in ('provider_refused', 'recipient_refused', 'provider_unavailable')),
+  check ((status = 'SENDING') = (lease_until is not null))
+) with (fillfactor = 50);
+comment on table email is 'The ledger: one row for each message to one recipient, written before anything is sent.';
+comment on column email.scheduled_for is 'The time for which it was asked; null: at once.';
+comment on column email.retry_at is 'The end of the pause after its last attempt.';
+comment on column email.hold_reason is 'quiet_hours or frequency_cap: what of the send policy holds it back.';
+comment on column email.held_until is 'Until when the send policy holds it back.';
+comment on column email.opt_in_id is 'The request that it asks to confirm: its link gets the token when it leaves.';
+comment on column email.refusal is 'Why the provider did not take it; null: it was not refused. Its text is in "error".';
+create unique index email_one_per_campaign_contact on email (campaign_id, contact_id)
+  where campaign_id is not null;
+create unique index email_one_per_step_execution on email (workflow_step_execution_id)
+  where workflow_step_execution_id is not null;
+create index email_page on email (project_id, created_at desc, id desc);
+create index email_contact on email (contact_id, created_at desc, id desc);
+create index email_execution on email (workflow_execution_id) where workflow_execution_id is not null;
+create index email_inbound on email (project_id, created_at desc, id desc)
+  where source_type = 'INBOUND';
+create index email_campaign_page on email (campaign_id, created_at desc, id desc)
+  where campaign_id is not null;
+-- Mail to the simulator is taken out of what counts for a reputation: there is little of it.
+create index email_simulated on email (project_id) where to_email like '%@simulator.test';
+create index email_scheduled on email (project_id, created_at desc, id desc)
+  where scheduled_for is not null;
+create index email_scheduled_for on email (scheduled_for, id)
+  where scheduled_for is not null;
+create index email_attachments on email using gin (attachments jsonb_path_ops)
+  where attachments <> '[]';
+create unique index email_received_once on email (received_id, from_email)
+  where received_id is not null;
+create index email_with_error on email (project_id, created_at desc, id desc)
+  where error is not null;
+
+-- They are counted like others. When they are recorded, the same statement counts them.
+create function tally_derived_events() returns trigger language plpgsql as $$
+begin
+  insert into event_tally (project_id, name, day, count)
+    select project_id, 'email.sent', (sent_at at time zone 'UTC')::date, -count(*)
+      from removed where derived_events & 1 <> 0 group by 1, 3
+    union all
+    select project_id, 'email.delivery', (delivered_at at time zone 'UTC')::date, -count(*)
+      from removed where derived_events & 2 <> 0 group by 1, 3;
+  return null;
+end
+$$;
+
+-- A trigger, because mail also goes with its contact.
+create trigger email_derived_events after delete on email
+  referencing old table as removed for each statement execute function tally_derived_events();
+
+-- File contents of one request, stored once however many recipients it had;
+-- the email rows name them by id.
+create table attachment (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null,
+  content bytea not null,
+  created_at timestamptz(3) not null default now(),
+  -- Files of scheduled mail are kept longer.
+  kept_from timestamptz(3)
+);
+comment on table attachment is 'The content of a file, once per request however many recipients it had.';
+comment on column attachment.kept_from is 'From when the time of keeping counts; null: from created_at.';
+create index attachment_age on attachment (created_at);
+create index attachment_project on attachment (project_id);
+
+create table email_moment (
+  project_id uuid not null,
+  at timestamptz(3) not null,
+  email_id uuid not null,
+  kind smallint not null,
+  primary key (project_id, kind, at, email_id)
+);
+comment on table email_moment is 'When messages were sent (1: neither FAILED nor received), delivered (2), opened (3), '
+  'clicked (4), bounced (5), complained about (6): the feed, and what is counted by time. Bounces (7) and complaints '
+  '(8) that came from the provider''s own list of the account are counted once more.';
+
+create function keep_email_moments() returns trigger language plpgsql as $$
+declare
+  was timestamptz[];
+  becomes timestamptz[];
+begin
+  if tg_op <> 'INSERT' then
+    was := array[case when old.status <> 'FAILED' and old.source_type <> 'INBOUND' then old.sent_at end,
+      old.delivered_at, old.opened_at, old.clicked_at, old.bounced_at, old.complained_at,
+      case when old.bounce_listed then old.bounced_at end,
+      case when old.complaint_listed then old.complained_at end];
+  end if;
+  if tg_op <> 'DELETE' then
+    becomes := array[case when new.status <> 'FAILED' and new.source_type <> 'INBOUND' then new.sent_at end,
+      new.delivered_at, new.opened_at, new.clicked_at, new.bounced_at, new.complained_at,
+      case when new.bounce_listed then new.bounced_at end,
+      case when new.complaint_listed then new.complained_at end];
+  end if;
+  for number in 1..8 loop
+    continue when was[number] is not distinct from becomes[number];
+    if was[number] is not null then
+      delete from email_moment
+        where project_id = old.project_id and kind = number and at = was[number] and email_id = old.id;
+    end if;
+    if becomes[number] is not null then
+      insert into email_moment (project_id, kind, at, email_id)
+        values (new.project_id, number, becomes[number], new.id)
+        on conflict do nothing;
+    end if;
+  end loop;
+  return null;
+end
+$$;
+
+create trigger email_moments_begin after insert on email for each row
+  when (coalesce(new.sent_at, new.delivered_at, new.opened_at, new.clicked_at, new.bounced_at,
+    new.complained_at) is not null)
+  execute function keep_email_moments();
+
+-- What settles a chunk of messages notes them in the same statement, and says so.
+create trigger email_moments_change
+  after update of status, sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at,
+    bounce_listed, complaint_listed on email
+  for each row
+  when ((old.sent_at is distinct from new.sent_at or old.delivered_at is distinct from new.delivered_at
+      or old.opened_at is distinct from new.opened_at or old.clicked_at is distinct from new.clicked_at
+      or old.bounced_at is distinct from new.bounced_at
+      or old.complained_at is distinct from new.complained_at
+      or old.bounce_listed <> new.bounce_listed or old.complaint_listed <> new.complaint_listed
+      or (old.status = 'FAILED') <> (new.status = 'FAILED'))
+    and current_setting('everpost.noted', true) is distinct from 'together')
+  execute function keep_email_moments();
+
+create trigger email_moments_end after delete on email for each row
+  when (coalesce(old.sent_at, old.delivered_at, old.opened_at, old.clicked_at, old.bounced_at,
+    old.complained_at) is not null)
+  execute function keep_email_moments();
+
+create table email_tally (
+  project_id uuid not null,
+  kind smallint not null,
+  day date not null,
+  count bigint not null,
+  fresh boolean not null default true
+);
+comment on table email_tally is 'How many moments of mail there were on a UTC day, before the watermark "email_tally"; '
+  'appended to, folded by the sweep.';
+create index email_tally_key on email_tally (project_id, kind, day) include (count);
+create index email_tally_fresh on email_tally (project_id, kind, day) where fresh;
+
+create function tally_email_moment() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'INSERT' then
+    insert into email_tally (project_id, kind, day, count)
+      values (new.project_id, new.kind, (new.at at time zone 'UTC')::date, 1);
+  else
+    insert into email_tally (project_id, kind, day, count)
+      values (old.project_id, old.kind, (old.at at time zone 'UTC')::date, -1);
+  end if;
+  return null;
+end
+$$;
+
+-- A day is counted two days after it is over: `dayIsCountedAfter` in db/emails/moments.ts.
+create trigger email_tally_more after insert on email_moment for each row
+  when (new.at < now() - interval '24 hours') execute function tally_email_moment();
+
+create trigger email_tally_less after delete on email_moment for each row
+  when (old.at < now() - interval '24 hours') execute function tally_email_moment();
+
+create table email_queue (
+  email_id uuid primary key,
+  project_id uuid not null,
+  campaign_id uuid,
+  due_at timestamptz(3),
+  -- While it is being handed over.
+  lease_until timestamptz(3),
+  -- While the send policy holds it back.
+  held_until timestamptz(3),
+  hold_reason text
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
+comment on table email_queue is 'Messages that wait outside of chunks, or are being handed over outside of them: all but '
+  'those of campaigns, and of campaigns what is held back, or of unknown outcome.';
+create index email_queue_due on email_queue (project_id, due_at, email_id)
+  where campaign_id is null and lease_until is null;
+create index email_queue_campaign on email_queue (campaign_id, due_at, email_id)
+  where campaign_id is not null;
+create index email_queue_lease on email_queue (lease_until) where lease_until is not null;
+create index email_queue_held on email_queue (project_id, campaign_id, held_until) include (hold_reason)
+  where held_until is not null;
+create index email_queue_under_way on email_queue (project_id)
+  where lease_until is not null;
+
+create function keep_email_queue() returns trigger language plpgsql as $$
+begin
+  if new.status = 'SENDING'
+      or new.status = 'PENDING' and new.due_at is not null then
+    insert into email_queue as queued
+        (email_id, project_id, campaign_id, due_at, lease_until, held_until, hold_reason)
+      values (new.id, new.project_id, new.campaign_id, new.due_at,
+        case when new.status = 'SENDING' then new.lease_until end,
+        case when new.status = 'PENDING' and new.hold_reason is not null then new.held_until end,
+        new.hold_reason)
+      on conflict (email_id) do update set due_at = excluded.due_at,
+        lease_until = excluded.lease_until, held_until = excluded.held_until,
+        hold_reason = excluded.hold_reason;
+  else
+    delete from email_queue where email_id = old.id;
+  end if;
+  return null;
+end
+$$;
+
+create trigger email_queue_begin after insert on email for each row
+  when (new.status = 'SENDING'
+    or new.status = 'PENDING' and new.due_at is not null)
+  execute function keep_email_queue();
+
+create trigger email_queue_change
+  after update of status, due_at, lease_until, hold_reason, held_until on email for each row
+  when ((old.status = 'SENDING' or new.status = 'SENDING'
+      or old.status = 'PENDING' and old.due_at is not null
+      or new.status = 'PENDING' and new.due_at is not null)
+    and (old.status <> new.status or old.due_at is distinct from new.due_at
+      or old.lease_until is distinct from new.lease_until
+      or old.hold_reason is distinct from new.hold_reason
+      or old.held_until is distinct from new.held_until))
+  execute function keep_email_queue();
+
+create trigger email_queue_end after delete on email for each row
+  when (old.status in ('PENDING', 'SENDING'))
+  execute function keep_email_queue();
+
+create table provider_message (
+  message_id text primary key,
+  email_id uuid not null
+);
+comment on table provider_message is 'The ids that providers have given to messages. Those that our own mailers give '
+  'begin with that of the message.';
+
+create function keep_provider_message() returns trigger language plpgsql as $$
+begin
+  if tg_op <> 'INSERT' then
+    delete from provider_message where message_id = old.message_id and email_id = old.id;
+  end if;
+  if tg_op <> 'DELETE' and left(new.message_id, 36) <> new.id::text then
+    insert into provider_message (message_id, email_id) values (new.message_id, new.id);
+  end if;
+  return null;
+end
+$$;
+
+create trigger provider_message_begin after insert on email for each row
+  when (new.source_type <> 'INBOUND' and left(new.message_id, 36) <> new.id::text)
+  execute function keep_provider_message();
+
+create trigger provider_message_change after update of message_id on email for each row
+  when (new.source_type <> 'INBOUND' and old.message_id is distinct from new.message_id
+    and (left(old.message_id, 36) <> old.id::text or left(new.message_id, 36) <> new.id::text))
+  execute function keep_provider_message();
+
+create trigger provider_message_end after delete on email for each row
+  when (old.source_type <> 'INBOUND' and left(old.message_id, 36) <> old.id::text)
+  execute function keep_provider_message();
+
+create table late_mail (
+  contact_id uuid not null,
+  sent_at timestamptz(3) not null,
+  email_id uuid not null,
+  primary key (contact_id, sent_at, email_id)
+);
+comment on table late_mail is 'What counts for frequency caps and was sent more than a day after it was made. The rest is '
+  'found by when it was made.';
+
+create function keep_late_mail() returns trigger language plpgsql as $$
+begin
+  delete from late_mail where contact_id = old.contact_id and email_id = old.id;
+  if tg_op <> 'DELETE' and new.sent_at - new.created_at > interval '24 hours' then
+    insert into late_mail (contact_id, sent_at, email_id) values (new.contact_id, new.sent_at, new.id);
+  end if;
+  return null;
+end
+$$;
+
+create trigger late_mail_begin after insert on email for each row
+  when (new.sent_at - new.created_at > interval '24 hours' and new.message_class = 'MARKETING'
+    and new.source_type in ('CAMPAIGN', 'WORKFLOW'))
+  execute function keep_late_mail();
+
+create trigger late_mail_change after update of sent_at, created_at on email for each row
+  when ((new.sent_at - new.created_at > interval '24 hours'
+      or old.sent_at - old.created_at > interval '24 hours')
+    and (old.sent_at, old.created_at) is distinct from (new.sent_at, new.created_at)
+    and new.message_class = 'MARKETING'
+    and new.source_type in ('CAMPAIGN', 'WORKFLOW'))
+  execute function keep_late_mail();
+
+create trigger late_mail_end after delete on email for each row
+  when (old.sent_at - old.created_at > interval '24 hours' and old.message_class = 'MARKETING'
+    and old.source_type in ('CAMPAIGN', 'WORKFLOW'))
+  execute function keep_late_mail();
+
+create function keep_received_id() returns trigger language plpgsql as $$
+begin
+  new.received_id := new.message_id;
+  return new;
+end
+$$;
+
+create trigger email_received_id before insert on email for each row
+  when (new.source_type = 'INBOUND' and new.received_id is null)
+  execute function keep_received_id();
+
+create table campaign_tally (
+  campaign_id uuid not null,
+  project_id uuid not null,
+  code text not null,
+  count integer not null,
+  sent integer not null,
+  fresh boolean not null default true
+);
+comment on table campaign_tally is 'How many messages of a campaign have failed, by refusal or error, and how many of them were '
+  'accepted before; appended to, folded by the sweep.';
+create index campaign_tally_key on campaign_tally (campaign_id, code) include (count, sent);
+create index campaign_tally_fresh on campaign_tally (campaign_id, code) where fresh;
+
+create function tally_campaign_mail() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'DELETE' then
+    insert into campaign_tally (campaign_id, project_id, code, count, sent)
+      values (old.campaign_id, old.project_id, case when old.status = 'SENDING' and old.lease_until < now()
+        then 'delivery_unknown' else 'contact_deleted' end, 1, 0);
+    return null;
+  end if;
+  if tg_op = 'UPDATE' and old.status = 'FAILED' then
+    insert into campaign_tally (campaign_id, project_id, code, count, sent)
+      values (old.campaign_id, old.project_id, coalesce(old.refusal, old.error, ''), -1,
+        -(old.sent_at is not null)::int);
+  end if;
+  if new.status = 'FAILED' then
+    insert into campaign_tally (campaign_id, project_id, code, count, sent)
+      values (new.campaign_id, new.project_id, coalesce(new.refusal, new.error, ''), 1,
+        (new.sent_at is not null)::int);
+  end if;
+  return null;
+end
+$$;
+
+-- Triggers, because a message fails or goes in many places.
+create trigger campaign_tally_begin after insert on email for each row
+  when (new.campaign_id is not null and new.status = 'FAILED')
+  execute function tally_campaign_mail();
+
+create trigger campaign_tally_change after update of status on email for each row
+  when (new.campaign_id is not null and (old.status = 'FAILED') <> (new.status = 'FAILED'))
+  execute function tally_campaign_mail();
+
+create trigger campaign_tally_end after delete on email for each row
+  when (old.campaign_id is not null and old.status in ('PENDING', 'SENDING'))
+  execute function tally_campaign_mail();
+
+create function lock_marketing_mail(project uuid, contacts uuid[], own_attempt uuid,
+    since timestamptz, most integer)
+  returns table (contact_id uuid, sent_at timestamptz) language plpgsql as $$
+begin
+    perform pg_advisory_xact_lock(hashtextextended(id::text, 15))
+      from (select distinct unnest(contacts) as id order by 1) as ordered;
+    return query
+      select contact.id, sent.sent_at
+        from contact cross join lateral (
+          select counted.sent_at from (
+              select email.sent_at, email.status, email.source_type, email.to_email from email
+                where email.contact_id = contact.id and email.message_class = 'MARKETING'
+                  and email.source_type in ('CAMPAIGN', 'WORKFLOW') and email.sent_at > since
+                  and email.created_at > since - interval '24 hours'
+              union all
+              select email.sent_at, email.status, email.source_type, email.to_email
+                from late_mail join email on email.id = late_mail.email_id
+                where late_mail.contact_id = contact.id and late_mail.sent_at > since
+                  and email.created_at <= since - interval '24 hours') as counted
+            where counted.status <> 'FAILED'
+              and (counted.source_type = 'CAMPAIGN' or counted.to_email = contact.email)
+            order by counted.sent_at desc limit most) as sent
+        where contact.id = any(contacts)
+      union all
+      select email.contact_id, null
+        from email_queue queued join email on email.id = queued.email_id
+        join contact on contact.id = email.contact_id
+        where queued.project_id = project and queued.lease_until is not null
+          and email.contact_id = any(contacts) and email.message_class = 'MARKETING'
+          and email.source_type in ('CAMPAIGN', 'WORKFLOW') and email.sent_at is null
+          and email.status = 'SENDING' and email.attempt_id is distinct from own_attempt
+          and (email.source_type = 'CAMPAIGN' or email.to_email = contact.email)
+      union all
+      select email.contact_id, null
+        from campaign_chunk chunk cross join unnest(chunk.email_ids) as claimed(id)
+        join email on email.id = claimed.id
+        where chunk.project_id = project and chunk.attempt_id <> own_attempt
+          and email.status = 'PENDING' and email.message_class = 'MARKETING'
+          and email.contact_id = any(contacts);
+end
+$$;
+
+-- Mail outside the ledger, until it has left: tests of campaigns, and mail of the platform to its
+-- users, which may hold secret links.
+create table system_mail (
+  id uuid primary key default gen_random_uuid(),
+  -- None: mail of the platform to a user.
+  project_id uuid,
+  kind text not null check (kind in ('campaign-test', 'platform-mail')),
+  to_email text not null,
+  from_email text not null,
+  from_name text not null,
+  reply_to text,
+  subject text not null,
+  html text not null,
+  attempts integer not null default 0,
+  -- Set while it is being handed over.
+  attempt_id uuid,
+  created_at timestamptz(3) not null default now(),
+  next_look_at timestamptz(3) not null
+      default now() + interval '10 minutes',
+  check ((project_id is null) = (kind = 'platform-mail'))
+);
+comment on table system_mail is 'Mail outside the ledger until it has left: campaign tests, account mail.';
+create index system_mail_project on system_mail (project_id) where project_id is not null;
+create index system_mail_look on system_mail (next_look_at);
+
+-- Mail caught on a developer's machine instead of being sent.
+create table mailbox_message (
+  id uuid primary key,
+  sender text not null,
+  recipient text not null,
+  subject text not null,
+  raw bytea not null,
+  received_at timestamptz(3) not null default clock_timestamp()
+);
+comment on table mailbox_message is 'Mail caught on a machine without a mail provider; the newest thousand.';
+create index mailbox_message_page on mailbox_message (received_at desc, id desc);
+create index mailbox_message_recipient on mailbox_message (recipient, received_at desc, id desc);
+
+-- Notifications of Amazon SNS that were handled: it may deliver one several times.
+create table sns_receipt (
+  message_id text primary key,
+  created_at timestamptz(3) not null default now()
+);
+comment on table sns_receipt is 'Notifications of Amazon SNS that were handled; kept 30 days.';
+create index sns_receipt_age on sns_receipt (created_at);

@@ -1,0 +1,77 @@
+-- Limits, providers and the processes that deliver.
+
+-- Token buckets of the sending limits: one for the server, one for each project.
+create table token_bucket (
+  key text primary key,
+  tokens double precision not null,
+  refilled_at timestamptz not null
+);
+comment on table token_bucket is 'The sending limits: one token bucket for the server, one for each project.';
+
+-- Mail that is urgent takes its share in advance also when a few tokens are there: what comes while it is
+-- handed over is not free for campaigns.
+create function take_sending_tokens(keys text[], rates double precision[], wanted integer, urgent boolean,
+  out granted integer, out wait_ms integer) language plpgsql as $$
+declare
+  at timestamptz;
+  available double precision := wanted;
+  ahead double precision := wanted;
+  slowest double precision := 0;
+  bucket record;
+begin
+  insert into token_bucket (key, tokens, refilled_at)
+    select k, greatest(r - 1, 1), clock_timestamp() from unnest(keys, rates) as t(k, r) order by k
+    on conflict do nothing;
+  for bucket in
+    select b.key, b.tokens, b.refilled_at, t.r as rate
+      from token_bucket b join unnest(keys, rates) as t(k, r) on t.k = b.key
+      order by b.key for update of b
+  loop
+    -- A clock that was set back takes nothing away.
+    at := clock_timestamp();
+    bucket.tokens := least(greatest(bucket.rate - 1, 1),
+      bucket.tokens + greatest(0, extract(epoch from at - bucket.refilled_at)) * bucket.rate);
+    update token_bucket set tokens = bucket.tokens, refilled_at = at where key = bucket.key;
+    available := least(available, bucket.tokens);
+    -- Not more than a fifth of a second's worth at once: others are urgent, too.
+    ahead := least(ahead, greatest(1, floor(bucket.rate / 5)));
+  end loop;
+  granted := greatest(0, floor(available));
+  if urgent and wanted > 0 then granted := greatest(granted, ahead); end if;
+  update token_bucket set tokens = tokens - granted where key = any (keys) and granted > 0;
+  select ceil(greatest(0, max(
+      ((case when granted = 0 then 1 else 0 end) - b.tokens) / t.r * 1000)))::int into wait_ms
+    from token_bucket b join unnest(keys, rates) as t(k, r) on t.k = b.key;
+end
+$$;
+
+-- Whether a mail provider takes mail. While it cannot, all workers together try one mail at a time.
+create table provider_circuit (
+  -- The provider as the workers know it: its kind and address.
+  provider text primary key,
+  failures integer not null default 0,
+  opened_at timestamptz(3),
+  probes integer not null default 0,
+  next_probe_at timestamptz(3),
+  check ((opened_at is null) = (next_probe_at is null))
+);
+comment on table provider_circuit is 'Whether each mail provider takes mail; while it does not, one mail at a time is tried';
+comment on column provider_circuit.failures is 'Attempts in a row that the provider could not take, up to the one that opened the circuit';
+comment on column provider_circuit.opened_at is 'Since when mail waits for the provider; null: the circuit is closed';
+comment on column provider_circuit.probes is 'Mails tried in vain since then';
+comment on column provider_circuit.next_probe_at is 'When the next mail is tried; while one is under way, when it counts as lost with its process';
+
+-- Worker processes, each with a row that it refreshes. Unlogged: after a crash of the database the rows
+-- are written again within seconds.
+create unlogged table worker_process (
+  id uuid primary key,
+  started_at timestamptz(3) not null default now(),
+  seen_at timestamptz(3) not null default now(),
+  -- When it was asked to stop, and had finished its work.
+  stopped_at timestamptz(3),
+  -- What it sends through, and the limits that it knows, in messages per second; 0: none.
+  provider text not null,
+  rate_per_second double precision not null,
+  rate_per_project_per_second double precision not null
+);
+comment on table worker_process is 'Worker processes and when each was last seen.';

@@ -1,0 +1,101 @@
+-- What a project may send, and what its payment provider is told.
+
+-- What was taken of what a project may send: accepted messages that have not failed.
+create table allowance (
+  project_id uuid not null,
+  month date not null,
+  category text not null check (category in ('workflows', 'campaigns', 'transactional', 'inbound')),
+  taken integer not null,
+  primary key (project_id, month, category)
+);
+comment on table allowance is 'How much of a month''s limit a project has taken, by category.';
+
+create function give_back_allowance() returns trigger language plpgsql as $$
+begin
+  update allowance set taken = greatest(0, taken - old.billed_units)
+    where project_id = old.project_id and month = old.allowance_month
+      and category = lower(old.source_type)
+        || case when old.source_type in ('WORKFLOW', 'CAMPAIGN') then 's' else '' end;
+  return null;
+end
+$$;
+
+-- Triggers, because a message fails or goes in many places.
+create trigger email_failed after update of status on email for each row
+  when (new.status = 'FAILED' and old.status <> 'FAILED' and old.allowance_month is not null)
+  execute function give_back_allowance();
+
+create trigger email_dropped after delete on email for each row
+  when (old.status in ('PENDING', 'SENDING') and old.allowance_month is not null)
+  execute function give_back_allowance();
+
+-- Received mail is stored, whatever the limit says; where the month is being counted, it counts.
+create function take_inbound_allowance() returns trigger language plpgsql as $$
+begin
+  update allowance set taken = taken + new.billed_units
+    where project_id = new.project_id and category = 'inbound'
+      and month = date_trunc('month', now() at time zone 'UTC')::date;
+  return null;
+end
+$$;
+
+create trigger email_inbound after insert on email for each row
+  when (new.source_type = 'INBOUND')
+  execute function take_inbound_allowance();
+
+-- Counting is for who has a limit. With another limit it starts anew, from the messages themselves.
+create function forget_allowance() returns trigger language plpgsql as $$
+begin
+  delete from allowance where project_id = new.id;
+  return null;
+end
+$$;
+
+create trigger project_limits after update of subscription, billing_limit_workflows,
+    billing_limit_campaigns, billing_limit_transactional, billing_limit_inbound
+  on project for each row execute function forget_allowance();
+
+-- Months in which the administrators were told that most of a limit is used.
+create table allowance_warning (
+  project_id uuid not null,
+  month date not null,
+  category text not null,
+  primary key (project_id, month, category)
+);
+comment on table allowance_warning is 'That the administrators were told of a limit that is nearly used, once a month and category.';
+
+-- Sent messages the payment provider has not been told of. They outlive their project: what was
+-- sent is billed.
+create table usage_report (
+  email_id uuid primary key,
+  customer text not null,
+  units integer not null,
+  sent_at timestamptz(3) not null
+);
+comment on table usage_report is 'Sent messages that the payment provider has not been told of.';
+create index usage_report_customer on usage_report (customer);
+
+create function note_usage() returns trigger language plpgsql as $$
+begin
+  insert into usage_report (email_id, customer, units, sent_at)
+    select new.id, project.customer, new.billed_units, new.sent_at
+      from project where project.id = new.project_id and project.customer is not null
+    on conflict do nothing;
+  return null;
+end
+$$;
+
+-- What settles a chunk of messages notes their usage in the same statement, and says so. For a trigger
+-- of each row that was a tenth of what a campaign's message cost.
+create trigger email_sent after update of sent_at on email for each row
+  when (old.sent_at is null and new.sent_at is not null
+    and current_setting('everpost.noted', true) is distinct from 'together')
+  execute function note_usage();
+
+-- Events of the payment provider that were handled.
+create table payment_receipt (
+  event_id text primary key,
+  created_at timestamptz(3) not null default now()
+);
+comment on table payment_receipt is 'Notifications of the payment provider that were handled; kept 30 days.';
+create index payment_receipt_age on payment_receipt (created_at);

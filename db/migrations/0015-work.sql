@@ -1,0 +1,151 @@
+-- Jobs, Temporal runs that must be started or signalled, and what requests and chores remember.
+
+create table job (
+  id text primary key,
+  project_id uuid not null references project on delete cascade,
+  kind text not null check (kind in
+      ('import', 'bulk', 'migrate', 'move-waits', 'retry-all', 'replay')),
+  state text not null default 'waiting'
+      check (state in ('waiting', 'active', 'completed', 'failed', 'cancelled')),
+  progress integer not null default 0 check (progress between 0 and 100),
+  data jsonb not null,
+  result jsonb,
+  failed_reason text,
+  created_at timestamptz(3) not null default now(),
+  started_at timestamptz(3),
+  finished_at timestamptz(3),
+  -- How many rows of its file an import has done.
+  position integer not null default 0,
+  -- What was asked for beside `data`, which is shown: {filter, excludeIds} of a bulk action.
+  request jsonb,
+  -- The last time something was done for it: a job that stands still is looked after.
+  touched_at timestamptz(3) not null default now(),
+  -- Of jobs on the executions of a workflow.
+  workflow_id uuid,
+  -- Who started it, as the consent log names them: what a job changes is theirs.
+  actor text,
+  subscription_id uuid
+);
+comment on table job is 'Long work on many contacts, with its progress and result; kept 30 days.';
+comment on column job.actor is 'sk or the id of the user who started it; null: not known.';
+comment on column job.subscription_id is 'Of a replay: whose events it takes.';
+create index job_project on job (project_id, created_at desc);
+create index job_open on job (touched_at) where state in ('waiting', 'active');
+create index job_finished on job (finished_at) where finished_at is not null;
+create index job_open_workflow on job (workflow_id)
+  where workflow_id is not null and state in ('waiting', 'active');
+create index job_import_page on job (project_id, created_at desc, id desc)
+  where kind = 'import';
+create unique index job_open_subscription on job (subscription_id)
+  where subscription_id is not null and state in ('waiting', 'active');
+
+-- The contacts a bulk action is about, fixed when it starts: one row for each batch that is still
+-- to be done.
+create table job_batch (
+  job_id text not null references job on delete cascade,
+  number integer not null,
+  project_id uuid not null,
+  contact_ids uuid[] not null,
+  primary key (job_id, number)
+);
+comment on table job_batch is 'The contacts of a bulk action that are left, in batches.';
+
+-- The file of an import until its job has ended: any worker may read it.
+create table import_file (
+  job_id text primary key references job on delete cascade,
+  project_id uuid not null,
+  content bytea storage external not null
+);
+comment on table import_file is 'The file of an import that is open.';
+
+-- One row for each Temporal workflow that must be started, signalled or cancelled. Written in the
+-- transaction of the cause; deleted when Temporal has been told.
+create table outbox (
+  -- Its workflow id.
+  run_id text primary key,
+  -- None: mail of the platform to a user.
+  project_id uuid,
+  -- Its workflow type.
+  kind text not null,
+  action text not null check (action in ('start', 'signal', 'cancel')),
+  input jsonb not null default '{}',
+  summary text not null default '',
+  -- Counts requests. Starts at random: a row that was sent and deleted is not its successor.
+  generation integer not null default (random() * 1000000000)::int,
+  -- From when on any process may send it: the one that committed it goes first.
+  due_at timestamptz(3) not null default now() + interval '5 seconds',
+  -- Kept by later requests for the same run.
+  created_at timestamptz(3) not null default now(),
+  -- How often an entry was claimed to be sent: one that waits for its turn in a burst is not one that
+  -- Temporal does not take.
+  tries smallint not null default 0
+);
+comment on table outbox is 'Temporal workflows that must be started, signalled or cancelled.';
+create index outbox_due on outbox (due_at);
+create index outbox_project on outbox (project_id, due_at);
+
+-- How far work that looks back has come, by name.
+create table watermark (
+  name text primary key,
+  at timestamptz(3) not null
+);
+comment on table watermark is 'How far work that looks back in time has come.';
+
+insert into watermark (name, at) values ('email_tally', '-infinity');
+
+-- How far the daily removal of old bodies has come, by the id of the message: ids are in order of
+-- time, so no index of its own is needed.
+create table body_retention (
+  is_only_row boolean primary key default true check (is_only_row),
+  done_to uuid not null default '00000000-0000-0000-0000-000000000000',
+  scheduled_done_to timestamptz(3) not null default '-infinity',
+  -- Much mail may be scheduled for one moment: the place is a moment and an id.
+  scheduled_done_id uuid not null default '00000000-0000-0000-0000-000000000000'
+);
+comment on table body_retention is 'One row: how far the removal of old bodies has come.';
+comment on column body_retention.scheduled_done_to is 'How far bodies of scheduled mail have been removed, by its scheduled_for.';
+
+insert into body_retention default values;
+
+-- Answers kept for repeated requests. The owner is a project, or a user for requests without one.
+create table idempotency (
+  owner_id uuid not null,
+  key text not null,
+  request text not null,
+  body_hash bytea not null,
+  status_code integer,
+  -- Encrypted: the answer to a new project holds its secret key.
+  response bytea,
+  created_at timestamptz(3) not null default now(),
+  -- Its request ended with an error after some mail was accepted: the next one need not wait.
+  interrupted boolean not null default false,
+  use_id uuid not null,
+  renewed_at timestamptz(3),
+  primary key (owner_id, key)
+);
+comment on table idempotency is 'Answers of requests with an Idempotency-Key, for when they are repeated.';
+comment on column idempotency.use_id is 'The seed of the ids of its mail; a repeat of the same request has the same';
+comment on column idempotency.renewed_at is 'When the running request last said so; null: not since it claimed the key';
+create index idempotency_age on idempotency (created_at);
+
+-- What a request has accepted under its idempotency key, before it has an answer: whoever repeats
+-- it goes on after that.
+create table idempotency_email (
+  project_id uuid not null,
+  key text not null,
+  -- Which of the mails of the request it is, from 0 on.
+  position integer not null check (position >= 0),
+  email_id uuid not null,
+  contact_id uuid not null,
+  primary key (project_id, key, position),
+  foreign key (project_id, key) references idempotency (owner_id, key) on delete cascade
+);
+comment on table idempotency_email is 'Mail that was accepted under an Idempotency-Key whose request has not ended.';
+
+-- Counters of the request limits. Losing them in a crash costs nobody anything.
+create unlogged table rate_limit (
+  key varchar(255) primary key,
+  points integer not null default 0,
+  expire bigint
+);
+comment on table rate_limit is 'Counters of the request limits.';

@@ -1,0 +1,131 @@
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  ApplicationFailure,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { StepCallById, StepResult } from '../activities/steps/perform.ts';
+import type { StepActivities } from '../activities/steps/steps.ts';
+import { priorities } from '../domain/runs.ts';
+import type { ExecutionStart } from '../domain/workflow/execution.ts';
+import type { StepRef } from '../domain/workflow/graph.ts';
+import { isPerformed, type PerformedType, stepKinds } from '../domain/workflow/step-types.ts';
+
+/** The calls of an execution's run to its activities. */
+
+// Transient errors are retried without limit: a step fails only when its activity says so. On
+// cancellation, the run waits for effects that cannot be undone.
+const retry = { initialInterval: '500 ms', maximumInterval: '1 minute' } as const;
+const effects = proxyActivities<StepActivities>({
+  startToCloseTimeout: '1 minute',
+  // How long a step pauses after its worker was killed.
+  heartbeatTimeout: '20 seconds',
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  retry,
+});
+// A local activity costs one history event instead of six. It must not hold a workflow task while it
+// waits for something: after a second try the step goes on as an activity.
+const tried = proxyLocalActivities<StepActivities>({
+  startToCloseTimeout: '10 seconds',
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  retry: { ...retry, maximumAttempts: 2 },
+});
+
+/** Completes an execution that has no step left, unless its row says otherwise. */
+export async function complete({ executionId, version }: ExecutionStart): Promise<StepResult> {
+  const interruption = await orAsActivity(
+    () => tried.COMPLETE(executionId, version),
+    () => effects.COMPLETE(executionId, version),
+  );
+  return { outcome: interruption ?? { kind: 'ended' } };
+}
+
+/** Performs a step: by a local activity or an activity, as its type says. */
+export async function runStep(
+  input: ExecutionStart,
+  step: StepRef,
+  since: string,
+): Promise<StepResult> {
+  const { type } = step;
+  // Fails the workflow task, not the run: it continues once a worker knows the step.
+  if (!isPerformed(type)) throw new Error(`This worker does not know steps of type ${type}.`);
+  return stepKinds[type].runs === 'local'
+    ? runLocally(input, type, step, since)
+    : runAsActivity(input, type, step, since);
+}
+
+/** Ends a wait by its event or its timeout, whichever the database has first. */
+export function settleWait(
+  input: ExecutionStart,
+  step: StepRef,
+  since: string,
+): Promise<StepResult> {
+  return runLocally(input, 'SETTLE_WAIT', step, since);
+}
+
+/** Asks the row where an execution goes on, or how it has ended. */
+export function askPosition({
+  executionId,
+}: ExecutionStart): ReturnType<StepActivities['FIND_POSITION']> {
+  return orAsActivity(
+    () => tried.FIND_POSITION(executionId),
+    () => effects.FIND_POSITION(executionId),
+  );
+}
+
+async function runLocally(
+  input: ExecutionStart,
+  activity: PerformedType | 'SETTLE_WAIT',
+  step: StepRef,
+  since: string,
+): Promise<StepResult> {
+  const options = { summary: step.name };
+  return orAsActivity(
+    () => tried[activity].executeWithOptions(options, [stepCall(input, step, since)]),
+    () => runAsActivity(input, activity, step, since),
+  );
+}
+
+/** Work that is tried in the workflow task first. What fails for good does so at once. */
+async function orAsActivity<T>(locally: () => Promise<T>, otherwise: () => Promise<T>): Promise<T> {
+  try {
+    return await locally();
+  } catch (error) {
+    const cause = error instanceof ActivityFailure ? error.cause : error;
+    const isFinal = cause instanceof ApplicationFailure && cause.nonRetryable;
+    if (isFinal || isCancellation(error)) throw error;
+    return otherwise();
+  }
+}
+
+async function runAsActivity(
+  input: ExecutionStart,
+  activity: PerformedType | 'SETTLE_WAIT',
+  step: StepRef,
+  since: string,
+): Promise<StepResult> {
+  const { taskQueue } = activity === 'SETTLE_WAIT' ? {} : stepKinds[activity];
+  const options = {
+    summary: step.name,
+    // The projects share the workers, whatever the run's own priority.
+    priority: { priorityKey: priorities.usual, fairnessKey: input.projectId },
+    ...(taskQueue && { taskQueue: `${workflowInfo().taskQueue}${taskQueue}` }),
+  };
+  return effects[activity].executeWithOptions(options, [stepCall(input, step, since)]);
+}
+
+function stepCall(input: ExecutionStart, { id: stepId }: StepRef, since: string): StepCallById {
+  const { executionId, projectId, workflowId, version, isMoved } = input;
+  return {
+    executionId,
+    projectId,
+    since,
+    workflowId,
+    version,
+    stepId,
+    ...(isMoved && { isMoved }),
+  };
+}
