@@ -32,6 +32,7 @@ export function createServices(
   const { config, database, watch, temporal, log } = opened;
   const { db, pool, shares } = database;
   const recent = new Recent();
+  const startedAt = Date.now();
   const services: Services = {
     ...createSharedServices({ config, db, client: temporal.client, log }),
     config,
@@ -53,7 +54,7 @@ export function createServices(
         backgroundState({
           hasSchedule: await hasSweep(temporal.client, config.temporal.taskQueue),
           sweepAgeMs: await watch.sweepAgeMs(),
-          uptimeMs: process.uptime() * 1000,
+          uptimeMs: Date.now() - startedAt,
         }),
       ),
     stopping: new AbortController().signal,

@@ -6,7 +6,10 @@ const youngMs = 60_000;
 /** `late`: no sweep has begun lately. `lost`: Temporal has no schedule of the sweep. */
 export type BackgroundState = 'ok' | 'late' | 'lost';
 
-/** @param sweepAgeMs how long ago the newest sweep began; null: never. */
+/**
+ * @param sweepAgeMs how long ago the newest sweep began; null: never.
+ * @param uptimeMs how long this process has asked.
+ */
 export function backgroundState(known: {
   hasSchedule: boolean;
   sweepAgeMs: number | null;

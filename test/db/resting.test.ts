@@ -24,6 +24,7 @@ import { claimExecutionLooks } from '../../db/workflows/looks.ts';
 import type { SweepTasks } from '../../activities/upkeep/sweep.ts';
 import { useApi } from '../support/api.ts';
 import { atEnd } from '../support/use.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { fillWithFinished } from '../support/finished-business.ts';
 import { type Reading, readingsOf } from '../support/rows-read.ts';
 import { formatStatement, recordStatements } from '../support/statements.ts';
@@ -41,6 +42,21 @@ const { body: subscription } = await api.request('POST', '/event-subscriptions',
   body: { url: 'https://hooks.shop.example/all', events: ['*'] },
 });
 await fillWithFinished(db, { projectId, subscriptionId: subscription.id });
+const { rows: filled } = await sql<{ at: string }>`select pg_current_xact_id()::text as at`.execute(
+  db,
+);
+// A transaction of another test that began before keeps all of these events among the recent ones.
+await waitFor(
+  'the end of older transactions',
+  async () => {
+    const { rows } = await sql<{ over: boolean }>`
+    select pg_snapshot_xmin(pg_current_snapshot())::text::int8 >= ${filled[0]!.at}::int8 as over`.execute(
+      db,
+    );
+    return rows[0]!.over;
+  },
+  120_000,
+);
 await sql`update event_subscription set seen = pg_current_snapshot()`.execute(db);
 
 /** More than any of these needs that are at rest, and less than a hundredth of what is finished. */

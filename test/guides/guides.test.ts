@@ -11,6 +11,8 @@ import { useEngine } from '../support/engine.ts';
 import { useDnsServer } from '../support/fakes/dns-server.ts';
 import { useReceiver } from '../support/fakes/receiver.ts';
 import { blocksOf, differenceOf, type GuideBlock, isLike } from '../support/guide.ts';
+import { ensureSweep } from '../../workflows/client/schedule.ts';
+import { sweepIdOf } from '../../domain/runs.ts';
 import { atEnd, useFolder } from '../support/use.ts';
 
 /**
@@ -31,6 +33,9 @@ const guides = join(root, 'docs/guides');
 const receiver = await useReceiver();
 const dns = await useDnsServer();
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', DNS_SERVERS: dns.address });
+// Guides ask for `/health/ready`, which says when nothing runs in the background.
+await ensureSweep(engine.temporal.client, engine.taskQueue);
+atEnd(() => engine.temporal.client.schedule.getHandle(sweepIdOf(engine.taskQueue)).delete());
 const names = (await readdir(guides)).filter((name) => name.endsWith('.md'));
 
 /** Programs that a guide may need and a machine may not have. */

@@ -55,7 +55,7 @@ const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     error: `case when n % 2 = 1 then null else 'campaign_cancelled' end`,
     sent_at: `case when n % 2 = 1 then ${ago} end`,
     created_at: ago,
-    due_at: `timestamptz '2100-01-01 00:00:00Z'`,
+    due_at: 'null',
     message_class: `'MARKETING'`,
     source_type: `'CAMPAIGN'`,
   },

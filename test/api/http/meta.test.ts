@@ -42,7 +42,7 @@ describe('GET /health', () => {
 
 describe('GET /health/ready', () => {
   it('answers 200 when both answer', async () => {
-    const { status, body } = await api.request('GET', '/health/ready');
+    const { status, body } = await (await useApi()).request('GET', '/health/ready');
     expect([status, body]).toEqual([
       200,
       { status: 'ok', checks: { database: 'ok', temporal: 'ok', background: 'ok' } },
