@@ -12,7 +12,7 @@ import { createApp } from './app.ts';
 import { createLog } from './http/log.ts';
 import { serveMetrics } from '../services.ts';
 import { createServices } from './services.ts';
-import type { Services } from './http/services.ts';
+import type { Services } from './services/services.ts';
 
 /** How long running requests may take to end when the process is asked to stop, in milliseconds. */
 const requestsEndMs = 10_000;

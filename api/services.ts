@@ -10,13 +10,13 @@ import { createOAuth } from '../providers/oauth.ts';
 import { createSharedServices } from '../services.ts';
 import type { Temporal } from '../workflows/client/connection.ts';
 import { hasSweep } from '../workflows/client/schedule.ts';
-import { ProjectKeys } from './access/project-keys.ts';
-import { Recent } from './delivery/recent.ts';
-import { FeedbackQueue } from './emails/feedback-queue.ts';
-import { TrackQueue } from './events/track-queue.ts';
-import { createRateLimits } from './http/rate-limit.ts';
-import type { Services } from './http/services.ts';
-import { backgroundState } from './meta/background.ts';
+import { ProjectKeys } from './services/project-keys.ts';
+import { Recent } from './services/recent.ts';
+import { FeedbackQueue } from './services/feedback-queue.ts';
+import { TrackQueue } from './services/track-queue.ts';
+import { createRateLimits } from './services/rate-limit.ts';
+import type { Services } from './services/services.ts';
+import { backgroundState } from './services/background.ts';
 
 /** Creates the handlers' services from the settings. `overrides` replace some of them. */
 export function createServices(

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endpoints } from '../api/endpoints.ts';
-import { openApiDocument } from '../api/http/openapi.ts';
+import { openApiDocument } from '../api/docs/openapi.ts';
 import { clientTypes, type OpenApi } from './support/client-types.ts';
 import { checkRequest } from '../api/http/validation.ts';
 import { useEngine } from './support/engine.ts';

@@ -5,7 +5,7 @@ import type { Role } from '../../domain/roles.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { findMembership } from '../../db/projects/projects.ts';
 import { findSessionUser as findUser, updateSessionSeen } from '../../db/accounts/sessions.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import type { Access, Caller, Project, ProjectCaller, UserCaller } from './caller.ts';
 import { clientOf, hasSessionCookie, readSession } from './session.ts';
 

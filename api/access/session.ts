@@ -5,7 +5,7 @@ import { keyId, type Secrets } from '../../providers/encryption.ts';
 import { type Client, insertSession } from '../../db/accounts/sessions.ts';
 import { Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 
 /** Seven days, in seconds. */
 const sessionSeconds = 7 * 24 * 60 * 60;

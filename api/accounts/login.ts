@@ -8,7 +8,7 @@ import {
 } from '../../db/accounts/users.ts';
 import { Problem } from '../../domain/errors.ts';
 import { type Call, answer, endpoint } from '../http/endpoint.ts';
-import { networkOf } from '../http/rate-limit.ts';
+import { networkOf } from '../services/rate-limit.ts';
 import { verifyAddress } from '../public/verify.ts';
 import { Email, named } from '../http/schemas.ts';
 import { endSession, startSession } from '../access/session.ts';

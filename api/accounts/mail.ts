@@ -10,7 +10,7 @@ import {
   passwordResetMail,
   verificationMail,
 } from '../../domain/mail/account-mail.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import { fault } from '../http/schemas.ts';
 
 /** The token of a link: 32 random bytes as hex. */

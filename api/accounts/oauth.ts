@@ -12,7 +12,7 @@ import {
 import { normaliseEmail } from '../../domain/mail/email-address.ts';
 import type { OAuthProvider } from '../../providers/oauth.ts';
 import { type Answer, answer, type AnyEndpoint, endpoint } from '../http/endpoint.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import { cookieName, setCookie, startSession } from '../access/session.ts';
 

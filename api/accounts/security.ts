@@ -12,7 +12,7 @@ import {
 } from '../../domain/sender/reputation.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import { named, Time, Uuid } from '../http/schemas.ts';
 
 const Window = named('FeedbackWindow', {

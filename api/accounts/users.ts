@@ -4,7 +4,7 @@ import { Problem } from '../../domain/errors.ts';
 import { requireFresh } from '../access/auth.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import { Time, named } from '../http/schemas.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import { endSession, startSession } from '../access/session.ts';

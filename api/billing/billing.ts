@@ -18,7 +18,7 @@ import { Problem, found } from '../../domain/errors.ts';
 import { type Payments, currencies } from '../../providers/payments.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import { Time, Uuid, named, time } from '../http/schemas.ts';
 import { transact } from '../../db/database.ts';
 

@@ -1,6 +1,6 @@
 import { type Answer, answer, type Visitor } from '../http/endpoint.ts';
 import { FormToken } from './form-token.ts';
-import { html } from '../pages/html.ts';
+import { html } from '../html/html.ts';
 import { pageHeaders, plainLayout } from './layout.ts';
 
 /** Asks for address and password. `next`: the page that was asked for. */

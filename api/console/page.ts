@@ -5,7 +5,7 @@ import { suggestionFor } from '../http/suggestions.ts';
 import { listMyProjects } from '../projects/projects.ts';
 import { ask, askAs, type MemberCall } from './ask.ts';
 import { FormToken } from './form-token.ts';
-import { type Content, type Html, html } from '../pages/html.ts';
+import { type Content, type Html, html } from '../html/html.ts';
 import { pageHeaders, pathIn, plainLayout, projectLayout } from './layout.ts';
 import { logInPage } from './log-in-page.ts';
 

@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from '../pages/html.ts';
+import { type Content, type Html, html } from '../html/html.ts';
 
 /** The pieces that pages are made of. */
 

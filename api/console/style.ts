@@ -1,4 +1,4 @@
-import { theme } from '../pages/theme.ts';
+import { theme } from '../html/theme.ts';
 
 /** Numbers in columns have one width. Tones of states: good, warn, bad. */
 export const style = `${theme}

@@ -8,7 +8,7 @@ import {
 } from '../../db/delivery/state.ts';
 import { type Fleet, findFleet } from '../../db/delivery/workers.ts';
 import { type DeliveryLimit, limitOf } from '../../domain/mail/delivery-limit.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 
 /** How the delivery of a project is going, a few seconds old at most. */
 

@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Middleware } from 'koa';
-import { type Content, Html, html } from '../pages/html.ts';
-import { theme } from '../pages/theme.ts';
+import { type Content, Html, html } from '../html/html.ts';
+import { theme } from '../html/theme.ts';
 import { type DocsPage, docsFolder, docsPages, groups, searchDocs } from './library.ts';
 
 const style = `${theme}

@@ -20,7 +20,7 @@ import { Problem, found, invalidField, notFound } from '../../domain/errors.ts';
 import { DnsError } from '../../providers/dns.ts';
 import { IdentityProviderError } from '../../providers/mail/identities.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import { Uuid, fault, named } from '../http/schemas.ts';
 import { Domain, domainExample, presentDomain } from './record.ts';
 import { transact } from '../../db/database.ts';

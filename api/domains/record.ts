@@ -3,7 +3,7 @@ import { claimOf, type DomainRow } from '../../db/domains/domains.ts';
 import { recordKey } from '../../domain/sender/domain-name.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time } from '../http/schemas.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 
 /** The record of a sender domain as the API returns it. */
 

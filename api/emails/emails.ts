@@ -3,7 +3,7 @@ import { findEmail, listEmails as listEmailRows } from '../../db/emails/records.
 import { found } from '../../domain/errors.ts';
 import type { CursorForm } from '../../domain/cursor.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import {
   cursorListOf,
   cursorQuery,

@@ -5,7 +5,7 @@ import type { Feedback } from '../../domain/mail/feedback.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { readTrackedTarget } from '../../domain/mail/tracking.ts';
 import { type Call, answer, endpoint } from '../http/endpoint.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 
 /** Targets of the tracking pixel and links in mail. */
 

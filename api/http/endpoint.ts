@@ -5,8 +5,8 @@ import type { FieldProblem, Problem, ProblemCode } from '../../domain/errors.ts'
 import type { AcceptedEmail } from '../../db/idempotency.ts';
 import type { Client } from '../../db/accounts/sessions.ts';
 import type { Access, CallerOf, ProjectCaller, UserCaller } from '../access/caller.ts';
-import type { LimitName } from './rate-limit.ts';
-import type { Services } from './services.ts';
+import type { LimitName } from '../services/rate-limit.ts';
+import type { Services } from '../services/services.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import type { UploadLimits } from './bodies/upload.ts';
 

@@ -16,7 +16,7 @@ import {
 import type { Caller, Project, ProjectCaller } from '../access/caller.ts';
 import { anonymous, readBytes, readJson, refuseUnreadableBody, takesBody } from './bodies/body.ts';
 import { type AnyEndpoint, Answer } from './endpoint.ts';
-import type { Services } from './services.ts';
+import type { Services } from '../services/services.ts';
 import { asProblem, errorBody } from './envelope.ts';
 import {
   honoursKey,
@@ -25,7 +25,7 @@ import {
   type StoredAnswer,
   useIdempotencyKey,
 } from './idempotency.ts';
-import { networkOf } from './rate-limit.ts';
+import { networkOf } from '../services/rate-limit.ts';
 import { joined, jsonAnswer, send, streamed } from './response.ts';
 import { SecurityLog } from '../access/security-log.ts';
 import { clientOf } from '../access/session.ts';

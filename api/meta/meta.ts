@@ -2,7 +2,7 @@ import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { docsHeaders, docsIndex } from '../docs/pages.ts';
 import { answer, type AnyEndpoint, endpoint } from '../http/endpoint.ts';
-import { openApiDocument } from '../http/openapi.ts';
+import { openApiDocument } from '../docs/openapi.ts';
 
 const { version } = packageJson;
 const tag = 'Server';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { escapeHtml } from '../../domain/template/html.ts';
 import { type Answer, answer } from '../http/endpoint.ts';
-import { html, type Html } from './html.ts';
+import { html, type Html } from '../html/html.ts';
 
 /** A form of boxes and buttons. */
 export interface PageForm {

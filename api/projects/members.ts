@@ -15,7 +15,7 @@ import { roles } from '../../domain/roles.ts';
 import type { ProjectCaller, UserCaller } from '../access/caller.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import { Email, Time, Uuid, named } from '../http/schemas.ts';
 import { recordInvitation, recordMembersByKey } from '../accounts/mail.ts';
 import { transact } from '../../db/database.ts';

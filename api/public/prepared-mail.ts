@@ -29,7 +29,7 @@ import type { TemplateWarning } from '../../domain/template/warnings.ts';
 import { composeMessage, messageBytesEstimate } from '../../providers/mail/mime.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 import { actorOf } from '../consent/evidence.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import { noSender, refuseLargeFiles, type SendBody } from './send-schema.ts';
 
 /** One message of a request: what its recipients share, and how it is recorded for each of them. */

@@ -10,7 +10,7 @@ import { renderAhead } from '../../domain/template/render-ahead.ts';
 import { asProblem } from '../http/envelope.ts';
 import { Time, named } from '../http/schemas.ts';
 import type { ProjectCaller } from '../access/caller.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import {
   AlreadyAccepted,
   type PreparedMail,

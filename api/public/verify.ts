@@ -4,7 +4,7 @@ import { Problem } from '../../domain/errors.ts';
 import { type AddressFindings, judgeAddress } from '../../domain/mail/verify-email.ts';
 import { DnsError } from '../../providers/dns.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import { Email } from '../http/schemas.ts';
 
 export const verify = endpoint({

@@ -17,7 +17,7 @@ import { findMailWarnings, warningCodes } from '../../domain/template/warnings.t
 import { textFromHtml } from '../../providers/mail/mime.ts';
 import { GivenContact } from '../contacts/given.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import { ContactData, fault, named, Subject, Uuid } from '../http/schemas.ts';
 import { TemplateType } from './record.ts';
 

@@ -30,7 +30,7 @@ import {
 } from '../../providers/payments.ts';
 import { askProvider } from '../billing/billing.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 
 /** Webhooks of the payment provider. The body must be read as it was sent: it is signed. */
 const receivePayments = (id: string, path: `/${string}`) =>

@@ -6,7 +6,7 @@ import { limits } from '../../domain/limits.ts';
 import { hasForbiddenText } from '../../domain/text-rules.ts';
 import type { SnsEnvelope } from '../../providers/mail/sns.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import {
   acceptedAt,
   feedbackOf,

@@ -17,9 +17,9 @@ import { keptConfig } from '../../domain/workflow/webhook-secrets.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { fault } from '../http/schemas.ts';
-import { graphOf, ProposedGraph } from './proposed-graph.ts';
-import { tag, WorkflowById, workflowExample } from './record.ts';
-import { refuseUnknownVersions, unknownVersion, Versions } from './versions.ts';
+import { graphOf, ProposedGraph } from './graph/proposed-graph.ts';
+import { tag, WorkflowById, workflowExample } from './graph/record.ts';
+import { refuseUnknownVersions, unknownVersion, Versions } from './graph/versions.ts';
 
 const examplesMax = 50;
 

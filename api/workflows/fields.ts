@@ -3,7 +3,7 @@ import { type DataField, listContactDataFields } from '../../db/contacts/fields.
 import { listEventDataFields } from '../../db/workflows/workflows.ts';
 import { EventName } from '../../domain/workflow/steps.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { tag } from './record.ts';
+import { tag } from './graph/record.ts';
 
 const Field = z.object({
   field: z.string(),

@@ -33,10 +33,10 @@ import { endpoint } from '../http/endpoint.ts';
 import { ContactData, fault, JsonObject, Moment, Time, time, Uuid } from '../http/schemas.ts';
 import { withinEventData } from '../public/track.ts';
 import { TemplateWarnings } from '../templates/preview.ts';
-import { findWarnings, refuseBroken } from './enabling.ts';
-import { findGraph } from './pictures/version.ts';
+import { findWarnings, refuseBroken } from './graph/enabling.ts';
+import { findGraph } from './graph/versions.ts';
 import { receiversOf, SimulatedGraph, simulatedGraph } from './portable/simulated.ts';
-import { GraphWarnings, tag, WorkflowById } from './record.ts';
+import { GraphWarnings, tag, WorkflowById } from './graph/record.ts';
 
 /** Time that a simulation may take for rendering, in milliseconds. */
 const renderingMs = 5_000;

@@ -46,9 +46,9 @@ import {
   findBrokenTemplates,
   findWarnings,
   refuseBroken,
-} from './enabling.ts';
+} from './graph/enabling.ts';
 import { listWorkflowFields } from './fields.ts';
-import { transitionEndpoints } from './graph.ts';
+import { transitionEndpoints } from './graph/graph.ts';
 import {
   Workflow,
   WorkflowById,
@@ -57,11 +57,11 @@ import {
   withWarnings,
   workflowExample,
   workflowGraphExample,
-} from './record.ts';
+} from './graph/record.ts';
 import { graphEndpoints } from './portable/graph.ts';
 import { GivenGraph } from './portable/record.ts';
 import { fillWorkflow, refuseGraph } from './portable/storing.ts';
-import { stepEndpoints } from './steps.ts';
+import { stepEndpoints } from './graph/steps.ts';
 import {
   changeExitRules,
   changeTrigger,
@@ -70,8 +70,8 @@ import {
   TriggerConfig,
   triggerStep,
   TriggerType,
-} from './trigger.ts';
-import { readWorkflow, WholeWorkflow } from './whole.ts';
+} from './graph/trigger.ts';
+import { readWorkflow, WholeWorkflow } from './graph/whole.ts';
 
 const CountedWorkflow = named('CountedWorkflow', {
   ...Workflow.shape,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { createApp } from '../../api/app.ts';
-import type { Services } from '../../api/http/services.ts';
+import type { Services } from '../../api/services/services.ts';
 import { createLog } from '../../api/http/log.ts';
 import { serverOptions } from '../../api/serve.ts';
 import { createServices } from '../../api/services.ts';

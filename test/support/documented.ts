@@ -1,5 +1,5 @@
 import { endpoints } from '../../api/endpoints.ts';
-import { openApiDocument } from '../../api/http/openapi.ts';
+import { openApiDocument } from '../../api/docs/openapi.ts';
 
 type Responses = Record<string, { $ref?: string; content?: Record<string, unknown> }>;
 

@@ -1,4 +1,4 @@
-import type { Services } from '../../api/http/services.ts';
+import type { Services } from '../../api/services/services.ts';
 import type { Database } from '../../db/database.ts';
 import { createSigner } from '../../providers/encryption.ts';
 import { trackingLinks } from '../../domain/mail/tracking.ts';

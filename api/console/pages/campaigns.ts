@@ -5,7 +5,7 @@ import { getCampaignRecipient, getCampaignStats } from '../../campaigns/recipien
 import { listContacts } from '../../contacts/contacts.ts';
 import { listEmails } from '../../emails/emails.ts';
 import { ask, type MemberCall } from '../ask.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../html/html.ts';
 import { type PageContext, projectAct, projectPage } from '../page.ts';
 import {
   actForm,

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { getDelivery } from '../../delivery/delivery.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../html/html.ts';
 import { ask, type MemberCall } from '../ask.ts';
 import { count, figures, moment, section } from '../parts.ts';
 

@@ -1,6 +1,6 @@
-import { eraseContact, getErasure } from '../../contacts/erasures.ts';
+import { eraseContact, getErasure } from '../../privacy/erasures.ts';
 import { ask } from '../ask.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../html/html.ts';
 import { projectAct, projectPage } from '../page.ts';
 import { actForm, count, facts, figures, heading, moment, section, state } from '../parts.ts';
 

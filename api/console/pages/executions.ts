@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import { findStep, resultsOf } from '../../../domain/workflow/graph.ts';
-import { findExecutions } from '../../workflows/search.ts';
-import { pauseOneExecution, resumeOneExecution, skipCurrentStep } from '../../workflows/acts.ts';
-import { getExecution, retryFailedExecution } from '../../workflows/executions.ts';
+import { findExecutions } from '../../executions/search.ts';
+import { pauseOneExecution, resumeOneExecution, skipCurrentStep } from '../../executions/acts.ts';
+import { getExecution, retryFailedExecution } from '../../executions/executions.ts';
 import { getWorkflow } from '../../workflows/workflows.ts';
 import { getExecutionPicture } from '../../workflows/pictures/pictures.ts';
 import { ask } from '../ask.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../html/html.ts';
 import { type PageContext, pictureOf, projectAct, projectPage } from '../page.ts';
 import {
   actForm,

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { findExecutions } from '../../workflows/search.ts';
-import { retryAllExecutions } from '../../jobs/retry-all.ts';
+import { findExecutions } from '../../executions/search.ts';
+import { retryAllExecutions } from '../../executions/retry-all.ts';
 import { getWorkflow } from '../../workflows/workflows.ts';
 import { ask, type MemberCall } from '../ask.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../html/html.ts';
 import { type PageContext, projectAct, projectPage } from '../page.ts';
 import { actForm, count, heading, moment, retryForms, section, state } from '../parts.ts';
 import { pathOf } from './executions.ts';

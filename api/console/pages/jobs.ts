@@ -1,7 +1,7 @@
-import { getExecutionJob } from '../../jobs/execution-jobs.ts';
+import { getExecutionJob } from '../../executions/execution-jobs.ts';
 import { getWorkflow } from '../../workflows/workflows.ts';
 import { ask } from '../ask.ts';
-import { html } from '../../pages/html.ts';
+import { html } from '../../html/html.ts';
 import { projectPage } from '../page.ts';
 import { count, facts, figures, heading, moment, section, state } from '../parts.ts';
 

@@ -2,7 +2,7 @@ import { listCampaigns } from '../../campaigns/campaigns.ts';
 import { listTemplates } from '../../templates/templates.ts';
 import { listWorkflows } from '../../workflows/workflows.ts';
 import { ask } from '../ask.ts';
-import { html } from '../../pages/html.ts';
+import { html } from '../../html/html.ts';
 import type { PageContext, ShownPage } from '../page.ts';
 import { heading, section } from '../parts.ts';
 import { campaignTable } from './campaigns.ts';

@@ -7,7 +7,7 @@ import {
   patchSubscription,
 } from '../../subscriptions/subscriptions.ts';
 import { ask } from '../ask.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../html/html.ts';
 import { type PageContext, projectAct, projectPage } from '../page.ts';
 import {
   actForm,

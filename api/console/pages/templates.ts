@@ -3,7 +3,7 @@ import { listContacts } from '../../contacts/contacts.ts';
 import { getTemplate, listTemplates } from '../../templates/templates.ts';
 import { previewStoredTemplate } from '../../templates/preview.ts';
 import { ask } from '../ask.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../html/html.ts';
 import { type PageContext, projectPage } from '../page.ts';
 import {
   count,

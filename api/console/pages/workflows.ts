@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { migrateExecutions } from '../../jobs/migrate.ts';
+import { migrateExecutions } from '../../executions/migrate.ts';
 import { dryRunEdit } from '../../workflows/dry-run.ts';
 import { getWorkflowPicture } from '../../workflows/pictures/pictures.ts';
 import { getWorkflowStats } from '../../workflows/pictures/stats.ts';
 import { getWorkflow, listWorkflows, updateWorkflow } from '../../workflows/workflows.ts';
 import { ask, type MemberCall } from '../ask.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../html/html.ts';
 import { type PageContext, pictureOf, projectAct, projectPage } from '../page.ts';
 import {
   actForm,

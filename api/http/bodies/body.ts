@@ -6,13 +6,23 @@ import { findLossyNumber, measureJson } from '../../../domain/json-body.ts';
 import { forbiddenKey } from '../../../domain/contact/data.ts';
 import { limits } from '../../../domain/limits.ts';
 import { BodyRoom, type Place } from './body-room.ts';
-import type { AnyEndpoint } from '../endpoint.ts';
-import { besideFileBytes } from './upload.ts';
+import type { Access } from '../../access/caller.ts';
+import { besideFileBytes, type UploadLimits } from './upload.ts';
 
 /** Request bodies: how much is read, and what JSON they may contain. */
 
+/** The part of an endpoint's declaration that concerns its body. */
+interface BodyRules {
+  method: string;
+  access: Access;
+  body?: unknown;
+  upload?: UploadLimits;
+  bodyBytesMax?: number;
+  asSent?: boolean;
+}
+
 /** Largest body an endpoint accepts, in bytes. */
-export function bodyBytesMax({ access, upload, bodyBytesMax: own }: AnyEndpoint): number {
+export function bodyBytesMax({ access, upload, bodyBytesMax: own }: BodyRules): number {
   if (upload) return upload.bytesMax + besideFileBytes;
   return own ?? (access === 'open' ? limits.openBodyBytes : limits.jsonBodyBytes);
 }
@@ -22,7 +32,7 @@ export function bodyBytesMax({ access, upload, bodyBytesMax: own }: AnyEndpoint)
  * unsupported type.
  * @throws Problem PAYLOAD_TOO_LARGE, FILE_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE.
  */
-export function refuseUnreadableBody(ctx: Context, endpoint: AnyEndpoint): void {
+export function refuseUnreadableBody(ctx: Context, endpoint: BodyRules): void {
   const length = ctx.request.length ?? 0;
   if (length > bodyBytesMax(endpoint)) throw tooLarge(endpoint);
   // A few compressed bytes may expand to gigabytes.
@@ -39,7 +49,7 @@ export function refuseUnreadableBody(ctx: Context, endpoint: AnyEndpoint): void 
 }
 
 /** Whether the body of a request is read at all. */
-export function takesBody({ method, body }: AnyEndpoint): boolean {
+export function takesBody({ method, body }: BodyRules): boolean {
   return ['POST', 'PUT', 'PATCH'].includes(method) || !!body;
 }
 
@@ -68,7 +78,7 @@ interface Body {
  * @throws Problem PAYLOAD_TOO_LARGE, FILE_TOO_LARGE; INVALID_REQUEST_BODY when it breaks off or
  *   comes too slowly; SERVICE_UNAVAILABLE when there is no room
  */
-export function readBytes(ctx: Context, endpoint: AnyEndpoint, owner: string): Promise<Body> {
+export function readBytes(ctx: Context, endpoint: BodyRules, owner: string): Promise<Body> {
   const { req } = ctx;
   const bytesMax = bodyBytesMax(endpoint);
   const isChunked = ctx.get('transfer-encoding') !== '';
@@ -142,7 +152,7 @@ function tooSlow(): Problem {
   });
 }
 
-function tooLarge({ upload }: AnyEndpoint): Problem {
+function tooLarge({ upload }: BodyRules): Problem {
   return new Problem(upload ? 'FILE_TOO_LARGE' : 'PAYLOAD_TOO_LARGE');
 }
 

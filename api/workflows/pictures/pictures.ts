@@ -7,8 +7,8 @@ import { pictureOfExecution, pictureOfGraph } from '../../../domain/picture/grap
 import { pictureStepsMax } from '../../../domain/picture/picture.ts';
 import { answer, endpoint } from '../../http/endpoint.ts';
 import { Uuid } from '../../http/schemas.ts';
-import { tag, WorkflowById } from '../record.ts';
-import { findGraph, Version } from './version.ts';
+import { tag, WorkflowById } from '../graph/record.ts';
+import { findGraph, Version } from '../graph/versions.ts';
 
 /** Opened as a page of its own, a picture may do nothing but show itself. */
 const headers = { 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" };

@@ -6,8 +6,8 @@ import { limits } from '../../../domain/limits.ts';
 import { stepTypes } from '../../../domain/workflow/step-types.ts';
 import { rangeQuery } from '../../activity/date-range.ts';
 import { endpoint } from '../../http/endpoint.ts';
-import { tag, WorkflowById } from '../record.ts';
-import { findGraph, Version } from './version.ts';
+import { tag, WorkflowById } from '../graph/record.ts';
+import { findGraph, Version } from '../graph/versions.ts';
 
 const Count = z.int().min(0);
 

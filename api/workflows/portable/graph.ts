@@ -10,9 +10,9 @@ import {
 } from '../../../db/workflows/workflows.ts';
 import { found } from '../../../domain/errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
-import { editGraph } from '../graph.ts';
-import { tag, WorkflowById, workflowGraphExample } from '../record.ts';
-import { readWorkflow, WholeWorkflow } from '../whole.ts';
+import { editGraph } from '../graph/graph.ts';
+import { tag, WorkflowById, workflowGraphExample } from '../graph/record.ts';
+import { readWorkflow, WholeWorkflow } from '../graph/whole.ts';
 import { GivenGraph, PortableGraph, portableExample, presentPortable } from './record.ts';
 import { refuseGraph, storeGraph } from './storing.ts';
 

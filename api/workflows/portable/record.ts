@@ -7,10 +7,10 @@ import { ExitRules } from '../../../domain/workflow/steps.ts';
 import { shownConfig } from '../../../domain/workflow/webhook-secrets.ts';
 import { chosenBy, Description, fault, JsonObject, Name, named, Uuid } from '../../http/schemas.ts';
 import { choosing } from '../../http/validation.ts';
-import { itemsMax } from '../proposed-graph.ts';
-import { presentWorkflow, Step, Workflow } from '../record.ts';
-import { ofTypes, Position, templateOfConfig, withTemplate } from '../steps.ts';
-import { TriggerConfig, TriggerType } from '../trigger.ts';
+import { itemsMax } from '../graph/proposed-graph.ts';
+import { presentWorkflow, Step, Workflow } from '../graph/record.ts';
+import { ofTypes, Position, templateOfConfig, withTemplate } from '../graph/steps.ts';
+import { TriggerConfig, TriggerType } from '../graph/trigger.ts';
 
 /**
  * A whole workflow without ids of its own: fit to be kept under version control and to be taken to

@@ -5,7 +5,7 @@ import { invalidField } from '../../../domain/errors.ts';
 import { findStep, type Graph } from '../../../domain/workflow/graph.ts';
 import { keysOf } from '../../../domain/workflow/portable/step-keys.ts';
 import { chosenBy } from '../../http/schemas.ts';
-import { graphOf, ProposedGraph } from '../proposed-graph.ts';
+import { graphOf, ProposedGraph } from '../graph/proposed-graph.ts';
 import { GivenGraph } from './record.ts';
 import { keyedGraph } from './storing.ts';
 

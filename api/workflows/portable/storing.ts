@@ -16,11 +16,11 @@ import {
   isRedrawn,
   redrawing,
 } from '../../../domain/workflow/portable/redrawing.ts';
-import { findWarnings, refuseBroken } from '../enabling.ts';
-import { outcomeOf, refuseTooLarge } from '../graph.ts';
-import { graphOf, type GraphFields, renamed } from '../proposed-graph.ts';
+import { findWarnings, refuseBroken } from '../graph/enabling.ts';
+import { outcomeOf, refuseTooLarge } from '../graph/graph.ts';
+import { graphOf, type GraphFields, renamed } from '../graph/proposed-graph.ts';
 import { requireTopics } from '../../topics/references.ts';
-import { requireTemplates, topicOfConfig, withKept, withTemplate } from '../steps.ts';
+import { requireTemplates, topicOfConfig, withKept, withTemplate } from '../graph/steps.ts';
 import {
   bareNamesOf,
   changeExitRules,
@@ -29,7 +29,7 @@ import {
   refuseForeignSecrets,
   refuseTrigger,
   settledConfig,
-} from '../trigger.ts';
+} from '../graph/trigger.ts';
 import type { GivenGraph, PortableStep } from './record.ts';
 import { refuseUnknownFields } from '../../contacts/known-fields.ts';
 

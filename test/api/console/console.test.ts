@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { consolePages } from '../../../api/console/console.ts';
+import { consolePages } from '../../../api/console/pages/console.ts';
 import { useApi } from '../../support/api.ts';
 
 const api = await useApi();

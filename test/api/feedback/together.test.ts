@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { FeedbackQueue } from '../../../api/emails/feedback-queue.ts';
+import { FeedbackQueue } from '../../../api/services/feedback-queue.ts';
 import { recordFeedback } from '../../../db/outcomes/feedback.ts';
 import { type Database, transact } from '../../../db/database.ts';
 import type { Feedback } from '../../../domain/mail/feedback.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { endpoints } from '../../../api/endpoints.ts';
-import { backgroundState } from '../../../api/meta/background.ts';
+import { backgroundState } from '../../../api/services/background.ts';
 import { useApi } from '../../support/api.ts';
 
 const api = await useApi();

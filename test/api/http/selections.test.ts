@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { endpoints } from '../../../api/endpoints.ts';
-import { openApiDocument } from '../../../api/http/openapi.ts';
+import { openApiDocument } from '../../../api/docs/openapi.ts';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
 /** A filter that is not understood never means everybody. */

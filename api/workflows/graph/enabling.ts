@@ -1,19 +1,19 @@
-import type { Database } from '../../db/database.ts';
-import { isScheduled, scheduleOf } from '../../db/schedules/schedules.ts';
-import { findTemplateSenders, readTemplates } from '../../db/templates/templates.ts';
-import { findWorkflow, findWorkflowGraph, type WorkflowRow } from '../../db/workflows/workflows.ts';
-import { found, Problem } from '../../domain/errors.ts';
-import { stepFieldOf } from '../../domain/filter/filter.ts';
+import type { Database } from '../../../db/database.ts';
+import { isScheduled, scheduleOf } from '../../../db/schedules/schedules.ts';
+import { findTemplateSenders, readTemplates } from '../../../db/templates/templates.ts';
+import { findWorkflow, findWorkflowGraph, type WorkflowRow } from '../../../db/workflows/workflows.ts';
+import { found, Problem } from '../../../domain/errors.ts';
+import { stepFieldOf } from '../../../domain/filter/filter.ts';
 import {
   enablingProblems,
   type Graph,
   type GraphStep,
   type GraphWarning,
   graphWarnings,
-} from '../../domain/workflow/graph.ts';
-import { unknownKeyTexts } from '../contacts/known-fields.ts';
-import type { Services } from '../http/services.ts';
-import { findBrokenText } from '../templates/stored.ts';
+} from '../../../domain/workflow/graph.ts';
+import { unknownKeyTexts } from '../../contacts/known-fields.ts';
+import type { Services } from '../../services/services.ts';
+import { findBrokenText } from '../../templates/stored.ts';
 
 /** Templates read at once: each may have 2 MB. */
 const readAtOnce = 5;

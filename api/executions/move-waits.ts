@@ -7,11 +7,11 @@ import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
 import { ConditionInput, refuseBadReferences } from '../segments/conditions.ts';
-import { oneMove, waitMoveFields, waitMoveOf } from '../workflows/acts.ts';
-import { tag, WorkflowById } from '../workflows/record.ts';
-import { refuseUnknownVersions, Versions } from '../workflows/versions.ts';
+import { oneMove, waitMoveFields, waitMoveOf } from './acts.ts';
+import { tag, WorkflowById } from '../workflows/graph/record.ts';
+import { refuseUnknownVersions, Versions } from '../workflows/graph/versions.ts';
 import { acceptExecutionJob } from './accept.ts';
-import { exampleProjectId, exampleRunId, JobAccepted } from './record.ts';
+import { exampleProjectId, exampleRunId, JobAccepted } from '../jobs/record.ts';
 
 export const moveWaitsOfStep = endpoint({
   id: 'moveWaits',

@@ -7,7 +7,7 @@ import { found, notFound } from '../../domain/errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
 import { named, Time, time, Uuid } from '../http/schemas.ts';
-import { tag } from './record.ts';
+import { tag } from '../contacts/record.ts';
 
 /** Removing every trace of a contact, and the receipt of it. */
 

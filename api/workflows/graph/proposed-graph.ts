@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { invalidField, Problem, problems, Refusals } from '../../domain/errors.ts';
-import { nearest } from '../../domain/text-rules.ts';
-import type { ExitRule } from '../../domain/workflow/exit-rules.ts';
+import { invalidField, Problem, problems, Refusals } from '../../../domain/errors.ts';
+import { nearest } from '../../../domain/text-rules.ts';
+import type { ExitRule } from '../../../domain/workflow/exit-rules.ts';
 import {
   findStep,
   type Graph,
   type GraphStep,
   transitionFault,
   withExitRules,
-} from '../../domain/workflow/graph.ts';
-import { stepTypes } from '../../domain/workflow/step-types.ts';
-import { ExitRules } from '../../domain/workflow/steps.ts';
-import { Name, Uuid } from '../http/schemas.ts';
+} from '../../../domain/workflow/graph.ts';
+import { stepTypes } from '../../../domain/workflow/step-types.ts';
+import { ExitRules } from '../../../domain/workflow/steps.ts';
+import { Name, Uuid } from '../../http/schemas.ts';
 import { chosenBranch, type GivenBranch, TransitionInput } from './graph.ts';
 import { ofTypes, templateOfConfig } from './steps.ts';
 

@@ -6,7 +6,7 @@ import { found } from '../../domain/errors.ts';
 import { plannedInstants } from '../../domain/time/cron.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time } from '../http/schemas.ts';
-import { tag, WorkflowById } from '../workflows/record.ts';
+import { tag, WorkflowById } from './graph/record.ts';
 
 const Firing = named('Firing', {
   at: Time.describe('The planned time'),

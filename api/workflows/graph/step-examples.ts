@@ -1,4 +1,4 @@
-import type { StepType } from '../../domain/workflow/step-types.ts';
+import type { StepType } from '../../../domain/workflow/step-types.ts';
 
 const templateId = '5d0f1c2b-3a49-4e58-9d67-7c6b5a4f3e21';
 

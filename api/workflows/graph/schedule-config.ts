@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Database } from '../../db/database.ts';
-import type { TriggerSchedule } from '../../db/schedules/schedules.ts';
-import { findSegment, lockSegmentReferences } from '../../db/segments/segments.ts';
-import { found, invalidField, Refusals } from '../../domain/errors.ts';
-import { CronText, Zone } from '../../domain/time/schemas.ts';
-import { Uuid } from '../http/schemas.ts';
-import { ConditionInput, refuseBadReferences } from '../segments/conditions.ts';
+import type { Database } from '../../../db/database.ts';
+import type { TriggerSchedule } from '../../../db/schedules/schedules.ts';
+import { findSegment, lockSegmentReferences } from '../../../db/segments/segments.ts';
+import { found, invalidField, Refusals } from '../../../domain/errors.ts';
+import { CronText, Zone } from '../../../domain/time/schemas.ts';
+import { Uuid } from '../../http/schemas.ts';
+import { ConditionInput, refuseBadReferences } from '../../segments/conditions.ts';
 
 /** The config of the trigger SCHEDULE in requests. null is as good as absent. */
 export const scheduleFields = {

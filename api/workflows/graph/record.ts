@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { scheduleOf, type TriggerSchedule } from '../../db/schedules/schedules.ts';
-import { exitRulesOf } from '../../db/workflows/exits.ts';
-import type { StepRow, TransitionRow, WorkflowRow } from '../../db/workflows/workflows.ts';
-import { valueOperators } from '../../domain/filter/filter.ts';
-import { graphWarningCodes, type GraphWarning } from '../../domain/workflow/graph.ts';
-import { stepTypes } from '../../domain/workflow/step-types.ts';
-import { shownConfig } from '../../domain/workflow/webhook-secrets.ts';
-import { exampleOf, present } from '../http/record.ts';
-import { ConditionAnswer } from '../segments/conditions.ts';
-import { named, ofProject, Time, times, Uuid } from '../http/schemas.ts';
+import { scheduleOf, type TriggerSchedule } from '../../../db/schedules/schedules.ts';
+import { exitRulesOf } from '../../../db/workflows/exits.ts';
+import type { StepRow, TransitionRow, WorkflowRow } from '../../../db/workflows/workflows.ts';
+import { valueOperators } from '../../../domain/filter/filter.ts';
+import { graphWarningCodes, type GraphWarning } from '../../../domain/workflow/graph.ts';
+import { stepTypes } from '../../../domain/workflow/step-types.ts';
+import { shownConfig } from '../../../domain/workflow/webhook-secrets.ts';
+import { exampleOf, present } from '../../http/record.ts';
+import { ConditionAnswer } from '../../segments/conditions.ts';
+import { named, ofProject, Time, times, Uuid } from '../../http/schemas.ts';
 
 /** The records of workflows, steps and transitions as the API returns them. */
 

@@ -1,30 +1,30 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { Database } from '../../db/database.ts';
-import { findSecrets } from '../../db/projects/secrets.ts';
-import { changeSchedule, isScheduled, scheduleOf } from '../../db/schedules/schedules.ts';
-import { exitRulesOf } from '../../db/workflows/exits.ts';
+import type { Database } from '../../../db/database.ts';
+import { findSecrets } from '../../../db/projects/secrets.ts';
+import { changeSchedule, isScheduled, scheduleOf } from '../../../db/schedules/schedules.ts';
+import { exitRulesOf } from '../../../db/workflows/exits.ts';
 import {
   listSteps,
   updateStep,
   updateWorkflow,
   type WorkflowRow,
-} from '../../db/workflows/workflows.ts';
-import { invalidField, Problem, together } from '../../domain/errors.ts';
-import { type BareName, bareKeyOf, fullStepName } from '../../domain/filter/filter.ts';
-import { isJsonEqual } from '../../domain/filter/value.ts';
-import { foreignSecrets, knownAddress, namedSecrets } from '../../domain/secrets/hosts.ts';
-import { noSchedule } from '../../domain/workflow/graph.ts';
-import { selection } from '../../domain/filter/selection.ts';
-import { type ExitRules, ExpectedEvent } from '../../domain/workflow/steps.ts';
-import { refuseUnknownFields } from '../contacts/known-fields.ts';
-import { cutName } from '../http/schemas.ts';
+} from '../../../db/workflows/workflows.ts';
+import { invalidField, Problem, together } from '../../../domain/errors.ts';
+import { type BareName, bareKeyOf, fullStepName } from '../../../domain/filter/filter.ts';
+import { isJsonEqual } from '../../../domain/filter/value.ts';
+import { foreignSecrets, knownAddress, namedSecrets } from '../../../domain/secrets/hosts.ts';
+import { noSchedule } from '../../../domain/workflow/graph.ts';
+import { selection } from '../../../domain/filter/selection.ts';
+import { type ExitRules, ExpectedEvent } from '../../../domain/workflow/steps.ts';
+import { refuseUnknownFields } from '../../contacts/known-fields.ts';
+import { cutName } from '../../http/schemas.ts';
 import {
   refuseSchedule,
   refuseScheduleFilter,
   scheduleFields,
   settledSchedule,
-} from '../schedules/config.ts';
+} from './schedule-config.ts';
 import { refuseTooLarge } from './graph.ts';
 import { triggerConfig } from './record.ts';
 

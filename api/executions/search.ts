@@ -22,8 +22,8 @@ import {
   presentNamed,
   statuses,
   StepName,
-} from './execution-record.ts';
-import { tag, Workflow, workflowExample } from './record.ts';
+} from './record.ts';
+import { tag, Workflow, workflowExample } from '../workflows/graph/record.ts';
 
 /** Executions over all workflows: those of a contact, those that failed, those that need somebody. */
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { Database } from '../../db/database.ts';
-import { holdTemplates } from '../../db/templates/templates.ts';
+import type { Database } from '../../../db/database.ts';
+import { holdTemplates } from '../../../db/templates/templates.ts';
 import {
   deleteSteps,
   findWorkflow,
@@ -12,27 +12,27 @@ import {
   updateStep as updateStepRow,
   updateTransitionTarget,
   type WorkflowRow,
-} from '../../db/workflows/workflows.ts';
-import { found, foundAll, invalidField, Problem, Refusals, together } from '../../domain/errors.ts';
+} from '../../../db/workflows/workflows.ts';
+import { found, foundAll, invalidField, Problem, Refusals, together } from '../../../domain/errors.ts';
 import {
   autoConnectLeaf,
   conditionBranches,
   findStep,
   pruning,
   splicing,
-} from '../../domain/workflow/graph.ts';
-import { stepKinds, stepTypes, type StepType } from '../../domain/workflow/step-types.ts';
-import { stepConfigs } from '../../domain/workflow/steps.ts';
-import { keptConfig } from '../../domain/workflow/webhook-secrets.ts';
-import { endpoint } from '../http/endpoint.ts';
-import { chosenBy, JsonObject, Name, Uuid } from '../http/schemas.ts';
-import { checkRequest } from '../http/validation.ts';
+} from '../../../domain/workflow/graph.ts';
+import { stepKinds, stepTypes, type StepType } from '../../../domain/workflow/step-types.ts';
+import { stepConfigs } from '../../../domain/workflow/steps.ts';
+import { keptConfig } from '../../../domain/workflow/webhook-secrets.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { chosenBy, JsonObject, Name, Uuid } from '../../http/schemas.ts';
+import { checkRequest } from '../../http/validation.ts';
 import { editGraph, TransitionById } from './graph.ts';
 import { presentStep, Step, stepExample, tag, WorkflowById } from './record.ts';
-import { stepExamples } from '../docs/step-examples.ts';
-import { requireTopics } from '../topics/references.ts';
+import { stepExamples } from './step-examples.ts';
+import { requireTopics } from '../../topics/references.ts';
 import { bareNamesOf, refuseForeignSecrets, settledConfig } from './trigger.ts';
-import { refuseUnknownFields } from '../contacts/known-fields.ts';
+import { refuseUnknownFields } from '../../contacts/known-fields.ts';
 
 export const Position = z.object({ x: z.number(), y: z.number() });
 

@@ -6,10 +6,10 @@ import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
 import { requireSteps } from '../workflows/dry-run.ts';
-import { tag, WorkflowById } from '../workflows/record.ts';
-import { refuseUnknownVersions, requireVersion, Versions } from '../workflows/versions.ts';
+import { tag, WorkflowById } from '../workflows/graph/record.ts';
+import { refuseUnknownVersions, requireVersion, Versions } from '../workflows/graph/versions.ts';
 import { acceptExecutionJob } from './accept.ts';
-import { exampleProjectId, exampleRunId, JobAccepted } from './record.ts';
+import { exampleProjectId, exampleRunId, JobAccepted } from '../jobs/record.ts';
 
 export const migrateExecutions = endpoint({
   id: 'migrateExecutions',

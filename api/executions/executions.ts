@@ -43,9 +43,9 @@ import {
   presentStepExecution,
   statuses,
   stepName,
-} from './execution-record.ts';
-import { requireVersion } from './versions.ts';
-import { WorkflowById, tag, workflowExample } from './record.ts';
+} from './record.ts';
+import { requireVersion } from '../workflows/graph/versions.ts';
+import { WorkflowById, tag, workflowExample } from '../workflows/graph/record.ts';
 import { transact } from '../../db/database.ts';
 
 const NamedExecution = named('NamedExecution', {

@@ -12,7 +12,7 @@ import type { GraphStep } from '../../domain/workflow/graph.ts';
 import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time, times } from '../http/schemas.ts';
-import { Step, stepExample, Workflow } from './record.ts';
+import { Step, stepExample, Workflow } from '../workflows/graph/record.ts';
 
 /** The records of executions and their steps as the API returns them. */
 

@@ -20,7 +20,7 @@ import { ConsentLine, presentConsent } from '../consent/log.ts';
 import { Email, readEmail, waitingExample } from '../emails/emails.ts';
 import { EventAnswer, eventExample, presentEvent } from '../events/record.ts';
 import { Answer, endpoint } from '../http/endpoint.ts';
-import type { Services } from '../http/services.ts';
+import type { Services } from '../services/services.ts';
 import { named, Time, time, Uuid } from '../http/schemas.ts';
 import { presentSuppression, SuppressionEntry } from '../suppression/list.ts';
 import { ContactTopicAnswer, presentContactTopic } from '../topics/contact-topics.ts';
@@ -30,9 +30,9 @@ import {
   presentExecution,
   presentStepExecution,
   StepExecution,
-} from '../workflows/execution-record.ts';
-import { stepsOf } from '../workflows/executions.ts';
-import { Contact, contactExample, presentContact, tag } from './record.ts';
+} from '../executions/record.ts';
+import { stepsOf } from '../executions/executions.ts';
+import { Contact, contactExample, presentContact, tag } from '../contacts/record.ts';
 
 /** All that the project has stored of a contact, in one answer. */
 

@@ -1,14 +1,42 @@
 import { z } from 'zod';
-import { type Database, transact } from '../../db/database.ts';
-import { findVersionGraph } from '../../db/workflows/graphs.ts';
-import { insertExitEvents } from '../../db/workflows/exits.ts';
-import { lockWorkflows, type WorkflowRow } from '../../db/workflows/workflows.ts';
-import { found, invalidField, type Problem, Refusals } from '../../domain/errors.ts';
-import type { Graph } from '../../domain/workflow/graph.ts';
+import { type Database, transact } from '../../../db/database.ts';
+import { findVersionGraph } from '../../../db/workflows/graphs.ts';
+import { insertExitEvents } from '../../../db/workflows/exits.ts';
+import {
+  findWorkflowGraph,
+  lockWorkflows,
+  type WorkflowRow,
+} from '../../../db/workflows/workflows.ts';
+import { found, invalidField, type Problem, Refusals } from '../../../domain/errors.ts';
+import type { Graph } from '../../../domain/workflow/graph.ts';
+import { fault } from '../../http/schemas.ts';
 import { refuseBroken } from './enabling.ts';
 
 /** Versions of a workflow. */
 export const Versions = z.array(z.int().min(1)).min(1).max(1000);
+
+/** A version in a query. */
+export const Version = z
+  .string()
+  .regex(/^-?\d{1,15}$/, fault('invalid_string', 'Must be a whole number.'))
+  .transform(Number)
+  .optional()
+  .meta({ type: 'integer', description: 'By default the workflow as it is drawn now' });
+
+/**
+ * The graph of a version; undefined: as it is drawn now.
+ * @throws Problem VALIDATION_ERROR for a version that the workflow never had.
+ */
+export async function findGraph(
+  db: Database,
+  { id }: Pick<WorkflowRow, 'id'>,
+  version: number | undefined,
+): Promise<Graph> {
+  if (version === undefined) return findWorkflowGraph(db, id);
+  const known = await findVersionGraph(db, id, version);
+  if (!known) throw unknownVersion('version');
+  return known;
+}
 
 /** The refusal of a version that the workflow never had. */
 export function unknownVersion(field: string): Problem {

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { type ProblemCode, problems } from '../../domain/errors.ts';
-import { bodyBytesMax, takesBody } from './bodies/body.ts';
-import type { AnyEndpoint, OtherAnswer } from './endpoint.ts';
+import { bodyBytesMax, takesBody } from '../http/bodies/body.ts';
+import type { AnyEndpoint, OtherAnswer } from '../http/endpoint.ts';
 import { writes } from '../access/auth.ts';
 import { cookieName } from '../access/session.ts';
-import { meaningOf } from '../docs/parameters.ts';
-import { webhooks } from '../docs/webhooks.ts';
-import { honoursKey } from './idempotency.ts';
+import { meaningOf } from './parameters.ts';
+import { webhooks } from './webhooks.ts';
+import { honoursKey } from '../http/idempotency.ts';
 
 type JsonSchema = Record<string, unknown>;
 type Schemas = Record<string, JsonSchema>;

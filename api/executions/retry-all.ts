@@ -5,10 +5,10 @@ import { found } from '../../domain/errors.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Moment, Uuid } from '../http/schemas.ts';
-import { tag, WorkflowById } from '../workflows/record.ts';
-import { requireVersion } from '../workflows/versions.ts';
+import { tag, WorkflowById } from '../workflows/graph/record.ts';
+import { requireVersion } from '../workflows/graph/versions.ts';
 import { acceptExecutionJob } from './accept.ts';
-import { exampleProjectId, exampleRunId, JobAccepted } from './record.ts';
+import { exampleProjectId, exampleRunId, JobAccepted } from '../jobs/record.ts';
 
 export const retryAllExecutions = endpoint({
   id: 'retryAllExecutions',

@@ -15,9 +15,9 @@ import {
   presentExecution,
   presentStepExecution,
   StepExecution,
-} from './execution-record.ts';
+} from './record.ts';
 import { ExecutionById, stepsOf } from './executions.ts';
-import { tag } from './record.ts';
+import { tag } from '../workflows/graph/record.ts';
 
 /** What operators do to one live execution. */
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Database, transact } from '../../db/database.ts';
+import { type Database, transact } from '../../../db/database.ts';
 import {
   type WorkflowRow,
   deleteTransition as deleteTransitionRow,
@@ -8,10 +8,10 @@ import {
   listTransitions,
   lockWorkflows,
   recordWorkflowEdit,
-} from '../../db/workflows/workflows.ts';
-import { storeStepKeys } from '../../db/workflows/drawing.ts';
-import { jsonBytes } from '../../domain/contact/data.ts';
-import { Problem, found, invalidField, notFound } from '../../domain/errors.ts';
+} from '../../../db/workflows/workflows.ts';
+import { storeStepKeys } from '../../../db/workflows/drawing.ts';
+import { jsonBytes } from '../../../domain/contact/data.ts';
+import { Problem, found, invalidField, notFound } from '../../../domain/errors.ts';
 import {
   type Graph,
   type GraphStep,
@@ -19,10 +19,10 @@ import {
   findStep,
   transitionFault,
   waitBranches,
-} from '../../domain/workflow/graph.ts';
-import { limits } from '../../domain/limits.ts';
-import { endpoint } from '../http/endpoint.ts';
-import { Uuid } from '../http/schemas.ts';
+} from '../../../domain/workflow/graph.ts';
+import { limits } from '../../../domain/limits.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { Uuid } from '../../http/schemas.ts';
 import { Transition, WorkflowById, presentTransition, tag, transitionExample } from './record.ts';
 
 /** A workflow that is being edited: its row is locked, nobody else changes its graph. */

@@ -1,23 +1,23 @@
 import { z } from 'zod';
-import { Problem } from '../../domain/errors.ts';
-import { endpoint, page } from '../http/endpoint.ts';
-import { listMyProjects } from '../projects/projects.ts';
-import { askAs, type MemberCall } from './ask.ts';
-import { html } from '../pages/html.ts';
-import { pageHeaders, plainLayout } from './layout.ts';
+import { Problem } from '../../../domain/errors.ts';
+import { endpoint, page } from '../../http/endpoint.ts';
+import { listMyProjects } from '../../projects/projects.ts';
+import { askAs, type MemberCall } from '../ask.ts';
+import { html } from '../../html/html.ts';
+import { pageHeaders, plainLayout } from '../layout.ts';
 import { logInEndpoints } from './log-in.ts';
-import { problemPage, projectPage, showProjectPage, tag } from './page.ts';
-import { campaignPages } from './pages/campaigns.ts';
-import { contactPages } from './pages/contacts.ts';
-import { emailPages } from './pages/emails.ts';
-import { erasurePages } from './pages/erasures.ts';
-import { executionPages } from './pages/executions.ts';
-import { failurePages } from './pages/failures.ts';
-import { jobPages } from './pages/jobs.ts';
-import { showOverview } from './pages/overview.ts';
-import { subscriptionPages } from './pages/subscriptions.ts';
-import { templatePages } from './pages/templates.ts';
-import { workflowPages } from './pages/workflows.ts';
+import { problemPage, projectPage, showProjectPage, tag } from '../page.ts';
+import { campaignPages } from './campaigns.ts';
+import { contactPages } from './contacts.ts';
+import { emailPages } from './emails.ts';
+import { erasurePages } from './erasures.ts';
+import { executionPages } from './executions.ts';
+import { failurePages } from './failures.ts';
+import { jobPages } from './jobs.ts';
+import { showOverview } from './overview.ts';
+import { subscriptionPages } from './subscriptions.ts';
+import { templatePages } from './templates.ts';
+import { workflowPages } from './workflows.ts';
 
 /** The first page: the overview of the user's first project. */
 export const showConsole = endpoint({

@@ -6,11 +6,11 @@ import type { Sns } from '../../providers/mail/sns.ts';
 import type { ExportSlots } from '../../db/contacts/export-slots.ts';
 import type { Shares } from '../../db/shares.ts';
 import type { SharedServices } from '../../services.ts';
-import type { ProjectKeys } from '../access/project-keys.ts';
-import type { Recent } from '../delivery/recent.ts';
-import type { FeedbackQueue } from '../emails/feedback-queue.ts';
-import type { TrackQueue } from '../events/track-queue.ts';
-import type { BackgroundState } from '../meta/background.ts';
+import type { ProjectKeys } from './project-keys.ts';
+import type { Recent } from './recent.ts';
+import type { FeedbackQueue } from './feedback-queue.ts';
+import type { TrackQueue } from './track-queue.ts';
+import type { BackgroundState } from './background.ts';
 import type { RateLimits } from './rate-limit.ts';
 
 /** The services of every handler. */

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { Problem } from '../../domain/errors.ts';
-import { endSession } from '../access/session.ts';
-import { logIn } from '../accounts/login.ts';
-import { endMySession } from '../accounts/sessions.ts';
-import { endpoint } from '../http/endpoint.ts';
-import { askAs } from './ask.ts';
-import { FormToken } from './form-token.ts';
-import { logInPage } from './log-in-page.ts';
-import { problemPage, readForm, seeOther, tag } from './page.ts';
+import { Problem } from '../../../domain/errors.ts';
+import { endSession } from '../../access/session.ts';
+import { logIn } from '../../accounts/login.ts';
+import { endMySession } from '../../accounts/sessions.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { askAs } from '../ask.ts';
+import { FormToken } from '../form-token.ts';
+import { logInPage } from '../log-in-page.ts';
+import { problemPage, readForm, seeOther, tag } from '../page.ts';
 
 const common = {
   method: 'POST',
