@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import { recordErasurePage } from '../db/erasure/pages.ts';
 import type { KeyCipher } from '../db/suppression/keys.ts';
-import { timeBoxed } from './time-box.ts';
+import { timeBoxed } from './running/time-box.ts';
 
 /** What an erasure has left. */
 export interface ErasureRest {

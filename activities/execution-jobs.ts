@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts';
 import { recordExecutionPage } from '../db/jobs/execution-pages.ts';
 import { findJobProgress, type JobRef } from '../db/jobs/jobs.ts';
 import type { JobProgress } from '../domain/job.ts';
-import { timeBoxed } from './time-box.ts';
+import { timeBoxed } from './running/time-box.ts';
 
 export interface ExecutionJobActivities {
   /** Runs a job on executions for one time slice, or until it has to pause. Returns its progress. */

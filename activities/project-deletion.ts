@@ -3,7 +3,7 @@ import { deleteProjectPage, deleteRemovedProject, listRemovals } from '../db/pro
 import { findProject } from '../db/projects/projects.ts';
 import type { Files } from '../providers/files.ts';
 import type { Payments } from '../providers/payments.ts';
-import { pause, timeBoxed } from './time-box.ts';
+import { pause, timeBoxed } from './running/time-box.ts';
 import { reportDueUsage } from './upkeep/usage.ts';
 
 /** How a project was removed. */

@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts';
 import { firePage, startFiring } from '../db/schedules/firings.ts';
 import { prepareSchedule, recordTold, type ToldSchedule } from '../db/schedules/schedules.ts';
 import type { JobProgress } from '../domain/job.ts';
-import { timeBoxed } from './time-box.ts';
+import { timeBoxed } from './running/time-box.ts';
 
 export interface ScheduleActivities {
   /** Tells Temporal when a workflow fires next, and lists firings that were missed. */

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { readConfig } from '../config.ts';
 import { openDatabase } from '../db/database.ts';
 import { hasUsers } from '../db/accounts/users.ts';
-import { lineReader } from './servers/log-lines.ts';
+import { lineReader } from './log-lines.ts';
 import { startStack, type Stack } from './servers/stack.ts';
 
 const root = join(import.meta.dirname, '..');

@@ -45,7 +45,7 @@ import {
   type SubscriptionServices,
 } from '../activities/subscriptions/subscription.ts';
 import type { Metrics } from '../providers/metrics.ts';
-import { withHeartbeats } from '../activities/time-box.ts';
+import { withHeartbeats } from '../activities/running/time-box.ts';
 import { startHeartbeat } from '../activities/upkeep/heartbeat.ts';
 import {
   createSweepActivities,

@@ -2,7 +2,7 @@ import { recordBulkBatch, startBulk } from '../../db/contacts/bulk.ts';
 import type { Database } from '../../db/database.ts';
 import { findJobProgress, type JobRef } from '../../db/jobs/jobs.ts';
 import type { JobProgress } from '../../domain/job.ts';
-import { timeBoxed } from '../time-box.ts';
+import { timeBoxed } from '../running/time-box.ts';
 
 export interface BulkActivities {
   /** Runs a bulk action for one time slice. Returns its progress. */

@@ -9,7 +9,7 @@ import { findJobProgress, type JobRef } from '../../db/jobs/jobs.ts';
 import { CsvFault } from '../../domain/contact/csv.ts';
 import type { JobProgress } from '../../domain/job.ts';
 import { countContactRows, readContactRows } from './csv.ts';
-import { timeBoxed } from '../time-box.ts';
+import { timeBoxed } from '../running/time-box.ts';
 
 export interface ImportActivities {
   /** Runs an import for one time slice. Returns its progress. */

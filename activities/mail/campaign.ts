@@ -24,7 +24,7 @@ import type { Renderer } from '../../domain/template/render.ts';
 import { createCampaignComposer } from './campaign-mail.ts';
 import { type Batch, type SendingServices, deliverBatch } from './deliver.ts';
 import type { Seats } from './seats.ts';
-import { pause, timeBoxed, whileAlive } from '../time-box.ts';
+import { pause, timeBoxed, whileAlive } from '../running/time-box.ts';
 
 /** Quick activities that need no mail provider. */
 export interface CampaignControl {

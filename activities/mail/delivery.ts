@@ -22,7 +22,7 @@ import {
 } from './deliver.ts';
 import { lookAgainMs } from './circuit.ts';
 import type { Seats } from './seats.ts';
-import { pause, timeBoxed } from '../time-box.ts';
+import { pause, timeBoxed } from '../running/time-box.ts';
 import { wrapDocument } from '../../domain/template/html.ts';
 
 export interface DeliveryActivities {

@@ -1,4 +1,4 @@
-import { pause } from '../time-box.ts';
+import { pause } from '../running/time-box.ts';
 
 /** Places in which activities may wait without giving their slot of the worker back. */
 export interface Seats {

@@ -13,7 +13,7 @@ import { retryDelayMs } from '../../domain/workflow/retry.ts';
 import type { SendOutcome } from '../../providers/mail/mailer.ts';
 import { composeMessage } from '../../providers/mail/mime.ts';
 import { type CircuitServices, enterCircuit, leaveCircuit, lookAgainMs } from './circuit.ts';
-import { pause, whileAlive } from '../time-box.ts';
+import { pause, whileAlive } from '../running/time-box.ts';
 import { wrapDocument } from '../../domain/template/html.ts';
 
 export interface SystemMailActivities {

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { Database } from '../../db/database.ts';
 import { readDemand } from '../../db/subscriptions/demand.ts';
 import { pressureOf, restMs } from '../../domain/subscription/pace.ts';
-import { pause } from '../time-box.ts';
+import { pause } from '../running/time-box.ts';
 
 /** How the work of one subscription gives way to others. */
 export interface Pace {

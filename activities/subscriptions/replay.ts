@@ -2,7 +2,7 @@ import type { Database } from '../../db/database.ts';
 import { findJobProgress, type JobRef } from '../../db/jobs/jobs.ts';
 import { recordReplayPage } from '../../db/subscriptions/replays.ts';
 import type { JobProgress } from '../../domain/job.ts';
-import { timeBoxed } from '../time-box.ts';
+import { timeBoxed } from '../running/time-box.ts';
 
 export interface ReplayActivities {
   /** Makes the events of a replay pending for one time slice, or until all are. Returns its progress. */

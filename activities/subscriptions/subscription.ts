@@ -21,7 +21,7 @@ import {
 import { limits } from '../../domain/limits.ts';
 import { chooseDue, requestsMax, type Unit } from '../../domain/subscription/choice.ts';
 import { batchFit } from '../../domain/subscription/request.ts';
-import { pause, timeBoxed } from '../time-box.ts';
+import { pause, timeBoxed } from '../running/time-box.ts';
 import { createPaces, type Pace } from './pace.ts';
 import {
   batchItems,

@@ -5,7 +5,7 @@ import pg from 'pg';
 
 import { type Account, asAccount, postgresAccount, postgresBinaries } from './postgres-binaries.ts';
 import { endLeftover, launch } from './processes.ts';
-import { keptSecret } from '../secrets.ts';
+import { keptSecret } from './secrets.ts';
 import { supervise, until } from './supervisor.ts';
 
 export interface PostgresOptions {

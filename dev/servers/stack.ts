@@ -7,7 +7,7 @@ import { announced } from './progress.ts';
 import { claimPort } from './ports.ts';
 import { endLeftoverPostgres, startPostgres } from './postgres.ts';
 import { endLeftover } from './processes.ts';
-import { keptSecret } from '../secrets.ts';
+import { keptSecret } from './secrets.ts';
 import { maskSecrets } from '../../domain/logging.ts';
 import { readStackFile, removeStackFile, type StackFile, writeStackFile } from './stack-file.ts';
 import { readyMessage, supervise, until } from './supervisor.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { keptSecret } from '../../dev/secrets.ts';
-import { useFolder } from '../support/use.ts';
+import { keptSecret } from '../../../dev/servers/secrets.ts';
+import { useFolder } from '../../support/use.ts';
 
 const directory = await useFolder();
 

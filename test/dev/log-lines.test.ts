@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createLog } from '../../../api/http/log.ts';
-import { lineReader } from '../../../dev/servers/log-lines.ts';
+import { createLog } from '../../api/http/log.ts';
+import { lineReader } from '../../dev/log-lines.ts';
 
 /** What a person reads of an entry of the API's log. */
 function read(fields: object, message: string): string {
