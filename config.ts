@@ -13,8 +13,8 @@ import {
   nameServers,
 } from './config-fields.ts';
 import { normaliseDomainName } from './domain/sender/domain-name.ts';
-import { domainOf } from './domain/mail/email-address.ts';
-import { defaultTaskQueue } from './domain/runs.ts';
+import { domainOf } from './domain/email-address.ts';
+import { defaultTaskQueue } from './domain/runs/runs.ts';
 import { judgeSettings } from './domain/unsafe-settings.ts';
 
 /** The only reader of the environment. Empty means not set; all errors are reported at once. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { executionRunId } from '../domain/workflow/execution.ts';
+import { executionRunId } from '../domain/runs/execution.ts';
 import { type Bare, startBare } from './reference/bare.ts';
 import type { BareStep } from './reference/bare-workflow.ts';
 import type { Benchmark, BenchmarkRun } from './measuring/benchmark.ts';

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { NotedRun } from '../domain/runs.ts';
+import type { NotedRun } from '../domain/runs/runs.ts';
 import type { DB } from './tables.ts';
 
 type Handle = Kysely<DB>;

@@ -5,9 +5,9 @@ import {
   historyFromJSON,
   historyToJSON,
 } from '@temporalio/common/lib/proto-utils.js';
-import { executionRunId, deliveryRunId } from '../domain/workflow/execution.ts';
+import { executionRunId, deliveryRunId } from '../domain/runs/execution.ts';
 import { isUuid } from '../domain/ids.ts';
-import { runIds } from '../domain/runs.ts';
+import { runIds } from '../domain/runs/runs.ts';
 import type { RecordedRun } from '../worker/replay.ts';
 
 /** Why there is nothing to replay, and what to do: a message for the user. */

@@ -2,7 +2,7 @@ import { defaultPayloadConverter, fromPayloadsAtIndex } from '@temporalio/common
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { StepResult } from '../activities/steps/perform.ts';
 import type { StepActivities } from '../activities/steps/steps.ts';
-import type { ExecutionStart } from '../domain/workflow/execution.ts';
+import type { ExecutionStart } from '../domain/runs/execution.ts';
 import type { StepRef } from '../domain/workflow/graph.ts';
 import {
   type Command,

@@ -5,7 +5,7 @@ import type { WorkflowBundleOption } from '@temporalio/worker';
 import type { Database } from '../db/database.ts';
 import { updateExecutionRun } from '../db/workflows/starts.ts';
 import { isActive } from '../db/workflows/executions.ts';
-import { executionRunId } from '../domain/workflow/execution.ts';
+import { executionRunId } from '../domain/runs/execution.ts';
 import { replayHistory } from './replay.ts';
 
 type HistoryEvent = NonNullable<History['events']>[number];

@@ -12,7 +12,7 @@ import {
 } from '@temporalio/workflow';
 import type { CampaignControl, CampaignSending } from '../activities/mail/campaign.ts';
 import type { CampaignPhase } from '../domain/campaign/campaign.ts';
-import { priorities } from '../domain/runs.ts';
+import { priorities } from '../domain/runs/runs.ts';
 import { allSettled } from './all-settled.ts';
 
 /** Batches in parallel: while one is being recorded, others are sent. */

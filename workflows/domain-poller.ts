@@ -9,7 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { DomainActivities } from '../activities/domain-poller.ts';
-import type { RunInputs } from '../domain/runs.ts';
+import type { RunInputs } from '../domain/runs/runs.ts';
 
 /** Also for a domain whose checks have stopped: its row may have been deleted. */
 const lookEveryMs = 24 * 3_600_000;

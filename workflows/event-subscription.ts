@@ -10,7 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { SubscriptionActivities } from '../activities/subscriptions/subscription.ts';
-import type { RunInputs } from '../domain/runs.ts';
+import type { RunInputs } from '../domain/runs/runs.ts';
 
 /**
  * Sends the events of one subscription, for as long as it exists: in time slices while something is

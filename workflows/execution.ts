@@ -15,7 +15,7 @@ import {
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { StepResult } from '../activities/steps/perform.ts';
 import type { ExecutionEnd } from '../activities/steps/steps.ts';
-import type { ExecutionStart } from '../domain/workflow/execution.ts';
+import type { ExecutionStart } from '../domain/runs/execution.ts';
 import type { StepRef } from '../domain/workflow/graph.ts';
 import {
   type Command,

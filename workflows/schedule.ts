@@ -6,7 +6,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ScheduleActivities } from '../activities/schedules.ts';
-import { runIds } from '../domain/runs.ts';
+import { runIds } from '../domain/runs/runs.ts';
 import { sliceOptions } from './job.ts';
 
 /** Keeps Temporal's schedule of a workflow as its row wants it. */

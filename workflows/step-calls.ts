@@ -9,8 +9,8 @@ import {
 } from '@temporalio/workflow';
 import type { StepCallById, StepResult } from '../activities/steps/perform.ts';
 import type { StepActivities } from '../activities/steps/steps.ts';
-import { priorities } from '../domain/runs.ts';
-import type { ExecutionStart } from '../domain/workflow/execution.ts';
+import { priorities } from '../domain/runs/runs.ts';
+import type { ExecutionStart } from '../domain/runs/execution.ts';
 import type { StepRef } from '../domain/workflow/graph.ts';
 import { isPerformed, type PerformedType, stepKinds } from '../domain/workflow/step-types.ts';
 

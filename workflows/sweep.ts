@@ -1,6 +1,6 @@
 import { isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { SweepActivities } from '../activities/upkeep/sweep.ts';
-import { priorities } from '../domain/runs.ts';
+import { priorities } from '../domain/runs/runs.ts';
 
 /**
  * Started by the only schedule: finds work that a crash has left and work that has become due. The

@@ -5,7 +5,7 @@ import { findCampaignContent, insertBodyTemplate } from '../../db/campaigns/emai
 import type { Database } from '../../db/database.ts';
 import { escapeHtml, wrapDocument } from '../../domain/template/html.ts';
 import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail/content.ts';
-import { dateOf } from '../../domain/mail/hold.ts';
+import { dateOf } from '../../domain/outcomes/hold.ts';
 import { limits } from '../../domain/limits.ts';
 import {
   type MailSkeleton,

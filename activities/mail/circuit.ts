@@ -7,10 +7,10 @@ import {
   recordProviderFailures,
 } from '../../db/emails/provider-circuit.ts';
 import { signalSendingCampaigns } from '../../db/campaigns/campaigns.ts';
-import { probeLeaseMs } from '../../domain/workflow/retry.ts';
+import { probeLeaseMs } from '../../domain/runs/retry.ts';
 import { noteRuns } from '../../db/commits.ts';
 import { type Database, transact } from '../../db/database.ts';
-import { deliveryRunId } from '../../domain/workflow/execution.ts';
+import { deliveryRunId } from '../../domain/runs/execution.ts';
 import type { Mailer } from '../../providers/mail/mailer.ts';
 
 /** Whether mail may be handed to the provider: a circuit breaker that all workers share. */

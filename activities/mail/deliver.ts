@@ -3,8 +3,8 @@ import { type BillingRules, type ClaimedShare, takeAllowances } from '../../db/b
 import type { ChunkOrigin } from '../../db/emails/claims.ts';
 import type { DeliveryOutcome } from '../../db/outcomes/attempts.ts';
 import type { SendingRates } from '../../db/emails/send-rate.ts';
-import { domainOf } from '../../domain/mail/email-address.ts';
-import { providerFailuresMax, retryDelayMs } from '../../domain/workflow/retry.ts';
+import { domainOf } from '../../domain/email-address.ts';
+import { providerFailuresMax, retryDelayMs } from '../../domain/runs/retry.ts';
 import { type Sign, type TrackingSetting, isTracked } from '../../domain/mail/tracking.ts';
 import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
 import type { Metrics } from '../../providers/metrics.ts';

@@ -10,7 +10,7 @@ import { readOptInTokens } from '../../db/consent/opt-in-runs.ts';
 import { claimUnheldEmails } from '../../db/delivery/looks.ts';
 import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
 import { fillConfirmLinks } from '../../domain/consent/confirm-link.ts';
-import { dateOf } from '../../domain/mail/hold.ts';
+import { dateOf } from '../../domain/outcomes/hold.ts';
 import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
 import {

@@ -8,8 +8,8 @@ import {
   releaseSystemMail,
 } from '../../db/emails/system-mail.ts';
 import { type SendingRates, takeSendingTokens } from '../../db/emails/send-rate.ts';
-import { domainOf } from '../../domain/mail/email-address.ts';
-import { retryDelayMs } from '../../domain/workflow/retry.ts';
+import { domainOf } from '../../domain/email-address.ts';
+import { retryDelayMs } from '../../domain/runs/retry.ts';
 import type { SendOutcome } from '../../providers/mail/mailer.ts';
 import { composeMessage } from '../../providers/mail/mime.ts';
 import { type CircuitServices, enterCircuit, leaveCircuit, lookAgainMs } from './circuit.ts';

@@ -30,7 +30,7 @@ import {
   type Outcome,
 } from '../../domain/workflow/decide.ts';
 import { passOver } from '../../domain/workflow/place.ts';
-import { type FixedDelay, fixedDelay } from '../../domain/time/delay.ts';
+import { type FixedDelay, fixedDelay } from '../../domain/workflow/delay.ts';
 import { StepFailure } from '../../domain/workflow/step-rules.ts';
 import type { StepConfig } from '../../domain/workflow/steps.ts';
 

@@ -20,8 +20,8 @@ import {
 import { completeWait, registerWait, settleWait, type WaitEnd } from '../../db/workflows/waits.ts';
 import { evaluateStepCondition } from '../../domain/filter/step.ts';
 import { type Interruption, waitOutcome } from '../../domain/workflow/decide.ts';
-import type { ExecutionStart } from '../../domain/workflow/execution.ts';
-import { delayEnd, type DelayScope, fixedDelay } from '../../domain/time/delay.ts';
+import type { ExecutionStart } from '../../domain/runs/execution.ts';
+import { delayEnd, type DelayScope, fixedDelay } from '../../domain/workflow/delay.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
 import type { PerformedType } from '../../domain/workflow/step-types.ts';
 import { exitOf, StepFailure, waitEnd, waitOutput } from '../../domain/workflow/step-rules.ts';

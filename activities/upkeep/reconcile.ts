@@ -11,7 +11,7 @@ import {
   restartExecution,
   signalOverdue,
 } from '../../db/workflows/looks.ts';
-import { judgeRun, type RunState } from '../../domain/workflow/reconcile.ts';
+import { judgeRun, type RunState } from '../../domain/runs/reconcile.ts';
 
 export interface ReconcileServices {
   db: Database;

@@ -27,7 +27,7 @@ import { deleteOldJobs, signalStalledJobs } from '../../db/jobs/jobs.ts';
 import { signalStalledOptIns } from '../../db/consent/opt-in-runs.ts';
 import { signalStalledErasures } from '../../db/erasure/erasures.ts';
 import { deleteEndedSuppressions } from '../../db/suppression/list.ts';
-import { type Dispatcher, notedSubscription } from '../../domain/runs.ts';
+import { type Dispatcher, notedSubscription } from '../../domain/runs/runs.ts';
 import {
   clearLostDeliveries,
   clearOldDeliveries,
@@ -38,7 +38,7 @@ import {
   noteRecorded,
 } from '../../db/subscriptions/upkeep.ts';
 import { noticeCluster, otherCluster } from '../../db/subscriptions/cluster.ts';
-import { deliveryRunId } from '../../domain/workflow/execution.ts';
+import { deliveryRunId } from '../../domain/runs/execution.ts';
 import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
 import { recomputeSegments } from '../contacts/segments.ts';
 import { reconcileExecutions, type ReconcileServices } from './reconcile.ts';

@@ -9,7 +9,7 @@ import {
   type UserRow,
   type UserType,
 } from '../../db/accounts/users.ts';
-import { normaliseEmail } from '../../domain/mail/email-address.ts';
+import { normaliseEmail } from '../../domain/email-address.ts';
 import type { OAuthProvider } from '../../providers/oauth.ts';
 import { type Answer, answer, type AnyEndpoint, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';

@@ -1,4 +1,4 @@
-import { addressesIn } from '../../domain/mail/email-address.ts';
+import { addressesIn } from '../../domain/email-address.ts';
 import { z } from 'zod';
 import type { ActivityRow, UpcomingRow } from '../../db/events/activity.ts';
 import { activityTypes, type ActivityType } from '../../domain/activity.ts';

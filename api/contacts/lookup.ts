@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listKnownEmails } from '../../db/contacts/contacts.ts';
-import { normaliseEmail } from '../../domain/mail/email-address.ts';
+import { normaliseEmail } from '../../domain/email-address.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { tag } from './record.ts';

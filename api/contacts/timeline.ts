@@ -10,7 +10,7 @@ import {
 import { reasonOfOutcome } from '../../domain/campaign/campaign.ts';
 import { type CursorForm, encodeCursor } from '../../domain/cursor.ts';
 import { found } from '../../domain/errors.ts';
-import { holdOf } from '../../domain/mail/hold.ts';
+import { holdOf } from '../../domain/outcomes/hold.ts';
 import { outcomeOf } from '../../domain/outcomes/outcome.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {

@@ -12,7 +12,7 @@ import { answer, type Call, endpoint, page } from '../http/endpoint.ts';
 import { mailboxPage, pagePolicy } from './mailbox-page.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, queryInt, Time } from '../http/schemas.ts';
-import { lowerAscii } from '../../domain/mail/email-address.ts';
+import { lowerAscii } from '../../domain/email-address.ts';
 
 const Summary = named('MailboxSummary', {
   id: z.uuid().meta({ examples: ['c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21'] }),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { EmailSummary as EmailSummaryRow } from '../../db/emails/records.ts';
-import { addressesIn } from '../../domain/mail/email-address.ts';
+import { addressesIn } from '../../domain/email-address.ts';
 import { optOutUrls } from '../../domain/mail/content.ts';
-import { holdOf, holdReasons } from '../../domain/mail/hold.ts';
+import { holdOf, holdReasons } from '../../domain/outcomes/hold.ts';
 import { outcomeOf, outcomes, reasonCodes } from '../../domain/outcomes/outcome.ts';
 import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';

@@ -8,7 +8,7 @@ import {
   listEventNames,
 } from '../../db/events/statistics.ts';
 import { Problem } from '../../domain/errors.ts';
-import { isReservedEvent } from '../../domain/workflow/event-names.ts';
+import { isReservedEvent } from '../../domain/event-names.ts';
 import { EventName } from '../../domain/workflow/steps.ts';
 import { periodOf, rangeQuery } from '../activity/date-range.ts';
 import { endpoint } from '../http/endpoint.ts';

@@ -6,8 +6,8 @@ import {
   isAtWork,
 } from '../../db/workflows/executions.ts';
 import type { StepExecutionRow } from '../../db/workflows/steps.ts';
-import { noWorkerReason } from '../../domain/workflow/reconcile.ts';
-import { executionRunId } from '../../domain/workflow/execution.ts';
+import { noWorkerReason } from '../../domain/runs/reconcile.ts';
+import { executionRunId } from '../../domain/runs/execution.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
 import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';

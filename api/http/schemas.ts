@@ -3,7 +3,7 @@ import type { RowSize } from '../../db/expressions.ts';
 import { planContactData, contactDataFault } from '../../domain/contact/data.ts';
 import { type CursorForm, decodeCursor, encodeCursor, type Position } from '../../domain/cursor.ts';
 import { fault } from '../../domain/errors.ts';
-import { normaliseEmail } from '../../domain/mail/email-address.ts';
+import { normaliseEmail } from '../../domain/email-address.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { instantOfText, isTimeInput } from '../../domain/filter/value.ts';
 import { limits } from '../../domain/limits.ts';

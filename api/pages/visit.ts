@@ -5,7 +5,7 @@ import {
   type TopicContact,
 } from '../../db/contacts/subscriptions.ts';
 import type { ContactTopic } from '../../db/topics/choices.ts';
-import { maskEmail } from '../../domain/mail/email-address.ts';
+import { maskEmail } from '../../domain/email-address.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { localeOf } from '../../domain/mail/content.ts';
 import { type OptOutTexts, optOutTexts } from '../../domain/mail/opt-out-texts.ts';

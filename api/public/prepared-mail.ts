@@ -16,9 +16,9 @@ import { findTopic } from '../../db/topics/topics.ts';
 import { unitsOf } from '../../domain/billing.ts';
 import { planContactData } from '../../domain/contact/data.ts';
 import { Problem, found, invalidField, together, type FieldProblem } from '../../domain/errors.ts';
-import { safeFileName } from '../../domain/file-name.ts';
+import { safeFileName } from '../../domain/upload/file-name.ts';
 import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail/content.ts';
-import { domainOf } from '../../domain/mail/email-address.ts';
+import { domainOf } from '../../domain/email-address.ts';
 import { type MessageClass, readCustomHeaders } from '../../domain/mail/headers.ts';
 import {
   type CompiledTemplate,

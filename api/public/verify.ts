@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { domainOf } from '../../domain/mail/email-address.ts';
+import { domainOf } from '../../domain/email-address.ts';
 import { Problem } from '../../domain/errors.ts';
 import { type AddressFindings, judgeAddress } from '../../domain/mail/verify-email.ts';
 import { DnsError } from '../../providers/dns.ts';

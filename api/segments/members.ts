@@ -9,7 +9,7 @@ import {
   refreshSegment as refreshCount,
 } from '../../db/segments/members.ts';
 import { type SegmentRow, findSegment, lockSegment } from '../../db/segments/segments.ts';
-import { normaliseEmail } from '../../domain/mail/email-address.ts';
+import { normaliseEmail } from '../../domain/email-address.ts';
 import { Problem, found, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { Contact, contactExample, presentContact } from '../contacts/record.ts';

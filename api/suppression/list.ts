@@ -10,7 +10,7 @@ import {
 import type { CursorForm } from '../../domain/cursor.ts';
 import { fault, found, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { normaliseEmail } from '../../domain/mail/email-address.ts';
+import { normaliseEmail } from '../../domain/email-address.ts';
 import { suppressionReasons, suppressionScopes } from '../../domain/mail/suppression.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';

@@ -10,7 +10,7 @@ import {
 import type { Files } from '../../providers/files.ts';
 import { projectExists } from '../../db/projects/projects.ts';
 import { notFound, Problem } from '../../domain/errors.ts';
-import { imageTypeOf, imageTypes, isImageType } from '../../domain/image-type.ts';
+import { imageTypeOf, imageTypes, isImageType } from '../../domain/upload/image-type.ts';
 import { limits } from '../../domain/limits.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { fault } from '../http/schemas.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { InboundMail } from '../../db/emails/inbound.ts';
-import { normaliseEmail } from '../../domain/mail/email-address.ts';
+import { normaliseEmail } from '../../domain/email-address.ts';
 import { Problem } from '../../domain/errors.ts';
 import type { Feedback } from '../../domain/mail/feedback.ts';
 import { isUuid } from '../../domain/ids.ts';

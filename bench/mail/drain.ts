@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { defaultTaskQueue } from '../../domain/runs.ts';
+import { defaultTaskQueue } from '../../domain/runs/runs.ts';
 import { signalDelivery } from '../../workflows/client/runs.ts';
 import { createCampaign, insertContacts } from './campaign.ts';
 import { gapsOf, mostWithin } from '../measuring/arrivals.ts';

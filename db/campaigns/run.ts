@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { domainOf } from '../../domain/mail/email-address.ts';
+import { domainOf } from '../../domain/email-address.ts';
 import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
 import { audienceOf } from './audience.ts';
 import { StaleRow, findCampaignWork, insertCampaignEmails } from './emails.ts';

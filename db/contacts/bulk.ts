@@ -22,7 +22,7 @@ import {
   lockOpenJob,
   updateJobProgress,
 } from '../jobs/jobs.ts';
-import { lowerAscii } from '../../domain/mail/email-address.ts';
+import { lowerAscii } from '../../domain/email-address.ts';
 
 /** Contacts of one batch, all in one transaction. */
 const batchSize = 1000;

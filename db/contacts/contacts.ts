@@ -12,7 +12,7 @@ import { findErased, refuseErased, unsubscribeErased } from '../suppression/eras
 import { hasAddressKey } from '../suppression/keys.ts';
 import { recordEvents } from '../events/events.ts';
 import type { Contact } from '../tables.ts';
-import { lowerAscii } from '../../domain/mail/email-address.ts';
+import { lowerAscii } from '../../domain/email-address.ts';
 
 export type ContactRow = Omit<Selectable<Contact>, 'data'> & {
   data: Record<string, unknown> | null;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { executionRunId } from '../../domain/workflow/execution.ts';
+import { executionRunId } from '../../domain/runs/execution.ts';
 import { signalRunsOf } from '../consent/opt-ins.ts';
 import { noteRuns } from '../commits.ts';
 import type { Database } from '../database.ts';

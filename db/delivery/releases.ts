@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { deliveryRunId } from '../../domain/workflow/execution.ts';
+import { deliveryRunId } from '../../domain/runs/execution.ts';
 import { noteRuns } from '../commits.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';

@@ -11,7 +11,7 @@ import { holdProject } from '../projects/projects.ts';
 import { enqueue } from '../outbox/outbox.ts';
 import { isBeingForgotten, lockDomainName } from './ses-identities.ts';
 import type { Domain } from '../tables.ts';
-import { domainOf } from '../../domain/mail/email-address.ts';
+import { domainOf } from '../../domain/email-address.ts';
 import { Problem } from '../../domain/errors.ts';
 import { millisecondsUntil } from '../expressions.ts';
 

@@ -1,5 +1,5 @@
 import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
-import { deliveryRunId } from '../../domain/workflow/execution.ts';
+import { deliveryRunId } from '../../domain/runs/execution.ts';
 import type { WithheldReason } from '../../domain/outcomes/outcome.ts';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
 import { noteRuns } from '../commits.ts';

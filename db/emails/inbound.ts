@@ -1,5 +1,5 @@
 import { planContactData } from '../../domain/contact/data.ts';
-import { domainOf } from '../../domain/mail/email-address.ts';
+import { domainOf } from '../../domain/email-address.ts';
 import { noEvidence } from '../consent/log.ts';
 import { recordContact } from '../contacts/contacts.ts';
 import type { Database } from '../database.ts';

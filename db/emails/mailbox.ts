@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { limits } from '../../domain/limits.ts';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
-import { lowerAscii } from '../../domain/mail/email-address.ts';
+import { lowerAscii } from '../../domain/email-address.ts';
 
 export interface MailboxSummary {
   id: string;

@@ -4,7 +4,7 @@ import {
   probeLeaseMs,
   providerFailuresMax,
   retryDelayMsMax,
-} from '../../domain/workflow/retry.ts';
+} from '../../domain/runs/retry.ts';
 import type { Database } from '../database.ts';
 import { millisecondsUntil } from '../expressions.ts';
 

@@ -14,7 +14,7 @@ import { deletePage } from '../pages.ts';
 import { skipDeliveriesOf } from '../subscriptions/upkeep.ts';
 import type { KeyCipher } from '../suppression/keys.ts';
 import { completeErasure, type ErasureRow, noteErased } from './erasures.ts';
-import { lowerAscii } from '../../domain/mail/email-address.ts';
+import { lowerAscii } from '../../domain/email-address.ts';
 
 /** What an erasure removes, a page in a transaction: whoever is killed, the next one goes on from there. */
 

@@ -10,7 +10,7 @@ import { noteRuns } from '../commits.ts';
 import { replacingEarlier } from '../outbox/outbox.ts';
 import { applyExitRules, isExitEvent, mayBeEnded } from '../workflows/exits.ts';
 import { itemsMatch } from '../subscriptions/matching.ts';
-import { notedSubscription } from '../../domain/runs.ts';
+import { notedSubscription } from '../../domain/runs/runs.ts';
 
 export interface NewEvent {
   contactId: string | null;

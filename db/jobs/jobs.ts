@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import type { Position } from '../../domain/cursor.ts';
 import type { JobKind, JobProgress, JobState } from '../../domain/job.ts';
 import { limits } from '../../domain/limits.ts';
-import type { RunKind } from '../../domain/runs.ts';
+import type { RunKind } from '../../domain/runs/runs.ts';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
 import { enqueue } from '../outbox/outbox.ts';

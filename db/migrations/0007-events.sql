@@ -53,7 +53,7 @@ create index event_name on event (project_id, name, created_at desc, id desc);
 create index event_contact on event (contact_id, name, recorded_at);
 -- Counting the contacts of a name reads this index alone; equal entries share their space.
 create index event_name_contact on event (project_id, name, contact_id);
--- Names the system does not keep for itself: see `isReservedEvent` in domain/workflow/event-names.ts.
+-- Names the system does not keep for itself: see `isReservedEvent` in domain/event-names.ts.
 create index event_tracked on event (project_id, created_at desc, id desc)
   where name !~ '^(email\..*|contact\.(un)?subscribed|segment\..+\.(entry|exit))$';
 create index event_log on event (project_id, tx) where tx is not null;

@@ -1,5 +1,5 @@
-import type { SentEntry } from '../../domain/runs.ts';
-import type { OpenStart } from '../../domain/workflow/execution.ts';
+import type { SentEntry } from '../../domain/runs/runs.ts';
+import type { OpenStart } from '../../domain/runs/execution.ts';
 import type { Database } from '../database.ts';
 import { graphReader } from '../workflows/graphs.ts';
 import { listExecutionStarts, listUnbegun } from '../workflows/starts.ts';

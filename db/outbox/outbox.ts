@@ -6,8 +6,8 @@ import {
   type RunKind,
   runIds,
   type SentEntry,
-} from '../../domain/runs.ts';
-import { executionRunId } from '../../domain/workflow/execution.ts';
+} from '../../domain/runs/runs.ts';
+import { executionRunId } from '../../domain/runs/execution.ts';
 import { columnsOf } from '../columns.ts';
 import { noteRuns } from '../commits.ts';
 import type { Database } from '../database.ts';

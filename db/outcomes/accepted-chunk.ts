@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { timeOfId } from '../../domain/ids.ts';
-import { notedSubscription } from '../../domain/runs.ts';
+import { notedSubscription } from '../../domain/runs/runs.ts';
 import { noteRuns } from '../commits.ts';
 import { andCommit, type Database, transact } from '../database.ts';
 import { derivedEvents, loggingDerived, selectDerivable } from '../events/derived.ts';

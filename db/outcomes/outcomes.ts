@@ -9,8 +9,8 @@ import { recordCampaignProgress, recordPlainRenderings } from '../emails/campaig
 import { endChunk, lockChunk } from '../campaigns/chunks.ts';
 import { restoreDeparted } from '../campaigns/tally.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
-import { notedSubscription } from '../../domain/runs.ts';
-import { sendAttemptsMax } from '../../domain/workflow/retry.ts';
+import { notedSubscription } from '../../domain/runs/runs.ts';
+import { sendAttemptsMax } from '../../domain/runs/retry.ts';
 import { storableText } from '../../domain/text-rules.ts';
 import { noteRuns } from '../commits.ts';
 import { type Database, transact } from '../database.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { RunKind } from '../../domain/runs.ts';
+import type { RunKind } from '../../domain/runs/runs.ts';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
 import { deleteDomains } from '../domains/domains.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ReplayData } from '../../domain/job.ts';
-import { notedSubscription } from '../../domain/runs.ts';
+import { notedSubscription } from '../../domain/runs/runs.ts';
 import { noteRuns } from '../commits.ts';
 import { type Database, transact } from '../database.ts';
 import { endJob, insertJob, type JobRef, lockOpenJob, updateJobProgress } from '../jobs/jobs.ts';

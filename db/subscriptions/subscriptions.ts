@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { limits } from '../../domain/limits.ts';
-import { subscriptionSummary } from '../../domain/runs.ts';
+import { subscriptionSummary } from '../../domain/runs/runs.ts';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { cancelJobs } from '../jobs/jobs.ts';

@@ -6,7 +6,7 @@ import type { Database } from '../database.ts';
 import { deletePage } from '../pages.ts';
 import type { Suppression } from '../tables.ts';
 import { findAddresses, requireAddresses } from './keys.ts';
-import { lowerAscii } from '../../domain/mail/email-address.ts';
+import { lowerAscii } from '../../domain/email-address.ts';
 
 /** The entries of the suppression lists. What has ended counts as absent, until the sweep deletes it. */
 

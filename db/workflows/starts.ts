@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { DueStart, OpenStart, StartedRun } from '../../domain/workflow/execution.ts';
+import type { DueStart, OpenStart, StartedRun } from '../../domain/runs/execution.ts';
 import { refOf } from '../../domain/workflow/graph.ts';
 import { placeOf, type StepMark } from '../../domain/workflow/place.ts';
 import type { Database } from '../database.ts';

@@ -1,5 +1,5 @@
 import { contactDataFault, forbiddenKey, reservedDataKeys } from './data.ts';
-import { normaliseEmail } from '../mail/email-address.ts';
+import { normaliseEmail } from '../email-address.ts';
 import type { RowError } from './job.ts';
 
 /** The meaning of a contact file: its header, its cells, its errors. */

@@ -1,4 +1,4 @@
-import { lowerAscii } from '../mail/email-address.ts';
+import { lowerAscii } from '../email-address.ts';
 
 /** What an erasure removes, in the order of its receipt. */
 export const erasureCounts = [

@@ -19,7 +19,7 @@ import {
   readPath,
   startOfDay,
 } from './value.ts';
-import { lowerAscii } from '../mail/email-address.ts';
+import { lowerAscii } from '../email-address.ts';
 
 /** Evaluates filters. No coercion: `"5"` is not 5, and a missing value equals only null. */
 

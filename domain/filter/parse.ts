@@ -16,7 +16,7 @@ import {
   type Unit,
   unitMs,
 } from './filter.ts';
-import { eventNameFault } from '../workflow/event-names.ts';
+import { eventNameFault } from '../event-names.ts';
 import { flatToCondition } from './forms.ts';
 import { isTimeInput } from './value.ts';
 import { limits } from '../limits.ts';

@@ -1,4 +1,4 @@
-import { formatMailboxes, parseMailboxes } from './email-address.ts';
+import { formatMailboxes, parseMailboxes } from '../email-address.ts';
 import { containsOptOutLink } from '../template/html.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { domainOf } from './email-address.ts';
+import { domainOf } from '../email-address.ts';
 import { popularDomains } from './mailbox-providers.ts';
 
 /** What DNS says about a domain that should receive mail. */

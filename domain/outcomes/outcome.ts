@@ -1,4 +1,4 @@
-import { type HeldMail, holdOf } from '../mail/hold.ts';
+import { type HeldMail, holdOf } from './hold.ts';
 
 /** The outcome of one message, and the one code that says why it was not sent. */
 

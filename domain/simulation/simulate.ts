@@ -5,7 +5,7 @@ import { localeOf, optOutUrls } from '../mail/content.ts';
 import { wrapDocument } from '../template/html.ts';
 import type { TemplateVariables } from '../template/render.ts';
 import { findMailWarnings, type TemplateWarning } from '../template/warnings.ts';
-import { delayEnd } from '../time/delay.ts';
+import { delayEnd } from '../workflow/delay.ts';
 import {
   begin,
   type Command,

@@ -1,5 +1,5 @@
 import { isBodyTooLarge, type RenderedMail, renderMailWith } from '../mail/content.ts';
-import { domainOf, normaliseEmail } from '../mail/email-address.ts';
+import { domainOf, normaliseEmail } from '../email-address.ts';
 import { type MessageClass, needsSubscription } from '../mail/headers.ts';
 import type { WithheldReason } from '../outcomes/outcome.ts';
 import { compileTemplate, type Renderer, type TemplateVariables } from '../template/render.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { planContactData } from '../contact/data.ts';
-import { normaliseEmail } from '../mail/email-address.ts';
+import { normaliseEmail } from '../email-address.ts';
 import { type FieldCode, fault, whenRight } from '../errors.ts';
 import {
   type Field,
@@ -13,7 +13,7 @@ import {
 import { comparisonFaults } from '../filter/parse.ts';
 import { Days, WallTimeText } from '../time/schemas.ts';
 import { isZone, type Weekday } from '../time/zones.ts';
-import { eventNameFault, meantMailEvent } from './event-names.ts';
+import { eventNameFault, meantMailEvent } from '../event-names.ts';
 import type { StepType } from './step-types.ts';
 import { isUuid } from '../ids.ts';
 import { limits } from '../limits.ts';

@@ -4,9 +4,9 @@ import * as mimeFuncs from 'nodemailer/lib/mime-funcs';
 import * as qp from 'nodemailer/lib/qp';
 import { cutHtml } from '../../domain/template/html.ts';
 import { limits } from '../../domain/limits.ts';
-import { safeFileName } from '../../domain/file-name.ts';
+import { safeFileName } from '../../domain/upload/file-name.ts';
 import { isHeaderName, isStructuralHeader } from '../../domain/mail/headers.ts';
-import { type Mailbox, parseMailboxes } from '../../domain/mail/email-address.ts';
+import { type Mailbox, parseMailboxes } from '../../domain/email-address.ts';
 import { customHeader, encoder, header, subjectHeader } from './header-lines.ts';
 
 export interface MailAttachment {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
-import { deliveryRunId } from '../../domain/workflow/execution.ts';
+import { deliveryRunId } from '../../domain/runs/execution.ts';
 import { useEngine } from '../support/engine.ts';
 import { useWorkerProcess } from '../support/processes/processes.ts';
 import { useSmtpSink } from '../support/fakes/smtp-sink.ts';

@@ -2,7 +2,7 @@ import { ScheduleNotFoundError } from '@temporalio/client';
 import { expect, it } from 'vitest';
 import { claimFreePort } from '../../dev/servers/ports.ts';
 import { startTemporal } from '../../dev/servers/temporal.ts';
-import { sweepIdOf } from '../../domain/runs.ts';
+import { sweepIdOf } from '../../domain/runs/runs.ts';
 import { connectTemporal } from '../../workflows/client/connection.ts';
 import { useEngine } from '../support/engine.ts';
 import { createContact, createWorkflow } from '../support/histories/executions.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { deliveryRunId } from '../../domain/workflow/execution.ts';
+import { deliveryRunId } from '../../domain/runs/execution.ts';
 import { useEngine } from '../support/engine.ts';
 import { createTemplate, createWorkflow, executionIn } from '../support/histories/executions.ts';
 import { useApiProcess, useWorkerProcess } from '../support/processes/processes.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { findTemporalServer } from '../../dev/servers/temporal-postgres.ts';
-import { sweepIdOf } from '../../domain/runs.ts';
+import { sweepIdOf } from '../../domain/runs/runs.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { importing } from './table/jobs.ts';
 import { addTallies, campaign, executions, type Play, sends } from './table/workload.ts';

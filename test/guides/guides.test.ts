@@ -12,7 +12,7 @@ import { useDnsServer } from '../support/fakes/dns-server.ts';
 import { useReceiver } from '../support/fakes/receiver.ts';
 import { blocksOf, differenceOf, type GuideBlock, isLike } from '../support/guide.ts';
 import { ensureSweep } from '../../workflows/client/schedule.ts';
-import { sweepIdOf } from '../../domain/runs.ts';
+import { sweepIdOf } from '../../domain/runs/runs.ts';
 import { atEnd, useFolder } from '../support/use.ts';
 
 /**

@@ -7,14 +7,14 @@ import {
   executionRunId,
   projectOfDelivery,
   type StartedRun,
-} from '../../domain/workflow/execution.ts';
+} from '../../domain/runs/execution.ts';
 import {
   type Dispatcher,
   type NotedRun,
   type OutboxEntry,
   type SentEntry,
   subscriptionSummary,
-} from '../../domain/runs.ts';
+} from '../../domain/runs/runs.ts';
 import {
   cancelExecution,
   describeExecutionRun,

@@ -1,4 +1,4 @@
-import type { NotedRun } from '../../domain/runs.ts';
+import type { NotedRun } from '../../domain/runs/runs.ts';
 
 /** Runs of one project that may wait in memory, and of all. The outbox keeps those beyond that. */
 const projectQueueMax = 1_000;

@@ -9,9 +9,14 @@ import {
   executionOfRun,
   executionRunId,
   deliveryRunId,
-} from '../../domain/workflow/execution.ts';
-import type { RunState } from '../../domain/workflow/reconcile.ts';
-import { platformFairness, priorities, type RunKind, type OutboxEntry } from '../../domain/runs.ts';
+} from '../../domain/runs/execution.ts';
+import type { RunState } from '../../domain/runs/reconcile.ts';
+import {
+  platformFairness,
+  priorities,
+  type RunKind,
+  type OutboxEntry,
+} from '../../domain/runs/runs.ts';
 import {
   contactKey,
   projectKey,

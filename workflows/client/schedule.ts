@@ -5,7 +5,7 @@ import {
   ScheduleNotFoundError,
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
-import { priorities, runIds, sweepIdOf } from '../../domain/runs.ts';
+import { priorities, runIds, sweepIdOf } from '../../domain/runs/runs.ts';
 import { ensureSearchAttributes, projectKey } from './search-attributes.ts';
 
 const everyMs = 30_000;

@@ -1,5 +1,5 @@
-import type { NotedRun } from '../../domain/runs.ts';
-import type { OpenStart } from '../../domain/workflow/execution.ts';
+import type { NotedRun } from '../../domain/runs/runs.ts';
+import type { OpenStart } from '../../domain/runs/execution.ts';
 
 /**
  * Starts that one process has sent and the workers have not begun. More would not begin any sooner:

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { normaliseEmail } from '../../../domain/mail/email-address.ts';
+import { normaliseEmail } from '../../../domain/email-address.ts';
 import { getContact, listContacts } from '../../contacts/contacts.ts';
 import { getTimeline } from '../../contacts/timeline.ts';
 import { listContactConsent } from '../../consent/log.ts';

@@ -1,7 +1,11 @@
 import type { Database } from '../../../db/database.ts';
 import { isScheduled, scheduleOf } from '../../../db/schedules/schedules.ts';
 import { findTemplateSenders, readTemplates } from '../../../db/templates/templates.ts';
-import { findWorkflow, findWorkflowGraph, type WorkflowRow } from '../../../db/workflows/workflows.ts';
+import {
+  findWorkflow,
+  findWorkflowGraph,
+  type WorkflowRow,
+} from '../../../db/workflows/workflows.ts';
 import { found, Problem } from '../../../domain/errors.ts';
 import { stepFieldOf } from '../../../domain/filter/filter.ts';
 import {

@@ -13,7 +13,14 @@ import {
   updateTransitionTarget,
   type WorkflowRow,
 } from '../../../db/workflows/workflows.ts';
-import { found, foundAll, invalidField, Problem, Refusals, together } from '../../../domain/errors.ts';
+import {
+  found,
+  foundAll,
+  invalidField,
+  Problem,
+  Refusals,
+  together,
+} from '../../../domain/errors.ts';
 import {
   autoConnectLeaf,
   conditionBranches,

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { tallyMoments } from '../../../db/emails/moments.ts';
 import { foldEventTally } from '../../../db/events/statistics.ts';
-import { isReservedEvent } from '../../../domain/workflow/event-names.ts';
+import { isReservedEvent } from '../../../domain/event-names.ts';
 import { useShop } from '../../support/projects/shop.ts';
 
 /** The same numbers everywhere: random rows, and what each answer must say of them. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isReservedEvent } from '../../../domain/workflow/event-names.ts';
+import { isReservedEvent } from '../../../domain/event-names.ts';
 import { segmentSlug } from '../../../domain/contact/segment-slug.ts';
 import { EventName } from '../../../domain/workflow/steps.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readCustomHeaders } from '../../../domain/mail/headers.ts';
-import { addressesIn } from '../../../domain/mail/email-address.ts';
+import { addressesIn } from '../../../domain/email-address.ts';
 
 describe('custom headers', () => {
   it('are kept as they were written', () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { transact } from '../../../db/database.ts';
 import { enqueue } from '../../../db/outbox/outbox.ts';
-import { executionRunId, deliveryRunId } from '../../../domain/workflow/execution.ts';
+import { executionRunId, deliveryRunId } from '../../../domain/runs/execution.ts';
 import { act, createCampaign, insertContacts } from '../projects/campaigns.ts';
 import type { Engine } from '../engine.ts';
 import { askForJob, insertFailed } from './execution-jobs.ts';

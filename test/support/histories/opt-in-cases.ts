@@ -1,6 +1,6 @@
 import { transact } from '../../../db/database.ts';
 import { enqueue } from '../../../db/outbox/outbox.ts';
-import { runIds } from '../../../domain/runs.ts';
+import { runIds } from '../../../domain/runs/runs.ts';
 import type { Engine } from '../engine.ts';
 import { optInsOf } from '../opt-ins.ts';
 import { waitFor } from '../wait-for.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { transact } from '../../../db/database.ts';
 import { enqueue } from '../../../db/outbox/outbox.ts';
-import { runIds } from '../../../domain/runs.ts';
+import { runIds } from '../../../domain/runs/runs.ts';
 import { plannedInstants } from '../../../domain/time/cron.ts';
-import { deliveryRunId } from '../../../domain/workflow/execution.ts';
+import { deliveryRunId } from '../../../domain/runs/execution.ts';
 import { campaignHistoryCases } from './campaign-cases.ts';
 import type { Engine } from '../engine.ts';
 import { optInHistoryCases } from './opt-in-cases.ts';

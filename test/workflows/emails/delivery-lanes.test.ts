@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { deliveryRunId } from '../../../domain/workflow/execution.ts';
+import { deliveryRunId } from '../../../domain/runs/execution.ts';
 import { useEngine } from '../../support/engine.ts';
 import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
 import { insertBacklog } from '../../support/projects/mails.ts';

@@ -7,7 +7,7 @@ import { listExecutionStarts } from '../../../db/workflows/starts.ts';
 import { retryExecution } from '../../../db/live/retrying.ts';
 import { insertExecution } from '../../../db/workflows/executions.ts';
 import { endAsItsRun, type ExecutionLook } from '../../../db/workflows/looks.ts';
-import { executionRunId } from '../../../domain/workflow/execution.ts';
+import { executionRunId } from '../../../domain/runs/execution.ts';
 import { startExecution } from '../../../workflows/client/runs.ts';
 import { createDispatcher } from '../../../workflows/client/dispatcher.ts';
 import { useEngine } from '../../support/engine.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { deliveryRunId } from '../../../domain/workflow/execution.ts';
+import { deliveryRunId } from '../../../domain/runs/execution.ts';
 import { useEngine } from '../../support/engine.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';

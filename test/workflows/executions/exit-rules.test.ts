@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { executionRunId } from '../../../domain/workflow/execution.ts';
+import { executionRunId } from '../../../domain/runs/execution.ts';
 import { useReceiver } from '../../support/fakes/receiver.ts';
 import { useEngine } from '../../support/engine.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { defaultTaskQueue, sweepIdOf } from '../../../domain/runs.ts';
+import { defaultTaskQueue, sweepIdOf } from '../../../domain/runs/runs.ts';
 import { ensureSweep } from '../../../workflows/client/schedule.ts';
 import {
   act,

@@ -2,7 +2,7 @@ import { Worker } from '@temporalio/worker';
 import { describe, expect, inject, it } from 'vitest';
 import type { StepCallById, StepResult } from '../../../activities/steps/perform.ts';
 import type { StepActivities } from '../../../activities/steps/steps.ts';
-import type { ExecutionStart } from '../../../domain/workflow/execution.ts';
+import type { ExecutionStart } from '../../../domain/runs/execution.ts';
 import { nextStep, type Outcome, waitOutcome } from '../../../domain/workflow/decide.ts';
 import { findStep, refOf } from '../../../domain/workflow/graph.ts';
 import type { customerWorkflow } from '../../../workflows/execution.ts';

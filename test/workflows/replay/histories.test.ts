@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { describe, expect, inject, it } from 'vitest';
-import { executionRunId } from '../../../domain/workflow/execution.ts';
+import { executionRunId } from '../../../domain/runs/execution.ts';
 import { replayHistory } from '../../../worker/replay.ts';
 import { describeHistory } from '../../../worker/describe-history.ts';
 import { useEngine } from '../../support/engine.ts';

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { replayFailed, type Verdict } from '../../../dev/failed-runs.ts';
 import { fetchHistory, fileOf, otherRuns, readHistory } from '../../../dev/history-source.ts';
-import { executionRunId } from '../../../domain/workflow/execution.ts';
+import { executionRunId } from '../../../domain/runs/execution.ts';
 import { bundleWorkflows } from '../../../worker/bundle.ts';
 import { useEngine } from '../../support/engine.ts';
 import { beginExecution } from '../../support/histories/executions.ts';

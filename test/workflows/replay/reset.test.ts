@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, it } from 'vitest';
-import { executionRunId } from '../../../domain/workflow/execution.ts';
+import { executionRunId } from '../../../domain/runs/execution.ts';
 import { resetExecution } from '../../../worker/reset.ts';
 import { bundleChanged } from '../../support/histories/changed-bundle.ts';
 import { useEngine } from '../../support/engine.ts';

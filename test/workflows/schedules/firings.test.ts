@@ -7,7 +7,7 @@ import { enqueue } from '../../../db/outbox/outbox.ts';
 import { disableProject, enableProject } from '../../../db/projects/suspension.ts';
 import { keepDueSchedules } from '../../../db/schedules/schedules.ts';
 import { plannedInstants } from '../../../domain/time/cron.ts';
-import { runIds } from '../../../domain/runs.ts';
+import { runIds } from '../../../domain/runs/runs.ts';
 import { useEngine } from '../../support/engine.ts';
 import { createContact, createWorkflow } from '../../support/histories/executions.ts';
 import { insertContacts } from '../../support/projects/campaigns.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createStepActivities } from '../../../activities/steps/steps.ts';
-import { executionRunId } from '../../../domain/workflow/execution.ts';
+import { executionRunId } from '../../../domain/runs/execution.ts';
 import { useEngine } from '../../support/engine.ts';
 import {
   beginExecution,

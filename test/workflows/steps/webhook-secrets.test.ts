@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { executionRunId } from '../../../domain/workflow/execution.ts';
+import { executionRunId } from '../../../domain/runs/execution.ts';
 import { useEngine } from '../../support/engine.ts';
 import { beginExecution } from '../../support/histories/executions.ts';
 import { useReceiver } from '../../support/fakes/receiver.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ensureSweep } from '../../../workflows/client/schedule.ts';
-import { executionRunId, deliveryRunId } from '../../../domain/workflow/execution.ts';
-import { sweepIdOf } from '../../../domain/runs.ts';
+import { executionRunId, deliveryRunId } from '../../../domain/runs/execution.ts';
+import { sweepIdOf } from '../../../domain/runs/runs.ts';
 import { createCampaign } from '../../support/projects/campaigns.ts';
 import { type Engine, useEngine } from '../../support/engine.ts';
 import {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { judgeRun } from '../../../domain/workflow/reconcile.ts';
+import { judgeRun } from '../../../domain/runs/reconcile.ts';
 import { useEngine } from '../../support/engine.ts';
 import {
   beginExecution,

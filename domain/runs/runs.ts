@@ -1,4 +1,4 @@
-import type { StartedRun } from './workflow/execution.ts';
+import type { StartedRun } from './execution.ts';
 
 /**
  * Runs that process rows: each is started with ids, reads its rows, and reads them again on the

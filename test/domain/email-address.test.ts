@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { domainOf, maskEmail, normaliseEmail } from '../../../domain/mail/email-address.ts';
+import { domainOf, maskEmail, normaliseEmail } from '../../domain/email-address.ts';
 
 describe('normaliseEmail', () => {
   it('trims and lowercases', () => {

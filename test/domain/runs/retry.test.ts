@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { retryDelayMs } from '../../../domain/workflow/retry.ts';
+import { retryDelayMs } from '../../../domain/runs/retry.ts';
 
 describe('a message the provider put off', () => {
   it('waits 2 s, then twice as long each time', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dateOf, holdOf } from '../../../domain/mail/hold.ts';
+import { dateOf, holdOf } from '../../../domain/outcomes/hold.ts';
 
 const now = new Date('2026-11-23T12:00:00.000Z');
 const at = (minutes: number) => new Date(now.getTime() + minutes * 60_000);

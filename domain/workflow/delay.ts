@@ -1,8 +1,14 @@
 import { type ContactValues, valueOf } from '../filter/evaluate.ts';
 import { stepFieldOf, unitMs } from '../filter/filter.ts';
 import { instantOf } from '../filter/value.ts';
-import type { StepConfig } from '../workflow/steps.ts';
-import { contactZone, nextInstant, parseWallTime, weekdays, type ZonePolicy } from './zones.ts';
+import type { StepConfig } from './steps.ts';
+import {
+  contactZone,
+  nextInstant,
+  parseWallTime,
+  weekdays,
+  type ZonePolicy,
+} from '../time/zones.ts';
 
 /** How long a DELAY lasts, in each of its forms. */
 

@@ -1,6 +1,6 @@
-import type { FieldCode } from '../errors.ts';
-import { limits } from '../limits.ts';
-import { nearest } from '../text-rules.ts';
+import type { FieldCode } from './errors.ts';
+import { limits } from './limits.ts';
+import { nearest } from './text-rules.ts';
 
 /** Event names that only the system may use. */
 const reserved = /^(email\..*|contact\.(topic\.)?(un)?subscribed|segment\..+\.(entry|exit))$/s;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { safeFileName } from '../../domain/file-name.ts';
+import { safeFileName } from '../../../domain/upload/file-name.ts';
 
 describe('the name of an attached file', () => {
   it.each([

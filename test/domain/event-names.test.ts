@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isReservedEvent } from '../../../domain/workflow/event-names.ts';
+import { isReservedEvent } from '../../domain/event-names.ts';
 
 describe('an event name', () => {
   it.each([

@@ -1,4 +1,4 @@
-import type { StepRef } from './graph.ts';
+import type { StepRef } from '../workflow/graph.ts';
 
 /**
  * The input of an execution's run: ids, and the first step by name. The context, the contact's data
