@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
+import { refuseMergedData } from '../../db/contacts/contacts.ts';
 import { listTopicsByKey } from '../../db/topics/topics.ts';
+import { planContactData } from '../../domain/contact/data.ts';
 import { fault, invalidField, whenRight, Refusals, type Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import type { ProjectCaller } from '../access/caller.ts';
@@ -87,6 +89,18 @@ export async function checkTopics(
 ): Promise<void> {
   const { topics } = consentWishOf(caller, { confirm: false, ...asked });
   await requireKeys(db, caller, topics);
+}
+
+/** Refuses data that would be too much for the contact with the address. @throws Problem VALIDATION_ERROR */
+export async function checkMergedData(
+  { db, caller }: { db: Database; caller: ProjectCaller },
+  {
+    email,
+    data,
+  }: { email?: string | undefined; data?: Record<string, unknown> | null | undefined },
+): Promise<void> {
+  if (email === undefined) return;
+  await refuseMergedData(db, caller.projectId, { emails: [email] }, planContactData(data));
 }
 
 /**

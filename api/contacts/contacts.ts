@@ -6,6 +6,7 @@ import {
   findContact,
   listContacts as listRows,
   recordContact,
+  refuseMergedData,
   updateContact as updateRow,
 } from '../../db/contacts/contacts.ts';
 import { type Database, transact } from '../../db/database.ts';
@@ -20,6 +21,7 @@ import {
   consentWishOf,
   noContradiction,
   requireKeys,
+  checkMergedData,
   checkTopics,
 } from '../consent/input.ts';
 import { evidenceOf } from '../consent/evidence.ts';
@@ -153,6 +155,7 @@ export const upsertContact = endpoint({
     response: { ...contactExample, _meta: { isNew: true, isUpdate: false } },
   },
   check: (call) => checkTopics(call, call.body),
+  checkBeside: (call) => checkMergedData(call, call.body),
   async handle({ db, caller, request, body }) {
     const origin = { source: 'api' as const, ...evidenceOf(caller, request, body.proof) };
     const { isOptIn, topics: keys, ...wish } = consentWishOf(caller, body);
@@ -224,6 +227,8 @@ export const updateContact = endpoint({
     body: { subscribed: true, data: { plan: 'pro', trialEnds: null } },
     response: contactExample,
   },
+  checkBeside: ({ db, caller, params: { id }, body: { data } }) =>
+    refuseMergedData(db, caller.projectId, { id }, planContactData(data)),
   async handle({ db, caller, request, params: { id }, body }) {
     const { email, subscribed, data } = body;
     const change = {

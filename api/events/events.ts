@@ -24,7 +24,7 @@ import { answerList, chosenBy, JsonObject, Uuid, queryInt } from '../http/schema
 import { nameEndpoints } from './names.ts';
 import { EventAnswer, eventExample, presentEvent, tag } from './record.ts';
 import { type Database, transact } from '../../db/database.ts';
-import { checkTopics } from '../consent/input.ts';
+import { checkMergedData, checkTopics } from '../consent/input.ts';
 
 const NamedEvent = z.object({
   name: TrackedEventName,
@@ -67,6 +67,9 @@ export const trackEvent = endpoint({
   example: trackExample,
   async check(call) {
     if ('topics' in call.body) await checkTopics(call, call.body);
+  },
+  async checkBeside(call) {
+    if ('email' in call.body) await checkMergedData(call, call.body);
   },
   async handle(call) {
     const { body, keyUse } = call;

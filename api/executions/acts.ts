@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { transact } from '../../db/database.ts';
 import { pauseExecution, resumeExecution } from '../../db/live/pausing.ts';
-import { skipStep } from '../../db/live/skipping.ts';
+import { findSkipped, skipStep } from '../../db/live/skipping.ts';
 import { farthestMs, lockWaits, movedEnd, moveWaits } from '../../db/live/wait-moves.ts';
 import { findExecution } from '../../db/workflows/executions.ts';
 import { listStepExecutions } from '../../db/workflows/steps.ts';
@@ -103,6 +103,11 @@ export const skipCurrentStep = endpoint({
     'EXECUTION_EXISTS',
   ],
   example: { body: { branch: 'event' }, response: executionExample },
+  async checkBeside({ db, caller, params: { id, executionId }, body: { branch = null } }) {
+    found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
+    const execution = found('EXECUTION', executionId, await findExecution(db, id, executionId));
+    await findSkipped(db, execution, branch);
+  },
   async handle({ db, caller, dispatcher, keyUse, params: { id, executionId }, body }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     found('EXECUTION', executionId, await findExecution(db, id, executionId));

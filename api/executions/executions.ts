@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { findContact } from '../../db/contacts/contacts.ts';
-import { retryExecution } from '../../db/live/retrying.ts';
+import { refuseVersion, retryExecution } from '../../db/live/retrying.ts';
 import { cancelAllExecutions } from '../../db/workflows/cancelling.ts';
 import {
   cancelExecutions,
@@ -44,7 +44,7 @@ import {
   statuses,
   stepName,
 } from './record.ts';
-import { requireVersion } from '../workflows/graph/versions.ts';
+import { findGraph, requireVersion } from '../workflows/graph/versions.ts';
 import { WorkflowById, tag, workflowExample } from '../workflows/graph/record.ts';
 import { transact } from '../../db/database.ts';
 
@@ -130,8 +130,8 @@ export const getExecutions = endpoint({
   async handle({ db, recent, caller, params: { id }, query }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const { rows, total } = await listExecutions(db, id, query);
-    const { downSince } = await readFleet({ db, recent });
-    const shown = rows.map((row) => presentNamed(row, downSince));
+    const fleet = await readFleet({ db, recent });
+    const shown = rows.map((row) => presentNamed(row, fleet));
     const { data, ...page } = presentPage(shown, total, query);
     return { executions: data, ...page };
   },
@@ -169,10 +169,10 @@ export const getExecution = endpoint({
   async handle({ db, recent, caller, params: { id, executionId } }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const row = found('EXECUTION', executionId, await findExecution(db, id, executionId));
-    const { downSince } = await readFleet({ db, recent });
+    const fleet = await readFleet({ db, recent });
     const steps = await listStepExecutions(db, executionId);
     return {
-      ...presentNamed(row, downSince),
+      ...presentNamed(row, fleet),
       workflow: { id, name: workflow.name, pausedAt: workflow.paused_at?.toISOString() ?? null },
       stepExecutions: steps.map((step) => presentStepExecution(step, stepsOf(row))),
     };
@@ -247,6 +247,13 @@ export const retryFailedExecution = endpoint({
     'WORKFLOW_INVALID',
   ],
   example: { body: {}, response: executionExample },
+  async checkBeside({ db, caller, params: { id, executionId }, body: { version } }) {
+    if (version === undefined) return;
+    const workflow = found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
+    await findGraph(db, workflow, version);
+    const failed = found('EXECUTION', executionId, await findExecution(db, id, executionId));
+    await refuseVersion(db, failed, version);
+  },
   async handle({ db, caller, dispatcher, params: { id, executionId }, body: { version } }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const failed = found('EXECUTION', executionId, await findExecution(db, id, executionId));

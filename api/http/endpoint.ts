@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Config } from '../../config.ts';
 import type { Database } from '../../db/database.ts';
-import type { FieldProblem, Problem, ProblemCode } from '../../domain/errors.ts';
+import type { Problem, ProblemCode } from '../../domain/errors.ts';
 import type { AcceptedEmail } from '../../db/idempotency.ts';
 import type { Client } from '../../db/accounts/sessions.ts';
 import type { Access, CallerOf, ProjectCaller, UserCaller } from '../access/caller.ts';
@@ -151,11 +151,18 @@ export interface Endpoint<
    * Refuses what the schema cannot tell to be wrong: references, and rules with what is stored. It runs
    * before `handle`, and also when the schema has refused fields: the body is without those then, so
    * that one answer names all problems. Other errors than VALIDATION_ERROR count if there is none.
-   * @param errors what the schema has refused
    */
   check?(
     call: Call<A, z.output<P>, z.output<Q>, Partial<NonNullable<z.output<B>>>, M>,
-    errors: readonly FieldProblem[],
+  ): Promise<void>;
+  /**
+   * Refuses what `handle` refuses itself, mostly in its transaction. It runs only beside other errors of
+   * the request, so that one answer names all problems and a right request is not checked twice.
+   * @param wrong the names of the fields that are refused already
+   */
+  checkBeside?(
+    call: Call<A, z.output<P>, z.output<Q>, Partial<NonNullable<z.output<B>>>, M>,
+    wrong: ReadonlySet<string>,
   ): Promise<void>;
   handle(
     call: Call<A, z.output<P>, z.output<Q>, z.output<B>, M>,
@@ -216,10 +223,11 @@ export function page(html: string, headers: Record<string, string> = {}): Answer
 }
 
 /** An endpoint in the list of all; its own types matter only inside its declaration. */
-export type AnyEndpoint = Omit<Endpoint, 'handle' | 'check'> & {
-  check?(
+export type AnyEndpoint = Omit<Endpoint, 'handle' | 'check' | 'checkBeside'> & {
+  check?(call: Call<Access, unknown, unknown, unknown, string | undefined>): Promise<void>;
+  checkBeside?(
     call: Call<Access, unknown, unknown, unknown, string | undefined>,
-    errors: readonly FieldProblem[],
+    wrong: ReadonlySet<string>,
   ): Promise<void>;
   handle(call: Call<Access, unknown, unknown, unknown, string | undefined>): Promise<unknown>;
 };

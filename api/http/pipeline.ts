@@ -252,7 +252,10 @@ async function runHandler(
   const call = createCall(ctx, endpoint, { ...prepared, keyUse, security }, parts, services);
   const isUnreadable = wrong.has('body') && parts.body === undefined;
   const canCheck = !isUnreadable && !wrong.has('params') && !wrong.has('query');
-  await refuseAll(errors, () => (canCheck ? endpoint.check?.(call, errors) : undefined));
+  await refuseAll(errors, {
+    check: () => (canCheck ? endpoint.check?.(call) : undefined),
+    beside: (names) => (canCheck ? endpoint.checkBeside?.(call, names) : undefined),
+  });
   const result = await endpoint.handle(call);
   security.flush();
   const { data: answered, options } = result instanceof Answer ? result : new Answer(result, {});

@@ -74,27 +74,48 @@ export function refuse(errors: readonly FieldProblem[]): void {
 }
 
 /**
- * Refuses a request with the errors of its schemas and those of a check of its right fields.
- * @throws Problem VALIDATION_ERROR with all of them; else what the check throws
+ * Refuses a request with the errors of its schemas and those of checks of its right fields.
+ * @param checks.check always runs
+ * @param checks.beside runs only if the request is refused anyway; it gets the names of the wrong fields
+ * @throws Problem VALIDATION_ERROR with all of them; else what the checks throw
  */
 export async function refuseAll(
   errors: readonly FieldProblem[],
+  checks: {
+    check: () => Promise<void> | undefined;
+    beside: (wrong: ReadonlySet<string>) => Promise<void> | undefined;
+  },
+): Promise<void> {
+  const given = namesOf(errors);
+  try {
+    await together(
+      () => refuse(errors),
+      () => checkRight(given, checks.check),
+    );
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'VALIDATION_ERROR') throw error;
+    const all = namesOf(error.errors ?? []);
+    await together(
+      () => refuse(error.errors ?? []),
+      () => checkRight(given, () => checks.beside(all)),
+    );
+  }
+}
+
+const nameOf = ({ field }: FieldProblem) => field.split('.')[0] ?? '';
+const namesOf = (errors: readonly FieldProblem[]) => new Set(errors.map(nameOf));
+
+/** Runs a check. To it, a field that the schema has refused looks as if it were missing. */
+async function checkRight(
+  wrong: ReadonlySet<string>,
   check: () => Promise<void> | undefined,
 ): Promise<void> {
-  const nameOf = ({ field }: FieldProblem) => field.split('.')[0];
-  const wrong = new Set(errors.map(nameOf));
-  await together(
-    () => refuse(errors),
-    async () => {
-      try {
-        await check();
-      } catch (error) {
-        if (!(error instanceof Problem) || error.code !== 'VALIDATION_ERROR') throw error;
-        // To a check, a wrong field looks as if it were missing.
-        refuse((error.errors ?? []).filter((one) => !wrong.has(nameOf(one))));
-      }
-    },
-  );
+  try {
+    await check();
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'VALIDATION_ERROR') throw error;
+    refuse((error.errors ?? []).filter((one) => !wrong.has(nameOf(one))));
+  }
 }
 
 /** The fields of a body that have no issue, as its schema reads them. */

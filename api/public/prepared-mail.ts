@@ -6,7 +6,7 @@ import {
   takeAllowance,
 } from '../../db/billing/billing.ts';
 import { type ConsentOrigin, noEvidence } from '../../db/consent/log.ts';
-import { type ContactRow, recordContact } from '../../db/contacts/contacts.ts';
+import { type ContactRow, recordContact, refuseMergedData } from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 import { type StoredAttachment, insertAttachments, insertEmail } from '../../db/emails/emails.ts';
@@ -15,7 +15,7 @@ import { type TemplateRow, findTemplate } from '../../db/templates/templates.ts'
 import { findTopic } from '../../db/topics/topics.ts';
 import { unitsOf } from '../../domain/billing.ts';
 import { planContactData } from '../../domain/contact/data.ts';
-import { Problem, found, invalidField, together, type FieldProblem } from '../../domain/errors.ts';
+import { Problem, found, invalidField, together } from '../../domain/errors.ts';
 import { safeFileName } from '../../domain/upload/file-name.ts';
 import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail/content.ts';
 import { domainOf } from '../../domain/email-address.ts';
@@ -30,7 +30,7 @@ import { composeMessage, messageBytesEstimate } from '../../providers/mail/mime.
 import type { ProjectCaller } from '../access/caller.ts';
 import { actorOf } from '../consent/evidence.ts';
 import type { Services } from '../services/services.ts';
-import { noSender, refuseLargeFiles, type SendBody } from './send-schema.ts';
+import { noSender, type SendBody } from './send-schema.ts';
 
 /** One message of a request: what its recipients share, and how it is recorded for each of them. */
 
@@ -148,25 +148,26 @@ export async function requireShare(
 }
 
 /**
- * Refuses what the schema of a message cannot tell to be wrong. A template without a sender is looked for
- * only beside other errors: alone it is refused when the message is prepared, after a time that is past.
+ * Refuses a message, beside other errors, that its preparation would refuse: without a sender, or with
+ * data that are too large for one of its recipients.
  * @param body of a message that is wrong: those of its fields that are right
- * @param errors of the schema
  * @throws Problem VALIDATION_ERROR with everything that is wrong
  */
-export async function checkMessage(
-  { db, config, caller }: Pick<Services, 'db' | 'config'> & { caller: ProjectCaller },
-  { attachments, template: id, from }: Partial<SendBody>,
-  errors: readonly FieldProblem[],
+export async function checkBesideMessage(
+  { db, caller: { projectId } }: { db: Database; caller: ProjectCaller },
+  { template: id, from, to = [], data }: Partial<SendBody>,
 ): Promise<void> {
   await together(
-    () => refuseLargeFiles(attachments, config),
     async () => {
-      if (!id || from || errors.length === 0) return;
-      const template = await findTemplate(db, caller.projectId, id);
+      if (!id || from) return;
+      const template = await findTemplate(db, projectId, id);
       if (template && !template.from_email) {
         throw invalidField('from', noSender.params.code, noSender.message);
       }
+    },
+    () => {
+      const emails = to.map(({ email }) => email);
+      return refuseMergedData(db, projectId, { emails }, planContactData(data));
     },
   );
 }

@@ -18,7 +18,7 @@ import {
   readingOnce,
   recordMail,
   shareOf,
-  checkMessage,
+  checkBesideMessage,
 } from './prepared-mail.ts';
 import {
   type MessageKey,
@@ -29,7 +29,7 @@ import {
   sendProblems,
   Warnings,
 } from './send-message.ts';
-import { SendBody } from './send-schema.ts';
+import { refuseLargeFiles, SendBody } from './send-schema.ts';
 
 /** Many messages in one request: each for itself, or all or nothing. */
 
@@ -223,7 +223,10 @@ async function readMessage(call: BatchCall, message: unknown): Promise<SendBody>
   const given = { params: undefined, query: undefined, body: message };
   const { parts, errors } = readRequest({ body: SendBody }, given);
   const body = parts.body as SendBody;
-  await refuseAll(errors, () => (body ? checkMessage(call, body, errors) : undefined));
+  await refuseAll(errors, {
+    check: async () => refuseLargeFiles(body?.attachments, call.config),
+    beside: () => (body ? checkBesideMessage(call, body) : undefined),
+  });
   return body;
 }
 

@@ -1,8 +1,8 @@
 import { limits } from '../../domain/limits.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
-import { SendBody } from './send-schema.ts';
+import { refuseLargeFiles, SendBody } from './send-schema.ts';
 import { type MessageKey, SentMessage, sendMessage, sendProblems } from './send-message.ts';
-import { checkMessage } from './prepared-mail.ts';
+import { checkBesideMessage } from './prepared-mail.ts';
 
 export const send = endpoint({
   id: 'send',
@@ -45,7 +45,8 @@ export const send = endpoint({
       },
     },
   },
-  check: (call, errors) => checkMessage(call, call.body, errors),
+  check: async (call) => refuseLargeFiles(call.body.attachments, call.config),
+  checkBeside: (call) => checkBesideMessage(call, call.body),
   handle: (call) => sendMessage(call, call.body, wholeKey(call.keyUse)),
 });
 

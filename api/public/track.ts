@@ -9,6 +9,7 @@ import {
   consentWishOf,
   noContradiction,
   requireKeys,
+  checkMergedData,
   checkTopics,
 } from '../consent/input.ts';
 import { evidenceOf } from '../consent/evidence.ts';
@@ -79,6 +80,7 @@ export const track = endpoint({
   problems: ['CONSENT_SENDER_REQUIRED'],
   example: trackExample,
   check: (call) => checkTopics(call, call.body),
+  checkBeside: (call) => checkMergedData(call, call.body),
   async handle(call) {
     const complete = call.keyUse?.completeIn;
     return recordTracking(call, call.body, complete);

@@ -7,13 +7,18 @@ import { foreignSecrets } from '../../domain/secrets/hosts.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 
 /**
- * Refuses headers with secrets that must not go to the host of the address, which the caller has stored.
+ * Refuses headers, sealed as they are stored, with secrets that must not go to the host of the address.
  * @throws Problem VALIDATION_ERROR `not_allowed`, one for each header
  */
 export async function refuseForeignHeaders(
   tx: Database,
   cipher: Cipher,
-  { project_id: projectId, url, headers, secret_names: names }: SubscriptionRow,
+  {
+    project_id: projectId,
+    url,
+    headers,
+    secret_names: names,
+  }: Pick<SubscriptionRow, 'project_id' | 'url' | 'headers' | 'secret_names'>,
 ): Promise<void> {
   if (headers === null || names.length === 0) return;
   const address = new URL(url);

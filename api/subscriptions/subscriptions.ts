@@ -72,6 +72,11 @@ const createSubscription = endpoint({
     response: { ...subscriptionExample, secret: secretExample },
   },
   check: (call) => checkSubscription(call, call.body),
+  async checkBeside({ db, caller: { projectId }, body: { url, headers }, cipher }) {
+    if (url === undefined || !headers) return;
+    const sealed = sealHeaders(cipher, headers);
+    await refuseForeignHeaders(db, cipher, { project_id: projectId, url, ...sealed });
+  },
   async handle({ db, caller: { projectId }, body, cipher, keyUse, note }) {
     const secret = secretOf(randomBytes(32));
     const row = {
@@ -163,6 +168,14 @@ export const patchSubscription = endpoint({
   problems: ['EVENT_SUBSCRIPTION_NOT_FOUND'],
   example: { body: { paused: true }, response: { ...subscriptionExample, paused: true } },
   check: (call) => checkSubscription(call, call.body),
+  async checkBeside({ db, caller: { projectId }, params: { id }, body, cipher }, wrong) {
+    const { url, headers } = body;
+    if (wrong.has('url') || wrong.has('headers')) return;
+    const stored = await requireSubscription(db, projectId, id);
+    const sealed = headers === undefined ? {} : sealHeaders(cipher, headers);
+    const changed = { ...stored, ...sealed, ...(url !== undefined && { url }) };
+    await refuseForeignHeaders(db, cipher, changed);
+  },
   async handle({ db, caller: { projectId }, params: { id }, body, cipher, note }) {
     const { url, events, description, enabled, paused, headers } = body;
     const sealed = headers === undefined ? {} : sealHeaders(cipher, headers);

@@ -204,7 +204,7 @@ export const simulateExecution = endpoint({
       },
     },
   },
-  async check({ db, caller: { projectId }, params: { id }, body }) {
+  async checkBeside({ db, caller: { projectId }, params: { id }, body }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     const graph = body.graph
       ? simulatedGraph(body.graph)

@@ -394,6 +394,29 @@ export function withinLimits<T extends Pick<ContactRow, 'data'>>(contact: T): T 
 }
 
 /**
+ * Refuses data that would be too much once it is merged into what contacts have.
+ * @throws Problem VALIDATION_ERROR, as recording it would
+ */
+export async function refuseMergedData(
+  db: Database,
+  projectId: string,
+  contacts: { emails: readonly string[] } | { id: string },
+  { set, remove }: ContactDataChange,
+): Promise<void> {
+  const merged = await db
+    .selectFrom('contact')
+    .select(mergedData(sql`${JSON.stringify(set)}::jsonb`, remove).as('data'))
+    .where('project_id', '=', projectId)
+    .where((contact) =>
+      'id' in contacts
+        ? contact('id', '=', contacts.id)
+        : contact('email', '=', anyOf(contacts.emails, 'text')),
+    )
+    .execute();
+  for (const row of merged) withinLimits(row as unknown as Pick<ContactRow, 'data'>);
+}
+
+/**
  * Locks the contacts with these addresses, in the order in which all lock several: the caller may then
  * write to them in any order. Those that are new cannot be locked: of the callers of a project, who could
  * make them in opposite orders, one comes after the other.

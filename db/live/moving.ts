@@ -116,11 +116,21 @@ export async function moveFailed(
   to: number,
   findGraph: FindGraph,
 ): Promise<boolean> {
-  const standing = (await findStandings(tx, [row])).get(row.id)!;
-  const move = await planFor(row, standing, { to, mapping: {} }, findGraph);
+  const move = await planFailed(tx, row, to, findGraph);
   if (!move) return false;
   await applyMoves(tx, [{ row, move }], { to }, '{}');
   return true;
+}
+
+/** How a failed execution is moved to a version; null: its failed step has no counterpart there. */
+export async function planFailed(
+  db: Database,
+  row: ExecutionRow,
+  to: number,
+  findGraph: FindGraph,
+): Promise<Move | null> {
+  const standing = (await findStandings(db, [row])).get(row.id)!;
+  return planFor(row, standing, { to, mapping: {} }, findGraph);
 }
 
 interface Standing {

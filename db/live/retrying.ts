@@ -7,7 +7,7 @@ import { holdEnabledProject } from '../projects/projects.ts';
 import { type ExecutionRow, refuseActive } from '../workflows/executions.ts';
 import { type FindGraph, graphReader } from '../workflows/graphs.ts';
 import { lockExecutions } from './lock.ts';
-import { moveFailed } from './moving.ts';
+import { moveFailed, planFailed } from './moving.ts';
 import { isWorkflowPaused } from './pausing.ts';
 
 /** How a failed execution is retried. */
@@ -45,14 +45,7 @@ export async function retryExecution(
   if (!workflow) throw notFound('WORKFLOW', workflowId);
   await refuseActive(tx, execution);
   if (version !== undefined && version !== failed.workflow_version) {
-    const isMoved = await moveFailed(tx, failed, version, graphs);
-    if (!isMoved) {
-      throw invalidField(
-        'version',
-        'not_allowed',
-        'The version has no such step as the failed one.',
-      );
-    }
+    if (!(await moveFailed(tx, failed, version, graphs))) throw noSuchStep();
   }
   const again = {
     status: 'RUNNING',
@@ -85,4 +78,19 @@ export async function retryExecution(
     .execute();
   await enqueueExecutions(tx, 'start', [row], { isAwaited });
   return row;
+}
+
+function noSuchStep(): Problem {
+  const message = 'The version has no such step as the failed one.';
+  return invalidField('version', 'not_allowed', message);
+}
+
+/** @throws Problem VALIDATION_ERROR when the version has no counterpart of the failed step */
+export async function refuseVersion(
+  db: Database,
+  execution: ExecutionRow,
+  version: number,
+): Promise<void> {
+  if (execution.status !== 'FAILED' || version === execution.workflow_version) return;
+  if (!(await planFailed(db, execution, version, graphReader(db)))) throw noSuchStep();
 }

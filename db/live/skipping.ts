@@ -34,13 +34,8 @@ export async function skipStep(
   await holdEnabledProject(tx, projectId);
   const [execution] = await lockExecutions(tx, [id]);
   if (!execution) throw notFound('EXECUTION', id);
-  const { workflow_id: workflowId, workflow_version: version } = execution;
-  const graph = found('WORKFLOW', workflowId, await findVersionGraph(tx, workflowId, version));
   const hasFailed = execution.status === 'FAILED';
-  const marks = await listStepMarks(tx, id);
-  const step = findStep(graph, skippable(execution, marks)?.stepId ?? '');
-  if (!step) throw new Problem('EXECUTION_NOT_SKIPPABLE');
-  checkBranch(graph, step, branch);
+  const { graph, marks, step } = await findSkipped(tx, execution, branch);
   if (hasFailed) await refuseActive(tx, execution);
   await endWait(tx, id, step.id);
   await tx
@@ -84,7 +79,24 @@ export async function skipStep(
   return { row, hasFailed };
 }
 
-/** The step of an execution that can be skipped now. */
+/**
+ * The step of an execution that can be skipped now, on the way of the branch.
+ * @throws Problem EXECUTION_NOT_SKIPPABLE; VALIDATION_ERROR when the step needs another branch
+ */
+export async function findSkipped(
+  db: Database,
+  execution: ExecutionRow,
+  branch: string | null,
+): Promise<{ graph: Graph; marks: StepMark[]; step: GraphStep }> {
+  const { workflow_id: workflowId, workflow_version: version } = execution;
+  const graph = found('WORKFLOW', workflowId, await findVersionGraph(db, workflowId, version));
+  const marks = await listStepMarks(db, execution.id);
+  const step = findStep(graph, skippable(execution, marks)?.stepId ?? '');
+  if (!step) throw new Problem('EXECUTION_NOT_SKIPPABLE');
+  checkBranch(graph, step, branch);
+  return { graph, marks, step };
+}
+
 function skippable(
   { status, current_step_id }: ExecutionRow,
   marks: readonly StepMark[],

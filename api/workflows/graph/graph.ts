@@ -3,6 +3,7 @@ import { type Database, transact } from '../../../db/database.ts';
 import {
   type WorkflowRow,
   deleteTransition as deleteTransitionRow,
+  findWorkflow,
   findWorkflowGraph,
   insertTransition,
   listTransitions,
@@ -11,7 +12,7 @@ import {
 } from '../../../db/workflows/workflows.ts';
 import { storeStepKeys } from '../../../db/workflows/drawing.ts';
 import { jsonBytes } from '../../../domain/contact/data.ts';
-import { Problem, found, invalidField, notFound } from '../../../domain/errors.ts';
+import { Problem, Refusals, found, invalidField, notFound } from '../../../domain/errors.ts';
 import {
   type Graph,
   type GraphStep,
@@ -120,6 +121,13 @@ export const createTransition = endpoint({
     },
     response: { ...transitionExample, condition: { branch: 'yes' }, branch: 'yes' },
   },
+  async checkBeside({ db, caller, params: { id }, body }, wrong) {
+    const isBranchWrong = ['condition', 'branch', 'waitOutcome'].some((name) => wrong.has(name));
+    if (body.fromStepId === undefined || isBranchWrong) return;
+    found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
+    const from = findStep(await findWorkflowGraph(db, id), body.fromStepId);
+    chosenBranch(found('STEP', body.fromStepId, from), body);
+  },
   async handle(call) {
     const { body } = call;
     return editGraph(call, async ({ tx, workflow, graph }) => {
@@ -157,28 +165,31 @@ export function chosenBranch(from: GraphStep, given: GivenBranch): string | null
   const { condition, waitOutcome } = given;
   const inCondition = condition?.branch ?? null;
   const branch = inCondition ?? given.branch ?? null;
-  if (given.branch != null && given.branch !== branch) {
-    throw invalidField('branch', 'custom', 'Is not the same as condition.branch.');
-  }
   const field = inCondition === null && given.branch != null ? 'branch' : 'condition.branch';
-  if (from.type === 'WAIT_FOR_EVENT') return chosenOutcome(branch, field, given);
-  if (waitOutcome != null) {
-    throw invalidField('waitOutcome', 'not_allowed', 'Only a WAIT_FOR_EVENT step has outcomes.');
+  const refusals = new Refusals();
+  if (given.branch != null && given.branch !== branch) {
+    refusals.add(invalidField('branch', 'custom', 'Is not the same as condition.branch.'));
   }
-  if (from.type === 'CONDITION') {
-    if (branch === null) throw invalidField('condition.branch', 'required', 'Name the branch.');
-    const known = conditionBranches(from.config);
-    if (known.includes(branch)) return branch;
-    throw invalidField(
-      'condition.branch',
-      'invalid_enum_value',
-      `Must be one of ${known.join(', ')}.`,
-    );
+  if (from.type !== 'WAIT_FOR_EVENT' && waitOutcome != null) {
+    const message = 'Only a WAIT_FOR_EVENT step has outcomes.';
+    refusals.add(invalidField('waitOutcome', 'not_allowed', message));
   }
-  if (branch !== null || condition?.fallback) {
+  const chosen = refusals.try(() => {
+    if (from.type === 'WAIT_FOR_EVENT') return chosenOutcome(branch, field, given);
+    if (from.type === 'CONDITION') return chosenResult(from, branch);
+    if (branch === null && !condition?.fallback) return null;
     throw invalidField(field, 'not_allowed', 'This step has no branches.');
-  }
-  return null;
+  });
+  refusals.throw();
+  return chosen ?? null;
+}
+
+function chosenResult(from: GraphStep, branch: string | null): string {
+  if (branch === null) throw invalidField('condition.branch', 'required', 'Name the branch.');
+  const known = conditionBranches(from.config);
+  if (known.includes(branch)) return branch;
+  const message = `Must be one of ${known.join(', ')}.`;
+  throw invalidField('condition.branch', 'invalid_enum_value', message);
 }
 
 function chosenOutcome(branch: string | null, field: string, given: GivenBranch): string | null {

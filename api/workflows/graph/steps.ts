@@ -99,7 +99,7 @@ export const createStep = endpoint({
     bodies: stepExamples,
     response: stepExample,
   },
-  check: checkNewStep,
+  checkBeside: checkNewStep,
   async handle(call) {
     const { body } = call;
     return editGraph(call, async ({ tx, workflow, graph }) => {
@@ -114,7 +114,6 @@ export const createStep = endpoint({
   },
 });
 
-/** @throws Problem VALIDATION_ERROR for a field without a prefix that no contact has */
 async function checkNewStep({
   db,
   caller,
@@ -124,24 +123,41 @@ async function checkNewStep({
   caller: { projectId: string };
   body: Partial<Typed<typeof NewStep>>;
 }): Promise<void> {
-  if (!type || !config) return;
-  await refuseUnknownFields(db, caller.projectId, bareNamesOf({ type, config }, 'config'));
+  if (type && config) await settle(db, caller.projectId, { type, config }, null);
 }
 
-/** @throws Problem TEMPLATE_NOT_FOUND, TRIGGER_STEP_EXISTS. */
+/**
+ * The config of a step as it is stored.
+ * @param before the stored one; null: the step is new
+ * @throws Problem VALIDATION_ERROR for a field without a prefix that no contact has, a masked value without
+ *   a stored one, and a secret that must not go to the host of the step
+ */
+async function settle(
+  db: Database,
+  projectId: string,
+  given: { type: string; config: Record<string, unknown> },
+  before: Record<string, unknown> | null,
+): Promise<Record<string, unknown>> {
+  let config = settledConfig(given);
+  await together(
+    () => refuseUnknownFields(db, projectId, bareNamesOf(given, 'config')),
+    () => (config = withKept(config, before ?? {})),
+    () => refuseForeignSecrets(db, projectId, { type: given.type, config, before }, 'config'),
+  );
+  return config;
+}
+
+/** @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND, TRIGGER_STEP_EXISTS. */
 async function addStep(
   tx: Database,
   workflow: WorkflowRow,
   given: Typed<typeof NewStep> & { position: z.output<typeof Position> },
 ): Promise<StepRow> {
+  const config = await settle(tx, workflow.project_id, given, null);
   const templateId = given.templateId ?? templateOfConfig(given.config) ?? null;
   await requireTemplates(tx, workflow.project_id, [templateId]);
   await requireTopics(tx, workflow.project_id, [topicOfConfig(given.config)]);
   if (given.type === 'TRIGGER') throw new Problem('TRIGGER_STEP_EXISTS');
-  await refuseUnknownFields(tx, workflow.project_id, bareNamesOf(given, 'config'));
-  const config = withKept(settledConfig(given), {});
-  const made = { type: given.type, config, before: null };
-  await refuseForeignSecrets(tx, workflow.project_id, made, 'config');
   return insertStepRow(tx, {
     project_id: workflow.project_id,
     workflow_id: workflow.id,
@@ -227,17 +243,13 @@ export const updateStep = endpoint({
     body: { config: { amount: 3, unit: 'days' } },
     response: { ...stepExample, config: { amount: 3, unit: 'days' } },
   },
-  async check(call) {
+  async checkBeside(call) {
     const { db, caller, body, params } = call;
     found('WORKFLOW', params.id, await findWorkflow(db, caller.projectId, params.id));
-    const steps = await listSteps(db, params.id);
-    const { type, config: stored } = foundStep(steps, params.stepId);
+    const { type, config: stored } = foundStep(await listSteps(db, params.id), params.stepId);
     if (!body.config) return;
     const config = checkConfig(call, type as StepType, body.config);
-    await together(
-      () => refuseUnknownFields(db, caller.projectId, bareNamesOf({ type, config }, 'config')),
-      () => withKept(config, stored),
-    );
+    await settle(db, caller.projectId, { type, config }, stored);
   },
   async handle(call) {
     const { body } = call;
@@ -246,17 +258,9 @@ export const updateStep = endpoint({
       const steps = await listSteps(tx, id);
       const before = foundStep(steps, stepId);
       const { type, config: stored } = before;
-      const given = body.config && {
-        type,
-        config: checkConfig(call, type as StepType, body.config),
-      };
       const { project_id: projectId } = workflow;
-      if (given) await refuseUnknownFields(tx, projectId, bareNamesOf(given, 'config'));
-      const settled = given && settledConfig(given);
-      const config = settled && withKept(settled, stored);
-      if (config) {
-        await refuseForeignSecrets(tx, projectId, { type, config, before: stored }, 'config');
-      }
+      const given = body.config && checkConfig(call, type as StepType, body.config);
+      const config = given && (await settle(tx, projectId, { type, config: given }, stored));
       const fromConfig = config && templateOfConfig(config);
       const templateId = [body.templateId, fromConfig, before.template_id].find(
         (given) => given !== undefined,
@@ -397,7 +401,7 @@ export const insertStep = endpoint({
     body: { type: 'DELAY', name: 'One hour', config: { amount: 1, unit: 'hours' } },
     response: { ...stepExample, name: 'One hour', config: { amount: 1, unit: 'hours' } },
   },
-  check: checkNewStep,
+  checkBeside: checkNewStep,
   async handle(call) {
     const { body } = call;
     const { id, transitionId } = call.params;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
 import { listSteps } from '../../../db/workflows/workflows.ts';
-import { invalidField } from '../../../domain/errors.ts';
+import { invalidField, Refusals } from '../../../domain/errors.ts';
 import { findStep, type Graph } from '../../../domain/workflow/graph.ts';
 import { keysOf } from '../../../domain/workflow/portable/step-keys.ts';
 import { chosenBy } from '../../http/schemas.ts';
@@ -59,14 +59,18 @@ export async function receiversOf<Receiver>(
   const others = names.every((name) => findStep(graph, name))
     ? new Map<string, string>()
     : await otherNames(db, workflowId);
-  return new Map(
-    Object.entries(given).map(([name, receiver]) => {
-      const step = [name, others.get(name) ?? ''].find((id) => findStep(graph, id));
-      if (step !== undefined) return [step, receiver];
+  const receivers = new Map<string, Receiver>();
+  const refusals = new Refusals();
+  for (const [name, receiver] of Object.entries(given)) {
+    const step = [name, others.get(name) ?? ''].find((id) => findStep(graph, id));
+    if (step !== undefined) receivers.set(step, receiver);
+    else {
       const message = 'Is no step of the graph: neither an id nor a key.';
-      throw invalidField(`webhooks.${name}`, 'not_found', message);
-    }),
-  );
+      refusals.add(invalidField(`webhooks.${name}`, 'not_found', message));
+    }
+  }
+  refusals.throw();
+  return receivers;
 }
 
 /** The keys of a workflow's steps by their ids, and the ids by the keys. */

@@ -140,6 +140,62 @@ const bare = { field: 'plna', operator: 'equals', value: 1 };
 const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
 const file = { filename: 'a.txt', content: 'YQ==', contentType: 'text/plain' };
 
+const bound = 'https://elsewhere.example/{{secret.BOUND}}';
+await shop.call('PUT', '/secrets/BOUND', {
+  value: 'x',
+  hosts: ['api.example'],
+});
+const webhook = await made(`/workflows/${workflow.id}/steps`, {
+  type: 'WEBHOOK',
+  name: 'Call',
+  config: { url: 'https://api.example/', headers: { A: '{{secret.BOUND}}' } },
+});
+const awaiting = await made(`/workflows/${workflow.id}/steps`, {
+  type: 'WAIT_FOR_EVENT',
+  name: 'Wait',
+  config: { eventName: 'paid', timeout: 60 },
+});
+const out = await made(`/workflows/${workflow.id}/steps`, {
+  type: 'EXIT',
+  name: 'Out',
+  config: {},
+  autoConnect: false,
+});
+await made(`/workflows/${workflow.id}/transitions`, {
+  fromStepId: awaiting.id,
+  toStepId: out.id,
+  branch: 'event',
+});
+const subscription = await made('/event-subscriptions', {
+  url: 'https://api.example/',
+  events: ['paid'],
+  headers: { A: '{{secret.BOUND}}' },
+});
+const full = newAddress();
+const { body: fullContact } = await shop.call('POST', '/contacts', {
+  email: full,
+  data: { text: 'x'.repeat(60_000) },
+});
+const tooMuch = { more: 'x'.repeat(10_000) };
+
+/** An execution that has failed at the step that waits. */
+async function failedExecution(): Promise<string> {
+  const { db } = shop.api;
+  const project_id = shop.project.id;
+  await shop.call('PATCH', base, { enabled: true });
+  const started = await made(`${base}/executions`, { contactId: fullContact.id });
+  await db
+    .updateTable('execution')
+    .set({ status: 'FAILED', current_step_id: awaiting.id })
+    .where('id', '=', started.id)
+    .execute();
+  await db
+    .insertInto('step_execution')
+    .values({ project_id, execution_id: started.id, step_id: awaiting.id, status: 'FAILED' })
+    .execute();
+  return started.id;
+}
+
 describe('one answer names the problems of the schema, between fields and of references', () => {
   it.each<readonly [string, string, object, string[]]>([
     ['POST', '/v1/send', {}, ['to invalid_type', 'template custom', 'from required']],
@@ -393,10 +449,105 @@ describe('one answer names the problems of the schema, between fields and of ref
         'horizonDays not_allowed',
       ],
     ],
+    [
+      'POST',
+      '/contacts',
+      { email: full, topics: ['a'], data: tooMuch },
+      ['topics.0 not_found', 'data too_big'],
+    ],
+    [
+      'PATCH',
+      `/contacts/${fullContact.id}`,
+      { email: 'x', data: tooMuch },
+      ['email invalid_string', 'data too_big'],
+    ],
+    ['POST', '/v1/track', { email: full, data: tooMuch }, ['event invalid_type', 'data too_big']],
+    [
+      'POST',
+      '/events/track',
+      { email: full, event: 'paid', topics: ['a'], data: tooMuch },
+      ['topics.0 not_found', 'data too_big'],
+    ],
+    [
+      'POST',
+      '/v1/send',
+      { to: [newAddress(), full], subject: 'a', from: `a@${shop.domain}`, data: tooMuch },
+      ['template custom', 'data too_big'],
+    ],
+    [
+      'POST',
+      `${base}/transitions`,
+      { fromStepId: step.id, toStepId: 'x', condition: { branch: 'yes' }, waitOutcome: 'EVENT' },
+      ['toStepId invalid_string', 'waitOutcome not_allowed', 'condition.branch not_allowed'],
+    ],
+    [
+      'POST',
+      `${base}/transitions`,
+      { fromStepId: awaiting.id, branch: 'no', condition: { branch: 'yes' } },
+      ['toStepId invalid_type', 'branch custom', 'condition.branch invalid_enum_value'],
+    ],
+    [
+      'POST',
+      `${base}/transitions`,
+      { fromStepId: awaiting.id, branch: 5, waitOutcome: 'TIMEOUT' },
+      ['toStepId invalid_type', 'branch invalid_type'],
+    ],
+    [
+      'POST',
+      `${base}/simulate`,
+      { webhooks: { a: {}, b: {} }, startAt: 'x' },
+      [
+        'startAt invalid_date',
+        'contactId required',
+        'webhooks.a not_found',
+        'webhooks.b not_found',
+      ],
+    ],
+    [
+      'POST',
+      `${base}/steps`,
+      { type: 'WEBHOOK', config: { url: bound, headers: { Authorization: '•••' } } },
+      ['name invalid_type', 'config.headers.Authorization not_allowed', 'config.url not_allowed'],
+    ],
+    [
+      'POST',
+      `${base}/steps`,
+      { type: 'WEBHOOK', config: { url: bound } },
+      ['name invalid_type', 'config.url not_allowed'],
+    ],
+    [
+      'PATCH',
+      `${base}/steps/${webhook.id}`,
+      { name: '', config: { url: bound } },
+      ['name too_small', 'config.url not_allowed'],
+    ],
+    [
+      'POST',
+      '/event-subscriptions',
+      { url: 'https://elsewhere.example/', headers: { A: '{{secret.BOUND}}' } },
+      ['events invalid_type', 'headers.A not_allowed'],
+    ],
+    [
+      'PATCH',
+      `/event-subscriptions/${subscription.id}`,
+      { url: 'https://elsewhere.example/', paused: 1 },
+      ['paused invalid_type', 'headers.A not_allowed'],
+    ],
   ])('%s %s %j', async (method, path, body, expected) => {
     const [status, code, ...errors] = refusal(await shop.call(method, path, body));
     expect([status, code]).toEqual([422, 'VALIDATION_ERROR']);
     expect(errors).toEqual(expected);
+  });
+
+  it('also what the step of an execution says of a branch or version', async () => {
+    const strict = { Prefer: 'handling=strict' };
+    const path = `${base}/executions/${await failedExecution()}`;
+    const skipped = await shop.call('POST', `${path}/skip`, { brnach: 'event' }, strict);
+    expect(refusal(skipped).slice(2)).toEqual(['brnach unknown_field', 'branch required']);
+    const retried = await shop.call('POST', `${path}/retry`, { version: 99, to: 1 }, strict);
+    expect(refusal(retried).slice(2)).toEqual(['to unknown_field', 'version not_found']);
+    const early = await shop.call('POST', `${path}/retry`, { version: 1, to: 1 }, strict);
+    expect(refusal(early).slice(2)).toEqual(['to unknown_field', 'version not_allowed']);
   });
 
   it('also for each message of a batch', async () => {
