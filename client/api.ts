@@ -5081,7 +5081,7 @@ export type ContactExport = {
     context: Record<string, unknown> | null;
     /** Steps that completed with `success: false` */
     warnings: number;
-    /** Why it cannot go on by itself: no worker runs, or its step is tried again and again */
+    /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
     stuck: {
       since: string;
       reason: string;
@@ -5437,7 +5437,7 @@ export type Execution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it cannot go on by itself: no worker runs, or its step is tried again and again */
+  /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
   stuck: {
     since: string;
     reason: string;
@@ -5474,7 +5474,7 @@ export type NamedExecution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it cannot go on by itself: no worker runs, or its step is tried again and again */
+  /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
   stuck: {
     since: string;
     reason: string;
@@ -5512,7 +5512,7 @@ export type ExecutionDetails = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it cannot go on by itself: no worker runs, or its step is tried again and again */
+  /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
   stuck: {
     since: string;
     reason: string;
@@ -5564,7 +5564,7 @@ export type FoundExecution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it cannot go on by itself: no worker runs, or its step is tried again and again */
+  /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
   stuck: {
     since: string;
     reason: string;
@@ -5642,7 +5642,7 @@ export type MovedExecution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it cannot go on by itself: no worker runs, or its step is tried again and again */
+  /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
   stuck: {
     since: string;
     reason: string;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Fleet } from '../../db/delivery/workers.ts';
 import {
   type ExecutionListItem,
   type ExecutionRow,
@@ -6,7 +7,7 @@ import {
   isAtWork,
 } from '../../db/workflows/executions.ts';
 import type { StepExecutionRow } from '../../db/workflows/steps.ts';
-import { noWorkerReason } from '../../domain/runs/reconcile.ts';
+import { noSweepReason, noWorkerReason } from '../../domain/runs/reconcile.ts';
 import { executionRunId } from '../../domain/runs/execution.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
 import { Contact } from '../contacts/record.ts';
@@ -55,7 +56,7 @@ export const Execution = named('Execution', {
   warnings: z.int().describe('Steps that completed with `success: false`'),
   stuck: z.object({ since: Time, reason: z.string() }).nullable().meta({
     description:
-      'Why it cannot go on by itself: no worker runs, or its step is tried again and again',
+      'Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again',
   }),
   startedAt: Time,
   completedAt: Time.nullable(),
@@ -103,29 +104,40 @@ export const cancelledExample = {
   completedAt: '2026-11-21T08:31:00.000Z',
 };
 
-/** @param downSince since when no worker lives; null: one does */
-export function presentExecution(row: ExecutionRow, downSince: Date | null = null) {
+/** The state of the server, as far as it says whether an execution is stuck. */
+type Outage = Pick<Fleet, 'downSince' | 'isSweepLate'>;
+const noOutage: Outage = { downSince: null, isSweepLate: false };
+
+export function presentExecution(row: ExecutionRow, outage = noOutage) {
   return present(Execution, row, {
     context: row.context as Record<string, unknown> | null,
-    stuck: stuckOf(row, downSince),
+    stuck: stuckOf(row, outage),
     temporalWorkflowId: executionRunId(row.id),
   });
 }
 
-function stuckOf(row: ExecutionRow, downSince: Date | null): z.input<typeof Execution>['stuck'] {
+function stuckOf(
+  row: ExecutionRow,
+  { downSince, isSweepLate }: Outage,
+): z.input<typeof Execution>['stuck'] {
   if (!isActive(row)) return null;
   if (row.stuck_since && row.stuck_reason !== null) {
     return { since: row.stuck_since.toISOString(), reason: row.stuck_reason };
   }
-  // Without workers, nobody records it.
-  if (!downSince || !isAtWork(row)) return null;
-  const since = row.updated_at > downSince ? row.updated_at : downSince;
-  return { since: since.toISOString(), reason: noWorkerReason };
+  // Without workers or the sweep, nothing records it.
+  if (downSince) {
+    if (!isAtWork(row)) return null;
+    const since = row.updated_at > downSince ? row.updated_at : downSince;
+    return { since: since.toISOString(), reason: noWorkerReason };
+  }
+  const { next_look_at: dueAt, paused_at: pausedAt, held_at: heldAt } = row;
+  if (!isSweepLate || pausedAt || heldAt || !dueAt || dueAt.getTime() >= Date.now()) return null;
+  return { since: dueAt.toISOString(), reason: noSweepReason };
 }
 
-export function presentNamed(row: ExecutionListItem, downSince: Date | null) {
+export function presentNamed(row: ExecutionListItem, outage: Outage) {
   return {
-    ...presentExecution(row, downSince),
+    ...presentExecution(row, outage),
     contact: { id: row.contact_id, email: row.contact_email },
     currentStep: row.current_step,
   };

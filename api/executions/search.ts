@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type FoundExecution, searchExecutions } from '../../db/workflows/search.ts';
 import type { CursorForm } from '../../domain/cursor.ts';
 import { limits } from '../../domain/limits.ts';
+import type { Fleet } from '../../db/delivery/workers.ts';
 import { readFleet } from '../delivery/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
@@ -103,13 +104,14 @@ export const findExecutions = endpoint({
   },
   async handle({ db, recent, caller, query }) {
     const { cursor, limit, status, warnings, stuck, ...filters } = query;
-    const { downSince } = await readFleet({ db, recent });
+    const fleet = await readFleet({ db, recent });
     const search = {
       ...filters,
       statuses: status,
       hasWarnings: warnings,
       isStuck: stuck,
-      isDown: downSince !== null,
+      isDown: fleet.downSince !== null,
+      isSweepLate: fleet.isSweepLate,
     };
     const page = { after: cursor, limit: limit + 1 };
     const { rows, total } = await searchExecutions(db, caller.projectId, search, page);
@@ -118,14 +120,14 @@ export const findExecutions = endpoint({
       limit,
       total,
       position: (row) => ({ value: row.started_instant, id: row.id }),
-      present: (row) => presentFound(row, downSince),
+      present: (row) => presentFound(row, fleet),
     });
   },
 });
 
-function presentFound(row: FoundExecution, downSince: Date | null) {
+function presentFound(row: FoundExecution, fleet: Fleet) {
   return {
-    ...presentNamed(row, downSince),
+    ...presentNamed(row, fleet),
     workflow: { id: row.workflow_id, name: row.current_workflow_name },
     // It stays at the step that has failed.
     failedStep: row.status === 'FAILED' ? row.current_step : null,

@@ -1,5 +1,5 @@
-/** How old the newest sweep may be, in milliseconds: one begins every half minute. */
-const sweepAgeMax = 120_000;
+import { sweepAgeMax } from '../../domain/runs/runs.ts';
+
 /** A process that is younger cannot tell a sweep that has not begun yet from a lost one, in milliseconds. */
 const youngMs = 60_000;
 

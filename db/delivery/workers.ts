@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
+import { sweepAgeMax } from '../../domain/runs/runs.ts';
 import type { Database } from '../database.ts';
 import type { SendingRates } from '../emails/send-rate.ts';
+import { findWatermark } from '../watermarks.ts';
 
 /** Which worker processes live: each refreshes a row. */
 
@@ -41,6 +43,8 @@ export interface Fleet {
   workers: number;
   /** Since when none lives; null while one does, or when none has ever been seen. */
   downSince: Date | null;
+  /** No sweep has begun lately, so lost runs stay lost. False if none has ever begun. */
+  isSweepLate: boolean;
   /** What the newest of them sends through, and its limits. */
   provider: string | null;
   rates: SendingRates | null;
@@ -59,12 +63,14 @@ export async function findFleet(db: Database): Promise<Fleet> {
         coalesce(stopped_at, seen_at) as "lastAt", provider, rate_per_second as "perSecond",
         rate_per_project_per_second as "perProjectPerSecond"
       from worker_process order by "isAlive" desc, started_at desc`.execute(db);
+  const sweptAt = await findWatermark(db, 'sweep');
   const [newest] = rows;
   const workers = rows.filter(({ isAlive }) => isAlive).length;
   const last = Math.max(...rows.map(({ lastAt }) => lastAt.getTime()));
   return {
     workers,
     downSince: newest && workers === 0 ? new Date(last) : null,
+    isSweepLate: sweptAt !== null && Date.now() - sweptAt.getTime() > sweepAgeMax,
     provider: newest?.provider ?? null,
     rates: newest ?? null,
   };

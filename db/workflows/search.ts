@@ -20,8 +20,10 @@ export interface ExecutionSearch {
   paused?: boolean | undefined;
   hasWarnings?: boolean | undefined;
   isStuck?: boolean | undefined;
-  /** No worker lives: whoever is at work is stuck, too. */
+  /** No worker lives: executions at work are stuck, too. */
   isDown?: boolean | undefined;
+  /** No sweep runs: executions that it would have compared with their runs are stuck, too. */
+  isSweepLate?: boolean | undefined;
   startedAfter?: Date | undefined;
   startedBefore?: Date | undefined;
   endedAfter?: Date | undefined;
@@ -121,15 +123,18 @@ function matching(
       : when(asked, (list) => sql`status = ${anyOf(list, 'text')}`)),
     ...filters(search),
   ];
-  const kinds = search.isStuck ? stuckKinds(search.isDown ?? false).map((kind) => [kind]) : [[]];
+  const kinds = search.isStuck ? stuckKinds(search).map((kind) => [kind]) : [[]];
   return { places, matches: kinds.map((kind) => allOf([...conditions, ...kind])) };
 }
 
-function stuckKinds(isDown: boolean): RawBuilder<unknown>[] {
+/** As `stuckOf` of the API has it. */
+function stuckKinds({ isDown, isSweepLate }: ExecutionSearch): RawBuilder<unknown>[] {
   const recorded = sql`stuck_since is not null and status in ('RUNNING', 'WAITING')`;
-  const atWork = sql`stuck_since is null and status = 'RUNNING' and paused_at is null
-    and held_at is null`;
-  return isDown ? [recorded, atWork] : [recorded];
+  const isUnrecorded = sql`stuck_since is null and paused_at is null and held_at is null`;
+  if (isDown) return [recorded, sql`${isUnrecorded} and status = 'RUNNING'`];
+  if (!isSweepLate) return [recorded];
+  const unseen = sql`${isUnrecorded} and status in ('RUNNING', 'WAITING') and next_look_at < now()`;
+  return [recorded, unseen];
 }
 
 function filters(search: ExecutionSearch): RawBuilder<unknown>[] {

@@ -36,6 +36,8 @@ const refusedTries = 10;
 const taskAttemptsMax = 3;
 /** Why an execution is stuck whose task nobody takes. */
 export const noWorkerReason = 'No worker is running.';
+/** Why an execution is stuck whose run would have been compared with it by now. */
+export const noSweepReason = 'The sweep is not running: if its run is lost, it does not go on.';
 /** A worker takes a task within seconds. */
 const untakenMaxMs = 60_000;
 

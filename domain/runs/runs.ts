@@ -65,6 +65,9 @@ export function sweepIdOf(taskQueue: string): string {
   return taskQueue === defaultTaskQueue ? 'sweep' : `sweep-${taskQueue}`;
 }
 
+/** How old the newest sweep may be before it is late, in milliseconds: one begins every half minute. */
+export const sweepAgeMax = 120_000;
+
 const subscriptionPrefix = 'subscription-';
 
 /** The workflow id of a run, made from its row. */

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { updateWatermark } from '../../../db/watermarks.ts';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const shop = await useShop();
 
@@ -262,4 +265,37 @@ describe('a cancel', () => {
     });
     expect((await shop.call('DELETE', path)).status).toBe(204);
   });
+});
+
+it('says that executions are stuck which a late sweep would have compared with their runs', async () => {
+  const { path } = await createWorkflow();
+  const { db } = shop.api;
+  const ids: string[] = [];
+  for (const due of ['2 minutes ago', '2 minutes ago', '5 minutes']) {
+    const { body } = await start(path, (await createContact()).id);
+    await db
+      .updateTable('execution')
+      .set({ status: 'WAITING', next_look_at: sql<Date>`now() + ${due}::interval` })
+      .where('id', '=', body.id)
+      .execute();
+    ids.push(body.id);
+  }
+  await shop.call('POST', `${path}/executions/${ids[1]}/pause`);
+  const stuckIds = async () =>
+    (await shop.call('GET', '/executions?stuck=true')).body.data.map(
+      ({ id }: { id: string }) => id,
+    );
+  expect(await stuckIds()).toEqual([]);
+  await updateWatermark(db, 'sweep', new Date(Date.now() - 150_000));
+  await waitFor('the late sweep', async () => (await stuckIds()).length > 0);
+  expect(await stuckIds()).toEqual([ids[0]]);
+  const { body } = await shop.call('GET', `${path}/executions/${ids[0]}`);
+  expect(body.stuck).toEqual({
+    since: expect.any(String),
+    reason: 'The sweep is not running: if its run is lost, it does not go on.',
+  });
+  const listed = (await list(path)).executions as { id: string; stuck: unknown }[];
+  expect(listed.filter(({ stuck }) => stuck !== null).map(({ id }) => id)).toEqual([ids[0]]);
+  await updateWatermark(db, 'sweep', new Date());
+  await waitFor('the sweep', async () => (await stuckIds()).length === 0);
 });

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { countCampaignMail, countWaitingMail, measureSpeed } from '../../../db/delivery/state.ts';
 import { findFleet, recordWorker, recordWorkerStop } from '../../../db/delivery/workers.ts';
+import { updateWatermark } from '../../../db/watermarks.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 
@@ -113,6 +114,15 @@ it('measures the speed of the last ten seconds', async () => {
   expect(await measureSpeed(db, { projectId })).toBe(2);
   const campaignId = '7a9e4c1d-5b0e-4c51-8a27-2f6e1b3c4d05';
   expect(await measureSpeed(db, { projectId, campaignId })).toBe(0);
+});
+
+it('knows whether the sweep is late', async () => {
+  const isLate = async () => (await findFleet(db)).isSweepLate;
+  expect(await isLate()).toBe(false);
+  await updateWatermark(db, 'sweep', new Date(Date.now() - 150_000));
+  expect(await isLate()).toBe(true);
+  await updateWatermark(db, 'sweep', new Date());
+  expect(await isLate()).toBe(false);
 });
 
 it('knows which workers live, and since when none does', async () => {
