@@ -27,7 +27,7 @@ interface Content {
 }
 
 /**
- * Starts a Listmonk whose sources and built program (`go build -o listmonk ./cmd`) are in `directory`.
+ * Starts a Listmonk (6.2) whose sources and built program (`go build -o listmonk ./cmd`) are in `directory`.
  * Its settings are those of a large installation: 20 connections and as many senders, no limit of
  * messages, subscribers read 1,000 at a time (its default), opens and clicks told apart by subscriber.
  *
@@ -109,7 +109,15 @@ async function makeHome(
 ): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'everpost-listmonk-'));
   run.defer(() => rm(home, { recursive: true, force: true }));
-  for (const name of ['config.toml.sample', 'queries.sql', 'schema.sql', 'static', 'i18n']) {
+  const names = [
+    'config.toml.sample',
+    'permissions.json',
+    'queries',
+    'schema.sql',
+    'static',
+    'i18n',
+  ];
+  for (const name of names) {
     await cp(join(sources, name), join(home, name), { recursive: true });
   }
   // Its pages for administrators need a build of their own, and nobody opens them here.
@@ -146,9 +154,11 @@ async function configure(pool: pg.Pool, sinkPort: number): Promise<void> {
     idle_timeout: '15s',
     wait_timeout: '5s',
     max_msg_retries: 2,
-    tls_enabled: false,
+    msg_retry_delay: '10ms',
+    tls_type: 'none',
     tls_skip_verify: false,
     email_headers: [],
+    from_addresses: [],
   };
   const settings = {
     'app.concurrency': 20,

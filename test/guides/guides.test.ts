@@ -16,8 +16,8 @@ import { sweepIdOf } from '../../domain/runs/runs.ts';
 import { atEnd, useFolder } from '../support/use.ts';
 
 /**
- * Every guide, as its reader does it, in a project of its own: each `sh` block is run, one after
- * the other in one shell, and the `json` or `text` block behind it is what it must answer. The
+ * The README and every guide, as their readers do them, in a project of its own: each `sh` block is
+ * run, one after the other in one shell, and the `json` or `text` block behind it is what it must answer. The
  * words after the language mean:
  *
  * - `file=NAME`: the block is written to a file.
@@ -29,6 +29,8 @@ import { atEnd, useFolder } from '../support/use.ts';
  */
 
 const root = join(import.meta.dirname, '../..');
+/** Where `npm start` listens when the port is free. */
+const usualUrl = 'http://localhost:8080';
 const guides = join(root, 'docs/guides');
 const receiver = await useReceiver();
 const dns = await useDnsServer();
@@ -36,7 +38,10 @@ const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', DNS_SERVERS: dns
 // Guides ask for `/health/ready`, which says when nothing runs in the background.
 await ensureSweep(engine.temporal.client, engine.taskQueue);
 atEnd(() => engine.temporal.client.schedule.getHandle(sweepIdOf(engine.taskQueue)).delete());
-const names = (await readdir(guides)).filter((name) => name.endsWith('.md'));
+const names = [
+  '../../README.md',
+  ...(await readdir(guides)).filter((name) => name.endsWith('.md')),
+];
 
 /** Programs that a guide may need and a machine may not have. */
 const languages: Record<string, string> = { python: 'python3', go: 'go' };
@@ -153,7 +158,8 @@ const helpers = blocksOf(await readFile(join(guides, 'quick-start.md'), 'utf8'))
 
 describe.each(names)('%s', (name) => {
   it('does what it says', { timeout: 240_000 }, async () => {
-    const blocks = blocksOf(await readFile(join(guides, name), 'utf8'));
+    const text = await readFile(join(guides, name), 'utf8');
+    const blocks = blocksOf(text.replaceAll(usualUrl, engine.api.url));
     const shell = await openShell();
     for (const block of helpers) await follow(shell, block, null);
     for (const [at, block] of blocks.entries()) {
@@ -180,8 +186,15 @@ describe.each(names)('%s', (name) => {
   it('leads to pages that are there', async () => {
     const text = await readFile(join(guides, name), 'utf8');
     const links = [...text.matchAll(/\]\(([^)#]+\.md)[^)]*\)/g)].map(([, link]) => link ?? '');
-    for (const link of links) expect([link, existsSync(join(guides, link))]).toEqual([link, true]);
+    for (const link of links)
+      expect([link, existsSync(join(guides, name, '..', link))]).toEqual([link, true]);
   });
+});
+
+it('sends the mails of the README', async () => {
+  const [first] = await engine.mailsTo('joan@shop.example', 1);
+  const [welcome] = await engine.mailsTo('mary@shop.example', 1);
+  expect([first?.subject, welcome?.subject]).toEqual(['Hi there', 'Welcome, Mary']);
 });
 
 function isInstalled(program: string): boolean {
