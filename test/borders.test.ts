@@ -76,6 +76,15 @@ const rooms: readonly Room[] = [
   { prefix: 'bench/', uses: anything, packages: /./ },
 ];
 
+/** The rooms whose folders import each other in no circle. */
+const roomsOfFolders = [
+  ...['domain/', 'providers/', 'workflows/', 'activities/', 'api/', 'worker/'],
+  ...['client/', 'dev/', 'bench/'],
+];
+
+/** Those that still have one: a room that has lost its circle moves to the list above. */
+const roomsWithCircles = ['db/'];
+
 const root = path.join(import.meta.dirname, '..');
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
   cwd: root,
@@ -124,6 +133,17 @@ describe('the borders between the rooms', () => {
     expect(circleIn(targets)).toBeNull();
   });
 
+  it.each(roomsOfFolders)('leave no circle of folders in %s', (room) => {
+    expect(circleIn(foldersIn(room))).toBeNull();
+  });
+
+  it.each(roomsWithCircles)(
+    'still leave a circle of folders in %s, or it leaves the list',
+    (room) => {
+      expect(circleIn(foldersIn(room))).not.toBeNull();
+    },
+  );
+
   it('leave no folder with more files than one can look over', () => {
     const counts = new Map<string, number>();
     for (const file of files) {
@@ -133,6 +153,22 @@ describe('the borders between the rooms', () => {
     expect([...counts].filter(([, count]) => count > 16)).toEqual([]);
   });
 });
+
+/** The imports between the folders of a room. */
+function foldersIn(room: string): Map<string, string[]> {
+  const targets = new Map<string, string[]>();
+  for (const { file, target, isPackage } of imports) {
+    if (isPackage || !file.startsWith(room) || !target.startsWith(room)) continue;
+    const [from, to] = [folderOf(file), folderOf(target)];
+    if (from !== to) targets.set(from, [...(targets.get(from) ?? []), to]);
+  }
+  return targets;
+}
+
+/** A process entry puts the folders together, so it belongs to none of them. */
+function folderOf(file: string): string {
+  return path.basename(file) === 'main.ts' ? file : path.dirname(file);
+}
 
 /** The first circle that is found: its files in order, the first once more at the end. */
 function circleIn(targets: ReadonlyMap<string, readonly string[]>): string[] | null {
