@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type DataField, listContactDataFields } from '../../db/contacts/fields.ts';
+import type { DataField } from '../../db/sql/data-fields.ts';
+import { listContactDataFields } from '../../db/contacts/fields.ts';
 import { listEventDataFields } from '../../db/workflows/workflows.ts';
 import { EventName } from '../../domain/workflow/steps.ts';
 import { endpoint } from '../http/endpoint.ts';

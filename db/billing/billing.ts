@@ -9,8 +9,8 @@ import {
 } from '../../domain/billing.ts';
 import { Problem } from '../../domain/errors.ts';
 import { type Database, transact } from '../database.ts';
-import { momentsOf } from '../emails/moments.ts';
-import { waitingOf } from '../emails/queue.ts';
+import { momentsOf } from '../sql/mail-moments.ts';
+import { waitingOf } from '../sql/mail-queue.ts';
 
 /** How much may be sent without a subscription; null: no billing and no limits. */
 export type BillingRules = { freeTierPerMonth: number } | null;

@@ -3,9 +3,9 @@ import type { Condition } from '../../domain/filter/filter.ts';
 import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
 import type { Database } from '../database.ts';
 import { countRows } from '../expressions.ts';
-import { conditionSql } from '../segments/filter-sql.ts';
+import { conditionSql } from '../sql/filter.ts';
 import { listConditionsFor } from '../segments/segments.ts';
-import { hasLeftTopic } from '../topics/topics.ts';
+import { hasLeftTopic } from '../sql/topic-choices.ts';
 import { withinConditionTime } from '../segments/members.ts';
 import { needsSubscription } from '../../domain/mail/headers.ts';
 

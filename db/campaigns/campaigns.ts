@@ -4,8 +4,8 @@ import type { Condition } from '../../domain/filter/filter.ts';
 import type { ZonePolicy } from '../../domain/time/zones.ts';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
-import { unqueuedOf } from '../emails/queue.ts';
-import { hasWaiting } from '../emails/under-way.ts';
+import { unqueuedOf } from '../sql/mail-queue.ts';
+import { hasWaiting } from '../sql/mail-status.ts';
 import {
   type ListQuery,
   type RowSize,

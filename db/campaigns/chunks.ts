@@ -1,9 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import { suppressed } from '../emails/campaign-progress.ts';
-import { traceEntry } from '../emails/trace.ts';
 import { type Database, transact } from '../database.ts';
-import { unqueuedOf } from '../emails/queue.ts';
-import { isoTime } from '../expressions.ts';
+import { suppressed } from '../sql/campaign-mail.ts';
+import { unqueuedOf } from '../sql/mail-queue.ts';
+import { handedOver } from '../sql/mail-trace.ts';
 
 /**
  * The queue of a campaign: chunks of its waiting messages. A message is in one chunk from the
@@ -18,17 +17,6 @@ import { isoTime } from '../expressions.ts';
  * unknown. Larger ones are hardly cheaper.
  */
 export const chunkSize = 50;
-
-/**
- * Whether a waiting message of a campaign is in no chunk: the send policy holds it back, or it is sent once
- * more because its outcome stayed unknown. It is found by `unqueuedOf`. `due_at` is null while a message is
- * in a chunk, which then says when it is due.
- * @param email the table or its alias.
- */
-export function isUnqueued(email: string): RawBuilder<boolean> {
-  return sql<boolean>`(${sql.ref(`${email}.status`)} = 'PENDING'
-    and ${sql.ref(`${email}.due_at`)} is not null)`;
-}
 
 /** Messages put into chunks in one statement. */
 const queuedPage = 2_000;
@@ -168,13 +156,6 @@ export async function expireChunks(db: Database, max: number): Promise<number> {
       select from expired`.execute(tx);
     return rows.length;
   });
-}
-
-/** The trace entry of a message, claimed with its chunk. */
-export function handedOver(claimedAt: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`jsonb_set(
-    ${traceEntry('handed_over', sql`jsonb_build_object('attempt', email.attempts + 1)`)},
-    '{0,at}', to_jsonb(${isoTime(claimedAt)}))`;
 }
 
 /**

@@ -1,16 +1,15 @@
 import { type RawBuilder, sql } from 'kysely';
+import { endChunk } from './chunks.ts';
+import { type Database, transact } from '../database.ts';
+import { holdBack, type Withheld } from '../delivery/looks.ts';
+import { isoTime } from '../expressions.ts';
+import { isSenderGone, firstAttemptAt } from '../sql/mail-claims.ts';
+import { isPolicedCampaign } from '../sql/send-policy.ts';
+import { hasLeftTopic } from '../sql/topic-choices.ts';
+import { findSuppressionsOf } from '../suppression/marks.ts';
 import type { MessageClass } from '../../domain/mail/headers.ts';
 import type { Suppression } from '../../domain/mail/suppression.ts';
 import type { TrackingSetting } from '../../domain/mail/tracking.ts';
-import { type Database, transact } from '../database.ts';
-import { holdBack, type Withheld } from '../delivery/looks.ts';
-import { isSenderGone } from '../emails/claims.ts';
-import { firstAttemptAt } from '../emails/emails.ts';
-import { isoTime } from '../expressions.ts';
-import { holdsMail } from '../projects/send-policy.ts';
-import { findSuppressionsOf } from '../suppression/marks.ts';
-import { hasLeftTopic } from '../topics/topics.ts';
-import { endChunk } from './chunks.ts';
 
 /** The messages of campaigns: how they are claimed, a chunk at a time, with all that sending them needs. */
 
@@ -228,15 +227,6 @@ export interface ChunkClaim {
   leaseSeconds: number;
   /** Its mail is looked at by the send policy. Otherwise nothing is claimed if there is one by now. */
   isPoliced?: boolean;
-}
-
-/**
- * SQL of whether the send policy of its project may hold back mail of a campaign.
- * @param campaign the table or its alias.
- */
-export function isPolicedCampaign(campaign: string): RawBuilder<boolean> {
-  return sql<boolean>`(${sql.ref(`${campaign}.message_class`)} = 'MARKETING'
-    and ${holdsMail(sql.ref(`${campaign}.project_id`))})`;
 }
 
 /**

@@ -7,11 +7,11 @@ import { audienceSql, isSubscribedFor, kindOf, mayReceive } from './audience.ts'
 import type { CampaignRow } from './campaigns.ts';
 import { columnList } from '../columns.ts';
 import { queueing } from './chunks.ts';
-import { isPolicedCampaign } from './claims.ts';
+import { isPolicedCampaign } from '../sql/send-policy.ts';
 import { type Database, transact } from '../database.ts';
-import { unqueuedOf } from '../emails/queue.ts';
-import { traceEntry } from '../emails/trace.ts';
-import { campaignStatusOf, isUnsettled, statusOf } from '../emails/under-way.ts';
+import { unqueuedOf } from '../sql/mail-queue.ts';
+import { traceEntry } from '../sql/mail-trace.ts';
+import { campaignStatusOf, isUnsettled, statusOf } from '../sql/mail-status.ts';
 import { isoTime, millisecondsUntil } from '../expressions.ts';
 import { listMoments, zoneText } from './moments.ts';
 

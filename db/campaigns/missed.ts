@@ -3,7 +3,7 @@ import type { Position } from '../../domain/cursor.ts';
 import { needsSubscription } from '../../domain/mail/headers.ts';
 import type { Database } from '../database.ts';
 import { isoInstant } from '../expressions.ts';
-import { hadLeftTopic } from '../topics/topics.ts';
+import { hadLeftTopic } from '../sql/topic-choices.ts';
 import { audienceOf, audienceSql } from './audience.ts';
 
 /** A campaign that was for a contact, who had opted out of it when its audience was fixed. */

@@ -6,7 +6,7 @@ import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import type { ZonePolicy } from '../../domain/time/zones.ts';
 import type { Database } from '../database.ts';
-import { valueSql } from '../segments/filter-sql.ts';
+import { valueSql } from '../sql/filter.ts';
 import { withinConditionTime } from '../segments/members.ts';
 import { audienceSql, type MailKind, mayReceive } from './audience.ts';
 

@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { enqueueAll } from '../outbox/outbox.ts';
 import type { OptIn } from '../tables.ts';
-import { hasLeftTopic } from '../topics/topics.ts';
+import { hasLeftTopic } from '../sql/topic-choices.ts';
 import {
   type ConsentOrigin,
   type ConsentSource,

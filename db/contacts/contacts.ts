@@ -9,7 +9,7 @@ import { endOptIns, noteState } from '../consent/opt-ins.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
 import { findErased, refuseErased, unsubscribeErased } from '../suppression/erased.ts';
-import { hasAddressKey } from '../suppression/keys.ts';
+import { hasAddressKey } from '../sql/mail-claims.ts';
 import { recordEvents } from '../events/events.ts';
 import type { Contact } from '../tables.ts';
 import { lowerAscii } from '../../domain/email-address.ts';

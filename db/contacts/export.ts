@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { commitLike } from '../commits.ts';
 import type { Database } from '../database.ts';
 import type { ExportSlots } from './export-slots.ts';
-import { derivedEvents, selectDerived } from '../events/derived.ts';
+import { derivedEvents, selectDerived } from '../sql/derived-events.ts';
 
 /** All that is stored of a contact, as it was at one moment. */
 

@@ -1,4 +1,10 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import type { TriggerSchedule } from '../schedules/schedules.ts';
+import { listDynamicSegments } from '../segments/segments.ts';
+import { type DataField, typedSql } from '../sql/data-fields.ts';
+import { listedUses, listPinned } from '../sql/pinned-versions.ts';
+import { exitRulesOf } from '../workflows/exits.ts';
 import {
   conditionNamesField,
   type ContactField,
@@ -6,20 +12,8 @@ import {
 } from '../../domain/contact/field.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { limits } from '../../domain/limits.ts';
-import type { Database } from '../database.ts';
-import { listDynamicSegments } from '../segments/segments.ts';
-import type { TriggerSchedule } from '../schedules/schedules.ts';
-import { exitRulesOf } from '../workflows/exits.ts';
-import { listedUses, listPinned } from '../live/uses.ts';
 
 /** The keys of contact data: their types, values and uses. */
-
-export type DataFieldType = 'string' | 'number' | 'boolean' | 'date';
-
-export interface DataField {
-  key: string;
-  type: DataFieldType;
-}
 
 /** The types of most fields are found among this many contacts. */
 export const newestContacts = 5000;
@@ -63,26 +57,6 @@ export async function listContactDataFields(
       from typed join counted using (key)
       order by key collate "C"`.execute(db);
   return rows;
-}
-
-/**
- * The type of each key among rows (key, value, created_at, id): the most frequent one of its newest
- * values. null is ignored, lists and objects count as text.
- */
-export function typedSql(valued: RawBuilder<unknown>): RawBuilder<DataField> {
-  return sql<DataField>`
-    select distinct on (key) key, type
-      from (select key, value = 'null' as empty, case
-            when jsonb_typeof(value) in ('number', 'boolean') then jsonb_typeof(value)
-            when jsonb_typeof(value) = 'string' and value #>> '{}'
-              ~ '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}:\\d{2}(\\.\\d{3})?Z?)?$' then 'date'
-            else 'string' end as type
-          from (select key, value,
-                row_number() over (partition by key order by created_at desc, id desc) as age
-              from ${valued}) aged
-          where age <= ${sql.lit(limits.fieldTypeValues)}) known
-      group by key, type
-      order by key, count(*) filter (where not empty) desc, type`;
 }
 
 /** The texts, numbers and booleans of a key, the most frequent first, then in order. */

@@ -8,7 +8,7 @@ import { endOptIns } from '../consent/opt-ins.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { findErased, type MadeContact, unsubscribeErased } from '../suppression/erased.ts';
-import { hasAddressKey } from '../suppression/keys.ts';
+import { hasAddressKey } from '../sql/mail-claims.ts';
 import { recordEvents } from '../events/events.ts';
 import {
   type JobRef,

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Position } from '../../domain/cursor.ts';
 import { listMissedCampaigns, type MissedCampaign } from '../campaigns/missed.ts';
 import type { Database } from '../database.ts';
-import { campaignStatusOf, isUnsettled, statusOf } from '../emails/under-way.ts';
+import { campaignStatusOf, isUnsettled, statusOf } from '../sql/mail-status.ts';
 import { isoInstant, isoTime } from '../expressions.ts';
 import type { ContactRow } from './contacts.ts';
 

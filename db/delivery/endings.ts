@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { traceEntry } from '../emails/trace.ts';
+import { traceEntry } from '../sql/mail-trace.ts';
 
 /**
  * Fails the mail of executions that was not handed over, because somebody has ended them. The caller

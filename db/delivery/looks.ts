@@ -7,7 +7,7 @@ import { type Database, transact } from '../database.ts';
 import { type ClaimedEmail, claimDueEmails, type EmailClaim } from '../emails/emails.ts';
 import type { Suppression } from '../../domain/mail/suppression.ts';
 import { withSuppressions } from '../suppression/marks.ts';
-import { traceEntry } from '../emails/trace.ts';
+import { traceEntry } from '../sql/mail-trace.ts';
 
 /** How claimed mail is looked at, in the transaction of its claim: nobody sees that it was claimed. */
 

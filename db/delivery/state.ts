@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { bucketsOf, type SendingRates } from '../emails/send-rate.ts';
 import { readCircuit } from '../emails/provider-circuit.ts';
-import { momentsOf } from '../emails/moments.ts';
-import { waitingOf } from '../emails/queue.ts';
+import { momentsOf } from '../sql/mail-moments.ts';
+import { waitingOf } from '../sql/mail-queue.ts';
 
 /** How the delivery of mail is going: what waits, what is under way, how fast it leaves. */
 

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { Problem } from '../../domain/errors.ts';
 import { type BillingRules, moveAllowance } from '../billing/billing.ts';
-import { isUnqueued } from '../campaigns/chunks.ts';
+import { isUnqueued } from '../sql/mail-queue.ts';
 import { type Database, transact } from '../database.ts';
 import { noteDelivery } from '../emails/emails.ts';
-import { scheduledEntry, traceEntry } from '../emails/trace.ts';
-import { statusOf } from '../emails/under-way.ts';
+import { scheduledEntry, traceEntry } from '../sql/mail-trace.ts';
+import { statusOf } from '../sql/mail-status.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 
 /**

@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { handedOver } from '../campaigns/chunks.ts';
-import { throttled } from './trace.ts';
+import { handedOver, throttled } from '../sql/mail-trace.ts';
 
 /** What the messages of a claimed chunk share. Their rows do not have it yet. */
 export interface ChunkOrigin {
@@ -13,19 +12,6 @@ export interface ChunkOrigin {
   claimedAt: string;
   /** ISO time since which the sending limits have held them back; null: they did not. */
   throttledAt: string | null;
-}
-
-/**
- * SQL of whether a message that was to wait has lost its sender meanwhile: the domain is no longer
- * verified in its project. Other mail leaves too soon after it was accepted to be looked at again.
- * @param email the table or its alias.
- */
-export function isSenderGone(email: string): RawBuilder<boolean> {
-  const column = (name: string) => sql.ref(`${email}.${name}`);
-  return sql<boolean>`((${column('scheduled_for')} is not null or ${column('held_until')} is not null)
-    and not exists (select from domain inner_domain
-    where inner_domain.project_id = ${column('project_id')} and inner_domain.status = 'verified'
-      and inner_domain.name = split_part(${column('from_email')}, '@', -1)))`;
 }
 
 /** How the rows of an attempt show that it has claimed them. */

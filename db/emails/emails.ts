@@ -1,23 +1,22 @@
-import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
-import { deliveryRunId } from '../../domain/runs/execution.ts';
-import type { WithheldReason } from '../../domain/outcomes/outcome.ts';
-import type { TrackingSetting } from '../../domain/mail/tracking.ts';
+import { type Insertable, type Selectable, sql } from 'kysely';
 import { noteRuns } from '../commits.ts';
-import { holdsMail } from '../projects/send-policy.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime, millisecondsUntil } from '../expressions.ts';
-import type { DB, Email } from '../tables.ts';
-import { hasAddressKey } from '../suppression/keys.ts';
-import { hasLeftTopic } from '../topics/topics.ts';
-import { isSenderGone } from './claims.ts';
-import { waitingOf } from './queue.ts';
+import { hasAddressKey, isSenderGone, firstAttemptAt } from '../sql/mail-claims.ts';
+import { waitingOf } from '../sql/mail-queue.ts';
 import {
   type PlainRendering,
   plainRendering,
   scheduledEntry,
   throttled,
   traceEntry,
-} from './trace.ts';
+} from '../sql/mail-trace.ts';
+import { holdsMail } from '../sql/send-policy.ts';
+import { hasLeftTopic } from '../sql/topic-choices.ts';
+import type { DB, Email } from '../tables.ts';
+import type { TrackingSetting } from '../../domain/mail/tracking.ts';
+import type { WithheldReason } from '../../domain/outcomes/outcome.ts';
+import { deliveryRunId } from '../../domain/runs/execution.ts';
 
 /** An attachment as the email row lists it; its content is in `attachment`. */
 export interface StoredAttachment {
@@ -293,15 +292,6 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
       join project on project.id = claimed.project_id
       order by claimed.due_at, claimed.id`.execute(db);
   return rows;
-}
-
-/**
- * SQL of when the first attempt of a message began that was not accepted at once.
- * @param email the table or its alias.
- */
-export function firstAttemptAt(email: string): RawBuilder<string | null> {
-  const trace = sql.ref(`${email}.trace`);
-  return sql`jsonb_path_query_first(${trace}, '$[*] ? (@.state == "handed_over")') ->> 'at'`;
 }
 
 /** The columns that a claim sets. A delay by the limits is noted once, not at each attempt. */

@@ -4,9 +4,15 @@ import type { Database } from '../database.ts';
 import { columns } from '../tables.ts';
 import { type KeptBody, readBodies } from './bodies.ts';
 import type { EmailRow } from './emails.ts';
-import { type Moment, momentsOf } from './moments.ts';
-import { type TraceEntry, traceOf } from './trace.ts';
-import { campaignStatusOf, hasWaiting, idsUnderWay, isUnsettled, statusOf } from './under-way.ts';
+import { type Moment, momentsOf } from '../sql/mail-moments.ts';
+import { type TraceEntry, traceOf } from '../sql/mail-trace.ts';
+import {
+  campaignStatusOf,
+  hasWaiting,
+  idsUnderWay,
+  isUnsettled,
+  statusOf,
+} from '../sql/mail-status.ts';
 
 /** Reads of sent messages. */
 

@@ -7,8 +7,8 @@ import {
 } from '../../domain/contact/erasure.ts';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
-import { traceEntry } from '../emails/trace.ts';
-import { isClaimedByChunk } from '../emails/under-way.ts';
+import { traceEntry } from '../sql/mail-trace.ts';
+import { isClaimedByChunk } from '../sql/mail-status.ts';
 import { anyOf } from '../expressions.ts';
 import { deletePage } from '../pages.ts';
 import { skipDeliveriesOf } from '../subscriptions/upkeep.ts';

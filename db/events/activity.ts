@@ -5,7 +5,7 @@ import { limits } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
 import { readBodies } from '../emails/bodies.ts';
-import { type Moment, countMoments, momentsOf } from '../emails/moments.ts';
+import { type Moment, countMoments, momentsOf } from '../sql/mail-moments.ts';
 import type { Period } from './statistics.ts';
 
 /** The activity of a project, read from the rows that it is about. */

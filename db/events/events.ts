@@ -1,15 +1,16 @@
 import { type Selectable, sql } from 'kysely';
 import { columnList } from '../columns.ts';
 import type { Database } from '../database.ts';
-import { momentsOf } from '../emails/moments.ts';
+import { momentsOf } from '../sql/mail-moments.ts';
 import { anyOf, isoTime, type RowSize } from '../expressions.ts';
 import type { Event } from '../tables.ts';
-import { derivedEvents, derivedNamed, selectDerived, selectEvents } from './derived.ts';
+import { derivedEvents, derivedNamed, selectDerived, selectEvents } from '../sql/derived-events.ts';
 import { limits } from '../../domain/limits.ts';
 import { noteRuns } from '../commits.ts';
 import { replacingEarlier } from '../outbox/outbox.ts';
-import { applyExitRules, isExitEvent, mayBeEnded } from '../workflows/exits.ts';
-import { itemsMatch } from '../subscriptions/matching.ts';
+import { applyExitRules } from '../workflows/exits.ts';
+import { isExitEvent, mayBeEnded } from '../sql/exit-rules.ts';
+import { itemsMatch } from '../sql/subscribed-events.ts';
 import { notedSubscription } from '../../domain/runs/runs.ts';
 
 export interface NewEvent {

@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Condition, fieldOf, filtersOf } from '../../domain/filter/filter.ts';
 import type { Database } from '../database.ts';
-import { momentsOf } from '../emails/moments.ts';
+import { momentsOf } from '../sql/mail-moments.ts';
 import type { TriggerSchedule } from '../schedules/schedules.ts';
-import { derivedEvents, derivedNamed, hasDerived } from './derived.ts';
+import { derivedEvents, derivedNamed, hasDerived } from '../sql/derived-events.ts';
 import { listDynamicSegments } from '../segments/segments.ts';
 import { noteLostEvents, noteRecorded } from '../subscriptions/upkeep.ts';
-import { listedUses, listPinned } from '../live/uses.ts';
+import { listedUses, listPinned } from '../sql/pinned-versions.ts';
 
 /** Statistics of events. Counts come from `event_tally`: as exact as the rows, and always fast. */
 

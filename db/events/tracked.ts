@@ -7,7 +7,7 @@ import { mergedData, recordContact, withinLimits } from '../contacts/contacts.ts
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { type MadeContact, unsubscribeErased } from '../suppression/erased.ts';
-import { hasAddressKey } from '../suppression/keys.ts';
+import { hasAddressKey } from '../sql/mail-claims.ts';
 import { recordWish } from '../consent/wishes.ts';
 import { recordEvents } from './events.ts';
 

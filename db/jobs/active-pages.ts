@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Condition } from '../../domain/filter/filter.ts';
 import type { Database } from '../database.ts';
-import { conditionSql } from '../segments/filter-sql.ts';
+import { conditionSql } from '../sql/filter.ts';
 import { listConditionsFor } from '../segments/segments.ts';
 
 /** The active executions of a workflow, in pages by version and id. */

@@ -2,7 +2,7 @@ import type { Refusal, WithheldReason } from '../../domain/outcomes/outcome.ts';
 import type { ClaimedShare } from '../billing/billing.ts';
 import type { ChunkOrigin } from '../emails/claims.ts';
 import type { MailHeader } from '../emails/emails.ts';
-import type { PlainRendering } from '../emails/trace.ts';
+import type { PlainRendering } from '../sql/mail-trace.ts';
 
 /** What comes of attempts to hand messages over. */
 

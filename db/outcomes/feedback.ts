@@ -21,7 +21,7 @@ import { storeDerived } from '../events/derived.ts';
 import { type ProjectEvent, recordEventsOfProjects } from '../events/events.ts';
 import { type BadAddress, suppressBadAddresses } from '../suppression/feedback.ts';
 import type { FeedbackReport, FoundReport } from './reports.ts';
-import { isClaimedByChunk } from '../emails/under-way.ts';
+import { isClaimedByChunk } from '../sql/mail-status.ts';
 import { disableForReputation } from '../projects/reputation.ts';
 
 /** Opens of one message within this time count once: proxies and previews ask again. In seconds. */

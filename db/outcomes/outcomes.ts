@@ -15,17 +15,12 @@ import { storableText } from '../../domain/text-rules.ts';
 import { noteRuns } from '../commits.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
-import {
-  type Derivable,
-  derivedEvents,
-  findDerivable,
-  loggingDerived,
-  tallying,
-} from '../events/derived.ts';
+import { type Derivable, derivedEvents, loggingDerived, tallying } from '../sql/derived-events.ts';
+import { findDerivable } from '../events/derived.ts';
 import { type NewEvent, recordEvents } from '../events/events.ts';
 import { emailEventData, recordFeedback, simulatedReport } from './feedback.ts';
 import { type FeedbackReport, findReportedMessages } from './reports.ts';
-import { traceEntry } from '../emails/trace.ts';
+import { traceEntry } from '../sql/mail-trace.ts';
 
 const statuses: Record<DeliveryOutcome['kind'], string> = {
   accepted: 'SENT',

@@ -6,7 +6,7 @@ import {
   sentThatMatters,
 } from '../../domain/sender/reputation.ts';
 import type { Database } from '../database.ts';
-import { type Moment, countMoments, momentsOf } from '../emails/moments.ts';
+import { type Moment, countMoments, momentsOf } from '../sql/mail-moments.ts';
 import { disableProject } from './suspension.ts';
 
 /**

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { limits } from '../../domain/limits.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
-import { listedUses, pinnedParts } from '../live/uses.ts';
+import { listedUses, pinnedParts } from '../sql/pinned-versions.ts';
 import { holdProject } from './projects.ts';
 
 /** Where a secret is used: in a step, or in the headers of an event subscription. */

@@ -1,18 +1,11 @@
-import { type Insertable, type RawBuilder, sql } from 'kysely';
-import { defaultSendPolicy, type SendPolicy } from '../../domain/mail/send-policy.ts';
+import { type Insertable, sql } from 'kysely';
 import type { Database } from '../database.ts';
-import type { SendPolicy as SendPolicyTable } from '../tables.ts';
 import { holdProject } from './projects.ts';
+import type { SendPolicy as SendPolicyTable } from '../tables.ts';
+import { defaultSendPolicy, type SendPolicy } from '../../domain/mail/send-policy.ts';
 
 /** A policy as it is stored; `updatedAt` null: the project has set none, these are the defaults. */
 export type StoredSendPolicy = SendPolicy & { updatedAt: Date | null };
-
-/** SQL of whether a project has a policy that may hold mail back. */
-export function holdsMail(projectId: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql<boolean>`exists (select from send_policy inner_policy
-    where inner_policy.project_id = ${projectId}
-      and (inner_policy.quiet_hours is not null or inner_policy.caps <> '[]'))`;
-}
 
 /** When the marketing mail of a project may leave; the defaults until it is set. */
 export async function readSendPolicy(db: Database, projectId: string): Promise<StoredSendPolicy> {

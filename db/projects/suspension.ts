@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
-import { waitingOf } from '../emails/queue.ts';
+import { waitingOf } from '../sql/mail-queue.ts';
 import { activeStatuses, cancelExecutions } from '../workflows/executions.ts';
 import { lookAtSchedules } from '../schedules/schedules.ts';
 import { stopRuns } from './deletion.ts';

@@ -5,7 +5,7 @@ import { type Database, transact } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
 import { noteRuns } from '../commits.ts';
 import { replacingEarlier } from '../outbox/outbox.ts';
-import { conditionSql } from '../segments/filter-sql.ts';
+import { conditionSql } from '../sql/filter.ts';
 import { listConditionsFor } from '../segments/segments.ts';
 import type { Firing } from '../tables.ts';
 import { beginFiring, holdFiringWorkflow, firingsKept } from './schedules.ts';

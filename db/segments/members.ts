@@ -8,8 +8,8 @@ import { actionOf, type ConsentOrigin, recordConsent } from '../consent/log.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
 import { type MadeContact, unsubscribeErased } from '../suppression/erased.ts';
-import { hasAddressKey } from '../suppression/keys.ts';
-import { conditionSql } from './filter-sql.ts';
+import { hasAddressKey } from '../sql/mail-claims.ts';
+import { conditionSql } from '../sql/filter.ts';
 import { type SegmentRow, listConditionsFor, updateMemberCount } from './segments.ts';
 
 /**

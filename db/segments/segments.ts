@@ -7,7 +7,7 @@ import type { Database } from '../database.ts';
 import type { TriggerSchedule } from '../schedules/schedules.ts';
 import { anyOf, orderOf, type RowSize } from '../expressions.ts';
 import type { Segment } from '../tables.ts';
-import { listedUses, listPinned } from '../live/uses.ts';
+import { listedUses, listPinned } from '../sql/pinned-versions.ts';
 
 export type SegmentRow = Omit<Selectable<Segment>, 'type' | 'condition'> &
   ({ type: 'DYNAMIC'; condition: Condition } | { type: 'STATIC'; condition: null });

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { historyPage, type HistoryPlace, selectHistory, storeHistory } from './history.ts';
-import { itemsMatch } from './matching.ts';
+import { itemsMatch } from '../sql/subscribed-events.ts';
 import type { EarlierItems } from './subscriptions.ts';
 
 /** What was recorded before a subscription that begins in the past. */

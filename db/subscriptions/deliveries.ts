@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import type { Position } from '../../domain/cursor.ts';
 import { columnList } from '../columns.ts';
 import type { Database } from '../database.ts';
-import { selectEvents } from '../events/derived.ts';
+import { selectEvents } from '../sql/derived-events.ts';
 import { isoInstant } from '../expressions.ts';
 import { columns, type EventDelivery } from '../tables.ts';
 import { signalSubscription, type SubscriptionRow } from './subscriptions.ts';

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Candidate, contactsOf, type Unit } from '../../domain/subscription/choice.ts';
 import type { Attempt } from '../../domain/subscription/schedule.ts';
 import type { Database } from '../database.ts';
-import { selectEvents } from '../events/derived.ts';
+import { selectEvents } from '../sql/derived-events.ts';
 import type { Target } from './sending.ts';
 
 /** What may be sent for a subscription, and what it is. */

@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { momentsOf } from '../emails/moments.ts';
-import { derivedEvents, hasDerived, storeDerived } from '../events/derived.ts';
-import { itemsMatch } from './matching.ts';
+import { momentsOf } from '../sql/mail-moments.ts';
+import { derivedEvents, hasDerived } from '../sql/derived-events.ts';
+import { storeDerived } from '../events/derived.ts';
+import { itemsMatch } from '../sql/subscribed-events.ts';
 
 /** Events of the past, in recorded order. */
 

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnList } from '../columns.ts';
-import { type DerivedEvent, derivedEvents, derivedId, hasDerived } from '../events/derived.ts';
-import { itemsMatch } from './matching.ts';
+import { type DerivedEvent, derivedEvents, derivedId, hasDerived } from '../sql/derived-events.ts';
+import { itemsMatch } from '../sql/subscribed-events.ts';
 import type { EarlierItems } from './subscriptions.ts';
 
 /** Where a subscription is in the log of events, and what comes after that. */

@@ -5,7 +5,7 @@ import { noteRuns } from '../commits.ts';
 import { type Database, transact } from '../database.ts';
 import { endJob, insertJob, type JobRef, lockOpenJob, updateJobProgress } from '../jobs/jobs.ts';
 import { historyPage, type HistoryPlace, selectHistory, storeHistory } from './history.ts';
-import { itemsMatch } from './matching.ts';
+import { itemsMatch } from '../sql/subscribed-events.ts';
 import { lockSubscription, signalSubscription } from './subscriptions.ts';
 
 /** Events that a subscription is sent again, by a job. */

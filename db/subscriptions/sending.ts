@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
-import { selectEvents } from '../events/derived.ts';
+import { selectEvents } from '../sql/derived-events.ts';
 import { millisecondsSince, millisecondsUntil } from '../expressions.ts';
 import { deletePage } from '../pages.ts';
 import { findSecrets } from '../projects/secrets.ts';

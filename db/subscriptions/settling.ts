@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Attempt, failuresMax } from '../../domain/subscription/schedule.ts';
 import type { Database } from '../database.ts';
-import { selectEvents } from '../events/derived.ts';
+import { selectEvents } from '../sql/derived-events.ts';
 
 /** What the end of a request changes. */
 

@@ -26,22 +26,16 @@ interface Keys {
 }
 
 const keysOf = new WeakMap<Database, Keys>();
+
 /** Transactions that have made a key: until their end it may still be rolled back. */
 const making = new WeakSet<Database>();
+
 /** Projects whose key a process remembers. */
 const knownMax = 10_000;
 
 /** Sets what encrypts the keys of addresses in the database behind `db`. */
 export function encryptAddressKeys(db: Database, cipher: KeyCipher): void {
   keysOf.set(db, { cipher, known: new Map() });
-}
-
-/** SQL of whether a project has, or has had, entries: nothing needs to be asked of others. */
-export function hasAddressKey(projectId: string) {
-  return sql<boolean>`(select exists (select from suppression_key inner_address_key
-    where inner_address_key.owner_id = (
-      select coalesce(inner_owner_of_key.public_id, inner_owner_of_key.id)
-        from project inner_owner_of_key where inner_owner_of_key.id = ${projectId})))`;
 }
 
 /** How a project finds addresses; undefined: it never had an entry. */
@@ -69,6 +63,7 @@ export async function findAddresses(
 
 /** Of SHA-256, in bytes. */
 const blockBytes = 64;
+
 /** An address has at most 254 characters. */
 const innerBytes = blockBytes + 1024;
 

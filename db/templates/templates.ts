@@ -11,7 +11,7 @@ import {
   sortColumns,
 } from '../expressions.ts';
 import type { Template } from '../tables.ts';
-import { listedUses, listPinned, type StepUse, withPinned } from '../live/uses.ts';
+import { listedUses, listPinned, type StepUse, withPinned } from '../sql/pinned-versions.ts';
 
 export type TemplateRow = Selectable<Template>;
 

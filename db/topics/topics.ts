@@ -2,8 +2,9 @@ import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
+import { listedUses, listPinned, type StepUse, withPinned } from '../sql/pinned-versions.ts';
+import { hadLeftTopic } from '../sql/topic-choices.ts';
 import type { Topic } from '../tables.ts';
-import { listedUses, listPinned, type StepUse, withPinned } from '../live/uses.ts';
 
 /** Topics: the kinds of marketing mail of a project. */
 
@@ -169,23 +170,6 @@ export async function deleteTopic(tx: Database, id: string): Promise<void> {
   await tx.deleteFrom('topic').where('id', '=', id).execute();
 }
 
-/**
- * SQL of whether a contact has left a topic, or never had it: its own choice, else the default. A topic
- * that is null or deleted counts as none, and costs no look.
- * @param contactId SQL of the contact's id
- * @param topicId SQL of the topic's id or null
- */
-export function hasLeftTopic(
-  contactId: RawBuilder<unknown>,
-  topicId: RawBuilder<unknown>,
-): RawBuilder<boolean> {
-  return sql<boolean>`case when ${topicId} is null then false else coalesce((
-    select not coalesce((select inner_choice.subscribed from contact_topic inner_choice
-        where inner_choice.contact_id = ${contactId} and inner_choice.topic_id = inner_topic.id),
-        inner_topic.by_default)
-      from topic inner_topic where inner_topic.id = ${topicId}), false) end`;
-}
-
 /** Whether a contact was not subscribed to a topic at a moment. */
 export async function hadLeftTopicAt(
   db: Database,
@@ -197,19 +181,4 @@ export async function hadLeftTopicAt(
   const hadLeft = hadLeftTopic(sql`${contactId}::uuid`, sql`${topicId}::uuid`, sql`${at}`);
   const { rows } = await sql<{ hadLeft: boolean }>`select ${hadLeft} as "hadLeft"`.execute(db);
   return rows[0]?.hadLeft ?? false;
-}
-
-/** The same as an expression: the next change tells the state before. False without a topic. */
-export function hadLeftTopic(
-  contactId: RawBuilder<unknown>,
-  topicId: RawBuilder<unknown>,
-  at: RawBuilder<unknown>,
-): RawBuilder<boolean> {
-  return sql<boolean>`case when ${topicId} is null then false else coalesce((
-    select inner_change.name = 'contact.topic.subscribed' from event inner_change
-      where inner_change.contact_id = ${contactId} and inner_change.recorded_at > ${at}
-        and inner_change.name in ('contact.topic.subscribed', 'contact.topic.unsubscribed')
-        and inner_change.data ->> 'topic' = (select inner_changed.key from topic inner_changed
-          where inner_changed.id = ${topicId})
-      order by inner_change.recorded_at limit 1), ${hasLeftTopic(contactId, topicId)}) end`;
 }

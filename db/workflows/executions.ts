@@ -11,7 +11,7 @@ import { holdEnabledProject } from '../projects/projects.ts';
 import { closingSteps } from '../live/closing.ts';
 import { findVersionGraph } from './graphs.ts';
 import type { DB, Execution } from '../tables.ts';
-import { isDelayOver, isOn } from './standing.ts';
+import { isDelayOver, isOn } from '../sql/execution-predicates.ts';
 
 export type ExecutionRow = Selectable<Execution>;
 

@@ -6,7 +6,7 @@ import type { ExecutionRow } from './executions.ts';
 import { closingSteps } from '../live/closing.ts';
 import { exitExecutions } from './exits.ts';
 import { lookWhenRunning, lookWhenWaiting } from './looks.ts';
-import { isDue, isOn } from './standing.ts';
+import { isDue, isOn } from '../sql/execution-predicates.ts';
 import type { FixedDelay } from '../../domain/workflow/delay.ts';
 import type { StepExecution } from '../tables.ts';
 

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { countsFrom } from '../../domain/workflow/place.ts';
-import { derivedNamed, selectDerived } from '../events/derived.ts';
+import { derivedNamed, selectDerived } from '../sql/derived-events.ts';
 import { microseconds } from '../live/history.ts';
-import { clockSkew } from './standing.ts';
+import { clockSkew } from '../sql/execution-predicates.ts';
 import { listStepMarks } from './starts.ts';
 import type { StepVisit } from './steps.ts';
 

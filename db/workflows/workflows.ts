@@ -1,10 +1,10 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import { type Graph, withExitRules } from '../../domain/workflow/graph.ts';
-import { type DataField, typedSql } from '../contacts/fields.ts';
+import { type DataField, typedSql } from '../sql/data-fields.ts';
 import { columnsOf } from '../columns.ts';
-import { derivedNamed, selectDerived } from '../events/derived.ts';
+import { derivedNamed, selectDerived } from '../sql/derived-events.ts';
 import type { Database } from '../database.ts';
-import { momentsOf } from '../emails/moments.ts';
+import { momentsOf } from '../sql/mail-moments.ts';
 import { exitRulesOf, insertExitEvents } from './exits.ts';
 import { anyOf, containsText, countRows, type ListQuery, sortColumns } from '../expressions.ts';
 import { cancelJobs } from '../jobs/jobs.ts';

@@ -1,7 +1,7 @@
 /**
  * The filter language of segments, campaign audiences and CONDITION steps: its shapes, its fields
  * and the operators of each field. `evaluate.ts` defines its meaning, and
- * `db/segments/filter-sql.ts` the same as SQL.
+ * `db/sql/filter.ts` the same as SQL.
  */
 export interface Condition {
   /** How the groups are joined. */

@@ -5,12 +5,12 @@ import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { columns } from '../../db/tables.ts';
 import { mayReceive } from '../../db/campaigns/audience.ts';
-import { isPolicedCampaign } from '../../db/campaigns/claims.ts';
+import { isPolicedCampaign, holdsMail } from '../../db/sql/send-policy.ts';
 import { type Database, transact } from '../../db/database.ts';
-import { endedBy } from '../../db/emails/campaign-progress.ts';
-import { isSenderGone } from '../../db/emails/claims.ts';
-import { countMoments, momentsOf } from '../../db/emails/moments.ts';
-import { unqueuedOf, waitingOf } from '../../db/emails/queue.ts';
+import { endedBy } from '../../db/sql/campaign-mail.ts';
+import { isSenderGone } from '../../db/sql/mail-claims.ts';
+import { countMoments, momentsOf } from '../../db/sql/mail-moments.ts';
+import { unqueuedOf, waitingOf } from '../../db/sql/mail-queue.ts';
 import {
   campaignStatusOf,
   hasWaiting,
@@ -18,13 +18,12 @@ import {
   isClaimedByChunk,
   isUnsettled,
   statusOf,
-} from '../../db/emails/under-way.ts';
-import { holdsMail } from '../../db/projects/send-policy.ts';
-import { conditionSql } from '../../db/segments/filter-sql.ts';
+} from '../../db/sql/mail-status.ts';
+import { conditionSql } from '../../db/sql/filter.ts';
 import { hasUnread } from '../../db/subscriptions/log.ts';
-import { itemsMatch } from '../../db/subscriptions/matching.ts';
-import { hadLeftTopic, hasLeftTopic } from '../../db/topics/topics.ts';
-import { isExitEvent, mayBeEnded } from '../../db/workflows/exits.ts';
+import { itemsMatch } from '../../db/sql/subscribed-events.ts';
+import { hadLeftTopic, hasLeftTopic } from '../../db/sql/topic-choices.ts';
+import { isExitEvent, mayBeEnded } from '../../db/sql/exit-rules.ts';
 import { stepMarks } from '../../db/workflows/starts.ts';
 import { useApi } from '../support/api.ts';
 import { fragmentsOf, tablesIn } from '../support/fragments.ts';
@@ -132,7 +131,12 @@ function shared(): string[] {
 }
 
 /** What takes values alone, so that no name of a caller can come into it. */
-const withoutCaller: readonly string[] = ['hasAddressKey', 'pinnedParts', 'suppressed'];
+const withoutCaller: readonly string[] = [
+  'countedTo',
+  'hasAddressKey',
+  'pinnedParts',
+  'suppressed',
+];
 
 /** Both tenants have the same, but what the fragment asks for. */
 interface Play {

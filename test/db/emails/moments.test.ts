@@ -1,11 +1,7 @@
 import { sql } from 'kysely';
 import { beforeAll, expect, it } from 'vitest';
-import {
-  countMoments,
-  momentKinds,
-  type Moment,
-  tallyMoments,
-} from '../../../db/emails/moments.ts';
+import { countMoments, momentKinds, type Moment } from '../../../db/sql/mail-moments.ts';
+import { tallyMoments } from '../../../db/emails/moments.ts';
 import { useApi } from '../../support/api.ts';
 import { mailTableFaults } from '../../support/mail-tables.ts';
 import { randomOf } from '../../support/random.ts';

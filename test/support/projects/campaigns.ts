@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { statusOf } from '../../../db/emails/under-way.ts';
+import { statusOf } from '../../../db/sql/mail-status.ts';
 import type { Engine } from '../engine.ts';
 import { waitFor } from '../wait-for.ts';
 

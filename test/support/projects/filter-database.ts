@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../../../db/database.ts';
-import { conditionSql } from '../../../db/segments/filter-sql.ts';
+import { conditionSql } from '../../../db/sql/filter.ts';
 import { type Condition, emailActivities, type Filter } from '../../../domain/filter/filter.ts';
 import type { Segments } from '../../../domain/filter/parse.ts';
 import { now, plainContact, type TableContact } from '../../domain/filter/filter-table.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { statusOf } from '../../../db/emails/under-way.ts';
+import { statusOf } from '../../../db/sql/mail-status.ts';
 import { useEngine } from '../../support/engine.ts';
 import {
   act,

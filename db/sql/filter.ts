@@ -1,4 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
+import { references } from '../columns.ts';
+import { derivedNamed, hasDerived } from './derived-events.ts';
+import { comparedValue } from '../../domain/filter/evaluate.ts';
 import {
   type Condition,
   type Field,
@@ -9,7 +12,6 @@ import {
   type OrderOperator,
   type ValueField,
 } from '../../domain/filter/filter.ts';
-import { comparedValue } from '../../domain/filter/evaluate.ts';
 import type { Segments } from '../../domain/filter/parse.ts';
 import {
   cutOff,
@@ -18,8 +20,6 @@ import {
   numberOf,
   startOfDay,
 } from '../../domain/filter/value.ts';
-import { references } from '../columns.ts';
-import { derivedNamed, hasDerived } from '../events/derived.ts';
 
 /** Conditions as SQL. Everything a customer wrote is passed as a parameter. */
 

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { isoTime } from '../expressions.ts';
 import { storableText } from '../../domain/text-rules.ts';
 
 /**
@@ -98,4 +99,11 @@ export function traceOf(email: PlainSteps): TraceEntry[] {
   return [...before, ...plain, ...after].sort((one, other) =>
     one.at < other.at ? -1 : one.at > other.at ? 1 : 0,
   );
+}
+
+/** The trace entry of a message, claimed with its chunk. */
+export function handedOver(claimedAt: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`jsonb_set(
+    ${traceEntry('handed_over', sql`jsonb_build_object('attempt', email.attempts + 1)`)},
+    '{0,at}', to_jsonb(${isoTime(claimedAt)}))`;
 }

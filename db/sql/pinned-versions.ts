@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../database.ts';
 import type { ExitRule } from '../../domain/workflow/exit-rules.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
-import type { Database } from '../database.ts';
 
 /**
  * What versions with active executions name, beside the graphs as they are drawn: it must not be deleted while

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { unqueuedOf } from './queue.ts';
+import { unqueuedOf } from './mail-queue.ts';
 
 /**
  * Campaign mail that is being handed over: its row still says PENDING, and a claimed chunk of its

@@ -19,3 +19,14 @@ export function unqueuedOf(campaignId: RawBuilder<unknown>): RawBuilder<unknown>
     where inner_unqueued.campaign_id = ${campaignId}
       and inner_unqueued.lease_until is null) waiting`;
 }
+
+/**
+ * Whether a waiting message of a campaign is in no chunk: the send policy holds it back, or it is sent once
+ * more because its outcome stayed unknown. It is found by `unqueuedOf`. `due_at` is null while a message is
+ * in a chunk, which then says when it is due.
+ * @param email the table or its alias.
+ */
+export function isUnqueued(email: string): RawBuilder<boolean> {
+  return sql<boolean>`(${sql.ref(`${email}.status`)} = 'PENDING'
+    and ${sql.ref(`${email}.due_at`)} is not null)`;
+}

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../db/database.ts';
 import { migrateToLatest } from '../../../db/migrate.ts';
-import { conditionSql } from '../../../db/segments/filter-sql.ts';
+import { conditionSql } from '../../../db/sql/filter.ts';
 import type { Condition, Filter } from '../../../domain/filter/filter.ts';
 import { parseCondition, type Segments } from '../../../domain/filter/parse.ts';
 import { limits } from '../../../domain/limits.ts';

@@ -1,0 +1,22 @@
+import { type RawBuilder, sql } from 'kysely';
+import { traceEntry } from './mail-trace.ts';
+
+/**
+ * The columns of a waiting message whose campaign has ended: it was cancelled, maybe because its
+ * project was disabled.
+ * @param email the table or its alias, which is updated.
+ */
+export function suppressed(email: string): RawBuilder<unknown> {
+  const reason = endedBy(email);
+  return sql`status = 'FAILED', error = ${reason}, updated_at = now(),
+    trace = ${sql.ref(`${email}.trace`)}
+      || ${traceEntry('withheld', sql`jsonb_build_object('reason', ${reason})`)}`;
+}
+
+/** SQL of why: the same parameter. */
+export function endedBy(email: string): RawBuilder<string> {
+  return sql<string>`case when exists (select from project inner_disabled
+      where inner_disabled.id = ${sql.ref(`${email}.project_id`)}
+        and inner_disabled.disabled_reason is not null)
+    then 'project_disabled' else 'campaign_cancelled' end`;
+}

@@ -1,0 +1,167 @@
+import { type RawBuilder, sql } from 'kysely';
+import { columnList } from '../columns.ts';
+import { isoTime } from '../expressions.ts';
+import type { Moment } from './mail-moments.ts';
+import { itemsMatch } from './subscribed-events.ts';
+
+/**
+ * Events of campaign mail that are not stored: the row of the message says when it was sent and
+ * delivered. They are stored where a workflow, a wait or an exit rule needs them. All others who read
+ * events read these as well; event subscriptions learn of them by `derived_event_log`.
+ */
+
+export interface DerivedEvent {
+  name: 'email.sent' | 'email.delivery';
+  /** Its part of `email.derived_events`. */
+  bit: 1 | 2;
+  /** When it happened. */
+  at: 'sent_at' | 'delivered_at';
+  /** The same, of the messages of a project. */
+  moment: Moment;
+  /** The name of that in the event's data. */
+  field: 'sentAt' | 'deliveredAt';
+  /**
+   * What its id has in place of the 7 in the message's id, the version of a UUID (RFC 9562). Events
+   * of the same moment are ordered by id: sent, then delivered.
+   */
+  version: '6' | '8';
+  /** SQL of which messages have that moment. */
+  happened: RawBuilder<boolean>;
+}
+
+export const derivedEvents: readonly DerivedEvent[] = [
+  {
+    name: 'email.sent',
+    bit: 1,
+    at: 'sent_at',
+    moment: 'sent',
+    field: 'sentAt',
+    version: '6',
+    happened: sql`sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND'`,
+  },
+  {
+    name: 'email.delivery',
+    bit: 2,
+    at: 'delivered_at',
+    moment: 'delivered',
+    field: 'deliveredAt',
+    version: '8',
+    happened: sql`delivered_at is not null`,
+  },
+];
+
+/** The derived events of a name, or of all. */
+export function derivedNamed(name: string | undefined): readonly DerivedEvent[] {
+  return derivedEvents.filter((event) => name === undefined || event.name === name);
+}
+
+/** SQL of all their names, as rows: with parameters, PostgreSQL would plan a statement each time. */
+const derivedNames = sql.join(derivedEvents.map(({ name }) => sql`(${sql.lit(name)}::text)`));
+
+/** SQL of whether a message has the derived event. */
+export function hasDerived({ bit, happened }: DerivedEvent): RawBuilder<boolean> {
+  return sql`${happened} and derived_events & ${sql.lit(bit)} <> 0`;
+}
+
+/** Which of the events of messages need not be stored. */
+export interface Derivable {
+  /** The sum of their bits. */
+  bits: number;
+  /** The subscriptions that want them. */
+  subscriptionIds: readonly string[];
+}
+
+/**
+ * SQL of the names of these events, with the subscriptions that want them: `name`, `"subscriptionIds"` or
+ * null. The statement must begin when the contacts are locked.
+ */
+export function selectDerivable(
+  projectId: string,
+  contactIds: readonly string[],
+): RawBuilder<unknown> {
+  return sql`
+    select name, (select array_agg(id) from event_subscription
+          where project_id = ${projectId} and enabled
+            and ${itemsMatch(sql`events`, sql`named.name`)}) as "subscriptionIds"
+      from (values ${derivedNames}) as named(name)
+      where not exists (select from workflow
+          where project_id = ${projectId} and trigger_event_name = named.name
+            and enabled and trigger_type = 'EVENT')
+        and not exists (select from exit_event
+          where project_id = ${projectId} and event_name = named.name)
+        and not exists (select from unnest(${contactIds}::uuid[]) as receiver(id)
+          join wait on wait.contact_id = receiver.id
+          where wait.event_name = named.name and wait.event_id is null)`;
+}
+
+/** SQL that has subscriptions read the derived events of messages, as the part of a statement. */
+export function loggingDerived(
+  projectId: string,
+  from: string,
+  where: RawBuilder<unknown> = sql`true`,
+): RawBuilder<unknown> {
+  return sql`insert into derived_event_log (project_id, email_ids)
+    select ${projectId}::uuid, array_agg(id order by id) from ${sql.table(from)}
+      where derived_events <> 0 and ${where} having count(*) > 0`;
+}
+
+/** SQL of the id of a derived event, from that of its message. */
+export function derivedId({ version }: DerivedEvent, emailId: RawBuilder<unknown>) {
+  return sql<string>`overlay(${emailId}::text placing ${sql.lit(version)} from 15 for 1)::uuid`;
+}
+
+/** SQL that counts the derived events of messages, as the part of a statement. */
+export function tallying(from: string): RawBuilder<unknown> {
+  const parts = derivedEvents.map(
+    ({ name, bit, at }) => sql`
+      select project_id, ${sql.lit(name)}, (${sql.ref(at)} at time zone 'UTC')::date, count(*)
+        from ${sql.table(from)} where derived_events & ${sql.lit(bit)} <> 0 group by 1, 3`,
+  );
+  return sql`insert into event_tally (project_id, name, day, count) ${sql.join(parts, sql` union all `)}`;
+}
+
+/**
+ * SQL of derived events, with the columns of `event`.
+ * @param where a condition on `email`.
+ * @param from `email`, or that with what has no column of the same name.
+ */
+export function selectDerived(
+  event: DerivedEvent,
+  where: RawBuilder<unknown>,
+  from: RawBuilder<unknown> = sql`email`,
+): RawBuilder<unknown> {
+  const at = sql.ref(event.at);
+  return sql`
+    select ${derivedId(event, sql`id`)} as id, project_id,
+        contact_id, ${sql.lit(event.name)} as name,
+        jsonb_build_object('subject', subject, 'from', from_email, 'fromName', from_name,
+          'messageId', message_id, 'emailId', id, 'templateId', template_id,
+          'campaignId', campaign_id, 'sourceType', source_type,
+          ${sql.lit(event.field)}, ${isoTime(at)}) as data,
+        ${at} as created_at, ${at} as recorded_at, id as email_id, null::xid8 as tx
+      from ${from} where ${hasDerived(event)} and ${where}`;
+}
+
+/** The message of a derived event, by the event's id; null for the id of a stored event. */
+export function derivedFrom(id: string): { event: DerivedEvent; emailId: string } | null {
+  const event = derivedEvents.find(({ version }) => id[14] === version);
+  return event ? { event, emailId: `${id.slice(0, 14)}7${id.slice(15)}` } : null;
+}
+
+/**
+ * SQL of these events, stored or not, with the columns of `event`.
+ * @param ids of events; those that are gone are left out.
+ */
+export function selectEvents(ids: readonly string[]): RawBuilder<unknown> {
+  const parts = derivedEvents.flatMap((event) => {
+    const emailIds = ids.flatMap((id) => {
+      const from = derivedFrom(id);
+      return from?.event === event ? from.emailId : [];
+    });
+    if (emailIds.length === 0) return [];
+    const mail = selectDerived(event, sql`email.id = any(${emailIds}::uuid[])`);
+    return [sql`union all select ${columnList('event', 'mail')} from (${mail}) as mail`];
+  });
+  return sql`select ${columnList('event')} from event where id = any(${ids}::uuid[])
+    ${sql.join(parts, sql` `)}`;
+}

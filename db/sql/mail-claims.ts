@@ -1,0 +1,34 @@
+import { type RawBuilder, sql } from 'kysely';
+
+/**
+ * SQL of whether a message that was to wait has lost its sender meanwhile: the domain is no longer
+ * verified in its project. Other mail leaves too soon after it was accepted to be looked at again.
+ * @param email the table or its alias.
+ */
+export function isSenderGone(email: string): RawBuilder<boolean> {
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  return sql<boolean>`((${column('scheduled_for')} is not null or ${column('held_until')} is not null)
+    and not exists (select from domain inner_domain
+    where inner_domain.project_id = ${column('project_id')} and inner_domain.status = 'verified'
+      and inner_domain.name = split_part(${column('from_email')}, '@', -1)))`;
+}
+
+/**
+ * SQL of when the first attempt of a message began that was not accepted at once.
+ * @param email the table or its alias.
+ */
+export function firstAttemptAt(email: string): RawBuilder<string | null> {
+  const trace = sql.ref(`${email}.trace`);
+  return sql`jsonb_path_query_first(${trace}, '$[*] ? (@.state == "handed_over")') ->> 'at'`;
+}
+
+/**
+ * SQL of whether a project has, or has had, entries in its suppression list. Others need no
+ * look at it.
+ */
+export function hasAddressKey(projectId: string) {
+  return sql<boolean>`(select exists (select from suppression_key inner_address_key
+    where inner_address_key.owner_id = (
+      select coalesce(inner_owner_of_key.public_id, inner_owner_of_key.id)
+        from project inner_owner_of_key where inner_owner_of_key.id = ${projectId})))`;
+}

@@ -1,0 +1,81 @@
+import { type RawBuilder, sql } from 'kysely';
+
+/**
+ * When messages were sent, delivered, opened and so on: rows of `email_moment`, which triggers keep. They are
+ * read where the newest of a project are asked for, or all of a period; what a contact has had is found by its mail.
+ */
+
+/** A moment of a message. Sent: not FAILED, and not received. Listed: by the provider's own list alone. */
+export type Moment =
+  | 'sent'
+  | 'delivered'
+  | 'opened'
+  | 'clicked'
+  | 'bounced'
+  | 'complained'
+  | 'listedBounce'
+  | 'listedComplaint';
+
+/** The numbers of the moments. */
+export const momentKinds: Readonly<Record<Moment, number>> = {
+  sent: 1,
+  delivered: 2,
+  opened: 3,
+  clicked: 4,
+  bounced: 5,
+  complained: 6,
+  listedBounce: 7,
+  listedComplaint: 8,
+};
+
+/**
+ * SQL of a moment of the messages of a project, as a table `moment` with `at` and `email_id`; in the order of
+ * both, it is read from the index.
+ * @param where a condition on `at`
+ */
+export function momentsOf(
+  projectId: string,
+  moment: Moment,
+  where: RawBuilder<unknown> = sql`true`,
+): RawBuilder<unknown> {
+  return sql`(select inner_moment.at, inner_moment.email_id from email_moment inner_moment
+    where inner_moment.project_id = ${projectId}
+      and inner_moment.kind = ${sql.lit(momentKinds[moment])} and ${where}) moment`;
+}
+
+/** A period, both ends included, as SQL of timestamps. */
+export interface MomentPeriod {
+  from: RawBuilder<Date>;
+  /** Until now, if left out, and after it. */
+  to?: RawBuilder<Date>;
+}
+
+/**
+ * SQL of how many moments there are in a period. Whole UTC days that are counted are looked up in `email_tally`, the
+ * rest is counted.
+ */
+export function countMoments(
+  projectId: string,
+  moment: Moment,
+  { from, to = sql`timestamptz 'infinity'` }: MomentPeriod,
+): RawBuilder<number> {
+  const isOwn = sql`project_id = ${projectId} and kind = ${sql.lit(momentKinds[moment])}`;
+  const dayOf = (start: string) => sql`(${sql.ref(start)} at time zone 'UTC')::date`;
+  const count = (where: RawBuilder<unknown>) =>
+    sql`(select count(*) from email_moment inner_counted
+      where ${isOwn} and ${where} and at <= until)`;
+  return sql<number>`(
+    select (${count(sql`at >= since and at < days_from`)} + ${count(sql`at >= days_to`)}
+        + (select coalesce(sum(count), 0) from email_tally inner_tally
+          where ${isOwn} and day >= ${dayOf('days_from')} and day < ${dayOf('days_to')}))::float8
+      from (select since, until, days_from, greatest(days_from, least(${countedTo},
+            date_trunc('day', until + interval '1 millisecond', 'UTC'))) as days_to
+          from (select since, until,
+                date_trunc('day', since - interval '1 microsecond', 'UTC') + interval '24 hours' as days_from
+              from (select ${from} as since, ${to} as until) inner_given) inner_begun) inner_days)`;
+}
+
+/** Before this, whole days are counted. */
+export const tallied = 'email_tally';
+export const countedTo = sql<Date>`coalesce((select inner_mark.at from watermark inner_mark where inner_mark.name = ${sql.lit(tallied)}),
+  timestamptz '-infinity')`;

@@ -1,0 +1,36 @@
+import { type RawBuilder, sql } from 'kysely';
+
+/**
+ * SQL of whether a contact has left a topic, or never had it: its own choice, else the default. A topic
+ * that is null or deleted counts as none, and costs no look.
+ * @param contactId SQL of the contact's id
+ * @param topicId SQL of the topic's id or null
+ */
+export function hasLeftTopic(
+  contactId: RawBuilder<unknown>,
+  topicId: RawBuilder<unknown>,
+): RawBuilder<boolean> {
+  return sql<boolean>`case when ${topicId} is null then false else coalesce((
+    select not coalesce((select inner_choice.subscribed from contact_topic inner_choice
+        where inner_choice.contact_id = ${contactId} and inner_choice.topic_id = inner_topic.id),
+        inner_topic.by_default)
+      from topic inner_topic where inner_topic.id = ${topicId}), false) end`;
+}
+
+/**
+ * SQL of whether a contact was not subscribed to a topic at a moment: the next change tells the state
+ * before. False without a topic.
+ */
+export function hadLeftTopic(
+  contactId: RawBuilder<unknown>,
+  topicId: RawBuilder<unknown>,
+  at: RawBuilder<unknown>,
+): RawBuilder<boolean> {
+  return sql<boolean>`case when ${topicId} is null then false else coalesce((
+    select inner_change.name = 'contact.topic.subscribed' from event inner_change
+      where inner_change.contact_id = ${contactId} and inner_change.recorded_at > ${at}
+        and inner_change.name in ('contact.topic.subscribed', 'contact.topic.unsubscribed')
+        and inner_change.data ->> 'topic' = (select inner_changed.key from topic inner_changed
+          where inner_changed.id = ${topicId})
+      order by inner_change.recorded_at limit 1), ${hasLeftTopic(contactId, topicId)}) end`;
+}
