@@ -10,9 +10,7 @@ import { connectTemporal } from '../workflows/client/connection.ts';
 import { keepSweep } from '../workflows/client/schedule.ts';
 import { createApp } from './app.ts';
 import { createLog } from './http/log.ts';
-import { serveMetrics } from '../services.ts';
-import { createServices } from './services.ts';
-import type { Services } from './services/services.ts';
+import { type ApiServices, composeApi, serveMetrics } from '../compose.ts';
 
 /** How long running requests may take to end when the process is asked to stop, in milliseconds. */
 const requestsEndMs = 10_000;
@@ -35,7 +33,7 @@ export const serverOptions: ServerOptions = {
  * Serves the API until the process is asked to stop. Any number of processes may.
  * @param overrides replace services: a benchmark has an Amazon SNS of its own.
  */
-export async function serve(config: Config, overrides: Partial<Services> = {}): Promise<void> {
+export async function serve(config: Config, overrides: Partial<ApiServices> = {}): Promise<void> {
   const stopped = stopAsked();
   const log = createLog(config);
   for (const warning of config.warnings) log.warn(warning);
@@ -49,7 +47,7 @@ export async function serve(config: Config, overrides: Partial<Services> = {}): 
   const temporal = connectTemporal(config.temporal);
   const stopping = new AbortController();
   const opened = { config, database, watch, temporal, log };
-  const services = createServices(opened, { stopping: stopping.signal, ...overrides });
+  const services = composeApi(opened, { stopping: stopping.signal, ...overrides });
   const { metrics } = services;
   const endMetrics = await serveMetrics(config, {
     metrics,

@@ -47,23 +47,28 @@ const rooms: readonly Room[] = [
     uses: ['domain/', 'db/', 'providers/'],
     packages: /^(?!@temporalio\/(?!(activity|common)$))/,
   },
-  { prefix: 'api/', uses: [...product, 'services.ts', 'package.json'], types: ['config.ts'] },
+  { prefix: 'api/', uses: [...product, 'compose.ts', 'package.json'], types: ['config.ts'] },
   {
     prefix: 'worker/',
-    uses: [...product, 'services.ts', 'workflows/', 'activities/'],
+    uses: [...product, 'compose.ts', 'workflows/', 'activities/'],
     types: ['config.ts'],
     packages: /./,
   },
   { prefix: 'config.ts', uses: ['domain/', 'config-fields.ts'] },
   { prefix: 'config-fields.ts', uses: [] },
-  // Puts together, once, what the API and the worker share.
-  { prefix: 'services.ts', uses: product, types: ['config.ts'], packages: /./ },
+  // Puts together what the handlers of the API and the activities are given.
+  {
+    prefix: 'compose.ts',
+    uses: [...product, 'api/services/'],
+    types: ['config.ts', 'worker/'],
+    packages: /./,
+  },
   // The process entries put together what the rooms take as arguments.
-  { prefix: 'api/main.ts', uses: [...product, 'api/', 'services.ts', 'config.ts'] },
+  { prefix: 'api/main.ts', uses: [...product, 'api/', 'compose.ts', 'config.ts'] },
   { prefix: 'db/main.ts', uses: ['db/', 'config.ts', 'providers/'] },
   {
     prefix: 'worker/main.ts',
-    uses: [...product, 'worker/', 'services.ts', 'config.ts'],
+    uses: [...product, 'worker/', 'compose.ts', 'config.ts'],
     packages: /./,
   },
   // What users install: it knows the API as they do, and needs no package.

@@ -8,7 +8,7 @@ import { probeSoon } from '../db/emails/provider-circuit.ts';
 import { ForeignSchema, schemaState } from '../db/migrate.ts';
 import { noticeCluster, otherCluster } from '../db/subscriptions/cluster.ts';
 import { Metrics } from '../providers/metrics.ts';
-import { serveMetrics } from '../services.ts';
+import { composeWorker, serveMetrics } from '../compose.ts';
 import {
   connectionOptions,
   connectTemporal,
@@ -22,7 +22,6 @@ import { keepHeapSmall } from './heap.ts';
 import { createLog, temporalLog } from './log.ts';
 import { IncompatibleVersion, replayOpenRuns } from './open-runs.ts';
 import { sdkMetrics } from './sdk-metrics.ts';
-import { createServices } from './services.ts';
 import { startWorkers, type Workers } from './workers.ts';
 
 /** Pause between attempts to reach a server at the start, in milliseconds. */
@@ -112,13 +111,13 @@ async function start(
   });
   onPool(database.pool);
   if (await noticeCluster(database.db)) log.warn(otherCluster);
-  const { services, close } = await createServices(
+  const { services, close } = await composeWorker({
     config,
-    database.db,
-    temporal.client,
+    db: database.db,
+    client: temporal.client,
     log,
     metrics,
-  );
+  });
   const connection = await connectWithRetries(config, log);
   await ensureSearchAttributes(temporal.client);
   const bundle = await bundling;

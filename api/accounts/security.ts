@@ -12,7 +12,7 @@ import {
 } from '../../domain/sender/reputation.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
-import type { Services } from '../services/services.ts';
+import type { ApiServices } from '../../compose.ts';
 import { named, Time, Uuid } from '../http/schemas.ts';
 
 const Window = named('FeedbackWindow', {
@@ -123,7 +123,7 @@ const getMySecurity = endpoint({
 export const securityEndpoints = [getSecurity, getMySecurity];
 
 async function securityOf(
-  db: Services['db'],
+  db: ApiServices['db'],
   projectId: string,
 ): Promise<z.input<typeof Security>> {
   const project = found('PROJECT', projectId, await findProject(db, projectId));

@@ -3,7 +3,7 @@ import { claimOf, type DomainRow } from '../../db/domains/domains.ts';
 import { recordKey } from '../../domain/sender/domain-name.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time } from '../http/schemas.ts';
-import type { Services } from '../services/services.ts';
+import type { ApiServices } from '../../compose.ts';
 
 /** The record of a sender domain as the API returns it. */
 
@@ -32,7 +32,7 @@ export const Domain = named('Domain', {
   ...ofProject,
 });
 
-export function presentDomain(row: DomainRow, identities: Services['identities']) {
+export function presentDomain(row: DomainRow, identities: ApiServices['identities']) {
   return present(Domain, row, {
     domain: row.name,
     verified: row.status === 'verified',

@@ -20,7 +20,7 @@ import { ConsentLine, presentConsent } from '../consent/log.ts';
 import { Email, readEmail, waitingExample } from '../emails/emails.ts';
 import { EventAnswer, eventExample, presentEvent } from '../events/record.ts';
 import { Answer, endpoint } from '../http/endpoint.ts';
-import type { Services } from '../services/services.ts';
+import type { ApiServices } from '../../compose.ts';
 import { named, Time, time, Uuid } from '../http/schemas.ts';
 import { presentSuppression, SuppressionEntry } from '../suppression/list.ts';
 import { ContactTopicAnswer, presentContactTopic } from '../topics/contact-topics.ts';
@@ -54,7 +54,7 @@ const ContactExport = named('ContactExport', {
   executions: z.array(Execution.extend({ stepExecutions: z.array(StepExecution) })),
 });
 
-type Services_ = Pick<Services, 'config'>;
+type Configured = Pick<ApiServices, 'config'>;
 
 const exportContact = endpoint({
   id: 'exportContact',
@@ -100,7 +100,7 @@ const exportContact = endpoint({
 
 /** The text of the export, in parts of which each has whole records. */
 async function* exported(
-  services: Services_,
+  services: Configured,
   db: Database,
   { id, project_id: projectId }: ContactRow,
 ): AsyncGenerator<string, void, undefined> {
@@ -140,7 +140,7 @@ async function* eventsOf(db: Database, ids: string[]) {
 }
 
 /** One by one: a body has up to 2 MB. */
-async function* emailsOf(services: Services_, db: Database, projectId: string, ids: string[]) {
+async function* emailsOf(services: Configured, db: Database, projectId: string, ids: string[]) {
   for (const id of ids) {
     const email = await readEmail({ db, ...services }, projectId, id);
     yield { ...email, attachments: await listFilesOf(db, id) };

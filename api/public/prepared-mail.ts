@@ -29,7 +29,7 @@ import type { TemplateWarning } from '../../domain/template/warnings.ts';
 import { composeMessage, messageBytesEstimate } from '../../providers/mail/mime.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 import { actorOf } from '../consent/evidence.ts';
-import type { Services } from '../services/services.ts';
+import type { ApiServices } from '../../compose.ts';
 import { noSender, type SendBody } from './send-schema.ts';
 
 /** One message of a request: what its recipients share, and how it is recorded for each of them. */
@@ -208,7 +208,7 @@ export class AlreadyAccepted extends Error {}
  */
 export async function recordMail(
   tx: Database,
-  { config, renderer }: Pick<Services, 'config'> & { renderer: Renderer },
+  { config, renderer }: Pick<ApiServices, 'config'> & { renderer: Renderer },
   mail: PreparedMail,
   recipient: SendBody['to'][number],
   ids: { email: string; newContact: string },

@@ -30,7 +30,7 @@ import {
 } from '../../providers/payments.ts';
 import { askProvider } from '../billing/billing.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { Services } from '../services/services.ts';
+import type { ApiServices } from '../../compose.ts';
 
 /** Webhooks of the payment provider. The body must be read as it was sent: it is signed. */
 const receivePayments = (id: string, path: `/${string}`) =>
@@ -118,7 +118,7 @@ async function withCustomer(ask: Ask, event: PaymentEvent): Promise<PaymentEvent
 
 /** Receipt and effect are one transaction: a failed event is repeated, and takes effect once. */
 async function handleEvent(
-  { db, config, log }: Pick<Services, 'db' | 'config' | 'log'>,
+  { db, config, log }: Pick<ApiServices, 'db' | 'config' | 'log'>,
   ask: Ask,
   event: PaymentEvent,
 ): Promise<void> {
@@ -137,7 +137,7 @@ async function effectOf(
   tx: Database,
   event: Exclude<PaymentEvent, { kind: 'other' }>,
   ask: Ask,
-  { config, log }: Pick<Services, 'config' | 'log'>,
+  { config, log }: Pick<ApiServices, 'config' | 'log'>,
 ): Promise<void> {
   if (event.customer === null) return;
   await lockCustomer(tx, event.customer);
@@ -226,7 +226,7 @@ async function subscribe(
   tx: Database,
   event: Extract<PaymentEvent, { kind: 'checkedOut' }>,
   ask: Ask,
-  { config, log }: Pick<Services, 'config' | 'log'>,
+  { config, log }: Pick<ApiServices, 'config' | 'log'>,
 ): Promise<void> {
   const { customer, subscription, projectId, server } = event;
   for (;;) {
@@ -268,7 +268,7 @@ async function hasOther(
 async function warn(
   tx: Database,
   project: Payer,
-  { platformFrom, dashboardUrl }: Services['config'],
+  { platformFrom, dashboardUrl }: ApiServices['config'],
 ): Promise<void> {
   const mail = paymentFailedMail({ project: project.name, link: dashboardUrl });
   const to = await listAdministrators(tx, project.id);

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { createApp } from '../../api/app.ts';
-import type { Services } from '../../api/services/services.ts';
 import { createLog } from '../../api/http/log.ts';
 import { serverOptions } from '../../api/serve.ts';
-import { createServices } from '../../api/services.ts';
+import { type ApiServices, composeApi } from '../../compose.ts';
 import { readConfig } from '../../config.ts';
 import { type Database, openDatabase, watchDatabase } from '../../db/database.ts';
 import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
@@ -34,7 +33,7 @@ export interface TestAnswer {
 export interface TestApi {
   url: string;
   db: Database;
-  services: Services;
+  services: ApiServices;
   /** The runs that the dispatcher was told of, oldest first. Nothing is handed on. */
   dispatched: string[];
   /** All that is logged; `close` fails when it holds a key, a password, a cookie or a mail body. */
@@ -102,7 +101,7 @@ function startServices(
   temporal: Temporal | undefined,
   watched: WatchedLog,
   environment: Record<string, string>,
-): { services: Services; closeDatabase: () => Promise<void> } {
+): { services: ApiServices; closeDatabase: () => Promise<void> } {
   const config = readConfig(environment);
   const database = openDatabase(config.databaseUrl, {
     poolMax: config.databasePoolMax,
@@ -110,7 +109,7 @@ function startServices(
   });
   const watch = watchDatabase(config.databaseUrl);
   const log = createLog(config, watched.stream);
-  const recording: Partial<Services> = {
+  const recording: Partial<ApiServices> = {
     dispatcher: {
       handOn: (runs) => void dispatched.push(...runs.map(({ runId }) => runId)),
       handOnOverdue: async () => {},
@@ -121,7 +120,7 @@ function startServices(
     temporalAnswers: async () => true,
     background: async () => 'ok',
   };
-  const services = createServices(
+  const services = composeApi(
     { config, database, watch, temporal: temporal ?? connectTemporal(config.temporal), log },
     temporal ? {} : recording,
   );

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { inject } from 'vitest';
-import { createServices } from '../../worker/services.ts';
+import { composeWorker } from '../../compose.ts';
 import { createLog } from '../../worker/log.ts';
 import { startWorkers, type Workers, type WorkersOptions } from '../../worker/workers.ts';
 import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
@@ -10,7 +10,7 @@ import { temporalAddress } from './processes/servers.ts';
 import { waitFor } from './wait-for.ts';
 import { atEnd } from './use.ts';
 
-type Worker = Awaited<ReturnType<typeof createServices>>;
+type Worker = Awaited<ReturnType<typeof composeWorker>>;
 
 /** A whole Everpost for a test: the real API, a worker and its own task queue in Temporal. */
 export interface Engine {
@@ -66,7 +66,12 @@ export async function useEngine(
   const api = await useApi({ TEMPORAL_TASK_QUEUE: taskQueue, ...overrides }, temporal);
   const log = createLog(api.services.config, api.log.stream);
   const connection = await NativeConnection.connect({ address: settings.address });
-  const { services, close } = await createServices(api.services.config, api.db, client, log);
+  const { services, close } = await composeWorker({
+    config: api.services.config,
+    db: api.db,
+    client,
+    log,
+  });
   let workers: Workers | null = null;
 
   const project = await api.createProject((await api.signUp()).cookie);

@@ -16,13 +16,13 @@ import {
   graphWarnings,
 } from '../../../domain/workflow/graph.ts';
 import { unknownKeyTexts } from '../../contacts/known-fields.ts';
-import type { Services } from '../../services/services.ts';
+import type { ApiServices } from '../../../compose.ts';
 import { findBrokenText } from '../../templates/stored.ts';
 
 /** Templates read at once: each may have 2 MB. */
 const readAtOnce = 5;
 
-type Reading = Pick<Services, 'db' | 'renderer'>;
+type Reading = Pick<ApiServices, 'db' | 'renderer'>;
 
 /**
  * What is wrong with the templates of a workflow, by their ids. Before any transaction, as a large

@@ -4,7 +4,7 @@ import { NativeConnection, Runtime } from '@temporalio/worker';
 import { expect, inject, it } from 'vitest';
 import { connectTemporal } from '../../../workflows/client/connection.ts';
 import { createLog, temporalLog } from '../../../worker/log.ts';
-import { createServices } from '../../../worker/services.ts';
+import { composeWorker } from '../../../compose.ts';
 import { startWorkers } from '../../../worker/workers.ts';
 import { useApi } from '../../support/api.ts';
 import { temporalAddress } from '../../support/processes/servers.ts';
@@ -25,7 +25,7 @@ it('a worker that starts and stops has nothing to warn of', async () => {
   const { config, db } = api.services;
   const temporal = connectTemporal({ ...config.temporal, address: temporalAddress() });
   const connection = await NativeConnection.connect({ address: temporalAddress() });
-  const { services, close } = await createServices(config, db, temporal.client, log);
+  const { services, close } = await composeWorker({ config, db, client: temporal.client, log });
   const workers = await startWorkers({
     connection,
     namespace: 'default',

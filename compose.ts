@@ -1,0 +1,309 @@
+import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
+import type { Pool } from 'pg';
+import { FeedbackQueue } from './api/services/feedback-queue.ts';
+import { ProjectKeys } from './api/services/project-keys.ts';
+import { createRateLimits } from './api/services/rate-limit.ts';
+import { backgroundState } from './api/services/background.ts';
+import { Recent } from './api/services/recent.ts';
+import { TrackQueue } from './api/services/track-queue.ts';
+import type { Config } from './config.ts';
+import { countedMax, readBacklog } from './db/backlog.ts';
+import { onCommitted } from './db/commits.ts';
+import { ExportSlots } from './db/contacts/export-slots.ts';
+import {
+  type Database,
+  type DatabaseWatch,
+  openDatabase,
+  type OpenDatabase,
+} from './db/database.ts';
+import { findFleet } from './db/delivery/workers.ts';
+import { insertMailboxMessage } from './db/emails/mailbox.ts';
+import { dispatchStore } from './db/outbox/dispatch-store.ts';
+import { encryptAddressKeys } from './db/suppression/keys.ts';
+import { createDns } from './providers/dns.ts';
+import { readDomainLists } from './providers/domain-lists.ts';
+import { createCipher, createSigner, derivedTokens } from './providers/encryption.ts';
+import { createFiles } from './providers/files.ts';
+import { createMailer } from './providers/mail/create-mailer.ts';
+import { createIdentities } from './providers/mail/identities.ts';
+import type { Mailer } from './providers/mail/mailer.ts';
+import { createSns } from './providers/mail/sns.ts';
+import { Metrics, type Reading } from './providers/metrics.ts';
+import { createOAuth } from './providers/oauth.ts';
+import { createPayments } from './providers/payments.ts';
+import { createDrawer } from './providers/rendering/drawer.ts';
+import { createRenderer } from './providers/rendering/renderer.ts';
+import { createWebhookSender } from './providers/web/webhook.ts';
+import type { WorkersOptions } from './worker/workers.ts';
+import type { Temporal } from './workflows/client/connection.ts';
+import { createDispatcher } from './workflows/client/dispatcher.ts';
+import {
+  describeExecutionRun,
+  listClosedExecutions,
+  stopProjectRuns,
+} from './workflows/client/runs.ts';
+import { hasSweep, tellSchedule } from './workflows/client/schedule.ts';
+import { readQueueLags } from './workflows/client/task-queues.ts';
+
+/**
+ * Puts together, from the settings, what the processes give to their handlers and activities. None of
+ * it connects to anything or starts a thread before it is used.
+ */
+
+/** What a process has opened before its services are made. */
+export interface Opened {
+  config: Config;
+  db: Database;
+  client: Client;
+  log: Logger;
+  /** Its own when not given. */
+  metrics?: Metrics;
+}
+
+/**
+ * The services that the API and the worker share.
+ * @param options.callsMax calls to Temporal under way at once
+ */
+function composeShared(
+  { config, db, client, log, metrics = new Metrics() }: Opened,
+  options: { callsMax?: number } = {},
+) {
+  const cipher = createCipher(config);
+  encryptAddressKeys(db, cipher);
+  const dispatcher = createDispatcher({
+    client,
+    taskQueue: config.temporal.taskQueue,
+    store: dispatchStore(db),
+    log,
+    ...options,
+  });
+  return {
+    db,
+    log,
+    metrics,
+    dispatcher,
+    cipher,
+    dns: createDns({ servers: config.dnsServers }),
+    /** null: nothing can be uploaded. */
+    files: createFiles(config.storage, config.apiUrl),
+    identities: createIdentities(config.mail),
+    /** null: billing is off. */
+    payments: config.billing && createPayments(config.billing),
+    renderer: createRenderer(),
+    webhooks: createWebhookSender(config.webhook),
+  };
+}
+
+/** What the API has opened before its services are made. */
+export interface OpenedByApi extends Omit<Opened, 'db' | 'client'> {
+  database: OpenDatabase;
+  watch: DatabaseWatch;
+  temporal: Temporal;
+}
+
+/** The services of every handler. */
+export type ApiServices = ReturnType<typeof apiServices>;
+
+/** The services of the API. `overrides` replace some of them. */
+export function composeApi(opened: OpenedByApi, overrides: Partial<ApiServices> = {}): ApiServices {
+  const services = { ...apiServices(opened), ...overrides };
+  onCommitted(opened.database.db, (runs) => services.dispatcher.handOn(runs));
+  return services;
+}
+
+function apiServices({ database, watch, temporal, ...opened }: OpenedByApi) {
+  const { config } = opened;
+  const { db, pool, shares } = database;
+  const recent = new Recent();
+  const startedAt = Date.now();
+  return {
+    ...composeShared({ ...opened, db, client: temporal.client }),
+    config,
+    domainLists: readDomainLists(config.domainLists),
+    oauth: createOAuth(config.oauth),
+    sns: createSns(),
+    drawer: createDrawer(),
+    rateLimits: createRateLimits(pool, config.rateLimit),
+    keys: new ProjectKeys(db),
+    /** Records feedback on mail, that of many requests together. */
+    feedback: new FeedbackQueue({ db, shares, autoDisable: config.autoProjectDisable }),
+    /** Records tracked events, those of many requests together. */
+    tracking: new TrackQueue(shares),
+    /** For the requests of one project: at most a share of the connections. */
+    shares,
+    /** For exports, which hold a connection as long as their client reads. */
+    exports: new ExportSlots(config.databasePoolMax),
+    /** Answers that may be a few seconds old. */
+    recent,
+    /** True when the database responds, asked over a connection of its own. */
+    databaseAnswers: () => watch.answers(),
+    /** True when the Temporal server responds. */
+    temporalAnswers: () => temporal.answers(),
+    /** Whether the work in the background goes on, as it was at most a few seconds ago. */
+    background: () =>
+      recent.get('background', async () =>
+        backgroundState({
+          hasSchedule: await hasSweep(temporal.client, config.temporal.taskQueue),
+          sweepAgeMs: await watch.sweepAgeMs(),
+          uptimeMs: Date.now() - startedAt,
+        }),
+      ),
+    /** Aborted when the process is about to end: long requests stop where they can be continued. */
+    stopping: new AbortController().signal,
+  };
+}
+
+/** The services of the activities. `close` closes them. */
+export async function composeWorker(opened: Opened): Promise<{
+  services: WorkersOptions['services'];
+  close(): Promise<void>;
+}> {
+  const { config, db, client, log } = opened;
+  // Bulk actions, imports and the sweep start thousands of runs, and no request waits for them.
+  const shared = composeShared(opened, { callsMax: 4 });
+  const mailer = createMailer(config.mail, {
+    storeMessage: (message) =>
+      insertMailboxMessage(db, {
+        id: message.id,
+        sender: message.from,
+        recipient: message.to,
+        subject: message.subject,
+        raw: message.raw,
+      }),
+  });
+  const { taskQueue } = config.temporal;
+  const services: WorkersOptions['services'] = {
+    ...shared,
+    mailer,
+    apiUrl: config.apiUrl,
+    tracking:
+      config.mail.tracking === 'own'
+        ? { apiUrl: config.apiUrl, sign: createSigner(config.jwtSecret, 'tracking links') }
+        : null,
+    optInTokensOf: (requestId) => derivedTokens(config, 'confirmation links', requestId),
+    eventDelivery: config.eventDelivery,
+    webhookAttemptsMax: config.webhook.attemptsMax,
+    rates: {
+      perSecond:
+        config.mail.ratePerSecond ?? (await quotaOf(mailer, log)) ?? mailer.defaultRatePerSecond,
+      perProjectPerSecond: config.mail.ratePerProjectPerSecond,
+    },
+    describeExecutionRun: (executionId) => describeExecutionRun(client, executionId),
+    listClosedExecutions: (since) => listClosedExecutions(client, taskQueue, since),
+    pauseOnFailures: config.mail.pauseOnFailures,
+    retryMs: config.mail.retryMs,
+    settleMinutes: config.mail.settleMinutes,
+    unknownPolicy: config.mail.unknownPolicy,
+    idempotencyTtlHours: config.idempotencyTtlHours,
+    bodyRetentionDays: config.mail.bodyRetentionDays,
+    securityLogDays: config.securityLogDays,
+    billingRules: config.billing,
+    platformFrom: config.platformFrom,
+    platformDomain: config.platformDomain,
+    dashboardUrl: config.dashboardUrl,
+    tellSchedule: (told) => tellSchedule(client, taskQueue, told),
+    stopProjectRuns: (projectId, options) => stopProjectRuns(client, taskQueue, projectId, options),
+  };
+  onCommitted(db, (runs) => services.dispatcher.handOn(runs));
+  return {
+    services,
+    async close() {
+      await shared.dispatcher.close();
+      await mailer.close();
+      await shared.renderer.close();
+    },
+  };
+}
+
+/** The account's sending quota, or null when there is none or it cannot be read now. */
+async function quotaOf(mailer: Mailer, log: Logger): Promise<number | null> {
+  return mailer.quotaPerSecond().catch((error: unknown) => {
+    log.warn({ error }, 'The sending quota could not be read; a low rate is assumed');
+    return null;
+  });
+}
+
+/** How long the database may take for the backlog, in milliseconds: nobody else waits for it. */
+const backlogTimeouts = { lockMs: 1_000, statementMs: 3_000, connectionMs: 2_000 };
+
+/**
+ * Serves the metrics of this process where the settings say so. Resolves with what ends that.
+ * @param more the text of other metrics of this process
+ * @throws Error with a sentence for the operator when the port is not available.
+ */
+export async function serveMetrics(
+  config: Config,
+  { metrics, client, pool }: { metrics: Metrics; client: Client; pool: () => Pool | null },
+  more?: () => Promise<string>,
+): Promise<() => Promise<void>> {
+  if (config.metricsPort === null) return async () => {};
+  // A connection of its own, closed when nobody asks: a pool in full use is what should be seen.
+  const database = openDatabase(config.databaseUrl, { poolMax: 1, timeouts: backlogTimeouts });
+  metrics.addReadings('process', () => readPool(pool()));
+  metrics.addReadings('database', async () => {
+    const { workers } = await findFleet(database.db);
+    const help = 'Workers that have said in the last seconds that they live.';
+    const backlog = describeBacklog(await readBacklog(database.db));
+    return [...backlog, { name: 'workers_live', help, value: workers }];
+  });
+  metrics.addReadings('temporal', async () =>
+    (await readQueueLags(client, config.temporal.taskQueue)).flatMap(
+      ({ queue, kind, tasks, age, workers }) => {
+        const labels = { queue, kind };
+        return [
+          {
+            name: 'queue_tasks',
+            help: 'Tasks that wait for a worker, about.',
+            labels,
+            value: tasks,
+          },
+          { name: 'queue_age_seconds', help: 'How long the first waits.', labels, value: age },
+          { name: 'queue_workers', help: 'Workers that ask for tasks.', labels, value: workers },
+        ];
+      },
+    ),
+  );
+  const server = await metrics.serve(config.metricsPort, more);
+  return async () => {
+    await server.close();
+    await database.close();
+  };
+}
+
+function readPool(pool: Pool | null): Reading[] {
+  if (!pool) return [];
+  const { totalCount, idleCount, waitingCount, options } = pool;
+  const inState = (state: string, value: number) => ({
+    name: 'database_connections',
+    help: 'Connections of the pool in use and idle, and those who wait for one.',
+    labels: { state },
+    value,
+  });
+  const limit = 'The most connections of the pool: DATABASE_POOL_MAX.';
+  return [
+    inState('used', totalCount - idleCount),
+    inState('idle', idleCount),
+    inState('waiting', waitingCount),
+    { name: 'database_connections_max', help: limit, value: options.max },
+  ];
+}
+
+/** These are of the whole installation: each process says the same. */
+function describeBacklog(backlog: Awaited<ReturnType<typeof readBacklog>>): Reading[] {
+  const counted = (what: string) => `${what}; counted up to ${countedMax}.`;
+  return [
+    ['email_due', counted('Messages due, of projects and of campaigns'), backlog.emailsDue],
+    ['email_due_age_seconds', 'How long the oldest of them has been due.', backlog.emailsDueAge],
+    [
+      'email_unknown',
+      counted('Messages of which nobody knows yet whether they left'),
+      backlog.emailsUnknown,
+    ],
+    ['outbox_entries', counted('What Temporal is still to be told'), backlog.outboxEntries],
+    ['outbox_age_seconds', 'How long the oldest of it has waited.', backlog.outboxAge],
+    ['executions_stuck', counted('Executions whose run cannot go on'), backlog.executionsStuck],
+    ['executions_stuck_age_seconds', 'Since when the first cannot.', backlog.executionsStuckAge],
+    ['provider_circuits_open', 'Mail providers that cannot take mail now.', backlog.circuitsOpen],
+  ].map(([name, help, value]) => ({ name, help, value }) as Reading);
+}
