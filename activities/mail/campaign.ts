@@ -22,7 +22,7 @@ import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rat
 import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import { createCampaignComposer } from './campaign-mail.ts';
-import { type Batch, type SendingServices, deliverBatch } from './deliver.ts';
+import { type Batch, type CampaignChunk, type SendingServices, deliverBatch } from './deliver.ts';
 import type { Seats } from './seats.ts';
 import { pause, timeBoxed, whileAlive } from '../running/time-box.ts';
 
@@ -120,12 +120,10 @@ async function sendBatches(
       max: granted,
       throttled,
       isPoliced: limits.isPoliced,
-      onClaim({ shared: { maxPerMinute } }) {
-        limits = { ...limits, maxPerMinute };
-      },
     });
-    const delivered = await deliverBatch<CampaignEmail>(services, batch, stop);
-    const { claimed } = delivered;
+    const delivered = await deliverBatch(services, batch, stop);
+    const { claimed, chunk } = delivered;
+    if (chunk) limits = { ...limits, maxPerMinute: chunk.maxPerMinute };
     await returnSendingTokens(db, rates, projectId, granted - claimed, campaign);
     // The provider cannot take mail: the campaign's phase says when to go on.
     if (delivered.waitMs !== null) break;
@@ -152,48 +150,52 @@ function batchOf(
     max,
     throttled,
     isPoliced,
-    onClaim,
   }: {
     projectId: string;
     campaignId: string;
     max: number;
     throttled: boolean;
     isPoliced: boolean;
-    onClaim: (chunk: ClaimedChunk) => void;
   },
 ): Batch<CampaignEmail> {
-  let chunk: ClaimedChunk | undefined;
   return {
     projectId,
     max,
     async claim(attempt) {
       const end = Date.now() + lookingMs;
-      do {
+      for (;;) {
         const claim = { campaignId, isPoliced, ...attempt };
         const claimed = await claimCampaignEmails(db, projectId, claim);
-        if (!claimed) return [];
-        ({ chunk } = claimed);
-        onClaim(chunk);
-        if (claimed.emails.length > 0) return claimed.emails;
+        if (!claimed) return { emails: [] };
+        const { emails } = claimed;
+        const chunk = chunkOf(claimed.chunk, throttled);
+        if (emails.length > 0) return { emails, chunk };
         // All are held back, or their contacts were deleted.
         const none = { left: [], again: new Map<number, string[]>() };
         await endChunk(db, { id: campaignId, projectId }, attempt.attemptId, none);
-      } while (Date.now() < end);
-      return [];
+        if (Date.now() >= end) return { emails: [], chunk };
+      }
     },
     release: (attemptId) => releaseChunk(db, campaignId, attemptId),
     prepare: (emails) => composer.prepare(campaignId, emails),
-    campaign: {
-      id: campaignId,
-      pauseOnFailures,
-      refusedInRow: ([first]) => first?.refused_in_row ?? 0,
-      chunk([first]) {
-        if (!first || !chunk) throw new Error('No chunk was claimed.');
-        const { content_version: contentVersion, from_name: fromName, reply_to: replyTo } = first;
-        const { attemptId, claimedAt } = chunk;
-        const throttledAt = throttled ? chunk.dueAt : null;
-        return { attemptId, contentVersion, fromName, replyTo, claimedAt, throttledAt };
-      },
-    },
+    campaign: { id: campaignId, pauseOnFailures },
+  };
+}
+
+function chunkOf(
+  { attemptId, claimedAt, dueAt, shared }: ClaimedChunk,
+  throttled: boolean,
+): CampaignChunk {
+  const { contentVersion, fromName, replyTo, refusedInRow, maxPerMinute } = shared;
+  const throttledAt = throttled ? dueAt : null;
+  return {
+    attemptId,
+    contentVersion,
+    fromName,
+    replyTo,
+    claimedAt,
+    throttledAt,
+    refusedInRow,
+    maxPerMinute,
   };
 }

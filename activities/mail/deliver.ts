@@ -83,7 +83,7 @@ export interface Batch<E extends Sendable> {
   /** Most messages to deliver. */
   max: number;
   /** Claims messages for an attempt, and commits. */
-  claim(attempt: { attemptId: string; leaseSeconds: number; max: number }): Promise<E[]>;
+  claim(attempt: { attemptId: string; leaseSeconds: number; max: number }): Promise<Claimed<E>>;
   /** Releases what an attempt has claimed, if it has handed nothing over. */
   release(attemptId: string): Promise<void>;
   /**
@@ -99,11 +99,22 @@ export interface Batch<E extends Sendable> {
     id: string;
     /** Consecutive refusals after which sending stops; 0: never. */
     pauseOnFailures: number;
-    /** Consecutive refusals before this batch. */
-    refusedInRow(emails: readonly E[]): number;
-    /** What the claimed messages share: they are of one chunk, so `max` is at most its size. */
-    chunk(emails: readonly E[]): ChunkOrigin;
   };
+}
+
+/** Claimed messages. Those of a campaign are of one chunk: `max` is at most its size. */
+export interface Claimed<E> {
+  emails: readonly E[];
+  /** Undefined without a campaign, or when none of its chunks was free. */
+  chunk?: CampaignChunk | undefined;
+}
+
+/** What the messages of a chunk share. */
+export interface CampaignChunk extends ChunkOrigin {
+  /** Consecutive refusals of the campaign's mail before this chunk. */
+  refusedInRow: number;
+  /** What the campaign may hand over in a minute; null: it has no limit of its own. */
+  maxPerMinute: number | null;
 }
 
 /** A claim that is not settled within this time belongs to a dead process. */
@@ -144,6 +155,8 @@ const unrecordedMs = 5_000;
 interface Progress<E> {
   attemptIds: string[];
   emails: E[];
+  /** The last chunk claimed. */
+  chunk: CampaignChunk | undefined;
   outcomes: DeliveryOutcome[];
   /** Consecutive refusals by the provider. */
   refusedInRow: number;
@@ -158,6 +171,8 @@ interface Progress<E> {
 export interface Delivered {
   /** Messages claimed. */
   claimed: number;
+  /** Their chunk, when they are of a campaign. */
+  chunk?: CampaignChunk | undefined;
   /** The provider cannot take mail: milliseconds until the next attempt. */
   waitMs: number | null;
 }
@@ -180,6 +195,7 @@ export async function deliverBatch<E extends Sendable>(
   const progress: Progress<E> = {
     attemptIds: [],
     emails: [],
+    chunk: undefined,
     outcomes: [],
     refusedInRow: 0,
     failedInRow: 0,
@@ -198,7 +214,7 @@ export async function deliverBatch<E extends Sendable>(
         attemptIds,
         outcomes,
         claimed: emails,
-        ...(campaign && { campaign: { ...campaign, chunk: campaign.chunk(emails) } }),
+        ...(campaign && progress.chunk && { campaign: { ...campaign, chunk: progress.chunk } }),
       };
       await recordOutcomes(services, attempt, stop);
       services.metrics.countOutcomes(services.mailer.provider, outcomes);
@@ -206,7 +222,7 @@ export async function deliverBatch<E extends Sendable>(
     await leaveCircuit(services, passage, outcomes);
   }
   if (progress.fault) throw progress.fault;
-  return { claimed: emails.length, waitMs: null };
+  return { claimed: emails.length, chunk: progress.chunk, waitMs: null };
 }
 
 /** Returns whether there may be more to deliver. */
@@ -224,7 +240,8 @@ async function deliverChunk<E extends Sendable>(
   const max = Math.min(chunkSize, batchMax - progress.emails.length);
   let ready: Pick<HandOver<E>, 'emails' | 'overLimit' | 'compose'>;
   try {
-    const emails = await batch.claim({ attemptId, leaseSeconds, max });
+    const { emails, chunk } = await batch.claim({ attemptId, leaseSeconds, max });
+    progress.chunk = chunk;
     if (emails.length === 0) return false;
     // What fails anyway takes no share.
     const meant = emails.filter((email) => reasonAgainst(email) === null);
@@ -236,8 +253,7 @@ async function deliverChunk<E extends Sendable>(
     throw error;
   }
   // The refusals of this batch are newer than what the claim has read.
-  if (progress.emails.length === 0)
-    progress.refusedInRow = campaign?.refusedInRow(ready.emails) ?? 0;
+  if (progress.emails.length === 0) progress.refusedInRow = progress.chunk?.refusedInRow ?? 0;
   progress.attemptIds.push(attemptId);
   progress.emails.push(...ready.emails);
   const isOver = () =>

@@ -178,7 +178,9 @@ async function deliverDue(
     {
       projectId: given.projectId,
       max: given.max,
-      claim: (attempt) => claimUnheldEmails(db, { ...given, ...attempt }),
+      async claim(attempt) {
+        return { emails: await claimUnheldEmails(db, { ...given, ...attempt }) };
+      },
       release: (attemptId) => releaseClaim(db, attemptId),
       async prepare(emails) {
         const filesOf = createFileReader(db);

@@ -85,7 +85,6 @@ function emailTo(row: { id: string; email: string; data: unknown }): CampaignEma
     project_tracking: 'ENABLED',
     has_badge: false,
     first_attempt_at: null,
-    refused_in_row: 0,
   };
 }
 

@@ -47,8 +47,6 @@ export interface CampaignEmail {
   project_tracking: TrackingSetting;
   /** Its project has no subscription. */
   has_badge: boolean;
-  /** Consecutive refusals by the provider so far. */
-  refused_in_row: number;
 }
 
 /** A claimed chunk with its messages, except those that the send policy holds back. */
@@ -115,7 +113,6 @@ async function withShared(
     project_language: shared.language,
     project_tracking: shared.tracking,
     has_badge: shared.hasBadge,
-    refused_in_row: shared.refusedInRow,
   }));
 }
 

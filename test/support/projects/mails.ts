@@ -113,7 +113,10 @@ export async function deliverDue(
     {
       projectId,
       max: 100,
-      claim: (attempt) => claimUnheldEmails(db, { projectId, throttled: false, ...attempt }),
+      async claim(attempt) {
+        const claim = { projectId, throttled: false, ...attempt };
+        return { emails: await claimUnheldEmails(db, claim) };
+      },
       release: (attemptId) => releaseClaim(db, attemptId),
       prepare: async () => () => ({ raw: Buffer.from('Subject: Hi\r\n\r\nHi\r\n') }),
     },

@@ -84,7 +84,6 @@ function emailTo(given: Partial<CampaignEmail>): CampaignEmail {
     project_tracking: 'ENABLED',
     has_badge: true,
     first_attempt_at: null,
-    refused_in_row: 0,
     ...given,
   };
 }
