@@ -6,7 +6,7 @@ import { ProjectKeys } from './api/services/project-keys.ts';
 import { createRateLimits } from './api/services/rate-limit.ts';
 import { backgroundState } from './api/services/background.ts';
 import { Recent } from './api/services/recent.ts';
-import { TrackQueue } from './api/services/track-queue.ts';
+import { createTrackQueue } from './api/services/track-queue.ts';
 import type { Config } from './config.ts';
 import { countedMax, readBacklog } from './db/backlog.ts';
 import { onCommitted } from './db/commits.ts';
@@ -129,7 +129,7 @@ function apiServices({ database, watch, temporal, ...opened }: OpenedByApi) {
     /** Records feedback on mail, that of many requests together. */
     feedback: new FeedbackQueue({ db, shares, autoDisable: config.autoProjectDisable }),
     /** Records tracked events, those of many requests together. */
-    tracking: new TrackQueue(shares),
+    tracking: createTrackQueue(shares),
     /** For the requests of one project: at most a share of the connections. */
     shares,
     /** For exports, which hold a connection as long as their client reads. */

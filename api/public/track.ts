@@ -113,7 +113,7 @@ export async function recordTracking(
     topics: await requireKeys(db, caller, topics),
     keepsLeft: caller.isPublic,
   };
-  if (!complete && isPlain(event)) return present(await tracking.record(projectId, event));
+  if (!complete && isPlain(event)) return present(await tracking.write(projectId, event));
   return transact(db, async (tx) => {
     const answered = present(await recordTracked(tx, projectId, event));
     await complete?.(tx, answered);

@@ -1,16 +1,16 @@
 import { type Database, limitLockWaits, transact } from '../../db/database.ts';
 import { concernsReputation, recordFeedback } from '../../db/outcomes/feedback.ts';
 import {
+  answerLostReports,
+  type FeedbackAnswer,
   type FeedbackReport,
   findReportedMessages,
   type FoundReport,
 } from '../../db/outcomes/reports.ts';
 import type { Shares } from '../../db/shares.ts';
-import { isTimeLimit, isUnavailable } from '../../db/sql-state.ts';
 import { Problem } from '../../domain/errors.ts';
+import { batchMax, GroupCommit, isLost, settle, type Waiting } from './group-commit.ts';
 
-/** Reports of one transaction: PostgreSQL's work for one hardly falls beyond that. */
-const batchMax = 50;
 /** Reports whose messages are looked up by one statement. */
 const lookupMax = 500;
 /** Reports under way at once, in all; each holds a request of some ten kilobytes. */
@@ -18,19 +18,7 @@ const waitingMax = 10_000;
 /** How long a transaction of several projects waits for a lock, in milliseconds. */
 const sharedLockMs = 200;
 
-/** A report and whoever waits for it. */
-interface Waiting<Report> {
-  report: Report;
-  resolve(isKnown: boolean): void;
-  reject(error: unknown): void;
-}
-
-/** The reports of a project that are found and wait to be recorded. */
-interface ProjectQueue {
-  waiting: Waiting<FoundReport>[];
-  /** Whether they are recorded apart from other projects' until none is left. */
-  isApart: boolean;
-}
+type WaitingReport = Waiting<FoundReport, FeedbackAnswer>;
 
 /**
  * Records feedback of many requests together, and answers each after the commit: what is
@@ -39,42 +27,52 @@ interface ProjectQueue {
  * recorded are recorded together, up to 50 in a transaction.
  *
  * The transactions are of any projects, one at a time, with an equal part for each project that has
- * something waiting. They do not wait for contacts and messages that somebody has locked, and hardly
- * for anything else: when one fails, its projects are recorded apart from each other, each on a
- * connection of its share, and so is a project that may have to be disabled. Reports on what is
- * locked, and those of a project's own transaction that failed, are recorded each alone. So neither
- * another project's rows nor one bad report delay the rest.
+ * something waiting. They do not wait for contacts and messages that others have locked, and at most
+ * 200 ms for anything else: when one fails, its projects are recorded apart from each other, each on
+ * connections of its share, until nothing of the project waits. So is a project that may have to be
+ * disabled. So neither another project's rows nor one bad report delay the rest.
  */
 export class FeedbackQueue {
   readonly #services: FeedbackServices;
   /** Reports whose message is not looked up yet, and the least patience among them. */
-  #arrived: Waiting<FeedbackReport>[] = [];
+  #arrived: Waiting<FeedbackReport, FeedbackAnswer>[] = [];
   #patienceMs = Infinity;
   #isLookingUp = false;
   /** On the clock of `performance`. */
   #lookedUpAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
-  /** Those that were served last come last. */
-  readonly #byProject = new Map<string, ProjectQueue>();
+  /** Reports to be recorded together with those of other projects. Projects served last come last. */
+  readonly #byProject = new Map<string, WaitingReport[]>();
+  /** Projects that are recorded apart. */
+  readonly #apart: GroupCommit<FoundReport, FeedbackAnswer>;
   #isRecording = false;
   #size = 0;
 
   constructor(services: FeedbackServices) {
+    const { shares, autoDisable } = services;
     this.#services = services;
+    this.#apart = new GroupCommit(shares, {
+      writeTogether: (tx, _, reports) =>
+        recordFeedback(tx, reports, { autoDisable, skipsLocked: true }),
+      async writeAlone(tx, _, report) {
+        const [answer] = await recordFeedback(tx, [report], { autoDisable });
+        return answer ?? 'unknown';
+      },
+    });
   }
 
   /**
-   * Records a report. Resolves after the commit: false when there is no such message.
+   * Records a report. Resolves after the commit.
    * @param patienceMs how long after the last beginning of a batch this one may wait for others.
    *   The first report in a while waits for nobody.
    * @throws Problem SERVICE_UNAVAILABLE when too many are waiting
    */
-  async record(report: FeedbackReport, patienceMs: number): Promise<boolean> {
+  async record(report: FeedbackReport, patienceMs: number): Promise<FeedbackAnswer> {
     if (this.#size >= waitingMax) throw tooMany();
     this.#size += 1;
     try {
-      return await new Promise<boolean>((resolve, reject) => {
-        this.#arrived.push({ report, resolve, reject });
+      return await new Promise<FeedbackAnswer>((resolve, reject) => {
+        this.#arrived.push({ item: report, resolve, reject });
         this.#patienceMs = Math.min(this.#patienceMs, patienceMs);
         this.#schedule();
       });
@@ -98,13 +96,21 @@ export class FeedbackQueue {
     const some = this.#arrived.splice(0, lookupMax);
     if (this.#arrived.length === 0) this.#patienceMs = Infinity;
     try {
-      const reports = some.map(({ report }) => report);
-      const found = await findReportedMessages(this.#services.db, reports);
+      const { db } = this.#services;
+      const found = await findReportedMessages(
+        db,
+        some.map(({ item }) => item),
+      );
+      const lost = some.filter((_, index) => !found[index]);
+      const answers = await answerLostReports(
+        db,
+        lost.map(({ item }) => item),
+      );
       for (const [index, { resolve, reject }] of some.entries()) {
-        const report = found[index];
-        if (report) this.#queue({ report, resolve, reject });
-        else resolve(false);
+        const item = found[index];
+        if (item) this.#queue({ item, resolve, reject });
       }
+      for (const [index, { resolve }] of lost.entries()) resolve(answers[index] ?? 'unknown');
     } catch (error) {
       for (const { reject } of some) reject(error);
     }
@@ -112,22 +118,21 @@ export class FeedbackQueue {
     this.#schedule();
   }
 
-  #queue(added: Waiting<FoundReport>): void {
-    const { waiting } = this.#queueOf(added);
+  #queue(added: WaitingReport): void {
+    const { projectId } = added.item;
+    const queue = this.#byProject.get(projectId) ?? [];
+    const apart = this.#apart.waiting(projectId);
+    const before = queue.length + (apart ?? 0);
     // As with connections: a project takes at most as much as stays free.
-    if (waiting.length > 0 && waiting.length >= waitingMax - this.#size) added.reject(tooMany());
-    else if (this.#services.autoDisable && concernsReputation(added.report)) this.#setApart(added);
-    else waiting.push(added);
+    if (before > 0 && before >= waitingMax - this.#size) return added.reject(tooMany());
+    queue.push(added);
+    this.#byProject.set(projectId, queue);
+    const isJudged = this.#services.autoDisable && concernsReputation(added.item);
+    if (apart !== undefined || isJudged) this.#setApart(projectId);
     if (this.#isRecording) return;
     this.#isRecording = true;
     // Those that were looked up together come along.
     queueMicrotask(() => void this.#drain());
-  }
-
-  #queueOf({ report: { projectId } }: Waiting<FoundReport>): ProjectQueue {
-    const queue = this.#byProject.get(projectId) ?? { waiting: [], isApart: false };
-    this.#byProject.set(projectId, queue);
-    return queue;
   }
 
   async #drain(): Promise<void> {
@@ -138,89 +143,42 @@ export class FeedbackQueue {
   }
 
   /** An equal part of each project's. */
-  #nextBatch(): Waiting<FoundReport>[] {
-    const queues = [...this.#byProject].filter(([, { isApart }]) => !isApart).slice(0, batchMax);
+  #nextBatch(): WaitingReport[] {
+    const queues = [...this.#byProject].slice(0, batchMax);
     const each = Math.floor(batchMax / queues.length);
     return queues.flatMap(([projectId, queue]) => {
-      const some = queue.waiting.splice(0, each);
+      const some = queue.splice(0, each);
       this.#byProject.delete(projectId);
-      if (queue.waiting.length > 0) this.#byProject.set(projectId, queue);
+      if (queue.length > 0) this.#byProject.set(projectId, queue);
       return some;
     });
   }
 
-  async #recordOfMany(batch: readonly Waiting<FoundReport>[]): Promise<void> {
-    const { db } = this.#services;
+  async #recordOfMany(batch: readonly WaitingReport[]): Promise<void> {
+    const { db, autoDisable } = this.#services;
     try {
-      await this.#recordTogether(batch, (work) =>
-        transact(db, async (tx) => {
-          await limitLockWaits(tx, sharedLockMs);
-          return work(tx);
-        }),
-      );
+      const answers = await transact(db, async (tx) => {
+        await limitLockWaits(tx, sharedLockMs);
+        const reports = batch.map(({ item }) => item);
+        return recordFeedback(tx, reports, { autoDisable, skipsLocked: true });
+      });
+      settle(batch, answers, (report) => this.#apart.writeAlone(report.projectId, report));
     } catch (error) {
-      for (const waiting of batch) {
-        if (isHopeless(error)) waiting.reject(error);
-        else this.#setApart(waiting);
-      }
+      if (isLost(error)) return batch.forEach(({ reject }) => reject(error));
+      this.#recordApart(batch);
+      for (const { item } of batch) this.#setApart(item.projectId);
     }
   }
 
-  /** Records a report, and all others of its project until none is left, apart from other projects. */
-  #setApart(added: Waiting<FoundReport>): void {
-    const queue = this.#queueOf(added);
-    queue.waiting.push(added);
-    if (queue.isApart) return;
-    queue.isApart = true;
-    queueMicrotask(() => void this.#drainApart(added.report.projectId, queue));
-  }
-
-  async #drainApart(projectId: string, { waiting }: ProjectQueue): Promise<void> {
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, batchMax);
-      try {
-        await this.#recordTogether(batch, (work) => this.#inShare(projectId, work));
-      } catch (error) {
-        for (const one of batch) {
-          if (batch.length === 1 || isHopeless(error)) one.reject(error);
-          else void this.#recordAlone(one);
-        }
-      }
-    }
+  /** Records the reports of a project that wait, apart from those of others. */
+  #setApart(projectId: string): void {
+    this.#recordApart(this.#byProject.get(projectId) ?? []);
     this.#byProject.delete(projectId);
   }
 
-  async #recordTogether(
-    batch: readonly Waiting<FoundReport>[],
-    inTransaction: InTransaction,
-  ): Promise<void> {
-    const reports = batch.map(({ report }) => report);
-    const options = { autoDisable: this.#services.autoDisable, skipsLocked: true };
-    const locked = new Set(await inTransaction((tx) => recordFeedback(tx, reports, options)));
-    for (const waiting of batch) {
-      if (locked.has(waiting.report)) void this.#recordAlone(waiting);
-      else waiting.resolve(true);
-    }
+  #recordApart(reports: readonly WaitingReport[]): void {
+    for (const { item, resolve } of reports) resolve(this.#apart.write(item.projectId, item));
   }
-
-  async #recordAlone({ report, resolve, reject }: Waiting<FoundReport>): Promise<void> {
-    const { autoDisable } = this.#services;
-    const recorded = this.#inShare(report.projectId, (tx) =>
-      recordFeedback(tx, [report], { autoDisable }),
-    );
-    await recorded.then(() => resolve(true), reject);
-  }
-
-  #inShare<T>(projectId: string, work: (tx: Database) => Promise<T>): Promise<T> {
-    return this.#services.shares.within(projectId, (db) => transact(db, work));
-  }
-}
-
-type InTransaction = (work: (tx: Database) => Promise<FoundReport[]>) => Promise<FoundReport[]>;
-
-/** After a lost connection nobody knows whether the transaction was committed. */
-function isHopeless(error: unknown): boolean {
-  return isUnavailable(error) && !isTimeLimit(error);
 }
 
 interface FeedbackServices {

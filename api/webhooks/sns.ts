@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hasSnsReceipt, insertSnsReceipt } from '../../db/outcomes/feedback.ts';
+import { insertSnsReceipt } from '../../db/outcomes/feedback.ts';
 import { type InboundMail, recordInboundMail } from '../../db/emails/inbound.ts';
 import { Problem, invalidField, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
@@ -131,15 +131,14 @@ async function handleNotification(call: ApiServices, envelope: SnsEnvelope): Pro
   if (!feedback) return;
   const { messageId } = message.mail;
   const emailId = taggedEmailId(message);
-  const isKnown = await call.feedback.record(
+  const answer = await call.feedback.record(
     { emailId, messageId, feedback: [feedback], acceptedAt: acceptedAt(message, now), receipt },
     patienceMs,
   );
   // The acceptance of a message that is not ours does not matter.
-  if (isKnown || feedback.kind === 'accepted') return;
-  // It was ours when the notification came for the first time.
-  if (await hasSnsReceipt(call.db, receipt)) return;
-  throw notFound('EMAIL', emailId ?? messageId);
+  if (answer === 'unknown' && feedback.kind !== 'accepted') {
+    throw notFound('EMAIL', emailId ?? messageId);
+  }
 }
 
 /** Longest id of a notification, in characters; those of SNS are uuids. */

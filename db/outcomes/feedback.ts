@@ -20,7 +20,7 @@ import { deleteInPages } from '../pages.ts';
 import { storeDerived } from '../events/derived.ts';
 import { type ProjectEvent, recordEventsOfProjects } from '../events/events.ts';
 import { type BadAddress, suppressBadAddresses } from '../suppression/feedback.ts';
-import type { FeedbackReport, FoundReport } from './reports.ts';
+import type { FeedbackAnswer, FeedbackReport, FoundReport } from './reports.ts';
 import { isClaimedByChunk } from '../sql/mail-status.ts';
 import { disableForReputation } from '../projects/reputation.ts';
 
@@ -34,14 +34,15 @@ const opensApartSeconds = 10;
  * and campaigns. Reports on one message apply in order. Locks in the order of everywhere: projects
  * that may be disabled, contacts, messages, campaigns; of each kind in the order of their ids.
  * @param options.autoDisable whether a project of bad reputation is disabled.
- * @param options.skipsLocked does not wait for contacts and messages that others have locked.
- * @returns the reports that were left out: their contact or message is locked, or no longer exists.
+ * @param options.skipsLocked does not wait for contacts and messages that others have locked: the answer
+ *   to a report on these is null.
+ * @returns an answer to each report, in order
  */
 export async function recordFeedback(
   tx: Database,
   reports: readonly FoundReport[],
   options: { autoDisable: boolean; skipsLocked?: boolean },
-): Promise<FoundReport[]> {
+): Promise<(FeedbackAnswer | null)[]> {
   const judged = options.autoDisable ? reports.filter(concernsReputation) : [];
   if (judged.length > 0) {
     await lockProjects(
@@ -57,9 +58,18 @@ export async function recordFeedback(
     skipsLocked,
   );
   const locked = new Set(emails.map(({ id }) => id));
-  const held = reports.filter(({ emailId }) => locked.has(emailId));
-  const isNew = await insertReceipts(tx, held);
-  const changes = changesOf(emails, held.filter(isNew));
+  const isNew = await insertReceipts(
+    tx,
+    reports.filter(({ emailId }) => locked.has(emailId)),
+  );
+  const answers = reports.map((report) => {
+    if (!locked.has(report.emailId)) return skipsLocked ? null : 'unknown';
+    return isNew(report) ? 'recorded' : 'duplicate';
+  });
+  const changes = changesOf(
+    emails,
+    reports.filter((_, index) => answers[index] === 'recorded'),
+  );
   const changed = [...changes.values()].filter(({ events, trace }) => events.length + trace.length);
   if (changed.length > 0) {
     // Events of messages that have failed cannot be read from their rows.
@@ -80,7 +90,7 @@ export async function recordFeedback(
     // Last, because all mail of a campaign waits for its row.
     await countForCampaigns(tx, changed);
   }
-  return reports.filter(({ emailId }) => !locked.has(emailId));
+  return answers;
 }
 
 /** Whether a project may be disabled because of a report. */
@@ -395,16 +405,6 @@ export async function insertSnsReceipt(tx: Database, messageId: string): Promise
     .returning('message_id')
     .executeTakeFirst();
   return inserted !== undefined;
-}
-
-/** Whether a notification was handled: its message may be gone since. */
-export async function hasSnsReceipt(db: Database, messageId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('sns_receipt')
-    .select('message_id')
-    .where('message_id', '=', messageId)
-    .executeTakeFirst();
-  return row !== undefined;
 }
 
 /** The simulator's report on a message to one of its addresses: once, like a provider's. */

@@ -19,6 +19,9 @@ export interface FeedbackReport {
   isOwnTracking?: boolean;
 }
 
+/** `duplicate`: its receipt is known. `unknown`: there is no such message. */
+export type FeedbackAnswer = 'recorded' | 'duplicate' | 'unknown';
+
 /** A report whose message exists. */
 export interface FoundReport extends FeedbackReport {
   emailId: string;
@@ -53,6 +56,27 @@ export async function findReportedMessages(
     const { id: emailId, project_id: projectId, contact_id: contactId } = found;
     return { ...report, emailId, projectId, contactId };
   });
+}
+
+/**
+ * The answers to reports without a message, in order: `duplicate` when the message was there when its
+ * receipt came for the first time.
+ */
+export async function answerLostReports(
+  db: Database,
+  reports: readonly FeedbackReport[],
+): Promise<FeedbackAnswer[]> {
+  const receipts = reports.flatMap(({ receipt }) => receipt ?? []);
+  const rows =
+    receipts.length === 0
+      ? []
+      : await db
+          .selectFrom('sns_receipt')
+          .select('message_id')
+          .where('message_id', '=', anyOf(receipts, 'text'))
+          .execute();
+  const known = new Set<string | null>(rows.map((row) => row.message_id));
+  return reports.map(({ receipt }) => (known.has(receipt) ? 'duplicate' : 'unknown'));
 }
 
 /** The id of the message that an id begins with which no provider has given, but our own mailers. */

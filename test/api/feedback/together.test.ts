@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { FeedbackQueue } from '../../../api/services/feedback-queue.ts';
 import { recordFeedback } from '../../../db/outcomes/feedback.ts';
+import type { FeedbackAnswer } from '../../../db/outcomes/reports.ts';
 import { type Database, transact } from '../../../db/database.ts';
 import type { Feedback } from '../../../domain/mail/feedback.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
@@ -127,8 +128,9 @@ describe('feedback that arrives together', () => {
     const [mail, own] = (await sentEmails(2)) as [Mail, Mail];
     const pixel = { ...report(own, null, opened(1)), isOwnTracking: true };
     const again = report(mail, 'twice', opened(1));
-    await record([mail, own], [again, pixel, again, pixel, again]);
-    await record([mail, own], [again, pixel]);
+    const first = await record([mail, own], [again, pixel, again]);
+    expect(first).toEqual(['recorded', 'recorded', 'duplicate']);
+    expect(await record([mail, own], [again, pixel])).toEqual(['duplicate', 'recorded']);
     expect((await emailOf(mail.id)).opens).toBe(1);
     expect((await emailOf(own.id)).opens).toBe(1);
   });
@@ -202,13 +204,13 @@ describe('feedback beside rows that somebody has locked', () => {
         from event where email_id = any(${ids}) and name = 'email.delivery'`.execute(db);
     // The first waits for nobody.
     expect(rows).toEqual([{ transactions: 2, projects: 5 }]);
-    let stuck: Promise<boolean> | undefined;
+    let stuck: Promise<FeedbackAnswer> | undefined;
     await whileLocked(lock('campaign', campaigns[2]!), async () => {
       const recorded = record(opened(5));
       [stuck] = recorded.splice(2, 1);
-      expect(await Promise.all(recorded)).toEqual([true, true, true, true]);
+      expect(await Promise.all(recorded)).toEqual(Array(4).fill('recorded'));
     });
-    expect(await stuck).toBe(true);
+    expect(await stuck).toBe('recorded');
     for (const id of campaigns) expect((await campaignOf(id)).opened_count).toBe(1);
   });
 
@@ -225,7 +227,7 @@ describe('feedback beside rows that somebody has locked', () => {
     const recorded = [own.id, id, other.id].map((emailId) =>
       queue.record(report({ id: emailId }, null, delivery), 50).catch(() => 'failed'),
     );
-    expect(await Promise.all(recorded)).toEqual([true, 'failed', true]);
+    expect(await Promise.all(recorded)).toEqual(['recorded', 'failed', 'recorded']);
     await sql`drop function take_too_long() cascade`.execute(db);
     expect((await emailOf(other.id)).status).toBe('DELIVERED');
   });
@@ -244,7 +246,7 @@ describe('feedback beside rows that somebody has locked', () => {
         flood.push(queue.record(one, 50).catch(() => void (refused += 1)));
       }
       await waitFor('the flood to be refused', () => refused > 0);
-      expect(await queue.record(report({ id }, null, delivery), 50)).toBe(true);
+      expect(await queue.record(report({ id }, null, delivery), 50)).toBe('recorded');
     });
     await Promise.all(flood);
     expect((await emailOf(id)).status).toBe('DELIVERED');
@@ -256,7 +258,7 @@ describe('feedback beside rows that somebody has locked', () => {
   it('is answered 503 when ten thousand reports are waiting', async () => {
     const queue = new FeedbackQueue({ db, shares: services.shares, autoDisable: true });
     const unknown = () => report({ id: randomUUID() }, null, delivery);
-    let waiting: Promise<boolean>[] = [];
+    let waiting: Promise<FeedbackAnswer>[] = [];
     await whileLocked(
       (tx) => sql`lock table email in access exclusive mode`.execute(tx),
       async () => {
@@ -266,7 +268,7 @@ describe('feedback beside rows that somebody has locked', () => {
         });
       },
     );
-    expect(new Set(await Promise.all(waiting))).toEqual(new Set([false]));
-    expect(await queue.record(unknown(), 50)).toBe(false);
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(['unknown']));
+    expect(await queue.record(unknown(), 50)).toBe('unknown');
   });
 });

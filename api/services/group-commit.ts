@@ -1,0 +1,140 @@
+import { type Database, limitLockWaits, transact } from '../../db/database.ts';
+import type { Shares } from '../../db/shares.ts';
+import { isLockTimeout, isTimeLimit, isUnavailable } from '../../db/sql-state.ts';
+import { Problem } from '../../domain/errors.ts';
+
+/** Items of one transaction: PostgreSQL's work for one hardly falls beyond that. */
+export const batchMax = 50;
+
+/** An item and the request that waits for its answer. */
+export interface Waiting<Item, Answer> {
+  item: Item;
+  resolve(answer: Answer | Promise<Answer>): void;
+  reject(error: unknown): void;
+}
+
+/** How the items of a project are written. */
+export interface GroupWriter<Item, Answer> {
+  /**
+   * Writes items in one transaction. Returns their answers in order; null for those that are left out
+   * because others have locked their rows.
+   */
+  writeTogether(
+    tx: Database,
+    projectId: string,
+    items: readonly Item[],
+  ): Promise<readonly (Answer | null)[]>;
+  writeAlone(tx: Database, projectId: string, item: Item): Promise<Answer>;
+  /** Items with the same key are never in one batch. */
+  keyOf?(item: Item): string;
+  /** How long items that are written together wait for a lock, in milliseconds. */
+  lockMs?: number;
+  /** How many items of a project may wait, and the message of the refusal of another one. */
+  limit?: { waitingMax: number; message: string };
+}
+
+/**
+ * Commits the writes of many requests of a project together, and answers each after the commit. An item
+ * that comes alone is written at once; those that come meanwhile are written together, up to 50 in a
+ * transaction, one transaction at a time, on a connection of the project's share. Items that a
+ * transaction leaves out, and those of one that failed, are written each alone.
+ */
+export class GroupCommit<Item, Answer> {
+  readonly #shares: Shares;
+  readonly #writer: GroupWriter<Item, Answer>;
+  readonly #byProject = new Map<string, Waiting<Item, Answer>[]>();
+
+  constructor(shares: Shares, writer: GroupWriter<Item, Answer>) {
+    this.#shares = shares;
+    this.#writer = writer;
+  }
+
+  /** How many items of a project wait; undefined: nothing of it waits or is being written. */
+  waiting(projectId: string): number | undefined {
+    return this.#byProject.get(projectId)?.length;
+  }
+
+  /**
+   * Resolves after the commit.
+   * @throws Problem SERVICE_UNAVAILABLE when too many are waiting, and what `writeAlone` throws
+   */
+  write(projectId: string, item: Item): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const { limit } = this.#writer;
+      const waiting = { item, resolve, reject };
+      const queue = this.#byProject.get(projectId);
+      if (!queue) {
+        const first = [waiting];
+        this.#byProject.set(projectId, first);
+        // Requests that have arrived by now come along.
+        setImmediate(() => void this.#drain(projectId, first));
+      } else if (limit && queue.length >= limit.waitingMax) {
+        reject(new Problem('SERVICE_UNAVAILABLE', { message: limit.message }));
+      } else queue.push(waiting);
+    });
+  }
+
+  async #drain(projectId: string, queue: Waiting<Item, Answer>[]): Promise<void> {
+    while (queue.length > 0) await this.#writeTogether(projectId, this.#nextBatch(queue));
+    this.#byProject.delete(projectId);
+  }
+
+  /** Takes the first items off the queue; a second one with the same key stays for the next batch. */
+  #nextBatch(queue: Waiting<Item, Answer>[]): Waiting<Item, Answer>[] {
+    const { keyOf } = this.#writer;
+    if (!keyOf) return queue.splice(0, batchMax);
+    const batch = new Map<string, Waiting<Item, Answer>>();
+    const rest = queue.splice(0).filter((waiting) => {
+      const key = keyOf(waiting.item);
+      if (batch.size === batchMax || batch.has(key)) return true;
+      batch.set(key, waiting);
+      return false;
+    });
+    queue.push(...rest);
+    return [...batch.values()];
+  }
+
+  async #writeTogether(projectId: string, batch: Waiting<Item, Answer>[]): Promise<void> {
+    const { lockMs } = this.#writer;
+    try {
+      const answers = await this.#inTransaction(projectId, async (tx) => {
+        if (lockMs !== undefined) await limitLockWaits(tx, lockMs);
+        const items = batch.map(({ item }) => item);
+        return this.#writer.writeTogether(tx, projectId, items);
+      });
+      settle(batch, answers, (item) => this.writeAlone(projectId, item));
+    } catch (error) {
+      const canWaitLonger = lockMs !== undefined && isLockTimeout(error);
+      const isFinal = isLost(error) || (batch.length === 1 && !canWaitLonger);
+      for (const { item, resolve, reject } of batch) {
+        if (isFinal) reject(error);
+        else resolve(this.writeAlone(projectId, item));
+      }
+    }
+  }
+
+  /** Writes an item at once, in a transaction of its own. Resolves after the commit. */
+  writeAlone(projectId: string, item: Item): Promise<Answer> {
+    return this.#inTransaction(projectId, (tx) => this.#writer.writeAlone(tx, projectId, item));
+  }
+
+  #inTransaction<T>(projectId: string, work: (tx: Database) => Promise<T>): Promise<T> {
+    return this.#shares.within(projectId, (db) => transact(db, work));
+  }
+}
+
+/** Gives the items of a transaction their answers; those without one are written by `again`. */
+export function settle<Item, Answer>(
+  batch: readonly Waiting<Item, Answer>[],
+  answers: readonly (Answer | null)[],
+  again: (item: Item) => Promise<Answer>,
+): void {
+  for (const [index, { item, resolve }] of batch.entries()) {
+    resolve(answers[index] ?? again(item));
+  }
+}
+
+/** Whether the connection is lost: the transaction may have been committed all the same. */
+export function isLost(error: unknown): boolean {
+  return isUnavailable(error) && !isTimeLimit(error);
+}
