@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { CsvError, type Info, parse } from 'csv-parse';
 import { readCell } from '../domain/contact/csv.ts';
+import { readCsvLines } from '../domain/contact/csv-lines.ts';
 import { readStackFile } from './servers/stack-file.ts';
 
 /**
@@ -71,7 +71,7 @@ function objectOf(name: string, cell: string): object {
 }
 
 interface Row {
-  /** The line of the file that the row ends in, from 1. */
+  /** The line of the file that the row begins in, from 1. */
   line: number;
   contact: Contact;
 }
@@ -82,27 +82,27 @@ async function* readRows(
   { toContact, dropped }: (typeof platforms)[string],
   refuse: (line: number, reason: string) => void,
 ): AsyncGenerator<Row, void, undefined> {
-  const columns = (names: string[]) => {
-    const trimmed = names.map((name) => name.trim());
-    if (!trimmed.includes('email')) throw new Error('The file has no column "email".');
-    return trimmed;
-  };
-  const rows = createReadStream(file).pipe(
-    parse({
-      columns,
-      bom: true,
-      trim: true,
-      skip_empty_lines: true,
-      relax_column_count: true,
-      info: true,
-    }),
-  );
-  for await (const { record, info } of rows as AsyncIterable<{ record: Cells; info: Info }>) {
-    const kept = Object.entries(record).filter(([name]) => !dropped.includes(name));
-    try {
-      yield { line: info.lines, contact: toContact(Object.fromEntries(kept)) };
-    } catch (error) {
-      refuse(info.lines, String(error));
+  let names: string[] | null = null;
+  for await (const lines of readCsvLines(createReadStream(file))) {
+    for (const { line, cells, fault } of lines) {
+      const trimmed = cells.map((cell) => cell.trim());
+      if (names === null) {
+        if (fault !== null) throw new Error(fault);
+        if (!trimmed.includes('email')) throw new Error('The file has no column "email".');
+        names = trimmed;
+        continue;
+      }
+      if (fault !== null) {
+        refuse(line, fault);
+        continue;
+      }
+      try {
+        const given = names.map((name, at) => [name, trimmed[at] ?? ''] as const);
+        const kept = given.filter(([name]) => !dropped.includes(name));
+        yield { line, contact: toContact(Object.fromEntries(kept)) };
+      } catch (error) {
+        refuse(line, String(error));
+      }
     }
   }
 }
@@ -184,8 +184,6 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  const place =
-    error instanceof CsvError && 'lines' in error ? `Line ${String(error['lines'])}: ` : '';
-  console.error(`${place}${error instanceof Error ? error.message : String(error)}`);
+  console.error(error instanceof Error ? error.message : String(error));
   process.exit(1);
 }

@@ -91,11 +91,11 @@ it('moves the contacts of Plunk, with fields as they are written', async () => {
 
 it('names the lines that are refused, and moves the others', async () => {
   const { move, contacts } = await useMove(
-    'email,attributes,status\nnobody,,enabled\nada@shop.example,[1],enabled\nbo@shop.example,{,enabled\ncleo@shop.example,,enabled\n',
+    'email,attributes,status\nnobody,,enabled\nada@shop.example,[1],enabled\nbo@shop.example,{,enabled\n"eve@shop.example,,enabled\ncleo@shop.example,,enabled\n',
   );
   const { code, stdout, stderr } = await move('listmonk');
-  expect([code, stdout]).toEqual([1, '1 new, 0 updated, 3 refused']);
-  for (const line of [2, 3, 4]) expect(stderr).toContain(`Line ${line}: `);
+  expect([code, stdout]).toEqual([1, '1 new, 0 updated, 4 refused']);
+  for (const line of [2, 3, 4, 5]) expect(stderr).toContain(`Line ${line}: `);
   expect(stderr).toContain('email: Must be an email address.');
   expect(await contacts()).toEqual([{ email: 'cleo@shop.example', subscribed: true, data: null }]);
 });
@@ -133,9 +133,9 @@ it('ends with a reason when nothing can be moved', async () => {
   expect((await move('mailchimp')).stderr).toContain('Usage:');
   expect((await move('plunk', '--nope')).stderr).toContain("Unknown option '--nope'");
 
-  const broken = await useMove('email\n"ada@shop.example\n');
+  const broken = await useMove('"email\nada@shop.example\n');
   expect(await broken.move('plunk')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('Quote'),
+    stderr: expect.stringContaining('A quote is opened and not closed, in line 1.'),
   });
 });

@@ -1,0 +1,188 @@
+import { CsvFault } from './csv.ts';
+
+/**
+ * Splits a CSV file into lines and cells (RFC 4180). A line ends with CRLF, LF or a lone CR. A line
+ * with invalid quotes has an error and affects no other.
+ */
+
+export interface CsvLine {
+  /** Number of the line in the file, from 1; a line with cells in quotes may span several. */
+  line: number;
+  /** They may have blanks around them. */
+  cells: string[];
+  /** What is wrong with its quotes; null: nothing. */
+  fault: string | null;
+}
+
+/** The bytes of a file, in chunks. */
+export type FileBytes = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
+/**
+ * Longest line with quoted cells, in characters; a contact has at most a quarter of it. A longer
+ * one has an unclosed quote.
+ */
+const lineCharsMax = 256 * 1024;
+
+const lineEnd = /\r\n|\n|\r/g;
+
+const open = 'A quote is opened and not closed';
+const stray = 'A quote stands where none may';
+const advice = 'A cell with quotes is put in quotes, and those inside are doubled.';
+
+/**
+ * The lines that end in each chunk of a file, at least one: awaiting each line would dominate the cost.
+ * @throws CsvFault when the file is not in UTF-8.
+ */
+export async function* readCsvLines(file: FileBytes): AsyncGenerator<CsvLine[], void, undefined> {
+  const lines = new CsvLines();
+  for await (const text of decode(file)) {
+    const ended = lines.take(text, false);
+    if (ended.length > 0) yield ended;
+  }
+  const last = lines.take('', true);
+  if (last.length > 0) yield last;
+}
+
+/** The text of a file, without a byte order mark. */
+async function* decode(file: FileBytes): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let isFirst = true;
+  for await (const bytes of file) {
+    if (isFirst) refuseUtf16(bytes);
+    isFirst = false;
+    const text = textOf(() => decoder.decode(bytes, { stream: true }));
+    if (text !== '') yield text;
+  }
+  textOf(() => decoder.decode());
+}
+
+function textOf(decode: () => string): string {
+  try {
+    return decode();
+  } catch {
+    throw new CsvFault('The file is not encoded as UTF-8.');
+  }
+}
+
+function refuseUtf16([first, second]: Uint8Array): void {
+  const isMarked = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  if (isMarked) throw new CsvFault('The file is encoded as UTF-16. Save it as CSV in UTF-8.');
+}
+
+/** Splits text that comes in chunks. Holds at most one line, or one up to the limit. */
+class CsvLines {
+  /** Starts with a line. */
+  #rest = '';
+  #line = 1;
+
+  /** The lines complete so far, without empty ones. `isEnd`: this is the last chunk. */
+  take(text: string, isEnd: boolean): CsvLine[] {
+    const all = this.#rest + text;
+    const lines: CsvLine[] = [];
+    let from = 0;
+    while (from < all.length) {
+      const read = readLine(all, from, isEnd);
+      if (!read) break;
+      const { end, cells, fault, lineEnds } = read;
+      const line = this.#line;
+      if (fault !== null) {
+        lines.push({ line, cells: [], fault: `${fault}, in line ${line}. ${advice}` });
+      } else if (cells.length > 0) lines.push({ line, cells, fault });
+      this.#line += lineEnds;
+      from = end;
+    }
+    this.#rest = all.slice(from);
+    return lines;
+  }
+}
+
+interface Reading {
+  /** Position after the line. */
+  end: number;
+  /** None: the line is empty. */
+  cells: string[];
+  fault: string | null;
+  lineEnds: number;
+}
+
+/** Reads one line; null when it needs more text to find the end. */
+function readLine(text: string, from: number, isEnd: boolean): Reading | null {
+  let at = from;
+  let lineEnds = 1;
+  let isQuoted = false;
+  const cells: string[] = [];
+  for (;;) {
+    at = skipBlanks(text, at);
+    const start = at;
+    if (text[at] === '"') {
+      const close = closingQuote(text, start, from + lineCharsMax, isEnd);
+      if (close === 'unknown') return null;
+      if (close === 'none') return lineWith(open, text, from, isEnd);
+      const cell = text.slice(start + 1, close);
+      cells.push(cell.replaceAll('""', '"'));
+      lineEnds += cell.match(lineEnd)?.length ?? 0;
+      isQuoted = true;
+      at = skipBlanks(text, close + 1);
+    } else {
+      at = endOfPlain(text, at);
+      cells.push(text.slice(start, at));
+    }
+    const end = at < text.length ? endOfLine(text, at, isEnd) : isEnd ? at : 'unknown';
+    if (end === 'unknown') return null;
+    if (end !== null) {
+      const isEmpty = cells.length === 1 && !isQuoted && cells[0]?.trim() === '';
+      return { end, cells: isEmpty ? [] : cells, fault: null, lineEnds };
+    }
+    // A quote that spans lines and ends in an invalid place was left unclosed on its own line.
+    if (text[at] !== ',') return lineWith(lineEnds > 1 ? open : stray, text, from, isEnd);
+    at += 1;
+  }
+}
+
+/** Position after the line end at `at`, which may be incomplete; null: there is none. */
+function endOfLine(text: string, at: number, isEnd: boolean): number | 'unknown' | null {
+  if (text[at] === '\n') return at + 1;
+  if (text[at] !== '\r') return null;
+  if (at + 1 === text.length && !isEnd) return 'unknown';
+  return text[at + 1] === '\n' ? at + 2 : at + 1;
+}
+
+/** The single line at `from`, with its error. */
+function lineWith(fault: string, text: string, from: number, isEnd: boolean): Reading | null {
+  const rest = /[^\r\n]*/y;
+  rest.lastIndex = from;
+  rest.test(text);
+  const line = { cells: [], fault, lineEnds: 1 };
+  if (rest.lastIndex === text.length) return isEnd ? { ...line, end: text.length } : null;
+  const end = endOfLine(text, rest.lastIndex, isEnd);
+  return end === 'unknown' || end === null ? null : { ...line, end };
+}
+
+/** Position of the quote that closes the one at `open`; a doubled one is text. */
+function closingQuote(
+  text: string,
+  open: number,
+  limit: number,
+  isEnd: boolean,
+): number | 'none' | 'unknown' {
+  for (let at = open + 1; ; at += 2) {
+    at = text.indexOf('"', at);
+    if (at > limit || (at < 0 && (isEnd || text.length > limit))) return 'none';
+    if (at < 0 || (at + 1 === text.length && !isEnd)) return 'unknown';
+    if (text[at + 1] !== '"') return at;
+  }
+}
+
+function skipBlanks(text: string, from: number): number {
+  let at = from;
+  while (text[at] === ' ' || text[at] === '\t' || text[at] === '\f') at += 1;
+  return at;
+}
+
+/** Position of the end of an unquoted cell, or of a quote in it. */
+function endOfPlain(text: string, from: number): number {
+  const plain = /[^,"\r\n]*/y;
+  plain.lastIndex = from;
+  plain.test(text);
+  return plain.lastIndex;
+}
