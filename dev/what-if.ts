@@ -10,9 +10,10 @@ import { findTemplateMail } from '../db/workflows/mails.ts';
 import { unitMs } from '../domain/filter/filter.ts';
 import { simulate } from '../domain/simulation/simulate.ts';
 import { type Simulation, TooManySteps } from '../domain/simulation/simulation.ts';
-import { conditionBranches, type GraphStep, waitBranches } from '../domain/workflow/graph.ts';
+import type { GraphStep } from '../domain/workflow/graph.ts';
 import { createRenderer } from '../providers/rendering/renderer.ts';
 import { NoHistory } from './history-source.ts';
+import { branchesOf } from '../domain/workflow/graph-rules.ts';
 
 /** Other outcomes of a step than the one that an execution had, played in memory. */
 
@@ -99,11 +100,6 @@ function choiceOf({ graph }: KnownExecution, given: string): { step: GraphStep; 
   if (branches.includes(branch)) return { step, branch };
   const known = branches.length === 0 ? 'It has no branches.' : `It has: ${branches.join(', ')}.`;
   throw new NoHistory(`"${step.name}" has no branch "${branch}". ${known}`);
-}
-
-function branchesOf({ type, config }: GraphStep): string[] {
-  if (type === 'CONDITION') return conditionBranches(config);
-  return type === 'WAIT_FOR_EVENT' ? Object.values(waitBranches) : [];
 }
 
 /** What would have happened, in lines. */

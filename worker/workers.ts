@@ -106,11 +106,8 @@ const workflowTasksMax = 20;
 /** Longest wait for running activities when the process is asked to stop. */
 const graceTime = '15 seconds';
 
-/** The activities of the steps. Those that are not local ones have heartbeats. */
 function stepActivities(services: StepServices, webhookSlots: number): StepActivities {
-  const activities = createStepActivities(services, webhookSlots);
-  const { SEND_EMAIL, UPDATE_CONTACT, WEBHOOK } = activities;
-  return { ...activities, ...withHeartbeats({ SEND_EMAIL, UPDATE_CONTACT, WEBHOOK }) };
+  return withHeartbeats(createStepActivities(services, webhookSlots));
 }
 
 /** The tasks of the sweep, counted: each sweep begins with their list. */

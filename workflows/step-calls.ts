@@ -5,6 +5,7 @@ import {
   isCancellation,
   proxyActivities,
   proxyLocalActivities,
+  TemporalFailure,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { StepCallById, StepResult } from '../activities/steps/perform.ts';
@@ -12,7 +13,7 @@ import type { StepActivities } from '../activities/steps/steps.ts';
 import { priorities } from '../domain/runs/runs.ts';
 import type { ExecutionStart } from '../domain/runs/execution.ts';
 import type { StepRef } from '../domain/workflow/graph.ts';
-import { isPerformed, type PerformedType, stepKinds } from '../domain/workflow/step-types.ts';
+import { type PerformedType } from '../domain/workflow/steps/registry.ts';
 
 /** The calls of an execution's run to its activities. */
 
@@ -43,16 +44,15 @@ export async function complete({ executionId, version }: ExecutionStart): Promis
   return { outcome: interruption ?? { kind: 'ended' } };
 }
 
-/** Performs a step: by a local activity or an activity, as its type says. */
+/** Performs a step by the activity of its type, a local one or one with a queue of its own. */
 export async function runStep(
   input: ExecutionStart,
   step: StepRef,
   since: string,
 ): Promise<StepResult> {
-  const { type } = step;
-  // Fails the workflow task, not the run: it continues once a worker knows the step.
-  if (!isPerformed(type)) throw new Error(`This worker does not know steps of type ${type}.`);
-  return stepKinds[type].runs === 'local'
+  // The trigger is not performed: no run comes to it.
+  const type = step.type as PerformedType;
+  return step.queue === undefined
     ? runLocally(input, type, step, since)
     : runAsActivity(input, type, step, since);
 }
@@ -94,6 +94,9 @@ async function orAsActivity<T>(locally: () => Promise<T>, otherwise: () => Promi
   try {
     return await locally();
   } catch (error) {
+    // A step of a type that this worker does not know fails the workflow task, not the run: that
+    // continues once a worker knows the type.
+    if (!(error instanceof TemporalFailure)) throw error;
     const cause = error instanceof ActivityFailure ? error.cause : error;
     const isFinal = cause instanceof ApplicationFailure && cause.nonRetryable;
     if (isFinal || isCancellation(error)) throw error;
@@ -107,12 +110,12 @@ async function runAsActivity(
   step: StepRef,
   since: string,
 ): Promise<StepResult> {
-  const { taskQueue } = activity === 'SETTLE_WAIT' ? {} : stepKinds[activity];
+  const { queue } = step;
   const options = {
     summary: step.name,
     // The projects share the workers, whatever the run's own priority.
     priority: { priorityKey: priorities.usual, fairnessKey: input.projectId },
-    ...(taskQueue && { taskQueue: `${workflowInfo().taskQueue}${taskQueue}` }),
+    ...(queue !== undefined && { taskQueue: `${workflowInfo().taskQueue}${queue}` }),
   };
   return effects[activity].executeWithOptions(options, [stepCall(input, step, since)]);
 }

@@ -16,23 +16,17 @@ import {
 } from '../../db/workflows/steps.ts';
 import type { FindGraph } from '../../db/workflows/graphs.ts';
 import { listStepMarks } from '../../db/workflows/starts.ts';
-import {
-  findStep,
-  type GraphStep,
-  refOf,
-  stepAfter,
-  type StepRef,
-} from '../../domain/workflow/graph.ts';
+import { findStep, type GraphStep, stepAfter, type StepRef } from '../../domain/workflow/graph.ts';
 import {
   type Interruption,
   isInterruption,
   nextStep,
   type Outcome,
 } from '../../domain/workflow/decide.ts';
-import { passOver } from '../../domain/workflow/place.ts';
+import { passOver, refOf } from '../../domain/workflow/place.ts';
 import { type FixedDelay, fixedDelay } from '../../domain/workflow/delay.ts';
-import { StepFailure } from '../../domain/workflow/step-rules.ts';
-import type { StepConfig } from '../../domain/workflow/steps.ts';
+import { StepFailure } from '../../domain/workflow/steps/step.ts';
+import type { StepConfig } from '../../domain/workflow/steps/registry.ts';
 
 interface CallIds {
   executionId: string;

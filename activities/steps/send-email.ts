@@ -5,9 +5,9 @@ import type { StepVisit } from '../../db/workflows/steps.ts';
 import { findStepMail } from '../../db/workflows/mails.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
 import type { Renderer } from '../../domain/template/render.ts';
-import { composeStepMail, hasTopic, mailOutput } from '../../domain/workflow/step-mail.ts';
-import type { StepConfig } from '../../domain/workflow/steps.ts';
-import { StepFailure } from '../../domain/workflow/step-rules.ts';
+import { composeStepMail, hasTopic, mailOutput } from '../../domain/workflow/steps/send-email.ts';
+import type { StepConfig } from '../../domain/workflow/steps/registry.ts';
+import { StepFailure } from '../../domain/workflow/steps/step.ts';
 import { variablesOf } from './variables.ts';
 
 export interface SendEmailServices {

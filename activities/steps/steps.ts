@@ -23,9 +23,11 @@ import { type Interruption, waitOutcome } from '../../domain/workflow/decide.ts'
 import type { ExecutionStart } from '../../domain/runs/execution.ts';
 import { delayEnd, type DelayScope, fixedDelay } from '../../domain/workflow/delay.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
-import type { PerformedType } from '../../domain/workflow/step-types.ts';
-import { exitOf, StepFailure, waitEnd, waitOutput } from '../../domain/workflow/step-rules.ts';
-import type { StepConfig } from '../../domain/workflow/steps.ts';
+import type { PerformedType } from '../../domain/workflow/steps/registry.ts';
+import { exitOf } from '../../domain/workflow/steps/exit.ts';
+import { StepFailure } from '../../domain/workflow/steps/step.ts';
+import { waitEnd, waitOutput } from '../../domain/workflow/steps/wait-for-event.ts';
+import type { StepConfig } from '../../domain/workflow/steps/registry.ts';
 import {
   finishStep,
   performCalled,

@@ -7,8 +7,9 @@ import { planContactData } from '../../domain/contact/data.ts';
 import { Problem } from '../../domain/errors.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
 import type { Renderer } from '../../domain/template/render.ts';
-import { renderedUpdates, StepFailure, subscribedAfter } from '../../domain/workflow/step-rules.ts';
-import type { StepConfig } from '../../domain/workflow/steps.ts';
+import { renderedUpdates, subscribedAfter } from '../../domain/workflow/steps/update-contact.ts';
+import { StepFailure } from '../../domain/workflow/steps/step.ts';
+import type { StepConfig } from '../../domain/workflow/steps/registry.ts';
 import { stepVariables } from './variables.ts';
 
 /**

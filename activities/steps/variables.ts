@@ -4,7 +4,7 @@ import { findProject } from '../../db/projects/projects.ts';
 import type { StepVisit } from '../../db/workflows/steps.ts';
 import { localeOf, optOutUrls } from '../../domain/mail/content.ts';
 import type { TemplateVariables } from '../../domain/template/render.ts';
-import { StepFailure } from '../../domain/workflow/step-rules.ts';
+import { StepFailure } from '../../domain/workflow/steps/step.ts';
 
 /**
  * The variables of a step's templates: the contact as it is now and the execution's context.

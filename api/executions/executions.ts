@@ -14,7 +14,7 @@ import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { jsonBytes } from '../../domain/contact/data.ts';
 import { Problem, found } from '../../domain/errors.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
-import { stepTypes } from '../../domain/workflow/step-types.ts';
+import { stepTypes } from '../../domain/workflow/steps/registry.ts';
 import { limits } from '../../domain/limits.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { readFleet } from '../delivery/limits.ts';

@@ -12,6 +12,7 @@ import { tag, WorkflowById } from '../workflows/graph/record.ts';
 import { refuseUnknownVersions, Versions } from '../workflows/graph/versions.ts';
 import { acceptExecutionJob } from './accept.ts';
 import { exampleProjectId, exampleRunId, JobAccepted } from '../jobs/record.ts';
+import { stepModules, type StepType } from '../../domain/workflow/steps/registry.ts';
 
 export const moveWaitsOfStep = endpoint({
   id: 'moveWaits',
@@ -73,9 +74,10 @@ export const moveWaitsOfStep = endpoint({
 });
 
 /** @throws Problem VALIDATION_ERROR for a step in which nobody waits, or waits for ever */
-function refuseStep(type: string, forever: true | undefined): void {
-  if (type !== 'DELAY' && type !== 'WAIT_FOR_EVENT') {
+function refuseStep(type: StepType, forever: true | undefined): void {
+  const rests = stepModules[type]?.rests;
+  if (rests === undefined) {
     throw invalidField('stepId', 'not_allowed', 'Nobody waits in such a step.');
   }
-  if (forever && type === 'DELAY') throw invalidField('forever', 'not_allowed', 'A delay ends.');
+  if (forever && rests === 'delay') throw invalidField('forever', 'not_allowed', 'A delay ends.');
 }

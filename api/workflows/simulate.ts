@@ -17,7 +17,7 @@ import type { Inspection } from '../../domain/template/inspect.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import type { Inspector } from '../../domain/template/warnings.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
-import type { GraphWarning } from '../../domain/workflow/graph.ts';
+import type { GraphWarning } from '../../domain/workflow/graph-rules.ts';
 import { simulate } from '../../domain/simulation/simulate.ts';
 import {
   type SimulatedContact,
@@ -26,8 +26,8 @@ import {
   simulatedStepsMax,
   TooManySteps,
 } from '../../domain/simulation/simulation.ts';
-import { EventName } from '../../domain/workflow/steps.ts';
-import { stepTypes } from '../../domain/workflow/step-types.ts';
+import { EventName } from '../../domain/workflow/schemas.ts';
+import { stepTypes } from '../../domain/workflow/steps/registry.ts';
 import { GivenContact } from '../contacts/given.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { ContactData, fault, JsonObject, Moment, Time, time, Uuid } from '../http/schemas.ts';

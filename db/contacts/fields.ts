@@ -5,11 +5,8 @@ import { listDynamicSegments } from '../segments/segments.ts';
 import { type DataField, typedSql } from '../sql/data-fields.ts';
 import { listedUses, listPinned } from '../sql/pinned-versions.ts';
 import { exitRulesOf } from '../workflows/exits.ts';
-import {
-  conditionNamesField,
-  type ContactField,
-  stepNamesField,
-} from '../../domain/contact/field.ts';
+import { conditionNamesField, type ContactField } from '../../domain/contact/field.ts';
+import { namesField, stepNamesField, typesWithFields } from '../../domain/workflow/field-uses.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { limits } from '../../domain/limits.ts';
 
@@ -176,9 +173,7 @@ export async function findFieldUsers(
   const steps = await db
     .selectFrom('workflow')
     .leftJoin('workflow_step as step', (join) =>
-      join
-        .onRef('step.workflow_id', '=', 'workflow.id')
-        .on('step.type', 'in', ['CONDITION', 'DELAY', 'UPDATE_CONTACT']),
+      join.onRef('step.workflow_id', '=', 'workflow.id').on('step.type', 'in', typesWithFields),
     )
     .select([
       'workflow.id',
@@ -206,13 +201,12 @@ export async function findFieldUsers(
       startsBy(workflow) ||
       exitRulesOf(workflow)
         .flatMap(({ where = [] }) => where)
-        // Each is a condition as that of a step.
-        .some((condition) => namesInStep('CONDITION', condition)),
+        .some((condition) => namesField(condition.field, field)),
   );
   const inside = (await listPinned(db, projectId, [textOf(field)])).filter(
     ({ step, rule }) =>
       (step && namesInStep(step.type, step.config)) ||
-      (rule?.where ?? []).some((condition) => namesInStep('CONDITION', condition)),
+      (rule?.where ?? []).some((condition) => namesField(condition.field, field)),
   );
   const workflows = [
     ...using.map(named),

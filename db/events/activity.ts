@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type PastType, itemForms, pastTypes, rowsBefore } from '../../domain/activity.ts';
 import { columnList } from '../columns.ts';
 import { limits } from '../../domain/limits.ts';
+import { stepTypesWith } from '../../domain/workflow/steps/registry.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime } from '../expressions.ts';
 import { readBodies } from '../emails/bodies.ts';
@@ -9,6 +10,8 @@ import { type Moment, countMoments, momentsOf } from '../sql/mail-moments.ts';
 import type { Period } from './statistics.ts';
 
 /** The activity of a project, read from the rows that it is about. */
+
+const typesWithMail = stepTypesWith(({ sendsMail }) => sendsMail);
 
 type Table = 'event' | 'email' | 'campaign' | 'execution';
 
@@ -361,7 +364,7 @@ export async function listUpcoming(
         order by expires_at, step_execution_id limit ${limit})
     ), item as (
       select page.kind, page.id, page.at,
-          step ->> 'type' = 'SEND_EMAIL' as is_email, step ->> 'name' as step_name,
+          step ->> 'type' = ${anyOf(typesWithMail, 'text')} as is_email, step ->> 'name' as step_name,
           (step ->> 'templateId')::uuid as template_id, execution.contact_id,
           execution.workflow_name
         from page

@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Condition, fieldOf, filtersOf } from '../../domain/filter/filter.ts';
+import { stepTypesWith } from '../../domain/workflow/steps/registry.ts';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 import { momentsOf } from '../sql/mail-moments.ts';
 import type { TriggerSchedule } from '../schedules/schedules.ts';
 import { derivedEvents, derivedNamed, hasDerived } from '../sql/derived-events.ts';
@@ -9,6 +11,8 @@ import { noteLostEvents, noteRecorded } from '../subscriptions/upkeep.ts';
 import { listedUses, listPinned } from '../sql/pinned-versions.ts';
 
 /** Statistics of events. Counts come from `event_tally`: as exact as the rows, and always fast. */
+
+const waitingTypes: readonly string[] = stepTypesWith(({ rests }) => rests === 'wait');
 
 export interface EventCount {
   name: string;
@@ -165,7 +169,7 @@ export async function findEventUsers(
     .select(
       sql<boolean>`(trigger_type = 'EVENT' and trigger_event_name = ${eventName}
         or exists (select from workflow_step step
-          where step.workflow_id = workflow.id and step.type = 'WAIT_FOR_EVENT'
+          where step.workflow_id = workflow.id and step.type = ${anyOf(waitingTypes, 'text')}
             and step.config ->> 'eventName' = ${eventName})
         or exit_rules @> ${JSON.stringify([{ eventName }])}::jsonb)`.as('isNamed'),
     )
@@ -180,7 +184,7 @@ export async function findEventUsers(
   const inside = (await listPinned(db, projectId, [eventName])).filter(
     ({ step, rule }) =>
       rule?.eventName === eventName ||
-      (step?.type === 'WAIT_FOR_EVENT' && step.config['eventName'] === eventName),
+      (step && waitingTypes.includes(step.type) && step.config['eventName'] === eventName),
   );
   const campaigns = await db
     .selectFrom('campaign')

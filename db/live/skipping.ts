@@ -1,12 +1,7 @@
 import { sql } from 'kysely';
 import { found, invalidField, notFound, Problem } from '../../domain/errors.ts';
-import {
-  findStep,
-  type Graph,
-  type GraphStep,
-  resultsOf,
-  stepAfter,
-} from '../../domain/workflow/graph.ts';
+import { findStep, type Graph, type GraphStep, stepAfter } from '../../domain/workflow/graph.ts';
+import { resultsOf } from '../../domain/workflow/graph-rules.ts';
 import { passOver, type StepMark } from '../../domain/workflow/place.ts';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';

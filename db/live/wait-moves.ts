@@ -16,7 +16,8 @@ export type WaitMove =
 /** What an execution is waiting for. */
 export interface OpenWait {
   executionId: string;
-  type: 'DELAY' | 'WAIT_FOR_EVENT';
+  /** A delay, or a wait for an event. */
+  kind: 'delay' | 'wait';
   /** null: without end. */
   until: Date | null;
 }
@@ -30,7 +31,7 @@ export async function lockWaits(tx: Database, ids: readonly string[]): Promise<O
   await lockExecutions(tx, ids);
   const { rows } = await sql<OpenWait>`
     select execution.id as "executionId",
-        case step.status when 'WAITING' then 'WAIT_FOR_EVENT' else 'DELAY' end as type,
+        case step.status when 'WAITING' then 'wait' else 'delay' end as kind,
         case step.status when 'WAITING' then step.execute_after
           else (step.output ->> 'resumeAt')::timestamptz end as until
       from execution
@@ -55,9 +56,9 @@ export function endingNow(until: RawBuilder<unknown>): RawBuilder<unknown> {
 }
 
 /** The end of a wait after a move; undefined: it cannot be moved so. */
-export function movedEnd({ type, until }: OpenWait, move: WaitMove): Date | null | undefined {
+export function movedEnd({ kind, until }: OpenWait, move: WaitMove): Date | null | undefined {
   if ('until' in move) return move.until;
-  if ('forever' in move) return type === 'WAIT_FOR_EVENT' ? null : undefined;
+  if ('forever' in move) return kind === 'wait' ? null : undefined;
   const end = until && until.getTime() + move.shiftBySeconds * 1000;
   return end !== null && end < Date.now() + farthestMs ? new Date(end) : undefined;
 }

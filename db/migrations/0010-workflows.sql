@@ -32,8 +32,7 @@ create table workflow_step (
   id uuid primary key default uuid_v7(),
   project_id uuid not null,
   workflow_id uuid not null references workflow on delete cascade,
-  type text not null check (type in ('TRIGGER', 'SEND_EMAIL', 'DELAY', 'WAIT_FOR_EVENT',
-      'CONDITION', 'WEBHOOK', 'UPDATE_CONTACT', 'EXIT')),
+  type text not null,
   name text not null,
   position_x double precision not null,
   position_y double precision not null,
@@ -51,7 +50,7 @@ create index workflow_step_template on workflow_step (template_id) where templat
 create unique index workflow_step_key on workflow_step (workflow_id, key)
   where key is not null;
 create index workflow_step_secret on workflow_step (project_id, id)
-  where type = 'WEBHOOK' and config::text like '%secret.%';
+  where config::text like '%secret.%';
 create index workflow_step_topic on workflow_step (project_id, (config ->> 'topicId'))
   where config ->> 'topicId' is not null;
 

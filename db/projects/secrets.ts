@@ -4,6 +4,7 @@ import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { listedUses, pinnedParts } from '../sql/pinned-versions.ts';
 import { holdProject } from './projects.ts';
+import { stepTypesWith } from '../../domain/workflow/steps/registry.ts';
 
 /** Where a secret is used: in a step, or in the headers of an event subscription. */
 export type SecretUse = { workflowId: string; stepId: string } | { subscriptionId: string };
@@ -135,6 +136,8 @@ function usesOf(name: string, uses: readonly NamedUse[]): SecretUse[] {
   return own.slice(0, listedUses);
 }
 
+const typesWithSecrets = stepTypesWith(({ address }) => address);
+
 /**
  * Every placeholder of a secret in the steps of a project, as drawn now or in a version with active
  * executions, oldest step first, then its event subscriptions. The index `workflow_step_secret` has the steps that may name one, so those of others
@@ -144,11 +147,12 @@ async function listUses(db: Database, projectId: string): Promise<NamedUse[]> {
   const steps = await sql<{ workflowId: string; stepId: string; name: string }>`
     with step as (
       select workflow_id, id, config::text as config from workflow_step
-        where project_id = ${projectId} and type = 'WEBHOOK' and config::text like '%secret.%'
+        where project_id = ${projectId} and type = ${anyOf(typesWithSecrets, 'text')}
+          and config::text like '%secret.%'
       union
       select workflow_id, (step ->> 'id')::uuid, (step -> 'config')::text
         from ${pinnedParts(projectId)}
-        where step ->> 'type' = 'WEBHOOK' and step::text like '%secret.%'
+        where step ->> 'type' = ${anyOf(typesWithSecrets, 'text')} and step::text like '%secret.%'
     )
     select distinct step.workflow_id as "workflowId", step.id as "stepId", named[1] as name
       from step,

@@ -2,7 +2,7 @@ import { type SelectQueryBuilder, type Selectable, sql } from 'kysely';
 import { notFound, Problem } from '../../domain/errors.ts';
 import type { Graph, GraphStep } from '../../domain/workflow/graph.ts';
 import { columnList, columnsOf } from '../columns.ts';
-import { triggerOutput } from '../../domain/workflow/step-rules.ts';
+import { triggerOutput } from '../../domain/workflow/steps/trigger.ts';
 import { failWaitingMail } from '../delivery/endings.ts';
 import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { DueStart, OpenStart, StartedRun } from '../../domain/runs/execution.ts';
-import { refOf } from '../../domain/workflow/graph.ts';
-import { placeOf, type StepMark } from '../../domain/workflow/place.ts';
+import { placeOf, type StepMark, refOf } from '../../domain/workflow/place.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { isActive } from './executions.ts';

@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Graph } from '../../domain/workflow/graph.ts';
-import type { StepType } from '../../domain/workflow/step-types.ts';
+import { stepModules } from '../../domain/workflow/steps/registry.ts';
 import { limits } from '../../domain/limits.ts';
 import { withinTime } from '../bounded.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
+import type { StepModule } from '../../domain/workflow/steps/step.ts';
 
 /** Numbers of a workflow's executions, counted when they are asked for. */
 
@@ -75,10 +76,18 @@ export async function findStats(
   return withinTime(db, { ms: limits.statsTimeMs, problem: 'STATS_TOO_HEAVY' }, async (tx) => {
     const counted = countedSql(workflowId, period);
     const executions = await countExecutions(tx, counted);
-    const steps = new Map(graph.steps.map(({ id, type }) => [id, zeros(type === 'SEND_EMAIL')]));
-    const idsOf = (...types: StepType[]) =>
-      graph.steps.filter(({ type }) => types.includes(type)).map(({ id }) => id);
-    for (const row of await countSteps(tx, counted, idsOf('CONDITION', 'WAIT_FOR_EVENT'))) {
+    const steps = new Map(
+      graph.steps.map(({ id, type }) => [id, zeros(stepModules[type]?.sendsMail ?? false)]),
+    );
+    const idsOf = (holds: (module: StepModule) => unknown) =>
+      graph.steps
+        .filter(({ type }) => stepModules[type] && holds(stepModules[type]))
+        .map(({ id }) => id);
+    for (const row of await countSteps(
+      tx,
+      counted,
+      idsOf(({ branches }) => branches),
+    )) {
       const step = steps.get(row.stepId);
       if (step) add(step, row);
     }
@@ -86,8 +95,16 @@ export async function findStats(
     const found: ({ stepId: string } & Partial<StepCounts>)[] = [
       ...(await countWaiting(tx, counted)),
       ...(await findMedians(tx, sampled)),
-      ...(await findDelayMedians(tx, sampled, idsOf('DELAY'))),
-      ...(await countMails(tx, counted, idsOf('SEND_EMAIL'))),
+      ...(await findDelayMedians(
+        tx,
+        sampled,
+        idsOf(({ rests }) => rests === 'delay'),
+      )),
+      ...(await countMails(
+        tx,
+        counted,
+        idsOf(({ sendsMail }) => sendsMail),
+      )),
     ];
     for (const { stepId, ...counts } of found) {
       const step = steps.get(stepId);

@@ -1,10 +1,8 @@
-import { reservedDataKeys } from './data.ts';
 import {
   type Condition,
   type Field,
   fieldOf,
   filtersOf,
-  stepFieldOf,
   type ValueField,
 } from '../filter/filter.ts';
 
@@ -33,27 +31,8 @@ export function conditionNamesField(condition: Condition, field: ContactField): 
   });
 }
 
-/**
- * True when a CONDITION step compares the field, a DELAY lasts until it, or an UPDATE_CONTACT step changes
- * it.
- */
-export function stepNamesField(
-  step: { type: string; config: Record<string, unknown> },
-  field: ContactField,
-): boolean {
-  if (step.type === 'CONDITION' || step.type === 'DELAY') {
-    const { field: compared, untilField = compared } = step.config;
-    const place = stepFieldOf(String(untilField));
-    return place?.root === 'contact' && isField(place.field, field);
-  }
-  if (step.type !== 'UPDATE_CONTACT') return false;
-  const { updates, subscriptionAction = 'none' } = step.config;
-  if (field.kind === 'subscribed') return subscriptionAction !== 'none';
-  if (field.kind !== 'data' || reservedDataKeys.has(field.key)) return false;
-  return Object.hasOwn(updates ?? {}, field.key);
-}
-
-function isField(named: Field, field: ContactField): boolean {
+/** True when a name of the filter language means the field, or something inside its value. */
+export function isField(named: Field, field: ContactField): boolean {
   if (named.kind === 'data') {
     // Which of the two it reads, a contact's data decide.
     const keys = [named.path[0], named.path.join('.')];

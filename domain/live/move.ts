@@ -3,8 +3,8 @@ import { counterpartOf, type Mapping, ownConfig } from '../workflow/compare.ts';
 import { findStep, type Graph, type GraphStep, stepAfter } from '../workflow/graph.ts';
 import { passOver, type StepMark } from '../workflow/place.ts';
 import { delayEnd, type DelayEnd, type DelayScope } from '../workflow/delay.ts';
-import { waitEnd } from '../workflow/step-rules.ts';
-import type { StepConfig } from '../workflow/steps.ts';
+import { waitEnd } from '../workflow/steps/wait-for-event.ts';
+import type { StepConfig } from '../workflow/steps/registry.ts';
 
 /** How an execution goes on in another version of its workflow. */
 

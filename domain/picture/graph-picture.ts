@@ -1,4 +1,5 @@
 import { type Graph, type GraphStep, type GraphTransition, waysByStep } from '../workflow/graph.ts';
+import { stepModules, type StepType } from '../workflow/steps/registry.ts';
 import type { Picture, PictureStep, StepState } from './picture.ts';
 
 /** What the pictures of a workflow and of an execution show. */
@@ -22,7 +23,15 @@ export function pictureOfGraph(
     steps: graph.steps.map(({ id, type, name: stepName }) => {
       const counts = numbers?.get(id);
       const notes = counts ? [numbersText(counts)] : [];
-      return { id, type, name: stepName, state: null, word: null, notes, fault: null };
+      return {
+        id,
+        label: labelOf(type),
+        name: stepName,
+        state: null,
+        word: null,
+        notes,
+        fault: null,
+      };
     }),
     ways: waysOf(graph, () => null),
   };
@@ -129,12 +138,16 @@ function pictureStep(
   execution: ExecutionState,
   next: StepDone | undefined,
 ): PictureStep {
-  const base = { id, type, name, state };
+  const base = { id, label: labelOf(type), name, state };
   if (!done) return { ...base, word: null, notes: [], fault: null };
   return {
     ...base,
     word: state === 'current' ? currentWord(execution) : state,
-    notes: timesOf(state, done, type === 'DELAY' ? endOfDelay(execution, next) : null),
+    notes: timesOf(
+      state,
+      done,
+      stepModules[type]?.rests === 'delay' ? endOfDelay(execution, next) : null,
+    ),
     fault: done.error ?? (state === 'failed' ? execution.error : null),
   };
 }
@@ -189,6 +202,11 @@ function waysOf(graph: Graph, isTaken: (way: GraphTransition) => boolean | null)
     const label = way.branch === null ? null : branchName(from, way.branch);
     return [{ from: from.id, to: to.id, label, isTaken: isTaken(way) }];
   });
+}
+
+/** A version may have steps of a type that this build does not know. */
+function labelOf(type: StepType): string {
+  return stepModules[type]?.label ?? type;
 }
 
 /** A branch of several has a name of its own. */

@@ -1,5 +1,3 @@
-import type { StepType } from '../workflow/step-types.ts';
-
 /** What a picture of a graph shows, before anything has a place. */
 
 /** Steps that a picture has at most: more of them nobody could read, and their layout takes long. */
@@ -13,7 +11,8 @@ export type StepState = 'done' | 'current' | 'scheduled' | 'skipped' | 'failed' 
 
 export interface PictureStep {
   id: string;
-  type: StepType;
+  /** The type in words. */
+  label: string;
   name: string;
   /** Null in the picture of a workflow. */
   state: StepState | null;

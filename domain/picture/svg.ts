@@ -92,7 +92,7 @@ function box({ step, name, notes, fault, references, ...area }: StepBox): string
     `<title>${escaped(whole.join('\n'))}</title>`,
     `<rect class="box" x="${n(left)}" y="${n(top)}" width="${area.width}" ` +
       `height="${area.height}" rx="9"/>`,
-    `<text class="type" x="${n(x)}" y="${n(top + 21)}">${typeNames[step.type] ?? escaped(step.type)}</text>`,
+    `<text class="type" x="${n(x)}" y="${n(top + 21)}">${escaped(step.label)}</text>`,
     `<text class="name" x="${n(x)}" y="${n(top + 42)}">${escaped(name)}</text>`,
     ...rows.map(
       ({ kind, text }, index) =>
@@ -103,17 +103,6 @@ function box({ step, name, notes, fault, references, ...area }: StepBox): string
     '</g>',
   ].join('');
 }
-
-const typeNames: Partial<Record<string, string>> = {
-  TRIGGER: 'TRIGGER',
-  SEND_EMAIL: 'EMAIL',
-  DELAY: 'DELAY',
-  WAIT_FOR_EVENT: 'WAIT FOR EVENT',
-  CONDITION: 'CONDITION',
-  WEBHOOK: 'WEBHOOK',
-  UPDATE_CONTACT: 'UPDATE CONTACT',
-  EXIT: 'EXIT',
-};
 
 /** Within a circle of radius 7. */
 const marks: Record<StepState, string> = {

@@ -32,17 +32,13 @@ import {
   simulatedStepsMax,
   TooManySteps,
 } from './simulation.ts';
-import { composeStepMail, mailOutput, type StepMail } from '../workflow/step-mail.ts';
-import {
-  exitOf,
-  renderedUpdates,
-  StepFailure,
-  subscribedAfter,
-  triggerOutput,
-  waitEnd,
-  waitOutput,
-} from '../workflow/step-rules.ts';
-import type { StepConfig } from '../workflow/steps.ts';
+import { composeStepMail, mailOutput, type StepMail } from '../workflow/steps/send-email.ts';
+import { exitOf } from '../workflow/steps/exit.ts';
+import { renderedUpdates, subscribedAfter } from '../workflow/steps/update-contact.ts';
+import { StepFailure } from '../workflow/steps/step.ts';
+import { triggerOutput } from '../workflow/steps/trigger.ts';
+import { waitEnd, waitOutput } from '../workflow/steps/wait-for-event.ts';
+import type { StepConfig } from '../workflow/steps/registry.ts';
 import { retryAfterAttempt, webhookOutput, type WebhookOutcome } from '../workflow/webhook.ts';
 import { renderWebhook } from '../workflow/webhook-render.ts';
 import { hidden } from '../workflow/webhook-secrets.ts';

@@ -1,11 +1,5 @@
-import {
-  findStep,
-  type Graph,
-  type GraphStep,
-  stepAfter,
-  type StepRef,
-  waitBranches,
-} from './graph.ts';
+import { findStep, type Graph, type GraphStep, stepAfter, type StepRef } from './graph.ts';
+import { waitBranches } from './steps/step.ts';
 
 /**
  * How an execution walks its graph: a pure function picks the next command. The workflow run turns

@@ -1,16 +1,26 @@
 import { type ContactValues, valueOf } from '../filter/evaluate.ts';
-import { stepFieldOf, unitMs } from '../filter/filter.ts';
+import { stepFieldOf, type Unit, unitMs } from '../filter/filter.ts';
 import { instantOf } from '../filter/value.ts';
-import type { StepConfig } from './steps.ts';
 import {
   contactZone,
   nextInstant,
   parseWallTime,
+  type Weekday,
   weekdays,
   type ZonePolicy,
 } from '../time/zones.ts';
 
 /** How long a DELAY lasts, in each of its forms. */
+
+/** A delay of a length, until a time of day, or until a date of the contact or the context. */
+export type DelayConfig =
+  | { amount: number; unit: Unit }
+  | { until: { time: string; days?: Weekday[] | undefined; timeZone?: string | undefined } }
+  | {
+      untilField: string;
+      offset?: { amount: number; unit: Unit } | undefined;
+      ifPast?: 'continue' | 'exit' | undefined;
+    };
 
 /** What decides that, beside the config. */
 export interface DelayScope {
@@ -43,21 +53,21 @@ export interface FixedDelay {
 }
 
 /** What a delay is whenever it begins and whoever is in it; null: that decides how long it lasts. */
-export function fixedDelay(config: StepConfig<'DELAY'>): FixedDelay | null {
+export function fixedDelay(config: DelayConfig): FixedDelay | null {
   if (!('amount' in config)) return null;
   const { amount, unit } = config;
   return { ms: amount * unitMs[unit], output: { delayAmount: amount, delayUnit: unit } };
 }
 
 /** When a delay that began at `beganAt` is over. */
-export function delayEnd(config: StepConfig<'DELAY'>, scope: DelayScope): DelayEnd {
+export function delayEnd(config: DelayConfig, scope: DelayScope): DelayEnd {
   if ('until' in config) return untilTime(config.until, scope);
   if ('untilField' in config) return untilDate(config, scope);
   const { ms, output } = fixedDelay(config)!;
   return resting(new Date(scope.beganAt.getTime() + ms), output);
 }
 
-type Form<K extends string> = Extract<StepConfig<'DELAY'>, Record<K, unknown>>;
+type Form<K extends string> = Extract<DelayConfig, Record<K, unknown>>;
 
 function untilTime(
   { time, days = [...weekdays], timeZone = 'contact' }: Form<'until'>['until'],

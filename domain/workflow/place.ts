@@ -1,7 +1,15 @@
 import { firstStep } from './decide.ts';
-import { findStep, type Graph, type GraphStep, stepAfter } from './graph.ts';
+import { findStep, type Graph, type GraphStep, stepAfter, type StepRef } from './graph.ts';
+import { stepModules } from './steps/registry.ts';
 
 /** Where an execution goes on, told by its row and those of its steps. */
+
+/** A step for a run. */
+export function refOf({ id, type, name }: GraphStep): StepRef {
+  // A version may have steps of a type that this build does not know.
+  const queue = stepModules[type]?.queue;
+  return { id, type, name, ...(queue !== undefined && { queue }) };
+}
 
 /** A step execution. Times are to the microsecond, as texts that have one order. */
 export interface StepMark {
@@ -55,7 +63,11 @@ function stepAt(graph: Graph, { currentStepId, marks }: Standing): GraphStep | u
   const mark = marks.find(({ stepId }) => stepId === currentStepId);
   const isDone = mark?.status === 'COMPLETED' || mark?.status === 'SKIPPED';
   // A delay is complete from its beginning on: its execution waits there all the same.
-  const isResting = current?.type === 'DELAY' && mark?.status === 'COMPLETED' && !mark.isOver;
+  const isResting =
+    current &&
+    stepModules[current.type]?.rests === 'delay' &&
+    mark?.status === 'COMPLETED' &&
+    !mark.isOver;
   if (current && current.type !== 'TRIGGER' && (!isDone || isResting)) return current;
   if (scheduled) return findStep(graph, scheduled.stepId);
   if (!current) return firstStep(graph, null);

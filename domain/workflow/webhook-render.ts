@@ -1,10 +1,10 @@
 import { limits } from '../limits.ts';
 import { countTags } from '../template/cost.ts';
 import type { Renderer } from '../template/render.ts';
-import type { StepConfig } from './steps.ts';
 import {
   buildWebhook,
   type WebhookCall,
+  type WebhookSettings,
   webhookSources,
   type WebhookVariables,
 } from './webhook.ts';
@@ -24,7 +24,7 @@ export interface RenderedWebhook {
  */
 export async function renderWebhook(
   renderer: Renderer,
-  config: StepConfig<'WEBHOOK'>,
+  config: WebhookSettings,
   variables: WebhookVariables,
   mark: string,
 ): Promise<RenderedWebhook> {

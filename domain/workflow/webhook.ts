@@ -1,5 +1,4 @@
 import type { Rendered, TemplateVariables } from '../template/render.ts';
-import type { StepConfig } from './steps.ts';
 import { mapStrings, replaceStrings } from '../template/liquid-context.ts';
 
 /** The variables of a webhook's template, and the content of its default body. */
@@ -12,10 +11,22 @@ export interface WebhookVariables extends TemplateVariables {
   };
 }
 
+/** The config of a WEBHOOK step. */
+export interface WebhookSettings {
+  url: string;
+  /** Absent: POST. */
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | undefined;
+  headers?: Record<string, string> | undefined;
+  /** Any JSON. */
+  body?: unknown;
+  /** What happens to the execution when the response is not 2xx. Absent: it continues. */
+  onFailure?: 'continue' | 'fail' | undefined;
+}
+
 /** A webhook request as its step defines it; the sender adds the service's own headers. */
 export interface WebhookCall {
   url: string;
-  method: NonNullable<StepConfig<'WEBHOOK'>['method']>;
+  method: NonNullable<WebhookSettings['method']>;
   headers: Record<string, string>;
   /** Null: no body. */
   body: string | null;
@@ -55,10 +66,7 @@ const control = /[^\P{Cc}\t]/u;
 export const unstorable = /[\0\p{Cs}]/gu;
 
 /** The templates that building a webhook needs, each once. */
-export function webhookSources(
-  config: StepConfig<'WEBHOOK'>,
-  variables: WebhookVariables,
-): string[] {
+export function webhookSources(config: WebhookSettings, variables: WebhookVariables): string[] {
   const sources = new Set<string>();
   buildWebhook(config, variables, (source) => {
     sources.add(source);
@@ -77,7 +85,7 @@ export function webhookSources(
  * @param render renders a template with the variables
  */
 export function buildWebhook(
-  config: StepConfig<'WEBHOOK'>,
+  config: WebhookSettings,
   variables: WebhookVariables,
   render: (source: string) => RenderedText,
 ): WebhookCall | { fault: string } {

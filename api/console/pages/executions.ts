@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { findStep, resultsOf } from '../../../domain/workflow/graph.ts';
+import { findStep } from '../../../domain/workflow/graph.ts';
+import { resultsOf } from '../../../domain/workflow/graph-rules.ts';
 import { findExecutions } from '../../executions/search.ts';
 import { pauseOneExecution, resumeOneExecution, skipCurrentStep } from '../../executions/acts.ts';
 import { getExecution, retryFailedExecution } from '../../executions/executions.ts';

@@ -8,6 +8,7 @@ import { type PageContext, projectAct, projectPage } from '../page.ts';
 import { actForm, count, heading, moment, retryForms, section, state } from '../parts.ts';
 import { pathOf } from './executions.ts';
 import { jobPath } from './jobs.ts';
+import { stepModules, type StepType } from '../../../domain/workflow/steps/registry.ts';
 
 type Listed = z.output<typeof findExecutions.response>['data'][number];
 
@@ -161,10 +162,9 @@ function groupSection(
   );
 }
 
-/** The address that a WEBHOOK step calls in the newest version, as it is written there. */
-function receiverOf(step: { type: string; config: Record<string, unknown> } | undefined) {
-  const url = step?.type === 'WEBHOOK' ? step.config['url'] : null;
-  return typeof url === 'string' ? url : null;
+/** The address that a step calls in the newest version, as it is written there. */
+function receiverOf(step: { type: StepType; config: Record<string, unknown> } | undefined) {
+  return (step && stepModules[step.type]?.address?.(step.config)) ?? null;
 }
 
 /** When it happened: the first of them, and the last. */

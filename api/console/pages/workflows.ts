@@ -19,6 +19,7 @@ import {
   warningList,
 } from '../parts.ts';
 import { jobPath } from './jobs.ts';
+import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
 type ListedWorkflow = z.output<typeof listWorkflows.response>['data'][number];
 type Stats = z.output<typeof getWorkflowStats.response>;
@@ -123,7 +124,11 @@ function stepTable(workflowId: string, { steps }: Stats, path: Path): Html {
       count(step.entered),
       people(step.stepId, 'RUNNING,WAITING', step.waiting),
       // A delay counts as completed from its beginning on; for a reader it goes on until it ends.
-      count(step.type === 'DELAY' ? Math.max(0, step.completed - step.waiting) : step.completed),
+      count(
+        stepModules[step.type].rests === 'delay'
+          ? Math.max(0, step.completed - step.waiting)
+          : step.completed,
+      ),
       count(step.skipped),
       people(step.stepId, 'FAILED', step.failed),
       step.medianSeconds === null ? '–' : duration(step.medianSeconds),

@@ -10,14 +10,14 @@ import { found, Problem } from '../../../domain/errors.ts';
 import { stepFieldOf } from '../../../domain/filter/filter.ts';
 import {
   enablingProblems,
-  type Graph,
-  type GraphStep,
   type GraphWarning,
   graphWarnings,
-} from '../../../domain/workflow/graph.ts';
+} from '../../../domain/workflow/graph-rules.ts';
+import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
 import { unknownKeyTexts } from '../../contacts/known-fields.ts';
 import type { ApiServices } from '../../../compose.ts';
 import { findBrokenText } from '../../templates/stored.ts';
+import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
 /** Templates read at once: each may have 2 MB. */
 const readAtOnce = 5;
@@ -98,11 +98,11 @@ export async function findWarnings(
   givenKeys: Iterable<string> = [],
 ): Promise<GraphWarning[]> {
   const given = new Set([...givenKeys, ...graph.steps.flatMap(writtenKeys)]);
-  const read = graph.steps.flatMap((step) => {
-    const [key, name] = readKeys(step);
-    if (key === undefined || name === undefined || given.has(key) || given.has(name)) return [];
-    return [{ step: step.id, key, name }];
-  });
+  const read = graph.steps.flatMap((step) =>
+    readKeys(step)
+      .filter(({ key, name }) => !given.has(key) && !given.has(name))
+      .map((keys) => ({ step: step.id, ...keys })),
+  );
   const keys = [...new Set(read.flatMap(({ key, name }) => [key, name]))];
   const texts = await unknownKeyTexts(db, projectId, keys);
   const unknown = read.flatMap(({ step, key, name }): GraphWarning[] => {
@@ -113,18 +113,17 @@ export async function findWarnings(
   return [...graphWarnings(graph), ...unknown].slice(0, warningsMax);
 }
 
-/** The keys of contact data of which a step reads one: the first of a path, and all of it. */
-function readKeys({ type, config }: GraphStep): string[] {
-  const name = { CONDITION: 'field', DELAY: 'untilField' }[type as string];
-  const text = name === undefined ? undefined : config[name];
-  const place = typeof text === 'string' ? stepFieldOf(text) : null;
-  if (place?.root !== 'contact' || place.field.kind !== 'data') return [];
-  const { path } = place.field;
-  return [path[0] ?? '', path.join('.')];
+/** The keys of contact data that a step reads, each in two ways: the first of a path, and all of it. */
+function readKeys({ type, config }: GraphStep): { key: string; name: string }[] {
+  return (stepModules[type]?.fieldsRead?.(config) ?? []).flatMap((read) => {
+    const place = stepFieldOf(read.name);
+    if (place?.root !== 'contact' || place.field.kind !== 'data') return [];
+    const { path } = place.field;
+    return [{ key: path[0] ?? '', name: path.join('.') }];
+  });
 }
 
 /** The keys of contact data that a step may set. */
 function writtenKeys({ type, config }: GraphStep): string[] {
-  const { updates } = config;
-  return type === 'UPDATE_CONTACT' && typeof updates === 'object' ? Object.keys(updates ?? {}) : [];
+  return stepModules[type]?.contactChanges?.(config).dataKeys ?? [];
 }

@@ -13,18 +13,14 @@ import {
 import { storeStepKeys } from '../../../db/workflows/drawing.ts';
 import { jsonBytes } from '../../../domain/contact/data.ts';
 import { Problem, Refusals, found, invalidField, notFound } from '../../../domain/errors.ts';
-import {
-  type Graph,
-  type GraphStep,
-  conditionBranches,
-  findStep,
-  transitionFault,
-  waitBranches,
-} from '../../../domain/workflow/graph.ts';
+import { type Graph, type GraphStep, findStep } from '../../../domain/workflow/graph.ts';
+import { transitionFault, branchesOf } from '../../../domain/workflow/graph-rules.ts';
+import { waitBranches } from '../../../domain/workflow/steps/step.ts';
 import { limits } from '../../../domain/limits.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Uuid } from '../../http/schemas.ts';
 import { Transition, WorkflowById, presentTransition, tag, transitionExample } from './record.ts';
+import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
 /** A workflow that is being edited: its row is locked, nobody else changes its graph. */
 export interface Edit {
@@ -170,13 +166,14 @@ export function chosenBranch(from: GraphStep, given: GivenBranch): string | null
   if (given.branch != null && given.branch !== branch) {
     refusals.add(invalidField('branch', 'custom', 'Is not the same as condition.branch.'));
   }
-  if (from.type !== 'WAIT_FOR_EVENT' && waitOutcome != null) {
+  const { ways } = stepModules[from.type];
+  if (ways !== 'outcomes' && waitOutcome != null) {
     const message = 'Only a WAIT_FOR_EVENT step has outcomes.';
     refusals.add(invalidField('waitOutcome', 'not_allowed', message));
   }
   const chosen = refusals.try(() => {
-    if (from.type === 'WAIT_FOR_EVENT') return chosenOutcome(branch, field, given);
-    if (from.type === 'CONDITION') return chosenResult(from, branch);
+    if (ways === 'outcomes') return chosenOutcome(branch, field, given);
+    if (ways === 'branches') return chosenResult(from, branch);
     if (branch === null && !condition?.fallback) return null;
     throw invalidField(field, 'not_allowed', 'This step has no branches.');
   });
@@ -186,7 +183,7 @@ export function chosenBranch(from: GraphStep, given: GivenBranch): string | null
 
 function chosenResult(from: GraphStep, branch: string | null): string {
   if (branch === null) throw invalidField('condition.branch', 'required', 'Name the branch.');
-  const known = conditionBranches(from.config);
+  const known = branchesOf(from);
   if (known.includes(branch)) return branch;
   const message = `Must be one of ${known.join(', ')}.`;
   throw invalidField('condition.branch', 'invalid_enum_value', message);
@@ -206,9 +203,9 @@ function chosenOutcome(branch: string | null, field: string, given: GivenBranch)
   throw invalidField('waitOutcome', 'custom', 'Names another outcome than the branch.');
 }
 
-/** What a transition stores beside its branch: only those from a WAIT_FOR_EVENT have an outcome. */
+/** What a transition stores beside its branch: only those from a wait have an outcome. */
 export function outcomeOf(from: GraphStep, branch: string | null): string | null {
-  if (from.type !== 'WAIT_FOR_EVENT') return null;
+  if (stepModules[from.type].ways !== 'outcomes') return null;
   return branch === null ? null : branch === waitBranches.EVENT ? 'EVENT' : 'TIMEOUT';
 }
 

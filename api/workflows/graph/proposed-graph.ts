@@ -6,11 +6,11 @@ import {
   findStep,
   type Graph,
   type GraphStep,
-  transitionFault,
   withExitRules,
 } from '../../../domain/workflow/graph.ts';
-import { stepTypes } from '../../../domain/workflow/step-types.ts';
-import { ExitRules } from '../../../domain/workflow/steps.ts';
+import { transitionFault } from '../../../domain/workflow/graph-rules.ts';
+import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
+import { ExitRules } from '../../../domain/workflow/schemas.ts';
 import { Name, Uuid } from '../../http/schemas.ts';
 import { chosenBranch, type GivenBranch, TransitionInput } from './graph.ts';
 import { ofTypes, templateOfConfig } from './steps.ts';

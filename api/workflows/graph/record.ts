@@ -3,8 +3,9 @@ import { scheduleOf, type TriggerSchedule } from '../../../db/schedules/schedule
 import { exitRulesOf } from '../../../db/workflows/exits.ts';
 import type { StepRow, TransitionRow, WorkflowRow } from '../../../db/workflows/workflows.ts';
 import { valueOperators } from '../../../domain/filter/filter.ts';
-import { graphWarningCodes, type GraphWarning } from '../../../domain/workflow/graph.ts';
-import { stepTypes } from '../../../domain/workflow/step-types.ts';
+import { graphWarningCodes } from '../../../domain/workflow/steps/step.ts';
+import type { GraphWarning } from '../../../domain/workflow/graph-rules.ts';
+import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
 import { shownConfig } from '../../../domain/workflow/webhook-secrets.ts';
 import { exampleOf, present } from '../../http/record.ts';
 import { ConditionAnswer } from '../../segments/conditions.ts';

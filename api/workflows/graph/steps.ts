@@ -23,13 +23,12 @@ import {
 } from '../../../domain/errors.ts';
 import {
   autoConnectLeaf,
-  conditionBranches,
-  findStep,
   pruning,
   splicing,
-} from '../../../domain/workflow/graph.ts';
-import { stepKinds, stepTypes, type StepType } from '../../../domain/workflow/step-types.ts';
-import { stepConfigs } from '../../../domain/workflow/steps.ts';
+  branchesOf,
+} from '../../../domain/workflow/graph-rules.ts';
+import { findStep } from '../../../domain/workflow/graph.ts';
+import { stepTypes, type StepType, stepModules } from '../../../domain/workflow/steps/registry.ts';
 import { keptConfig } from '../../../domain/workflow/webhook-secrets.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { chosenBy, JsonObject, Name, Uuid } from '../../http/schemas.ts';
@@ -65,7 +64,7 @@ type Typed<Base extends z.ZodObject> = z.output<Base> & {
 export function ofTypes<Base extends z.ZodObject>(types: readonly StepType[], base: Base) {
   const type = z.enum(types);
   const schemas = new Map<unknown, z.ZodType>(
-    types.map((word) => [word, base.extend({ type, config: stepConfigs[word] })]),
+    types.map((word) => [word, base.extend({ type, config: stepModules[word].config })]),
   );
   const ofNoType = base.extend({ type, config: JsonObject });
   return chosenBy((value) => {
@@ -73,7 +72,7 @@ export function ofTypes<Base extends z.ZodObject>(types: readonly StepType[], ba
     return (schemas.get(word) ?? ofNoType) as z.ZodType<Typed<Base>>;
   }).meta({
     oneOf: types.map((word) => {
-      const schema = base.extend({ type: z.literal(word), config: stepConfigs[word] });
+      const schema = base.extend({ type: z.literal(word), config: stepModules[word].config });
       return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
     }),
   });
@@ -135,7 +134,7 @@ async function checkNewStep({
 async function settle(
   db: Database,
   projectId: string,
-  given: { type: string; config: Record<string, unknown> },
+  given: { type: StepType; config: Record<string, unknown> },
   before: Record<string, unknown> | null,
 ): Promise<Record<string, unknown>> {
   let config = settledConfig(given);
@@ -248,7 +247,7 @@ export const updateStep = endpoint({
     found('WORKFLOW', params.id, await findWorkflow(db, caller.projectId, params.id));
     const { type, config: stored } = foundStep(await listSteps(db, params.id), params.stepId);
     if (!body.config) return;
-    const config = checkConfig(call, type as StepType, body.config);
+    const config = checkConfig(call, type, body.config);
     await settle(db, caller.projectId, { type, config }, stored);
   },
   async handle(call) {
@@ -259,7 +258,7 @@ export const updateStep = endpoint({
       const before = foundStep(steps, stepId);
       const { type, config: stored } = before;
       const { project_id: projectId } = workflow;
-      const given = body.config && checkConfig(call, type as StepType, body.config);
+      const given = body.config && checkConfig(call, type, body.config);
       const config = given && (await settle(tx, projectId, { type, config: given }, stored));
       const fromConfig = config && templateOfConfig(config);
       const templateId = [body.templateId, fromConfig, before.template_id].find(
@@ -289,12 +288,13 @@ export const updateStep = endpoint({
   },
 });
 
-function foundStep(steps: readonly StepRow[], id: string): StepRow {
-  return found(
+function foundStep(steps: readonly StepRow[], id: string): StepRow & { type: StepType } {
+  const step = found(
     'STEP',
     id,
     steps.find((row) => row.id === id),
   );
+  return { ...step, type: step.type as StepType };
 }
 
 /**
@@ -326,7 +326,7 @@ function checkConfig(
   if (type === 'TRIGGER') {
     throw invalidField('config', 'not_allowed', 'Set triggerConfig of the workflow instead.');
   }
-  const schema = z.object({ config: stepConfigs[type] });
+  const schema = z.object({ config: stepModules[type].config });
   call.refuseUnknown(schema, { config });
   const { body } = checkRequest(
     { body: schema },
@@ -378,8 +378,8 @@ export const deleteStep = endpoint({
 });
 
 const insertable = stepTypes.filter((type) => {
-  const { runs, ways } = stepKinds[type];
-  return runs !== null && ways !== 'none';
+  const { isPerformed, ways } = stepModules[type];
+  return isPerformed && ways !== 'none';
 });
 
 export const insertStep = endpoint({
@@ -417,8 +417,8 @@ export const insertStep = endpoint({
         ...body,
         position: body.position ?? { x: middle('position_x'), y: middle('position_y') },
       });
-      const hasBranches = stepKinds[step.type as StepType].ways === 'branches';
-      const [firstBranch] = hasBranches ? conditionBranches(step.config) : [];
+      const hasBranches = stepModules[body.type].ways === 'branches';
+      const [firstBranch] = hasBranches ? branchesOf(body) : [];
       await updateTransitionTarget(tx, transitionId, step.id);
       await link(tx, workflow, step.id, toStepId, firstBranch ?? null);
       return { changed: true, answer: presentStep(step) };

@@ -14,9 +14,9 @@ import { invalidField, Problem, together } from '../../../domain/errors.ts';
 import { type BareName, bareKeyOf, fullStepName } from '../../../domain/filter/filter.ts';
 import { isJsonEqual } from '../../../domain/filter/value.ts';
 import { foreignSecrets, knownAddress, namedSecrets } from '../../../domain/secrets/hosts.ts';
-import { noSchedule } from '../../../domain/workflow/graph.ts';
+import { noSchedule } from '../../../domain/workflow/graph-rules.ts';
 import { selection } from '../../../domain/filter/selection.ts';
-import { type ExitRules, ExpectedEvent } from '../../../domain/workflow/steps.ts';
+import { type ExitRules, ExpectedEvent } from '../../../domain/workflow/schemas.ts';
 import { refuseUnknownFields } from '../../contacts/known-fields.ts';
 import { cutName } from '../../http/schemas.ts';
 import {
@@ -27,6 +27,7 @@ import {
 } from './schedule-config.ts';
 import { refuseTooLarge } from './graph.ts';
 import { triggerConfig } from './record.ts';
+import { stepModules, type StepType } from '../../../domain/workflow/steps/registry.ts';
 
 /** What starts the executions of a workflow, and what ends them whatever they are doing. */
 
@@ -43,21 +44,18 @@ interface TriggerChange {
 }
 
 interface GivenStep {
-  type: string;
+  type: StepType;
   config: Record<string, unknown>;
 }
 
-/** Where the config of a step names a field: a CONDITION compares it, a DELAY lasts until it. */
-function namedField({ type, config }: GivenStep): { at: string; name: string } | null {
-  const at = { CONDITION: 'field', DELAY: 'untilField' }[type];
-  const name = at === undefined ? undefined : config[at];
-  return at === undefined || typeof name !== 'string' ? null : { at, name };
+function fieldsRead({ type, config }: GivenStep): { at: string; name: string }[] {
+  return stepModules[type].fieldsRead?.(config) ?? [];
 }
 
 /** The config of a step as it is stored: with full names of fields. */
 export function settledConfig(step: GivenStep): Record<string, unknown> {
-  const field = namedField(step);
-  return field ? { ...step.config, [field.at]: fullStepName(field.name) } : step.config;
+  const fullNames = fieldsRead(step).map(({ at, name }) => [at, fullStepName(name)]);
+  return { ...step.config, ...Object.fromEntries(fullNames) };
 }
 
 /**
@@ -66,13 +64,14 @@ export function settledConfig(step: GivenStep): Record<string, unknown> {
  * @param path the field of the config
  */
 export function bareNamesOf(step: GivenStep, path: string): BareName[] {
-  const field = namedField(step);
-  const key = field && bareKeyOf(field.name);
-  return field && key !== null ? [{ field: `${path}.${field.at}`, key, name: field.name }] : [];
+  return fieldsRead(step).flatMap(({ at, name }) => {
+    const key = bareKeyOf(name);
+    return key === null ? [] : [{ field: `${path}.${at}`, key, name }];
+  });
 }
 
 /**
- * Refuses a changed WEBHOOK step whose address names a host to which one of its secrets must not go. What
+ * Refuses a changed step whose address names a host to which one of its secrets must not go. What
  * only the request tells is decided when it is made.
  * @param step.config as it will be stored
  * @param step.before the stored one; null: the step is new
@@ -83,15 +82,16 @@ export async function refuseForeignSecrets(
   tx: Database,
   projectId: string,
   step: {
-    type: string;
+    type: StepType;
     config: Record<string, unknown>;
     before: Record<string, unknown> | null;
   },
   path: string,
 ): Promise<void> {
   const { type, config, before } = step;
-  if (type !== 'WEBHOOK' || isDeepStrictEqual(config, before)) return;
-  const address = knownAddress(String(config['url']));
+  const written = stepModules[type].address?.(config);
+  if (written === undefined || isDeepStrictEqual(config, before)) return;
+  const address = knownAddress(written);
   const names = namedSecrets(config);
   if (!address || names.length === 0) return;
   const foreign = foreignSecrets(await findSecrets(tx, projectId, names), address);

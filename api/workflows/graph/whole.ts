@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
 import { findWorkflow, listSteps, listTransitions } from '../../../db/workflows/workflows.ts';
 import { found } from '../../../domain/errors.ts';
-import type { StepType } from '../../../domain/workflow/step-types.ts';
+import type { StepType } from '../../../domain/workflow/steps/registry.ts';
 import { named } from '../../http/schemas.ts';
 import { findWarnings } from './enabling.ts';
 import {

@@ -3,7 +3,7 @@ import { findStats } from '../../../db/workflows/stats.ts';
 import { findWorkflow } from '../../../db/workflows/workflows.ts';
 import { found } from '../../../domain/errors.ts';
 import { limits } from '../../../domain/limits.ts';
-import { stepTypes } from '../../../domain/workflow/step-types.ts';
+import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
 import { rangeQuery } from '../../activity/date-range.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { tag, WorkflowById } from '../graph/record.ts';

@@ -9,7 +9,8 @@ import {
   type WorkflowRow,
 } from '../../../db/workflows/workflows.ts';
 import { invalidField, together } from '../../../domain/errors.ts';
-import type { Graph, GraphWarning } from '../../../domain/workflow/graph.ts';
+import type { Graph } from '../../../domain/workflow/graph.ts';
+import type { GraphWarning } from '../../../domain/workflow/graph-rules.ts';
 import {
   type Drawing,
   type DrawnStep,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { fieldOf, isValueOperator } from '../../../domain/filter/filter.ts';
 import { evaluateStepCondition } from '../../../domain/filter/step.ts';
-import { stepConfigs } from '../../../domain/workflow/steps.ts';
 import { filterTable, nameOf, plainContact, type TableContact } from './filter-table.ts';
+import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
 /** The rows of the table whose operators a CONDITION step has: they mean the same there. */
 const rows = filterTable.flatMap((row) => {
@@ -38,7 +38,7 @@ function decisions(
   ];
   const decided = configs.map((config) => {
     // What no step can be saved with proves nothing.
-    expect(stepConfigs.CONDITION.safeParse(config).error?.issues).toBeUndefined();
+    expect(stepModules.CONDITION.config.safeParse(config).error?.issues).toBeUndefined();
     const { result, branch } = evaluateStepCondition(config, given);
     return [result, branch];
   });

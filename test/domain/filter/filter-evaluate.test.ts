@@ -4,7 +4,6 @@ import type { Condition, Filter } from '../../../domain/filter/filter.ts';
 import { type Subject, evaluateCondition } from '../../../domain/filter/evaluate.ts';
 import { evaluateStepCondition, type StepCondition } from '../../../domain/filter/step.ts';
 import { compareCodePoints, instantOfText, isJsonEqual } from '../../../domain/filter/value.ts';
-import { stepConfigs } from '../../../domain/workflow/steps.ts';
 import { hasForbiddenText } from '../../../domain/text-rules.ts';
 import {
   filterTable,
@@ -14,6 +13,7 @@ import {
   segmentIds,
   type TableContact,
 } from './filter-table.ts';
+import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
 function subjectOf(given: TableContact): Subject {
   const contact = { ...plainContact, ...given };
@@ -134,7 +134,7 @@ describe('a CONDITION step', () => {
     unknown
   >;
   const decide = (config: StepCondition) => {
-    expect(stepConfigs.CONDITION.safeParse(config).error?.issues).toBeUndefined();
+    expect(stepModules.CONDITION.config.safeParse(config).error?.issues).toBeUndefined();
     return evaluateStepCondition(config, { contact, context });
   };
 

@@ -10,7 +10,7 @@ import { type Area, type Drawing, layOut } from '../../../domain/picture/layout.
 import { svgOf } from '../../../domain/picture/svg.ts';
 import { cut, textWidth, wrapped } from '../../../domain/picture/text.ts';
 import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
-import type { StepType } from '../../../domain/workflow/step-types.ts';
+import type { StepType } from '../../../domain/workflow/steps/registry.ts';
 import { requireXml } from '../../support/svg.ts';
 
 type Way = [from: number, to: number, branch?: string];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { delayEnd, type DelayScope, fixedDelay } from '../../../domain/workflow/delay.ts';
-import type { StepConfig } from '../../../domain/workflow/steps.ts';
+import type { StepConfig } from '../../../domain/workflow/steps/registry.ts';
 
 // A Monday.
 const beganAt = new Date('2026-11-23T10:00:00.000Z');

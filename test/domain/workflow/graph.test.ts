@@ -2,19 +2,21 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   autoConnectLeaf,
-  conditionBranches,
   enablingProblems,
+  pruning,
+  type Removal,
+  splicing,
+  transitionFault,
+  branchesOf,
+} from '../../../domain/workflow/graph-rules.ts';
+import {
   findStep,
   type Graph,
   type GraphStep,
-  pruning,
   reachableFrom,
-  type Removal,
-  splicing,
   stepAfter,
-  transitionFault,
 } from '../../../domain/workflow/graph.ts';
-import { stepTypes, type StepType } from '../../../domain/workflow/step-types.ts';
+import { stepTypes, type StepType, stepModules } from '../../../domain/workflow/steps/registry.ts';
 
 /** A graph in a few words: step ids with their types, and ways like `a>b` or `c:yes>d`. */
 function graphOf(types: Record<string, StepType>, ...ways: string[]): Graph {
@@ -109,12 +111,9 @@ describe('the way on', () => {
 
 describe('the branches of a condition', () => {
   it('are yes and no, or its own and default', () => {
-    expect(conditionBranches({ field: 'data.a' })).toEqual(['yes', 'no']);
-    expect(conditionBranches({ mode: 'multi', branches: [{ id: 'p' }, { id: 'q' }] })).toEqual([
-      'p',
-      'q',
-      'default',
-    ]);
+    expect(branchesOf({ type: 'CONDITION', config: { field: 'data.a' } })).toEqual(['yes', 'no']);
+    const config = { mode: 'multi', branches: [{ id: 'p' }, { id: 'q' }] };
+    expect(branchesOf({ type: 'CONDITION', config })).toEqual(['p', 'q', 'default']);
   });
 });
 
@@ -237,9 +236,10 @@ const randomEdit: fc.Arbitrary<RandomEdit> = fc.oneof(
   fc.record({ do: fc.constant('remove' as const), at: fc.nat(20), splice: fc.boolean() }),
 );
 
-function branchesOf({ type }: GraphStep): (string | null)[] {
-  if (type === 'CONDITION') return ['yes', 'no'];
-  return type === 'WAIT_FOR_EVENT' ? [null, 'event', 'timeout'] : [null];
+/** The branches that a transition from the step may name; null: none. */
+function choicesOf(step: GraphStep): (string | null)[] {
+  const branches = branchesOf(step);
+  return stepModules[step.type].ways === 'branches' ? branches : [null, ...branches];
 }
 
 let made = 0;
@@ -263,7 +263,7 @@ function edited(graph: Graph, edit: RandomEdit): Graph {
   if (edit.do === 'link') {
     const [from, to, branch] = [at(edit.from), at(edit.to), edit.branch];
     const allowed =
-      branchesOf(from).includes(branch) && transitionFault(graph, from, to, branch) === null;
+      choicesOf(from).includes(branch) && transitionFault(graph, from, to, branch) === null;
     if (!allowed) return graph;
     return { ...graph, transitions: [...graph.transitions, way(from, to, branch)] };
   }
@@ -304,7 +304,7 @@ describe('whatever the edits', () => {
           const [from, to] = [step(graph, way.fromStepId), step(graph, way.toStepId)];
           expect(from.type).not.toBe('EXIT');
           expect(to.type).not.toBe('TRIGGER');
-          expect(branchesOf(from)).toContain(way.branch);
+          expect(choicesOf(from)).toContain(way.branch);
         }
       }),
       { numRuns: 500 },

@@ -1,12 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  conditionBranches,
-  type Graph,
-  type GraphStep,
-  transitionFault,
-} from '../../../domain/workflow/graph.ts';
-import type { StepType } from '../../../domain/workflow/step-types.ts';
+import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
+import { transitionFault, branchesOf } from '../../../domain/workflow/graph-rules.ts';
+import { type StepType, stepModules } from '../../../domain/workflow/steps/registry.ts';
 import {
   begin,
   type Command,
@@ -47,7 +43,7 @@ const graphs: fc.Arbitrary<Graph> = fc
     for (const [index, [a, b, c]] of ways.entries()) {
       const from = graph.steps[a % graph.steps.length]!;
       const to = graph.steps[b % graph.steps.length]!;
-      const choices = branchesOf(from);
+      const choices = branchChoicesOf(from);
       const branch = choices[c % choices.length]!;
       if (transitionFault(graph, from, to, branch)) continue;
       graph.transitions.push({ id: `t${index}`, fromStepId: from.id, toStepId: to.id, branch });
@@ -55,10 +51,10 @@ const graphs: fc.Arbitrary<Graph> = fc
     return graph;
   });
 
-function branchesOf(step: GraphStep): (string | null)[] {
-  if (step.type === 'CONDITION') return conditionBranches(step.config);
-  if (step.type === 'WAIT_FOR_EVENT') return [null, 'event', 'timeout'];
-  return [null];
+/** The branches that a transition from the step may name; null: none. */
+function branchChoicesOf(step: GraphStep): (string | null)[] {
+  const branches = branchesOf(step);
+  return stepModules[step.type].ways === 'branches' ? branches : [null, ...branches];
 }
 
 /** What the world could answer to a command; `choice` picks. */
@@ -74,7 +70,7 @@ function answer(command: Doing, choice: number): Outcome {
     case 'WAIT_FOR_EVENT':
       return choice % 3 === 0 ? waitOutcome('EVENT') : { kind: 'waiting', until: null };
     case 'CONDITION': {
-      const branches = conditionBranches(command.step.config);
+      const branches = branchesOf(command.step);
       return { kind: 'branch', branch: branches[choice % branches.length]! };
     }
     default:

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { StepType } from '../../../domain/workflow/step-types.ts';
-import { stepConfigs } from '../../../domain/workflow/steps.ts';
+import { type StepType, stepModules } from '../../../domain/workflow/steps/registry.ts';
 
 /** The faults of a config as `place code`; nothing for a good one. */
 function faults(type: StepType, config: unknown): string[] {
-  const parsed = stepConfigs[type].safeParse(config, { reportInput: true });
+  const parsed = stepModules[type].config.safeParse(config, { reportInput: true });
   return (parsed.error?.issues ?? []).map((issue) => {
     const code = issue.code === 'custom' ? (issue.params?.['code'] as string) : issue.code;
     return `${issue.path.join('.')} ${code}`;
@@ -54,8 +53,8 @@ describe('a config is accepted', () => {
 
   it('and stored as it was sent, but for unknown keys', () => {
     const config = { url: 'http://x.example', headers: { 'X-A': '1' }, body: { deep: [true] } };
-    expect(stepConfigs.WEBHOOK.parse({ ...config, colour: 'red' })).toEqual(config);
-    expect(stepConfigs.CONDITION.parse(compare('data.a', 'exists'))).toStrictEqual(
+    expect(stepModules.WEBHOOK.config.parse({ ...config, colour: 'red' })).toEqual(config);
+    expect(stepModules.CONDITION.config.parse(compare('data.a', 'exists'))).toStrictEqual(
       compare('data.a', 'exists'),
     );
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compileTemplate, type Renderer, renderTemplate } from '../../../domain/template/render.ts';
-import { renderedUpdates } from '../../../domain/workflow/step-rules.ts';
+import { renderedUpdates } from '../../../domain/workflow/steps/update-contact.ts';
 import { variables } from '../template/rendering.ts';
 
 const renderer: Renderer = {

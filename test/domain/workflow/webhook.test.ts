@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compileTemplate, renderTemplate } from '../../../domain/template/render.ts';
-import type { StepConfig } from '../../../domain/workflow/steps.ts';
+import type { StepConfig } from '../../../domain/workflow/steps/registry.ts';
 import {
   buildWebhook,
   readResponseBody,

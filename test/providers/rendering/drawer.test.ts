@@ -16,7 +16,7 @@ function tangle(steps: number, waysEach: number): Picture {
     title: 'Tangle',
     subtitle: '',
     steps: ids.map((id) => {
-      const step = { type: 'DELAY', state: null, word: null, notes: [], fault: null } as const;
+      const step = { label: 'DELAY', state: null, word: null, notes: [], fault: null } as const;
       return { ...step, id, name: id, notes: [] };
     }),
     ways,

@@ -1,9 +1,9 @@
 import { evaluateStepCondition, type StepCondition } from '../../../domain/filter/step.ts';
 import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
-import type { StepType } from '../../../domain/workflow/step-types.ts';
+import type { StepType } from '../../../domain/workflow/steps/registry.ts';
 import type { Outcome } from '../../../domain/workflow/decide.ts';
 import { fixedDelay } from '../../../domain/workflow/delay.ts';
-import type { StepConfig } from '../../../domain/workflow/steps.ts';
+import type { StepConfig } from '../../../domain/workflow/steps/registry.ts';
 
 /** What comes of a step that begins at `now` for a contact with this data. */
 export function outcomeOf(step: GraphStep, data: Record<string, unknown>, now: number): Outcome {

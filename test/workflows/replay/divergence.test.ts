@@ -102,7 +102,7 @@ describe('a divergence', { timeout: 120_000 }, () => {
     ['condition-yes.json', 'at EXIT "Yes" (event 4)'],
     ['delay-over.json', 'at EXIT "Exit" (event 10)'],
   ])('names the step that was under way where the code of %s fails', async (file, place) => {
-    const local = "return stepKinds[type].runs === 'local'";
+    const local = 'return step.queue === undefined';
     const found = await divergenceOf(file, [
       local,
       `if (type === 'EXIT') throw new Error('No exit'); ${local}`,
@@ -127,8 +127,8 @@ describe('a divergence', { timeout: 120_000 }, () => {
 describe('replaying many', { timeout: 60_000 }, () => {
   it('answers each with its own verdict', async () => {
     const change: CodeChange = [
-      "stepKinds[type].runs === 'local'",
-      "stepKinds[type].runs === 'local' && type !== 'DELAY'",
+      'step.queue === undefined',
+      "step.queue === undefined && type !== 'DELAY'",
     ];
     const bundle = await bundleChanged([change], { forReplay: true });
     const files = ['mail-sent.json', 'delay-over.json', 'wait-event.json', 'delay-waiting.json'];

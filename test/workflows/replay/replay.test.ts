@@ -51,8 +51,8 @@ describe('a change of the interpreter', { timeout: 120_000 }, () => {
 
   it('is caught by the histories it concerns when a kind of step is done another way', async () => {
     const change: CodeChange = [
-      "stepKinds[type].runs === 'local'",
-      "stepKinds[type].runs === 'local' && type !== 'DELAY'",
+      'step.queue === undefined',
+      "step.queue === undefined && type !== 'DELAY'",
     ];
     const found = await divergences(await bundleChanged([change]));
     // Also those in which somebody acts on an execution that is in a delay.

@@ -1,11 +1,67 @@
-import { isBodyTooLarge, type RenderedMail, renderMailWith } from '../mail/content.ts';
-import { domainOf, normaliseEmail } from '../email-address.ts';
-import { type MessageClass, needsSubscription } from '../mail/headers.ts';
-import type { WithheldReason } from '../outcomes/outcome.ts';
-import { compileTemplate, type Renderer, type TemplateVariables } from '../template/render.ts';
-import type { GraphStep } from './graph.ts';
-import { StepFailure } from './step-rules.ts';
-import type { StepConfig } from './steps.ts';
+import { z } from 'zod';
+import { whenRight } from '../../errors.ts';
+import { limits } from '../../limits.ts';
+import { isBodyTooLarge, type RenderedMail, renderMailWith } from '../../mail/content.ts';
+import { domainOf, normaliseEmail } from '../../email-address.ts';
+import { type MessageClass, needsSubscription } from '../../mail/headers.ts';
+import type { WithheldReason } from '../../outcomes/outcome.ts';
+import { compileTemplate, type Renderer, type TemplateVariables } from '../../template/render.ts';
+import { addFault, StoredId } from '../schemas.ts';
+import { type Step, StepFailure, type StepModule } from './step.ts';
+
+const Recipient = z
+  .object({
+    /** Absent: the contact. */
+    type: z.enum(['CONTACT', 'CUSTOM']).optional(),
+    /** An address, or a template for one. */
+    customEmail: z.string().max(limits.headerValueChars).optional(),
+  })
+  .superRefine(
+    ({ type, customEmail }, context) => {
+      if (type !== 'CUSTOM') return;
+      if (customEmail === undefined) {
+        addFault(context, ['customEmail'], 'required', 'Give the address to send to.');
+      } else if (!/\{[{%]/.test(customEmail) && normaliseEmail(customEmail) === null) {
+        addFault(context, ['customEmail'], 'invalid_string', 'Must be an email address.');
+      }
+    },
+    whenRight('type', 'customEmail'),
+  );
+
+const SendEmailSettings = z.object({
+  recipient: Recipient.optional(),
+  /** A copy of the step's template id, which takes precedence. */
+  templateId: StoredId.nullable().optional(),
+  /** Instead of the topic of the template; null: none. */
+  topicId: StoredId.nullable().optional(),
+});
+
+type SendEmailConfig = z.output<typeof SendEmailSettings>;
+
+/** Sends mail, made from a template. */
+export const sendEmail: StepModule<SendEmailConfig> = {
+  config: SendEmailSettings,
+  ways: 'one',
+  isPerformed: true,
+  sendsMail: true,
+  problems({ name, config, templateId }, { templates }) {
+    const template = templateId === null ? undefined : templates.get(templateId);
+    if (!template) return [`"${name}" has no template.`];
+    return [
+      ...(template.hasSender ? [] : [`The template of "${name}" has no sender.`]),
+      ...(config.topicId && !template.isMarketing
+        ? [`"${name}" has a topic, and its template is not of the type MARKETING.`]
+        : []),
+      ...(template.broken === undefined
+        ? []
+        : [`The template of "${name}" cannot be rendered: ${template.broken}`]),
+    ];
+  },
+  label: 'EMAIL',
+  examples: [
+    { name: 'Welcome mail', config: {}, templateId: '5d0f1c2b-3a49-4e58-9d67-7c6b5a4f3e21' },
+  ],
+};
 
 /** What the mail of a step is made of. */
 export interface StepMailSource {
@@ -44,7 +100,7 @@ export interface StepMail extends RenderedMail {
  */
 export async function composeStepMail(
   renderer: Renderer,
-  step: GraphStep,
+  step: Step,
   { contact, project, template, domainStatus }: StepMailSource,
   variables: TemplateVariables,
   billed: boolean,
@@ -81,8 +137,8 @@ export async function composeStepMail(
 }
 
 /** Whether the topic of a step concerns its mail: marketing mail to the contact itself. */
-export function hasTopic({ config }: GraphStep, template: { type: string } | null): boolean {
-  const { recipient } = config as StepConfig<'SEND_EMAIL'>;
+export function hasTopic({ config }: Step, template: { type: string } | null): boolean {
+  const { recipient } = config as SendEmailConfig;
   return template?.type === 'MARKETING' && recipient?.type !== 'CUSTOM';
 }
 
@@ -110,12 +166,12 @@ function requireSender(from: string | null, domainStatus: string | null): string
 }
 
 async function recipientOf(
-  step: GraphStep,
+  step: Step,
   contactEmail: string,
   variables: TemplateVariables,
   renderer: Renderer,
 ): Promise<StepMail['recipient']> {
-  const { recipient } = step.config as StepConfig<'SEND_EMAIL'>;
+  const { recipient } = step.config as SendEmailConfig;
   if (recipient?.type !== 'CUSTOM') return { type: 'CONTACT', email: contactEmail };
   const custom = compileTemplate(recipient.customEmail ?? '');
   const { text: written } = await renderer.render('text', custom, variables);

@@ -1,0 +1,31 @@
+import { reservedDataKeys } from '../contact/data.ts';
+import { type ContactField, isField } from '../contact/field.ts';
+import { stepFieldOf } from '../filter/filter.ts';
+import { stepModules, stepTypesWith, type StepType } from './steps/registry.ts';
+
+/** Where workflows use a contact field. */
+
+/** The types of steps that may read or change one. */
+export const typesWithFields = stepTypesWith(
+  ({ fieldsRead, contactChanges }) => fieldsRead ?? contactChanges,
+);
+
+/** True when a step reads the field, or something inside its value, or changes it. */
+export function stepNamesField(
+  { type, config }: { type: string; config: Record<string, unknown> },
+  field: ContactField,
+): boolean {
+  const module = stepModules[type as StepType];
+  if (module?.fieldsRead?.(config).some(({ name }) => namesField(name, field))) return true;
+  const changes = module?.contactChanges?.(config);
+  if (!changes) return false;
+  if (field.kind === 'subscribed') return changes.subscribed;
+  if (field.kind !== 'data' || reservedDataKeys.has(field.key)) return false;
+  return changes.dataKeys.includes(field.key);
+}
+
+/** True when the name of a field of a step or of an exit rule means this field of the contact. */
+export function namesField(name: string, field: ContactField): boolean {
+  const place = stepFieldOf(name);
+  return place?.root === 'contact' && isField(place.field, field);
+}

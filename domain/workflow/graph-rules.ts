@@ -1,0 +1,158 @@
+import type { FieldProblem, ProblemCode } from '../errors.ts';
+import { type Graph, type GraphStep, reachableFrom, waysByStep, waysOut } from './graph.ts';
+import { stepModules } from './steps/registry.ts';
+import type { StepWarning, TemplateSenders } from './steps/step.ts';
+
+/** The rules of graphs: how they are drawn, and when they can run. */
+
+/**
+ * The rule that a new transition would break, or null. Both ends are steps of the graph. The first
+ * broken rule in this order is returned: to itself, from EXIT, into TRIGGER, already exists, a
+ * loop.
+ */
+export function transitionFault(
+  graph: Graph,
+  from: GraphStep,
+  to: GraphStep,
+  branch: string | null,
+): ProblemCode | null {
+  if (from.id === to.id) return 'TRANSITION_SELF';
+  if (stepModules[from.type].ways === 'none') return 'TRANSITION_FROM_EXIT';
+  if (to.type === 'TRIGGER') return 'TRANSITION_TO_TRIGGER';
+  if (waysOut(graph, from.id).some((way) => way.branch === branch)) {
+    return branch === null ? 'TRANSITION_EXISTS' : 'TRANSITION_BRANCH_EXISTS';
+  }
+  if (reachableFrom(graph, to.id).has(from.id)) return 'TRANSITION_LOOP';
+  return null;
+}
+
+/** The branches of a step; none: it has one way, or none. */
+export function branchesOf({ type, config }: Pick<GraphStep, 'type' | 'config'>): string[] {
+  return stepModules[type]?.branches?.(config) ?? [];
+}
+
+/**
+ * The results that a step can have by its outgoing transitions: those that are named, or, where a
+ * transition without a branch takes the rest, all. None: whatever its result, one way leads on.
+ */
+export function resultsOf(graph: Graph, step: GraphStep): string[] {
+  const named = waysOut(graph, step.id).map((way) => way.branch);
+  if (named.every((branch) => branch === null)) return [];
+  if (!named.includes(null)) return named.flatMap((branch) => branch ?? []);
+  return branchesOf(step);
+}
+
+/**
+ * The step that a new one is linked to automatically: the newest leaf reachable from TRIGGER that
+ * needs no branch. `graph.steps` is in order of creation.
+ */
+export function autoConnectLeaf(graph: Graph): GraphStep | undefined {
+  const trigger = graph.steps.find((step) => step.type === 'TRIGGER');
+  if (!trigger) return undefined;
+  const reachable = reachableFrom(graph, trigger.id);
+  return graph.steps.findLast(
+    (step) => reachable.has(step.id) && mayLeadOn(step) && waysOut(graph, step.id).length === 0,
+  );
+}
+
+/** Whether an outgoing transition of the step needs no branch. */
+function mayLeadOn({ type }: GraphStep): boolean {
+  const { ways } = stepModules[type];
+  return ways === 'one' || ways === 'outcomes';
+}
+
+/** What removing a step changes. */
+export interface Removal {
+  /** The removed steps; their transitions are removed too. */
+  stepIds: string[];
+  /** Transitions that lead to another step now, keeping their branch. */
+  relinked: { transitionId: string; toStepId: string }[];
+}
+
+/** The removal of a step and of every step reachable only through it. */
+export function pruning(graph: Graph, stepId: string): Removal {
+  const below = reachableFrom(graph, stepId);
+  const kept = new Set<string>();
+  const open = graph.steps.map((step) => step.id).filter((id) => !below.has(id));
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const { toStepId } of waysOut(graph, next)) {
+      if (toStepId !== stepId && below.has(toStepId) && !kept.has(toStepId)) {
+        kept.add(toStepId);
+        open.push(toStepId);
+      }
+    }
+  }
+  return { stepIds: [...below].filter((id) => !kept.has(id)), relinked: [] };
+}
+
+/**
+ * The removal of one step from the middle: its incoming transitions lead to its successor, if it
+ * has one. Null when the step branches: then it has no single successor.
+ */
+export function splicing(graph: Graph, step: GraphStep): Removal | null {
+  const [way, ...others] = waysOut(graph, step.id);
+  if (stepModules[step.type].ways === 'branches' || others.length > 0) return null;
+  const waysIn = graph.transitions.filter((transition) => transition.toStepId === step.id);
+  return {
+    stepIds: [step.id],
+    relinked: way ? waysIn.map(({ id }) => ({ transitionId: id, toStepId: way.toStepId })) : [],
+  };
+}
+
+/** All reasons why a workflow cannot be enabled; empty when it can run. */
+export function enablingProblems(
+  graph: Graph,
+  trigger: { type: string; eventName: string | null; isScheduled?: boolean },
+  templates: TemplateSenders,
+): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  if (trigger.type === 'EVENT' && !trigger.eventName) {
+    problems.push({
+      field: 'triggerConfig',
+      code: 'required',
+      message: 'Choose the event that starts the workflow.',
+    });
+  }
+  if (trigger.type === 'SCHEDULE' && !trigger.isScheduled) problems.push(noSchedule);
+  for (const step of graph.steps) {
+    const taken = takenFrom(graph, step);
+    for (const message of stepModules[step.type]?.problems?.(step, { taken, templates }) ?? []) {
+      problems.push({ field: `steps.${step.id}`, code: 'custom', message });
+    }
+  }
+  return problems;
+}
+
+/** What is wrong with the trigger SCHEDULE without a cron or a zone. */
+export const noSchedule: FieldProblem = {
+  field: 'triggerConfig',
+  code: 'required',
+  message: 'Choose when the workflow starts: cron and timeZone.',
+};
+
+function takenFrom(graph: Graph, step: GraphStep): (string | null)[] {
+  return waysOut(graph, step.id).map(({ branch }) => branch);
+}
+
+/** What is hardly meant in a graph that can run: it is reported, and refused nowhere. */
+export interface GraphWarning extends StepWarning {
+  /** The id of the step. */
+  step: string;
+}
+
+/** What the shape of a graph does not let happen: steps that are never reached, ways never taken. */
+export function graphWarnings(graph: Graph): GraphWarning[] {
+  const trigger = graph.steps.find(({ type }) => type === 'TRIGGER');
+  const reached = trigger ? reachableFrom(graph, trigger.id) : new Set<string>();
+  const ways = waysByStep(graph);
+  return graph.steps.flatMap((step): GraphWarning[] => {
+    const { id, type, name } = step;
+    if (!reached.has(id)) {
+      const message = `No way leads from the trigger to "${name}": nobody comes to it.`;
+      return [{ code: 'unreachable_step', message, step: id }];
+    }
+    const taken = (ways.get(id) ?? []).map(({ branch }) => branch);
+    const warnings = stepModules[type]?.warnings?.(step, { taken }) ?? [];
+    return warnings.map((warning) => ({ ...warning, step: id }));
+  });
+}

@@ -1,0 +1,39 @@
+import type { z } from 'zod';
+import { condition } from './condition.ts';
+import { delay } from './delay.ts';
+import { exit } from './exit.ts';
+import { sendEmail } from './send-email.ts';
+import type { StepModule } from './step.ts';
+import { trigger } from './trigger.ts';
+import { updateContact } from './update-contact.ts';
+import { waitForEvent } from './wait-for-event.ts';
+import { webhook } from './webhook.ts';
+
+/** The types of steps, in the order in which the documentation lists them. */
+const modules = {
+  TRIGGER: trigger,
+  SEND_EMAIL: sendEmail,
+  DELAY: delay,
+  WAIT_FOR_EVENT: waitForEvent,
+  CONDITION: condition,
+  WEBHOOK: webhook,
+  UPDATE_CONTACT: updateContact,
+  EXIT: exit,
+} as const satisfies Record<string, StepModule>;
+
+export type StepType = keyof typeof modules;
+
+/** The types that are performed, each by the activity of its name. */
+export type PerformedType = Exclude<StepType, 'TRIGGER'>;
+
+/** The stored config of a step type. */
+export type StepConfig<T extends StepType> = z.output<(typeof modules)[T]['config']>;
+
+export const stepModules: Readonly<Record<StepType, StepModule>> = modules;
+
+export const stepTypes = Object.keys(modules) as StepType[];
+
+/** The types of which something is true. */
+export function stepTypesWith(holds: (module: StepModule) => unknown): StepType[] {
+  return stepTypes.filter((type) => holds(stepModules[type]));
+}

@@ -1,0 +1,102 @@
+import type { z } from 'zod';
+
+/** What every type of step declares. One file for each, listed in `registry.ts`. */
+
+/** A step of a graph, as its module sees it. */
+export interface Step<Config = Record<string, unknown>> {
+  id: string;
+  name: string;
+  config: Config;
+  templateId: string | null;
+}
+
+/** A type of steps. */
+export interface StepModule<Config extends object = Record<string, unknown>> {
+  /**
+   * Its config, stored as sent but without unknown keys. Defaults are not filled in: the code that
+   * reads a setting applies its default.
+   */
+  config: z.ZodType<Config>;
+  /**
+   * The outgoing transitions: `one`; `branches`, each of which names its branch; `outcomes`, one for
+   * each branch or one for all; or `none`.
+   */
+  ways: 'one' | 'branches' | 'outcomes' | 'none';
+  /** The branches, where there are any. */
+  branches?(config: Config): string[];
+  /** Whether executions come to it. Only the trigger is not performed. */
+  isPerformed: boolean;
+  /**
+   * Suffix of the task queue of its activity, for a step that acts on the world. Absent: a local
+   * activity inside the workflow task, which is for work in our database only: fewer history events,
+   * and no task to be queued.
+   */
+  queue?: string;
+  /**
+   * How executions rest in it: for a time, or for the event of the config's `eventName`. Absent: they do
+   * not.
+   */
+  rests?: 'delay' | 'wait';
+  /** It sends mail, made from the step's template. */
+  sendsMail?: true;
+  /** The address that it calls, as it is written: the secrets in the config go there. */
+  address?(config: Config): string;
+  /** The fields of contact and context that it reads, each with the key of the config that names it. */
+  fieldsRead?(config: Config): { at: string; name: string }[];
+  /** What it changes of the contact. */
+  contactChanges?(config: Config): { dataKeys: string[]; subscribed: boolean };
+  /** What prevents a workflow that has the step from being enabled, in sentences. */
+  problems?(step: Step<Config>, surroundings: Surroundings): string[];
+  /** What is hardly meant. */
+  warnings?(step: Step<Config>, surroundings: Pick<Surroundings, 'taken'>): StepWarning[];
+  /** What pictures call it. */
+  label: string;
+  /** Steps for the documentation, the usual form first. */
+  examples: StepExample[];
+}
+
+/** What a step can be judged by, beside itself. */
+export interface Surroundings {
+  /** The branches of its outgoing transitions; null: any. */
+  taken: readonly (string | null)[];
+  templates: TemplateSenders;
+}
+
+/** What the check for enabling needs of the templates that a graph names. */
+export type TemplateSenders = ReadonlyMap<
+  string,
+  {
+    hasSender: boolean;
+    isMarketing: boolean;
+    /** What is wrong with its text, and where; absent: nothing. */
+    broken?: string | undefined;
+  }
+>;
+
+export const graphWarningCodes = ['unreachable_step', 'timeout_never', 'unknown_field'] as const;
+
+export interface StepWarning {
+  code: (typeof graphWarningCodes)[number];
+  message: string;
+}
+
+interface StepExample {
+  /** What is special about it; absent: the usual form. */
+  form?: string;
+  name: string;
+  config: Record<string, unknown>;
+  templateId?: string;
+}
+
+/** The two branches of a wait. */
+export const waitBranches = { EVENT: 'event', TIMEOUT: 'timeout' } as const;
+
+/** A step that cannot succeed, however often it is tried. The customer reads the message. */
+export class StepFailure extends Error {
+  readonly output: Record<string, unknown> | null;
+
+  constructor(message: string, output: Record<string, unknown> | null = null) {
+    super(message);
+    this.output = output;
+  }
+}

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { ExpectedEvent } from '../schemas.ts';
+import type { StepModule } from './step.ts';
+
+const TriggerConfig = z.object({ eventName: ExpectedEvent.optional() });
+
+/** Where every execution begins. */
+export const trigger: StepModule<z.output<typeof TriggerConfig>> = {
+  config: TriggerConfig,
+  ways: 'one',
+  isPerformed: false,
+  problems: (_, { taken }) => (taken.length === 0 ? ['Nothing follows the trigger.'] : []),
+  label: 'TRIGGER',
+  examples: [],
+};
+
+/** @param eventName what started the execution; null: it was started by hand. */
+export function triggerOutput(eventName: string | null, at: Date): Record<string, unknown> {
+  return { triggered: true, eventName: eventName ?? 'manual', timestamp: at.toISOString() };
+}

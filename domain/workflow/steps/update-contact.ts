@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { persistentWrapper, planContactData } from '../../contact/data.ts';
+import { whenRight } from '../../errors.ts';
+import { replaceStrings } from '../../template/liquid-context.ts';
+import type { Renderer, TemplateVariables } from '../../template/render.ts';
+import { addFault, JsonObject } from '../schemas.ts';
+import type { StepModule } from './step.ts';
+
+const UpdateContactConfig = z
+  .object({
+    updates: JsonObject.meta({ type: 'object', additionalProperties: true }).optional(),
+    /** Absent: none. */
+    subscriptionAction: z.enum(['none', 'subscribe', 'unsubscribe']).optional(),
+  })
+  .superRefine(
+    ({ updates, subscriptionAction }, context) => {
+      const { set, remove } = planContactData(updates);
+      const locale = set['locale'];
+      if (locale !== undefined && typeof locale !== 'string') {
+        addFault(context, ['updates', 'locale'], 'invalid_type', 'Must be text.');
+      }
+      const changesData = Object.keys(set).length > 0 || remove.length > 0;
+      if (changesData || (subscriptionAction ?? 'none') !== 'none') return;
+      addFault(context, ['updates'], 'required', 'Give a change of data or of the subscription.');
+    },
+    whenRight('updates', 'subscriptionAction'),
+  );
+
+/** Changes the data of the contact, or its subscription. */
+export const updateContact: StepModule<z.output<typeof UpdateContactConfig>> = {
+  config: UpdateContactConfig,
+  ways: 'one',
+  isPerformed: true,
+  contactChanges: ({ updates, subscriptionAction = 'none' }) => ({
+    dataKeys: Object.keys(updates ?? {}),
+    subscribed: subscriptionAction !== 'none',
+  }),
+  label: 'UPDATE CONTACT',
+  examples: [{ name: 'Note it', config: { updates: { welcomed: true } } }],
+};
+
+/** What UPDATE_CONTACT makes of `subscribed`; undefined: nothing. */
+export const subscribedAfter = { none: undefined, subscribe: true, unsubscribe: false } as const;
+
+/**
+ * The updates of UPDATE_CONTACT with every text rendered, also inside lists and objects; keys stay as
+ * written. One expression alone keeps its type: `{{ visits | plus: 1 }}` is a number.
+ */
+export async function renderedUpdates(
+  updates: Record<string, unknown>,
+  variables: TemplateVariables,
+  renderer: Renderer,
+): Promise<Record<string, unknown>> {
+  const sources = new Set<string>();
+  for (const value of Object.values(updates)) {
+    replaceStrings(value, (source) => sources.add(source), asWritten);
+  }
+  const texts = await renderer.renderTexts([...sources], variables);
+  const rendered = new Map([...sources].map((source, index) => [source, texts[index]]));
+  const valueOf = (source: string): unknown => {
+    const { text = '', value = text } = rendered.get(source) ?? {};
+    return value;
+  };
+  return Object.fromEntries(
+    Object.entries(updates).map(([key, written]) => {
+      const value = replaceStrings(written, valueOf, asWritten);
+      // A value of the contact's own is stored as it is, even where it looks like a wrapper.
+      const isWrapper = typeof written === 'string' && persistentWrapper(value) !== null;
+      return [key, isWrapper ? { value, persistent: true } : value];
+    }),
+  );
+}
+
+const asWritten = (key: string): string => key;

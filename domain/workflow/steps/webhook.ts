@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { limits } from '../../limits.ts';
+import { addFault, JsonObject } from '../schemas.ts';
+import type { StepModule } from './step.ts';
+
+/** Headers of a webhook that only the service sets, in lower case. */
+const reservedHeaders: ReadonlySet<string> = new Set([
+  'user-agent',
+  'everpost-delivery',
+  'everpost-signature',
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+]);
+
+/** RFC 9110 §5.6.2: a valid header name. */
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+const WebhookHeaders = JsonObject.superRefine((headers, context) => {
+  for (const [name, value] of Object.entries(headers)) {
+    if (!headerName.test(name)) {
+      addFault(context, [name], 'invalid_string', 'Is no name of a header.');
+    } else if (reservedHeaders.has(name.toLowerCase())) {
+      addFault(context, [name], 'not_allowed', 'This header is set by the service.');
+    } else if (typeof value !== 'string') {
+      addFault(context, [name], 'invalid_type', 'Must be text.');
+    } else if (value.length > limits.headerValueChars) {
+      addFault(context, [name], 'too_big', `Has at most ${limits.headerValueChars} characters.`);
+    } else if (/[\r\n]/.test(value)) {
+      addFault(context, [name], 'invalid_string', 'Must be one line.');
+    }
+  }
+})
+  .transform((headers) => headers as Record<string, string>)
+  .meta({ type: 'object', additionalProperties: { type: 'string' } });
+
+const WebhookConfig = z.object({
+  url: z.string().regex(/^https?:\/\/./is, 'Must begin with http:// or https://.'),
+  /** Absent: POST. */
+  method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).optional(),
+  headers: WebhookHeaders.optional(),
+  /** Any JSON. */
+  body: z.unknown().optional(),
+  /** What happens to the execution when the response is not 2xx. Absent: it continues. */
+  onFailure: z.enum(['continue', 'fail']).optional(),
+});
+
+/** Calls an address of the customer. */
+export const webhook: StepModule<z.output<typeof WebhookConfig>> = {
+  config: WebhookConfig,
+  ways: 'one',
+  isPerformed: true,
+  queue: '-webhook',
+  address: ({ url }) => url,
+  label: 'WEBHOOK',
+  examples: [
+    {
+      name: 'Tell the shop',
+      config: {
+        url: 'https://shop.example/hooks/welcomed',
+        headers: { Authorization: 'Bearer {{secret.SHOP_KEY}}' },
+        body: { email: '{{email}}' },
+        onFailure: 'fail',
+      },
+    },
+  ],
+};
