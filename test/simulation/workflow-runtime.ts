@@ -4,7 +4,12 @@ import { type ActivityRules, ContinuedAsNew, durationMs, type Run } from './temp
 
 /** The functions of `@temporalio/workflow` that workflow code uses, on the simulated Temporal. */
 
-export { ActivityFailure, ApplicationFailure, CancelledFailure } from '@temporalio/common';
+export {
+  ActivityFailure,
+  ApplicationFailure,
+  CancelledFailure,
+  TemporalFailure,
+} from '@temporalio/common';
 export { ContinuedAsNew as ContinueAsNew } from './temporal.ts';
 
 export const ActivityCancellationType = { WAIT_CANCELLATION_COMPLETED: 'WAIT' };
