@@ -7,7 +7,7 @@ import { layOut } from '../domain/picture/layout.ts';
 import { pictureStepsMax } from '../domain/picture/picture.ts';
 import { svgOf } from '../domain/picture/svg.ts';
 import type { ExecutionStart } from '../domain/runs/execution.ts';
-import { shownConfig } from '../domain/workflow/webhook-secrets.ts';
+import { shownConfig } from '../domain/secrets/in-templates.ts';
 import type { HistoryLine } from '../worker/history-events.ts';
 import { type FoundRun, NoHistory } from './history-source.ts';
 

@@ -25,7 +25,6 @@ const rooms: readonly Room[] = [
   { prefix: 'domain/', uses: ['domain/'], packages: /^(liquidjs|entities\/lib\/decode\.js)$/ },
   { prefix: 'domain/picture/', uses: ['domain/'], packages: /^@dagrejs\/dagre$/ },
   { prefix: 'domain/workflow/steps/', uses: ['domain/'], packages: /^zod$/ },
-  { prefix: 'domain/workflow/schemas.ts', uses: ['domain/'], packages: /^zod$/ },
   { prefix: 'domain/filter/selection.ts', uses: ['domain/'], packages: /^zod$/ },
   { prefix: 'domain/time/zones.ts', uses: ['domain/'], packages: /^temporal-polyfill$/ },
   { prefix: 'domain/time/schemas.ts', uses: ['domain/'], packages: /^zod$/ },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { endpoints } from '../api/endpoints.ts';
 import { openApiDocument } from '../api/docs/openapi.ts';
-import { buildWebhook, type WebhookVariables } from '../domain/workflow/webhook.ts';
+import { buildWebhook, type WebhookVariables } from '../domain/webhook/webhook.ts';
 
 /** A body as the document describes it. */
 interface Media {

@@ -24,7 +24,7 @@ import {
   type Outcome,
 } from '../../domain/workflow/decide.ts';
 import { passOver, refOf } from '../../domain/workflow/place.ts';
-import { type FixedDelay, fixedDelay } from '../../domain/workflow/delay.ts';
+import { type FixedDelay, fixedDelay } from '../../domain/workflow/steps/delay.ts';
 import { StepFailure } from '../../domain/workflow/steps/step.ts';
 import type { StepConfig } from '../../domain/workflow/steps/registry.ts';
 

@@ -21,7 +21,7 @@ import { completeWait, registerWait, settleWait, type WaitEnd } from '../../db/w
 import { evaluateStepCondition } from '../../domain/filter/step.ts';
 import { type Interruption, waitOutcome } from '../../domain/workflow/decide.ts';
 import type { ExecutionStart } from '../../domain/runs/execution.ts';
-import { delayEnd, type DelayScope, fixedDelay } from '../../domain/workflow/delay.ts';
+import { delayEnd, type DelayScope, fixedDelay } from '../../domain/workflow/steps/delay.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
 import type { PerformedType } from '../../domain/workflow/steps/registry.ts';
 import { exitOf } from '../../domain/workflow/steps/exit.ts';

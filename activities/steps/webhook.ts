@@ -14,9 +14,9 @@ import {
   webhookError,
   type WebhookOutcome,
   webhookOutput,
-} from '../../domain/workflow/webhook.ts';
-import { renderWebhook } from '../../domain/workflow/webhook-render.ts';
-import { hidden, SecretMask } from '../../domain/workflow/webhook-secrets.ts';
+} from '../../domain/webhook/webhook.ts';
+import { renderWebhook } from '../../domain/webhook/render.ts';
+import { hidden, SecretMask } from '../../domain/secrets/in-templates.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import type { WebhookAttempt, WebhookSender } from '../../providers/web/webhook.ts';

@@ -10,7 +10,7 @@ import { holdProject } from '../../db/projects/projects.ts';
 import { eventData } from '../../domain/contact/data.ts';
 import { found, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { EventName } from '../../domain/workflow/schemas.ts';
+import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { type Call, answer, endpoint } from '../http/endpoint.ts';
 import {
   TrackAnswer,

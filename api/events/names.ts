@@ -9,7 +9,7 @@ import {
 } from '../../db/events/statistics.ts';
 import { Problem } from '../../domain/errors.ts';
 import { isReservedEvent } from '../../domain/event-names.ts';
-import { EventName } from '../../domain/workflow/schemas.ts';
+import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { periodOf, rangeQuery } from '../activity/date-range.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { JsonObject } from '../http/schemas.ts';

@@ -3,7 +3,7 @@ import { deleteSecret, listSecrets, recordSecret } from '../../db/projects/secre
 import { notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { normaliseHost } from '../../domain/secrets/hosts.ts';
-import { secretName } from '../../domain/workflow/webhook-secrets.ts';
+import { secretName } from '../../domain/secrets/in-templates.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { fault, named, Time, time } from '../http/schemas.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isPlain, type RecordedTracked, recordTracked } from '../../db/events/tracked.ts';
 import { eventData, jsonBytes, planContactData } from '../../domain/contact/data.ts';
 import { isReservedEvent } from '../../domain/event-names.ts';
-import { EventName } from '../../domain/workflow/schemas.ts';
+import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { limits } from '../../domain/limits.ts';
 import {
   consentFields,

@@ -11,7 +11,7 @@ import { findSecrets } from '../../db/projects/secrets.ts';
 import type { CursorForm } from '../../domain/cursor.ts';
 import { found, notFound, Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
-import { EventName } from '../../domain/workflow/schemas.ts';
+import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { eventOfDelivery, requestBody } from '../../domain/subscription/request.ts';
 import { sampleEvent } from '../../domain/subscription/sample.ts';
 import { sendSigned } from '../../providers/web/signed-request.ts';

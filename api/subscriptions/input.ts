@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import type { SealedHeaders } from '../../db/subscriptions/subscriptions.ts';
 import { limits } from '../../domain/limits.ts';
-import { EventName, refuseUnmadeEvent } from '../../domain/workflow/schemas.ts';
+import { EventName, refuseUnmadeEvent } from '../../domain/workflow/steps/schemas.ts';
 import { invalidField, whenRight, together, Refusals, type Problem } from '../../domain/errors.ts';
 import { secretNamesOf } from '../../domain/subscription/request.ts';
 import {

@@ -6,7 +6,7 @@ import { holdProject } from '../../db/projects/projects.ts';
 import { insertReplay } from '../../db/subscriptions/replays.ts';
 import { fault, found, notFound, Problem, whenRight } from '../../domain/errors.ts';
 import type { ReplayData } from '../../domain/job.ts';
-import { EventName } from '../../domain/workflow/schemas.ts';
+import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';

@@ -13,7 +13,7 @@ import {
   type Mapping,
 } from '../../domain/workflow/compare.ts';
 import { findStep, type Graph } from '../../domain/workflow/graph.ts';
-import { keptConfig } from '../../domain/workflow/webhook-secrets.ts';
+import { keptConfig } from '../../domain/secrets/in-templates.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { fault } from '../http/schemas.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { DataField } from '../../db/sql/data-fields.ts';
 import { listContactDataFields } from '../../db/contacts/fields.ts';
 import { listEventDataFields } from '../../db/workflows/workflows.ts';
-import { EventName } from '../../domain/workflow/schemas.ts';
+import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { tag } from './graph/record.ts';
 

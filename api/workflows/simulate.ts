@@ -26,7 +26,7 @@ import {
   simulatedStepsMax,
   TooManySteps,
 } from '../../domain/simulation/simulation.ts';
-import { EventName } from '../../domain/workflow/schemas.ts';
+import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { stepTypes } from '../../domain/workflow/steps/registry.ts';
 import { GivenContact } from '../contacts/given.ts';
 import { endpoint } from '../http/endpoint.ts';

@@ -24,7 +24,7 @@ import { changeSchedule } from '../../db/schedules/schedules.ts';
 import { Problem, found, foundAll, together } from '../../domain/errors.ts';
 import type { GraphWarning } from '../../domain/workflow/graph-rules.ts';
 import { selection } from '../../domain/filter/selection.ts';
-import { ExitRules, ExpectedEvent } from '../../domain/workflow/schemas.ts';
+import { ExitRules, ExpectedEvent } from '../../domain/workflow/steps/schemas.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,

@@ -4,7 +4,7 @@ import { exitOf, type Move, planMove, type Rest } from '../../domain/live/move.t
 import type { Mapping } from '../../domain/workflow/compare.ts';
 import type { StepMark } from '../../domain/workflow/place.ts';
 import type { ContactValues } from '../../domain/filter/evaluate.ts';
-import type { DelayEnd } from '../../domain/workflow/delay.ts';
+import type { DelayEnd } from '../../domain/workflow/steps/delay.ts';
 import type { ZonePolicy } from '../../domain/time/zones.ts';
 import { readSendPolicy } from '../projects/send-policy.ts';
 import { exitExecutions } from '../workflows/exits.ts';

@@ -7,7 +7,7 @@ import { closingSteps } from '../live/closing.ts';
 import { exitExecutions } from './exits.ts';
 import { lookWhenRunning, lookWhenWaiting } from './looks.ts';
 import { isDue, isOn } from '../sql/execution-predicates.ts';
-import type { FixedDelay } from '../../domain/workflow/delay.ts';
+import type { FixedDelay } from '../../domain/workflow/steps/delay.ts';
 import type { StepExecution } from '../tables.ts';
 
 /** What an execution's run records while it walks its graph. */

@@ -2,7 +2,7 @@ import { isJsonEqual } from '../filter/value.ts';
 import { counterpartOf, type Mapping, ownConfig } from '../workflow/compare.ts';
 import { findStep, type Graph, type GraphStep, stepAfter } from '../workflow/graph.ts';
 import { passOver, type StepMark } from '../workflow/place.ts';
-import { delayEnd, type DelayEnd, type DelayScope } from '../workflow/delay.ts';
+import { delayEnd, type DelayEnd, type DelayScope } from '../workflow/steps/delay.ts';
 import { waitEnd } from '../workflow/steps/wait-for-event.ts';
 import type { StepConfig } from '../workflow/steps/registry.ts';
 

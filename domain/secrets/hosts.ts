@@ -1,5 +1,5 @@
 import { mapStrings } from '../template/liquid-context.ts';
-import { markSecrets } from '../workflow/webhook-secrets.ts';
+import { markSecrets } from './in-templates.ts';
 
 /** Secrets that are bound to hosts: they are put into requests to these alone. */
 

@@ -5,7 +5,7 @@ import { localeOf, optOutUrls } from '../mail/content.ts';
 import { wrapDocument } from '../template/html.ts';
 import type { TemplateVariables } from '../template/render.ts';
 import { findMailWarnings, type TemplateWarning } from '../template/warnings.ts';
-import { delayEnd } from '../workflow/delay.ts';
+import { delayEnd } from '../workflow/steps/delay.ts';
 import {
   begin,
   type Command,
@@ -39,9 +39,9 @@ import { StepFailure } from '../workflow/steps/step.ts';
 import { triggerOutput } from '../workflow/steps/trigger.ts';
 import { waitEnd, waitOutput } from '../workflow/steps/wait-for-event.ts';
 import type { StepConfig } from '../workflow/steps/registry.ts';
-import { retryAfterAttempt, webhookOutput, type WebhookOutcome } from '../workflow/webhook.ts';
-import { renderWebhook } from '../workflow/webhook-render.ts';
-import { hidden } from '../workflow/webhook-secrets.ts';
+import { retryAfterAttempt, webhookOutput, type WebhookOutcome } from '../webhook/webhook.ts';
+import { renderWebhook } from '../webhook/render.ts';
+import { hidden } from '../secrets/in-templates.ts';
 
 /**
  * Plays one execution in memory, with a clock that jumps from one moment to the next. What a step

@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import { readRetryAfter } from '../workflow/webhook.ts';
+import { readRetryAfter } from '../webhook/webhook.ts';
 
 /** What follows from one request of an event subscription. */
 

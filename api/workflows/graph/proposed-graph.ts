@@ -10,7 +10,7 @@ import {
 } from '../../../domain/workflow/graph.ts';
 import { transitionFault } from '../../../domain/workflow/graph-rules.ts';
 import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
-import { ExitRules } from '../../../domain/workflow/schemas.ts';
+import { ExitRules } from '../../../domain/workflow/steps/schemas.ts';
 import { Name, Uuid } from '../../http/schemas.ts';
 import { chosenBranch, type GivenBranch, TransitionInput } from './graph.ts';
 import { ofTypes, templateOfConfig } from './steps.ts';

@@ -6,7 +6,7 @@ import { valueOperators } from '../../../domain/filter/filter.ts';
 import { graphWarningCodes } from '../../../domain/workflow/steps/step.ts';
 import type { GraphWarning } from '../../../domain/workflow/graph-rules.ts';
 import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
-import { shownConfig } from '../../../domain/workflow/webhook-secrets.ts';
+import { shownConfig } from '../../../domain/secrets/in-templates.ts';
 import { exampleOf, present } from '../../http/record.ts';
 import { ConditionAnswer } from '../../segments/conditions.ts';
 import { named, ofProject, Time, times, Uuid } from '../../http/schemas.ts';

@@ -29,7 +29,7 @@ import {
 } from '../../../domain/workflow/graph-rules.ts';
 import { findStep } from '../../../domain/workflow/graph.ts';
 import { stepTypes, type StepType, stepModules } from '../../../domain/workflow/steps/registry.ts';
-import { keptConfig } from '../../../domain/workflow/webhook-secrets.ts';
+import { keptConfig } from '../../../domain/secrets/in-templates.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { chosenBy, JsonObject, Name, Uuid } from '../../http/schemas.ts';
 import { checkRequest } from '../../http/validation.ts';

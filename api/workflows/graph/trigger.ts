@@ -16,7 +16,7 @@ import { isJsonEqual } from '../../../domain/filter/value.ts';
 import { foreignSecrets, knownAddress, namedSecrets } from '../../../domain/secrets/hosts.ts';
 import { noSchedule } from '../../../domain/workflow/graph-rules.ts';
 import { selection } from '../../../domain/filter/selection.ts';
-import { type ExitRules, ExpectedEvent } from '../../../domain/workflow/schemas.ts';
+import { type ExitRules, ExpectedEvent } from '../../../domain/workflow/steps/schemas.ts';
 import { refuseUnknownFields } from '../../contacts/known-fields.ts';
 import { cutName } from '../../http/schemas.ts';
 import {

@@ -3,8 +3,8 @@ import type { StepRow, TransitionRow, WorkflowRow } from '../../../db/workflows/
 import { ownConfig } from '../../../domain/workflow/compare.ts';
 import { keysOf, triggerKey } from '../../../domain/workflow/portable/step-keys.ts';
 import { stepTypes, type StepType } from '../../../domain/workflow/steps/registry.ts';
-import { ExitRules } from '../../../domain/workflow/schemas.ts';
-import { shownConfig } from '../../../domain/workflow/webhook-secrets.ts';
+import { ExitRules } from '../../../domain/workflow/steps/schemas.ts';
+import { shownConfig } from '../../../domain/secrets/in-templates.ts';
 import { chosenBy, Description, fault, JsonObject, Name, named, Uuid } from '../../http/schemas.ts';
 import { choosing } from '../../http/validation.ts';
 import { itemsMax } from '../graph/proposed-graph.ts';

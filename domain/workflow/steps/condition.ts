@@ -11,7 +11,7 @@ import {
   ofField,
   OfField,
   unsupportedField,
-} from '../schemas.ts';
+} from './schemas.ts';
 import type { StepModule } from './step.ts';
 
 const BinaryCondition = selection({

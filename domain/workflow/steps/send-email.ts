@@ -6,7 +6,7 @@ import { domainOf, normaliseEmail } from '../../email-address.ts';
 import { type MessageClass, needsSubscription } from '../../mail/headers.ts';
 import type { WithheldReason } from '../../outcomes/outcome.ts';
 import { compileTemplate, type Renderer, type TemplateVariables } from '../../template/render.ts';
-import { addFault, StoredId } from '../schemas.ts';
+import { addFault, StoredId } from './schemas.ts';
 import { type Step, StepFailure, type StepModule } from './step.ts';
 
 const Recipient = z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ExpectedEvent } from '../schemas.ts';
+import { ExpectedEvent } from './schemas.ts';
 import type { StepModule } from './step.ts';
 
 const TriggerConfig = z.object({ eventName: ExpectedEvent.optional() });

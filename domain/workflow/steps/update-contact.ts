@@ -3,7 +3,7 @@ import { persistentWrapper, planContactData } from '../../contact/data.ts';
 import { whenRight } from '../../errors.ts';
 import { replaceStrings } from '../../template/liquid-context.ts';
 import type { Renderer, TemplateVariables } from '../../template/render.ts';
-import { addFault, JsonObject } from '../schemas.ts';
+import { addFault, JsonObject } from './schemas.ts';
 import type { StepModule } from './step.ts';
 
 const UpdateContactConfig = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { selection } from '../../filter/selection.ts';
 import { limits } from '../../limits.ts';
-import { ExpectedEvent } from '../schemas.ts';
+import { ExpectedEvent } from './schemas.ts';
 import { type StepModule, waitBranches } from './step.ts';
 
 const WaitForEventConfig = selection({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { limits } from '../../limits.ts';
-import { addFault, JsonObject } from '../schemas.ts';
+import { addFault, JsonObject } from './schemas.ts';
 import type { StepModule } from './step.ts';
 
 /** Headers of a webhook that only the service sets, in lower case. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isReservedEvent } from '../../../domain/event-names.ts';
 import { segmentSlug } from '../../../domain/contact/segment-slug.ts';
-import { EventName } from '../../../domain/workflow/schemas.ts';
+import { EventName } from '../../../domain/workflow/steps/schemas.ts';
 
 describe('the slug of a segment', () => {
   it.each([

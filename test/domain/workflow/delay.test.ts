@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { delayEnd, type DelayScope, fixedDelay } from '../../../domain/workflow/delay.ts';
+import { delayEnd, type DelayScope, fixedDelay } from '../../../domain/workflow/steps/delay.ts';
 import type { StepConfig } from '../../../domain/workflow/steps/registry.ts';
 
 // A Monday.

@@ -2,7 +2,7 @@ import { evaluateStepCondition, type StepCondition } from '../../../domain/filte
 import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
 import type { StepType } from '../../../domain/workflow/steps/registry.ts';
 import type { Outcome } from '../../../domain/workflow/decide.ts';
-import { fixedDelay } from '../../../domain/workflow/delay.ts';
+import { fixedDelay } from '../../../domain/workflow/steps/delay.ts';
 import type { StepConfig } from '../../../domain/workflow/steps/registry.ts';
 
 /** What comes of a step that begins at `now` for a contact with this data. */

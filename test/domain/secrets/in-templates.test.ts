@@ -6,7 +6,7 @@ import {
   revealed,
   SecretMask,
   shownConfig,
-} from '../../../domain/workflow/webhook-secrets.ts';
+} from '../../../domain/secrets/in-templates.ts';
 
 const mark = 'm0a1b2c3';
 const values = new Map([

@@ -9,7 +9,7 @@ import {
   type WebhookCall,
   type WebhookOutcome,
   webhookSources,
-} from '../../../domain/workflow/webhook.ts';
+} from '../../../domain/webhook/webhook.ts';
 import { id, variables } from '../template/rendering.ts';
 
 const url = 'https://shop.example/hook';

@@ -1,11 +1,16 @@
 import { z } from 'zod';
-import { type FieldCode, fault, whenRight } from '../errors.ts';
-import { type Field, stepFieldOf, type ValueOperator, valueOperators } from '../filter/filter.ts';
-import { comparisonFaults } from '../filter/parse.ts';
-import { selection } from '../filter/selection.ts';
-import { isUuid } from '../ids.ts';
-import { limits } from '../limits.ts';
-import { eventNameFault, meantMailEvent } from '../event-names.ts';
+import { type FieldCode, fault, whenRight } from '../../errors.ts';
+import {
+  type Field,
+  stepFieldOf,
+  type ValueOperator,
+  valueOperators,
+} from '../../filter/filter.ts';
+import { comparisonFaults } from '../../filter/parse.ts';
+import { selection } from '../../filter/selection.ts';
+import { isUuid } from '../../ids.ts';
+import { limits } from '../../limits.ts';
+import { eventNameFault, meantMailEvent } from '../../event-names.ts';
 
 /** Schemas that several types of steps share, and those of exit rules. */
 

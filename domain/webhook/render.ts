@@ -8,7 +8,7 @@ import {
   webhookSources,
   type WebhookVariables,
 } from './webhook.ts';
-import { markSecrets, revealed } from './webhook-secrets.ts';
+import { markSecrets, revealed } from '../secrets/in-templates.ts';
 
 /** The request of a WEBHOOK step, rendered but for its secrets. */
 export interface RenderedWebhook {
