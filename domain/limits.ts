@@ -2,6 +2,8 @@
 export const limits = {
   /** Executions that cause each other, by events of their steps and mails. */
   chainDepth: 10,
+  /** Executions of a workflow for one contact in an hour that others have caused. */
+  causedPerHour: 100,
   /** A body that anybody may send, without credentials. */
   openBodyBytes: 16 * 1024,
   /** Any other body without the text of mails. */

@@ -162,13 +162,16 @@ async function applyEffects(
       insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
           current_step_id, context, depth, status, error, completed_at)
         select workflow.project_id, workflow.id, workflow.version, workflow.name,
-            recorded.contact_id, step.id, recorded.data, cause.depth, ${endlessChain}
+            recorded.contact_id, step.id, recorded.data, cause.depth,
+            case when chain.fault is null then 'RUNNING' else 'FAILED' end, chain.fault,
+            case when chain.fault is not null then clock_timestamp() end
           from recorded
           join workflow on workflow.project_id = ${projectId}
             and workflow.trigger_event_name = recorded.name
             and workflow.enabled and workflow.trigger_type = 'EVENT'
           join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
           cross join lateral ${causeOf(executionId ?? null)} cause
+          cross join lateral ${chainFault} chain
           where recorded.contact_id is not null
             and not exists (select from project
               where project.id = ${projectId} and project.disabled_reason is not null)
@@ -239,14 +242,26 @@ const causeOfMembership = sql`(
           and (inner_step.output ? 'newData' or inner_step.output ? 'emailId'))
     order by inner_cause.depth desc limit 1)`;
 
-/** Status, error and end of such an execution: workflows that start each other would never end. */
-const endlessChain = sql`
-  case when cause.depth > ${limits.chainDepth} then 'FAILED' else 'RUNNING' end,
-  case when cause.depth > ${limits.chainDepth} then ${
-    `It is the end of a chain of ${limits.chainDepth} executions: ` +
-    'workflows that start each other would never end.'
-  } end,
-  case when cause.depth > ${limits.chainDepth} then clock_timestamp() end`;
+/**
+ * Why an execution that a `recorded` event starts ends at once; null: it runs. Workflows that start each
+ * other would never end, and those of which each starts several would be very many before.
+ */
+const chainFault = sql`(
+  select case
+    when cause.depth > ${limits.chainDepth} then ${
+      `It is the end of a chain of ${limits.chainDepth} executions: ` +
+      'workflows that start each other would never end.'
+    }
+    when cause.depth > 0 and (select count(*) from (
+        select from execution inner_caused
+          where inner_caused.contact_id = recorded.contact_id
+            and inner_caused.workflow_id = workflow.id
+            and inner_caused.started_at > now() - interval '1 hour' and inner_caused.depth > 0
+          limit ${limits.causedPerHour}) inner_counted) = ${limits.causedPerHour} then ${
+            `Other executions have started this workflow ${limits.causedPerHour} times for the contact ` +
+            'within an hour: workflows that start each other would never end.'
+          }
+  end as fault)`;
 
 /** Puts into the outbox what was `started`, and the runs whose wait was `matched`. */
 function enqueueing(projectId: string) {

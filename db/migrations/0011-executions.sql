@@ -51,7 +51,7 @@ create unique index execution_one_active on execution (workflow_id, contact_id)
   where status in ('RUNNING', 'WAITING');
 create index execution_page on execution (workflow_id, started_at desc, id desc);
 create index execution_status on execution (workflow_id, status, started_at desc, id desc);
-create index execution_contact on execution (contact_id, workflow_id);
+create index execution_contact on execution (contact_id, workflow_id, started_at);
 create index execution_started on execution
   (project_id, date_trunc('milliseconds', started_at at time zone 'UTC') desc, id desc);
 create index execution_completed on execution (project_id, completed_at desc, id desc)

@@ -517,17 +517,16 @@ with recorded as (
   insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
       current_step_id, context, depth, status, error, completed_at)
   select workflow.project_id, workflow.id, workflow.version, workflow.name, recorded.contact_id,
-      step.id, recorded.data, cause.depth, case when cause.depth > $2 then 'FAILED' else 'RUNNING'
-      end, case when cause.depth > $3 then $4 end, case when cause.depth > $5 then clock_timestamp()
-      end
+      step.id, recorded.data, cause.depth, case when chain.fault is null then 'RUNNING' else
+      'FAILED' end, chain.fault, case when chain.fault is not null then clock_timestamp() end
   from recorded
-  join workflow on workflow.project_id = $6 and workflow.trigger_event_name = recorded.name and
+  join workflow on workflow.project_id = $2 and workflow.trigger_event_name = recorded.name and
       workflow.enabled and workflow.trigger_type = 'EVENT'
   join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
   cross join lateral (
     select coalesce(max(inner_before.depth) + 1, 0)::smallint as depth
     from execution inner_before
-    where inner_before.id = coalesce($7::uuid, (
+    where inner_before.id = coalesce($3::uuid, (
         select inner_mail_of.workflow_execution_id
         from email inner_mail_of
         where inner_mail_of.id = recorded.email_id), case when recorded.name like 'segment.%' then (
@@ -542,10 +541,20 @@ with recorded as (
               'emailId'))
         order by inner_cause.depth desc
         limit 1) end)) cause
+  cross join lateral (
+    select case when cause.depth > $4 then $5 when cause.depth > 0 and (
+      select count(*)
+      from (
+        select
+        from execution inner_caused
+        where inner_caused.contact_id = recorded.contact_id and inner_caused.workflow_id =
+            workflow.id and inner_caused.started_at > now() - interval '1 hour' and
+            inner_caused.depth > 0
+        limit $6) inner_counted) = $7 then $8 end as fault) chain
   where recorded.contact_id is not null and not exists (
     select
     from project
-    where project.id = $8 and project.disabled_reason is not null) and (workflow.allow_reentry or
+    where project.id = $9 and project.disabled_reason is not null) and (workflow.allow_reentry or
         not exists (
       select
       from execution earlier
@@ -564,11 +573,11 @@ with recorded as (
   from started
   join workflow on workflow.id = started.workflow_id ), enqueued as (
   insert into outbox (run_id, project_id, kind, action, input)
-  select 'execution-' || id, $9::uuid, 'customerWorkflow', 'start', '{}'::jsonb
+  select 'execution-' || id, $10::uuid, 'customerWorkflow', 'start', '{}'::jsonb
   from started
   where status = 'RUNNING'
   union all
-  select 'execution-' || matched.execution_id, $10::uuid, 'customerWorkflow', 'signal',
+  select 'execution-' || matched.execution_id, $11::uuid, 'customerWorkflow', 'signal',
       jsonb_build_object('stepId', step_execution.step_id)
   from matched
   join step_execution on step_execution.id = matched.step_execution_id

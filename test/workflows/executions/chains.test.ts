@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { segmentSlug } from '../../../domain/contact/segment-slug.ts';
 import { useEngine } from '../../support/engine.ts';
@@ -111,3 +112,52 @@ it('by segments that their steps move the contact into and out of end, too', asy
     expect(rows.some(({ status }) => status === 'FAILED')).toBe(depth === 11);
   }
 }, 90_000);
+
+it('end before that where others have started a workflow 100 times within an hour', async () => {
+  const eventName = randomUUID();
+  await createWorkflow(engine, { eventName, allowReentry: true, steps: update('unsubscribe') });
+  const { id: caused } = await createWorkflow(engine, {
+    eventName: 'contact.unsubscribed',
+    allowReentry: true,
+    steps: [{ type: 'EXIT', name: 'Out' }],
+  });
+  const startsOf = async (email: string, earlier: { depth: number; startedAt: string }) => {
+    const contactId = await createContact(engine, email);
+    await engine.api.db
+      .insertInto('execution')
+      .values(
+        Array.from({ length: 100 }, () => ({
+          project_id: engine.project.id,
+          workflow_id: caused,
+          workflow_version: 1,
+          workflow_name: 'Journey',
+          contact_id: contactId,
+          status: 'COMPLETED',
+          depth: earlier.depth,
+          started_at: sql<Date>`now() + ${earlier.startedAt}::interval`,
+        })),
+      )
+      .execute();
+    await engine.call('POST', '/v1/track', { email, event: eventName });
+    return waitFor('what it has caused', async () => {
+      const rows = await engine.api.db
+        .selectFrom('execution')
+        .select(['status', 'error'])
+        .where('contact_id', '=', contactId)
+        .where('workflow_id', '=', caused)
+        .orderBy('started_at')
+        .execute();
+      const last = rows.at(-1);
+      return rows.length === 101 && last?.status !== 'RUNNING' && last;
+    });
+  };
+  expect(await startsOf(newAddress(), { depth: 1, startedAt: '-10 minutes' })).toEqual({
+    status: 'FAILED',
+    error:
+      'Other executions have started this workflow 100 times for the contact within an hour: ' +
+      'workflows that start each other would never end.',
+  });
+  const runs = { status: 'EXITED', error: null };
+  expect(await startsOf(newAddress(), { depth: 0, startedAt: '-10 minutes' })).toEqual(runs);
+  expect(await startsOf(newAddress(), { depth: 1, startedAt: '-2 hours' })).toEqual(runs);
+});
