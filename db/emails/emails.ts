@@ -331,12 +331,23 @@ export async function findNextDue(db: Database, projectId: string): Promise<numb
 
 /**
  * Projects whose messages have been due for a while: no run delivers them. While a provider cannot
- * take mail, it is one of them, when somebody has to try.
+ * take mail, it is one of them, when somebody has to try. Reads one index entry for each project that
+ * has mail waiting, however many have none.
  */
 export async function listForgottenDeliveries(db: Database, max: number): Promise<string[]> {
+  const next = (from: RawBuilder<unknown>) => sql`(
+    select inner_next.project_id from email_queue inner_next
+      where inner_next.campaign_id is null and inner_next.lease_until is null and ${from}
+      order by inner_next.project_id limit 1)`;
   const { rows } = await sql<{ project_id: string }>`
-    select id as project_id from project
-      where exists (select from ${waitingOf(sql`project.id`)}
+    with recursive waiting_of(project_id) as (
+      select ${next(sql`true`)}
+      union all
+      select ${next(sql`inner_next.project_id > waiting_of.project_id`)} from waiting_of
+        where waiting_of.project_id is not null
+    )
+    select project_id from waiting_of
+      where exists (select from ${waitingOf(sql`waiting_of.project_id`)}
         where due_at < now() - interval '5 seconds')
       limit (select case when count(*) = 0 then ${max}::int
             when min(next_probe_at) < now() - interval '5 seconds' then 1 else 0 end

@@ -5,7 +5,12 @@ import { claimCampaignEmails } from '../../db/campaigns/claims.ts';
 import { advanceCampaign } from '../../db/campaigns/run.ts';
 import { claimUnheldEmails } from '../../db/delivery/looks.ts';
 import { countDueEmails, findNextDue } from '../../db/emails/emails.ts';
-import { transact } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
+import { claimSystemMail } from '../../db/emails/system-mail.ts';
+import type { LockedExecutionJob } from '../../db/jobs/execution-jobs.ts';
+import { migrate } from '../../db/jobs/migrate.ts';
+import { moveAllWaits } from '../../db/jobs/move-waits.ts';
+import { retryAll } from '../../db/jobs/retry-all.ts';
 import { findDerivable } from '../../db/events/derived.ts';
 import { settleUncertainEmails } from '../../db/outcomes/outcomes.ts';
 import { nextVersion, nextWaiting } from '../../db/jobs/active-pages.ts';
@@ -20,6 +25,7 @@ import {
   releasePage,
   takeLease,
 } from '../../db/subscriptions/sending.ts';
+import { updateWatermark } from '../../db/watermarks.ts';
 import { claimExecutionLooks } from '../../db/workflows/looks.ts';
 import type { SweepTasks } from '../../activities/upkeep/sweep.ts';
 import { useApi } from '../support/api.ts';
@@ -58,6 +64,18 @@ await waitFor(
   120_000,
 );
 await sql`update event_subscription set seen = pg_current_snapshot()`.execute(db);
+
+// Many projects do nothing.
+await sql`
+  insert into project (name, public_key, secret_key_hash, secret_key_last4, webhook_signing_secret)
+    select 'Idle', 'pk_idle_' || n, decode(md5('idle' || n), 'hex'), 'last', ''
+      from generate_series(1, 3000) n`.execute(db);
+await sql`analyze project`.execute(db);
+// Once a day, the sweep counts a day of all projects.
+await updateWatermark(db, 'email_tally', new Date());
+atEnd(
+  async () => void (await sql`delete from project where public_key like 'pk_idle_%'`.execute(db)),
+);
 
 /** More than any of these needs that are at rest, and less than a hundredth of what is finished. */
 const most = { rows: 250, pages: 250 };
@@ -101,6 +119,31 @@ describe('a claim', () => {
   const workflowId = '00000004-0000-7000-8000-000000000001';
   const contactIds = ['00000002-0000-7000-8000-000000000007'];
 
+  /** Does the first pages of a job. */
+  function pagesOf<Asked>(
+    operation: {
+      page(tx: Database, job: LockedExecutionJob<Asked>): Promise<{ cursor: object | null }>;
+    },
+    asked: Asked,
+  ) {
+    return async () => {
+      let cursor: object | null = null;
+      for (let pages = 0; pages < 5; pages++) {
+        const job: LockedExecutionJob<Asked> = {
+          id: randomUUID(),
+          projectId,
+          workflowId,
+          createdAt: new Date(),
+          asked,
+          cursor,
+        };
+        const page = await transact(db, (tx) => operation.page(tx, job));
+        cursor = page.cursor;
+        if (cursor === null) return;
+      }
+    };
+  }
+
   it.each<[string, () => Promise<unknown>]>([
     ['counts due mail', () => countDueEmails(db, projectId, 50)],
     ['takes due mail', () => claimUnheldEmails(db, { ...attempt(), projectId })],
@@ -136,6 +179,29 @@ describe('a claim', () => {
           ),
         ),
     ],
+    ['takes a mail of the platform', () => claimSystemMail(db, randomUUID(), randomUUID())],
+    ...Object.entries({
+      'moves on executions': pagesOf(migrate, {
+        to: 1,
+        from: null,
+        mapping: {},
+        executionIds: null,
+        onUnmappable: 'stay',
+      }),
+      'moves waits': pagesOf(moveAllWaits, {
+        stepId: workflowId,
+        move: { shiftBySeconds: 1 },
+        versions: null,
+        filter: null,
+      }),
+      retries: pagesOf(retryAll, {
+        stepId: null,
+        version: null,
+        failedAfter: null,
+        failedBefore: null,
+        errorContains: null,
+      }),
+    }),
     ['finds derivable events', () => findDerivable(db, projectId, contactIds)],
     [
       'ends mail that is unknown',

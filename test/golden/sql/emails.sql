@@ -611,6 +611,39 @@ select (
     order by created_at desc, id desc))[1] as id, false as "isMoved"
 from page
 
+with recursive waiting_of(project_id) as (
+  select (
+    select inner_next.project_id
+    from email_queue inner_next
+    where inner_next.campaign_id is null and inner_next.lease_until is null and true
+    order by inner_next.project_id
+    limit 1)
+  union all
+  select (
+    select inner_next.project_id
+    from email_queue inner_next
+    where inner_next.campaign_id is null and inner_next.lease_until is null and
+        inner_next.project_id > waiting_of.project_id
+    order by inner_next.project_id
+    limit 1)
+  from waiting_of
+  where waiting_of.project_id is not null )
+select project_id
+from waiting_of
+where exists (
+  select
+  from (
+    select inner_waiting.due_at, inner_waiting.email_id
+    from email_queue inner_waiting
+    where inner_waiting.project_id = waiting_of.project_id and inner_waiting.campaign_id is null and
+        inner_waiting.lease_until is null) waiting
+  where due_at < now() - interval '5 seconds')
+limit (
+  select case when count(*) = 0 then $1::int when min(next_probe_at) < now() - interval '5 seconds'
+      then 1 else 0 end
+  from provider_circuit
+  where next_probe_at is not null)
+
 with settled as (
   update email
   set status = outcome.status, message_id = outcome.message_id, error = outcome.error, refusal =

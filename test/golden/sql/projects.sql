@@ -31,22 +31,6 @@ from project
 where id = $1 and removal is null
 for key share
 
-select id as project_id
-from project
-where exists (
-  select
-  from (
-    select inner_waiting.due_at, inner_waiting.email_id
-    from email_queue inner_waiting
-    where inner_waiting.project_id = project.id and inner_waiting.campaign_id is null and
-        inner_waiting.lease_until is null) waiting
-  where due_at < now() - interval '5 seconds')
-limit (
-  select case when count(*) = 0 then $1::int when min(next_probe_at) < now() - interval '5 seconds'
-      then 1 else 0 end
-  from provider_circuit
-  where next_probe_at is not null)
-
 select id, coalesce(project.public_id, project.id) as "publicId", disabled_reason as
     "disabledReason", opt_in_required as "requiresConfirmation", public_key as "publicKey",
     secret_key_hash as "secretKeyHash"
