@@ -43,7 +43,7 @@ import {
   listClosedExecutions,
   stopProjectRuns,
 } from './workflows/client/runs.ts';
-import { hasSweep, tellSchedule } from './workflows/client/schedule.ts';
+import { describeSweep, hasSweep, tellSchedule } from './workflows/client/schedule.ts';
 import { readQueueLags } from './workflows/client/task-queues.ts';
 
 /**
@@ -202,6 +202,7 @@ export async function composeWorker(opened: Opened): Promise<{
     platformFrom: config.platformFrom,
     platformDomain: config.platformDomain,
     dashboardUrl: config.dashboardUrl,
+    describeSweep: () => describeSweep(client, taskQueue),
     tellSchedule: (told) => tellSchedule(client, taskQueue, told),
     stopProjectRuns: (projectId, options) => stopProjectRuns(client, taskQueue, projectId, options),
   };

@@ -1,5 +1,6 @@
+import { activityInfo } from '@temporalio/activity';
 import type { Database } from '../../db/database.ts';
-import { updateWatermark } from '../../db/watermarks.ts';
+import { findWatermark, updateWatermark } from '../../db/watermarks.ts';
 import { deleteOldBodies } from '../../db/emails/body-retention.ts';
 import { signalStalledCampaigns } from '../../db/campaigns/campaigns.ts';
 import { expireChunks } from '../../db/campaigns/chunks.ts';
@@ -17,7 +18,7 @@ import { continueCancellations } from '../../db/workflows/cancelling.ts';
 import { deleteExpiredIdempotencyKeys } from '../../db/idempotency.ts';
 import { deleteOldPaymentReceipts } from '../../db/billing/payments.ts';
 import { signalRemovals } from '../../db/projects/deletion.ts';
-import { keepDueSchedules } from '../../db/schedules/schedules.ts';
+import { keepDueSchedules, lookAtAllSchedules } from '../../db/schedules/schedules.ts';
 import { continueRemovals } from '../../db/removals.ts';
 import { cancelLateExecutions } from '../../db/projects/suspension.ts';
 import { deleteOldSecurityEvents } from '../../db/accounts/security-events.ts';
@@ -27,7 +28,7 @@ import { deleteOldJobs, signalStalledJobs } from '../../db/jobs/jobs.ts';
 import { signalStalledOptIns } from '../../db/consent/opt-in-runs.ts';
 import { signalStalledErasures } from '../../db/erasure/erasures.ts';
 import { deleteEndedSuppressions } from '../../db/suppression/list.ts';
-import { type Dispatcher, notedSubscription } from '../../domain/runs/runs.ts';
+import { type Dispatcher, notedSubscription, sweepTimeOf } from '../../domain/runs/runs.ts';
 import {
   clearLostDeliveries,
   clearOldDeliveries,
@@ -39,6 +40,8 @@ import {
 } from '../../db/subscriptions/upkeep.ts';
 import { noticeCluster, otherCluster } from '../../db/subscriptions/cluster.ts';
 import { deliveryRunId } from '../../domain/runs/execution.ts';
+import { signalChangedSince } from '../../db/workflows/looks.ts';
+import { forgottenSince, type KnownSweeps } from '../../domain/runs/lost-history.ts';
 import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
 import { recomputeSegments } from '../contacts/segments.ts';
 import { reconcileExecutions, type ReconcileServices } from './reconcile.ts';
@@ -48,6 +51,8 @@ import { reportDueUsage, type UsageServices } from './usage.ts';
 export interface SweepTasks {
   /** Lets the log of events go on when the tables are in another cluster, as after a dump was restored. */
   NOTICE_CLUSTER(): Promise<void>;
+  /** Lets runs and schedules go on of which Temporal has forgotten something: its data are lost, or restored. */
+  NOTICE_FORGOTTEN(): Promise<void>;
   /** Sends committed rows that Temporal does not have: a process died, or it was down. */
   DISPATCH_FORGOTTEN(): Promise<void>;
   /** Compares executions with their runs, which may be lost, stuck, or ended in Temporal. */
@@ -102,6 +107,8 @@ export interface SweepServices extends WarningServices, UsageServices, Reconcile
   /** 0: bodies are kept forever. */
   bodyRetentionDays: number;
   securityLogDays: number;
+  /** What Temporal knows of the sweep. @throws when it does not respond. */
+  describeSweep(): Promise<KnownSweeps>;
 }
 
 /**
@@ -119,15 +126,22 @@ const clearingMs = 10_000;
 const tallyingMs = 5_000;
 /** Rows dispatched or repaired at once. */
 const pageSize = 500;
+/** How far the clocks of Temporal and PostgreSQL may differ, in milliseconds. */
+const skewMs = 60_000;
 /** Chunks of campaigns handled in one transaction. */
 const chunksMax = 20;
 
-export function createSweepActivities(services: SweepServices): SweepActivities {
+/** @param runIdOf id of the run that has scheduled the activity which calls this */
+export function createSweepActivities(
+  services: SweepServices,
+  runIdOf = () => activityInfo().workflowExecution?.workflowId ?? '',
+): SweepActivities {
   const { db, dispatcher } = services;
   const tasks: SweepTasks = {
     async NOTICE_CLUSTER() {
       if (await noticeCluster(db)) services.log.warn({}, otherCluster);
     },
+    NOTICE_FORGOTTEN: () => noticeForgotten(services, runIdOf()),
     async DISPATCH_FORGOTTEN() {
       await dispatcher.handOnOverdue();
       const projectIds = await listForgottenDeliveries(db, pageSize);
@@ -198,6 +212,24 @@ export function createSweepActivities(services: SweepServices): SweepActivities 
     },
   };
   return { ...tasks, LIST_TASKS: () => beginSweep(db, tasks) };
+}
+
+/** Compares the sweep before, as our rows know it, with those that Temporal knows of. */
+async function noticeForgotten(
+  { db, log, describeSweep }: SweepServices,
+  runId: string,
+): Promise<void> {
+  const own = sweepTimeOf(runId);
+  if (!own) return;
+  const last = await findWatermark(db, 'planned sweep');
+  const since = last && forgottenSince(last, await describeSweep());
+  if (since) {
+    await lookAtAllSchedules(db);
+    const executions = await signalChangedSince(db, new Date(since.getTime() - skewMs));
+    log.warn({ since, executions }, 'Temporal has lost data: what it has forgotten is told again');
+  }
+  // Behind the work: a process that dies before does not forget it.
+  await updateWatermark(db, 'planned sweep', own);
 }
 
 /** Lists the tasks of a sweep, and records that it has begun: `/health/ready` asks for that. */

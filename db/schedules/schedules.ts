@@ -80,6 +80,15 @@ export async function lookAtSchedules(tx: Database, projectId: string): Promise<
     .execute();
 }
 
+/** Makes all schedules due for a look: Temporal may have forgotten them. */
+export async function lookAtAllSchedules(db: Database): Promise<void> {
+  await db
+    .updateTable('workflow_schedule')
+    .set({ look_at: sql<Date>`now()` })
+    .where('look_at', '>', sql<Date>`now()`)
+    .execute();
+}
+
 /** Has the schedules of workflows deleted, in the transaction that deletes these. */
 export async function forgetSchedules(tx: Database, ids: readonly string[]): Promise<void> {
   const rows = await tx

@@ -122,6 +122,36 @@ export async function signalOverdue(db: Database, look: ExecutionLook): Promise<
   });
 }
 
+/** Executions that are read at once when all are. */
+const readAtOnce = 2_000;
+
+/**
+ * Has the runs look at the rows of executions that have changed since then, as Temporal has forgotten what
+ * has happened since: a run that is behind goes on, a lost one starts again, and that of an ended execution
+ * ends. `since` 1970: it has forgotten everything, so that only active ones have something to look for.
+ */
+export async function signalChangedSince(db: Database, since: Date): Promise<number> {
+  const isEverything = since.getTime() <= 0;
+  let signalled = 0;
+  for (let after: string | null = null; ;) {
+    const { rows } = await sql<{ id: string; project_id: string; is_concerned: boolean }>`
+      select id, project_id, status in ('RUNNING', 'WAITING') and (updated_at >= ${since}
+            or exists (select from wait
+              where wait.execution_id = execution.id and wait.event_id is not null)
+            or exists (select from step_execution step
+              where step.execution_id = execution.id and step.updated_at >= ${since}))
+          or updated_at >= ${since} and not ${isEverything}::boolean as is_concerned
+        from (select * from execution
+          where ${after}::uuid is null or id > ${after}::uuid
+          order by id limit ${readAtOnce}) execution`.execute(db);
+    const concerned = rows.filter((row) => row.is_concerned);
+    await transact(db, (tx) => signalExecutions(tx, concerned));
+    signalled += concerned.length;
+    after = rows.at(-1)?.id ?? null;
+    if (rows.length < readAtOnce) return signalled;
+  }
+}
+
 /** Starts the lost run of an execution again, where it was. Returns whether it still was active. */
 export async function restartExecution(db: Database, look: ExecutionLook): Promise<boolean> {
   return transact(db, async (tx) => {

@@ -65,6 +65,12 @@ export function sweepIdOf(taskQueue: string): string {
   return taskQueue === defaultTaskQueue ? 'sweep' : `sweep-${taskQueue}`;
 }
 
+/** When a sweep was planned, by the id of its run; null: it was not started by the schedule. */
+export function sweepTimeOf(runId: string): Date | null {
+  const [, at] = /-(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/.exec(runId) ?? [];
+  return at === undefined ? null : new Date(at);
+}
+
 /** How old the newest sweep may be before it is late, in milliseconds: one begins every half minute. */
 export const sweepAgeMax = 120_000;
 

@@ -32,9 +32,10 @@ export async function sweepNow(
 
 /** The tasks of the sweep, to be done one at a time, with these settings instead of the usual. */
 export function tasksOf(api: TestApi, settings: Partial<SweepServices>) {
-  return createSweepActivities({
+  const services: SweepServices = {
     describeExecutionRun: async () => ({ kind: 'missing' }),
     listClosedExecutions: async function* none() {},
+    describeSweep: async () => ({ createdAt: new Date(0), plannedAt: [] }),
     settleMinutes: 15,
     unknownPolicy: 'fail',
     idempotencyTtlHours: 24,
@@ -45,5 +46,6 @@ export function tasksOf(api: TestApi, settings: Partial<SweepServices>) {
     dashboardUrl: '',
     ...api.services,
     ...settings,
-  });
+  };
+  return createSweepActivities(services, () => `sweep-${new Date().toISOString().slice(0, 19)}Z`);
 }

@@ -5,7 +5,8 @@ import {
   ScheduleNotFoundError,
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
-import { priorities, runIds, sweepIdOf } from '../../domain/runs/runs.ts';
+import type { KnownSweeps } from '../../domain/runs/lost-history.ts';
+import { priorities, runIds, sweepIdOf, sweepTimeOf } from '../../domain/runs/runs.ts';
 import { ensureSearchAttributes, projectKey } from './search-attributes.ts';
 
 const everyMs = 30_000;
@@ -80,6 +81,15 @@ export async function hasSweep(client: Client, taskQueue: string): Promise<boole
     if (error instanceof ScheduleNotFoundError) return false;
     throw error;
   }
+}
+
+/** What Temporal knows of the sweep. @throws Error when Temporal does not answer, or has no such schedule. */
+export async function describeSweep(client: Client, taskQueue: string): Promise<KnownSweeps> {
+  const { info } = await client.schedule.getHandle(sweepIdOf(taskQueue)).describe();
+  const plannedAt = info.recentActions.flatMap(
+    ({ action }) => sweepTimeOf(action.workflow.workflowId) ?? [],
+  );
+  return { createdAt: info.createdAt, plannedAt };
 }
 
 /**
