@@ -12,15 +12,22 @@ const endingCharsMax = 12;
  */
 export function safeFileName(given: string): string {
   const name = given
-    .replace(/\s+/gu, ' ')
+    .replace(/\s/gu, ' ')
     .replace(/[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu, '')
+    // Behind that: a mark between two blanks must not leave both.
+    .replace(/ +/g, ' ')
     .split(/[/\\]/)
     .at(-1)!;
   let from = 0;
+  while (from < name.length && ' .'.includes(name[from]!)) from += 1;
+  // The cut may end behind a dot or a space.
+  return withoutEnd(shortened(withoutEnd(name.slice(from)))) || 'attachment';
+}
+
+function withoutEnd(name: string): string {
   let to = name.length;
-  while (from < to && ' .'.includes(name[from]!)) from += 1;
-  while (to > from && ' .'.includes(name[to - 1]!)) to -= 1;
-  return shortened(name.slice(from, to)) || 'attachment';
+  while (to > 0 && ' .'.includes(name[to - 1]!)) to -= 1;
+  return name.slice(0, to);
 }
 
 function shortened(name: string): string {

@@ -15,6 +15,8 @@ describe('the name of an attached file', () => {
     ['.htaccess', 'htaccess'],
     ['name. . ', 'name'],
     ['می\u200cخواهم.txt', 'می\u200cخواهم.txt'],
+    ['a \u0001 b.txt', 'a b.txt'],
+    [`${'a'.repeat(254)} ${'b'.repeat(50)}`, 'a'.repeat(254)],
     ['..', 'attachment'],
     ['folder/', 'attachment'],
   ])('%j is %j', (given, expected) => {
@@ -35,6 +37,9 @@ describe('the name of an attached file', () => {
         expect([name.length > 0, Buffer.byteLength(name) <= 255]).toEqual([true, true]);
         expect(safeFileName(name)).toBe(name);
       }),
+      {
+        examples: [['a \u0001 b'], [`${'a'.repeat(254)}.${'b'.repeat(50)}`], ['\ufeff \u202e a']],
+      },
     );
   });
 });
