@@ -1,4 +1,4 @@
-import { type Insertable, type Selectable, sql } from 'kysely';
+import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
 import { noteRuns } from '../commits.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime, millisecondsUntil } from '../expressions.ts';
