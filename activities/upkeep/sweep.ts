@@ -200,12 +200,7 @@ export function createSweepActivities(
     },
     RECOMPUTE_SEGMENTS: () => recomputeSegments(db),
     CLEAR_TOKENS_AND_RECEIPTS: () => clearTokensAndReceipts(services),
-    async CLEAR_MAIL_BODIES() {
-      if (services.bodyRetentionDays === 0) return;
-      const before = new Date(Date.now() - services.bodyRetentionDays * 86_400_000);
-      const isLate = after(clearingMs);
-      while ((await deleteOldBodies(db, before)) && !isLate());
-    },
+    CLEAR_MAIL_BODIES: () => clearMailBodies(services),
     WARN_OF_LIMITS: () => warnOfLimits(services),
     async REPORT_USAGE() {
       await reportDueUsage(services);
@@ -255,6 +250,13 @@ async function clearEventDeliveries(db: Database): Promise<void> {
       await noteCleared(db, id);
     }
   }
+}
+
+async function clearMailBodies({ db, bodyRetentionDays }: SweepServices): Promise<void> {
+  if (bodyRetentionDays === 0) return;
+  const before = new Date(Date.now() - bodyRetentionDays * 86_400_000);
+  const isLate = after(clearingMs);
+  while ((await deleteOldBodies(db, before)) && !isLate());
 }
 
 async function wakeSubscriptions({ db, dispatcher }: SweepServices): Promise<void> {
