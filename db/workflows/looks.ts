@@ -141,7 +141,7 @@ export async function signalChangedSince(db: Database, since: Date): Promise<num
             or exists (select from step_execution step
               where step.execution_id = execution.id and step.updated_at >= ${since}))
           or updated_at >= ${since} and not ${isEverything}::boolean as is_concerned
-        from (select * from execution
+        from (select id, project_id, status, updated_at from execution
           where ${after}::uuid is null or id > ${after}::uuid
           order by id limit ${readAtOnce}) execution`.execute(db);
     const concerned = rows.filter((row) => row.is_concerned);
