@@ -8,7 +8,7 @@ import { backgroundState } from './api/services/background.ts';
 import { Recent } from './api/services/recent.ts';
 import { createTrackQueue } from './api/services/track-queue.ts';
 import type { Config } from './config.ts';
-import { countedMax, readBacklog } from './db/backlog.ts';
+import { countedMax, readBacklog } from './db/reads/backlog.ts';
 import { onCommitted } from './db/commits.ts';
 import { ExportSlots } from './db/contacts/export-slots.ts';
 import {
@@ -19,7 +19,7 @@ import {
 } from './db/database.ts';
 import { findFleet } from './db/delivery/workers.ts';
 import { insertMailboxMessage } from './db/emails/mailbox.ts';
-import { dispatchStore } from './db/outbox/dispatch-store.ts';
+import { dispatchStore } from './db/workflows/executions/dispatch-store.ts';
 import { encryptAddressKeys } from './db/suppression/keys.ts';
 import { createDns } from './providers/dns.ts';
 import { readDomainLists } from './providers/domain-lists.ts';

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { recordErasurePage } from '../db/erasure/pages.ts';
+import { recordErasurePage } from '../db/transactions/erasure/erase-contact.ts';
 import type { KeyCipher } from '../db/suppression/keys.ts';
 import { timeBoxed } from './running/time-box.ts';
 

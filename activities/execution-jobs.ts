@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { recordExecutionPage } from '../db/jobs/execution-pages.ts';
+import { recordExecutionPage } from '../db/transactions/execution-jobs/execution-pages.ts';
 import { findJobProgress, type JobRef } from '../db/jobs/jobs.ts';
 import type { JobProgress } from '../domain/job.ts';
 import { timeBoxed } from './running/time-box.ts';

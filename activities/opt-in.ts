@@ -9,7 +9,7 @@ import {
   noteNextLook,
   noteOptInMail,
   type OptInMailSource,
-} from '../db/consent/opt-in-runs.ts';
+} from '../db/transactions/contacts/run-opt-in.ts';
 import { type Database, transact } from '../db/database.ts';
 import { insertEmail } from '../db/emails/emails.ts';
 import { confirmUrl, hasConfirmLink, maskConfirmLinks } from '../domain/consent/confirm-link.ts';

@@ -1,5 +1,9 @@
 import type { Database } from '../db/database.ts';
-import { deleteProjectPage, deleteRemovedProject, listRemovals } from '../db/projects/deletion.ts';
+import {
+  deleteProjectPage,
+  deleteRemovedProject,
+  listRemovals,
+} from '../db/transactions/projects/delete-project.ts';
 import { findProject } from '../db/projects/projects.ts';
 import type { Files } from '../providers/files.ts';
 import type { Payments } from '../providers/payments.ts';

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { firePage, startFiring } from '../db/schedules/firings.ts';
+import { firePage, startFiring } from '../db/transactions/executions/fire-schedule.ts';
 import { prepareSchedule, recordTold, type ToldSchedule } from '../db/schedules/schedules.ts';
 import type { JobProgress } from '../domain/job.ts';
 import { timeBoxed } from './running/time-box.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase, transact } from '../db/database.ts';
-import { disableProject } from '../db/projects/suspension.ts';
+import { disableProject } from '../db/transactions/projects/suspend-project.ts';
 import { insertContacts } from './mail/campaign.ts';
 import type { Benchmark } from './measuring/benchmark.ts';
 import { figure, median, percentile, printTable } from './measuring/numbers.ts';

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
-import { Problem, type ProblemCode } from '../domain/errors.ts';
 import { type Database, transact } from './database.ts';
+import { Problem, type ProblemCode } from '../domain/errors.ts';
+import { limits } from '../domain/limits.ts';
 
 /**
  * Runs queries whose cost a customer decides in one transaction, each for at most `ms` milliseconds.
@@ -22,4 +23,17 @@ export async function withinTime<Result>(
     if (code === '57014' || code === '54001') throw new Problem(problem);
     throw error;
   }
+}
+
+/**
+ * Runs queries that evaluate a customer's condition over all contacts, in one transaction with a
+ * statement timeout.
+ * @throws Problem CONDITION_TOO_HEAVY
+ */
+export async function withinConditionTime<Result>(
+  db: Database,
+  work: (tx: Database) => Promise<Result>,
+  ms: number = limits.conditionTimeMs,
+): Promise<Result> {
+  return withinTime(db, { ms, problem: 'CONDITION_TOO_HEAVY' }, work);
 }

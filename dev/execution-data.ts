@@ -1,7 +1,10 @@
 import { defaultPayloadConverter, fromPayloadsAtIndex } from '@temporalio/common';
 import { findContact } from '../db/contacts/contacts.ts';
 import type { Database } from '../db/database.ts';
-import { findExecutionState, type KnownExecution } from '../db/workflows/execution-state.ts';
+import {
+  findExecutionState,
+  type KnownExecution,
+} from '../db/workflows/executions/execution-state.ts';
 import { pictureOfExecution } from '../domain/picture/graph-picture.ts';
 import { layOut } from '../domain/picture/layout.ts';
 import { pictureStepsMax } from '../domain/picture/picture.ts';

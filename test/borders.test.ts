@@ -84,6 +84,7 @@ const rooms: readonly Room[] = [
 /** The rooms whose folders import each other in no circle. */
 const roomsOfFolders = [
   'domain/',
+  'db/',
   'providers/',
   'workflows/',
   'activities/',
@@ -94,8 +95,32 @@ const roomsOfFolders = [
   'bench/',
 ];
 
-/** Those that still have one: a room that has lost its circle moves to the list above. */
-const roomsWithCircles = ['db/'];
+/**
+ * The floors of `db/`, from the ground. A file imports its own folder and the floors below, never a floor
+ * above. On the floor of the nouns, a noun does not import another.
+ */
+const floors = ['base', 'sql', 'nouns', 'reads', 'transactions'] as const;
+
+/** The folders of `db/transactions/`, and which others their transactions use. */
+const transactions: Readonly<Record<string, readonly string[]>> = {
+  contacts: ['events'],
+  erasure: ['executions'],
+  events: ['executions'],
+  'execution-jobs': ['executions'],
+  executions: [],
+  mail: ['contacts', 'events', 'projects'],
+  projects: ['executions', 'subscriptions'],
+  subscriptions: [],
+};
+
+/** The floor of a file of `db/`, and its room there: nouns and transactions have several. */
+function floorOf(file: string): { floor: (typeof floors)[number]; room: string } {
+  const [, folder = '', next = ''] = file.split('/');
+  if (folder.endsWith('.ts') || folder === 'outbox') return { floor: 'base', room: '' };
+  if (folder === 'transactions') return { floor: folder, room: next };
+  if (folder === 'sql' || folder === 'reads') return { floor: folder, room: '' };
+  return { floor: 'nouns', room: folder };
+}
 
 const root = path.join(import.meta.dirname, '..');
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
@@ -149,13 +174,6 @@ describe('the borders between the rooms', () => {
     expect(circleIn(foldersIn(room))).toBeNull();
   });
 
-  it.each(roomsWithCircles)(
-    'still leave a circle of folders in %s, or it leaves the list',
-    (room) => {
-      expect(circleIn(foldersIn(room))).not.toBeNull();
-    },
-  );
-
   it('leave no folder with more files than one can look over', () => {
     const counts = new Map<string, number>();
     for (const file of files) {
@@ -163,6 +181,38 @@ describe('the borders between the rooms', () => {
       counts.set(folder, (counts.get(folder) ?? 0) + 1);
     }
     expect([...counts].filter(([, count]) => count > 16)).toEqual([]);
+  });
+});
+
+describe('the floors of db/', () => {
+  const within = imports
+    .filter(({ file, target }) => file.startsWith('db/') && target.startsWith('db/'))
+    // A process entry stands above them all.
+    .filter(({ file }) => file !== 'db/main.ts')
+    .map(({ file, target }) => ({ file, target, from: floorOf(file), to: floorOf(target) }));
+
+  it('are imported from above alone, and no noun imports another', () => {
+    const upward = within.filter(
+      ({ from, to }) =>
+        floors.indexOf(to.floor) > floors.indexOf(from.floor) ||
+        (from.floor === 'nouns' && to.floor === 'nouns' && from.room !== to.room),
+    );
+    expect(upward.map(({ file, target }) => `${file} imports ${target}`)).toEqual([]);
+  });
+
+  it('have transactions that use each other as listed', () => {
+    const used = Object.keys(transactions).map((room): [string, string[]] => {
+      const others = within.filter(
+        ({ from, to }) =>
+          from.floor === 'transactions' && from.room === room && to.floor === 'transactions',
+      );
+      const rooms = new Set(others.map(({ to }) => to.room).filter((other) => other !== room));
+      return [room, [...rooms].toSorted()];
+    });
+    expect(Object.fromEntries(used)).toEqual(transactions);
+    expect(
+      within.filter(({ from }) => from.floor === 'transactions' && !(from.room in transactions)),
+    ).toEqual([]);
   });
 });
 

@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { ConfigError, readConfig, type Config } from '../config.ts';
 import { openDatabase, watchDatabase } from '../db/database.ts';
-import { probeSoon } from '../db/emails/provider-circuit.ts';
+import { probeSoon } from '../db/delivery/provider-circuit.ts';
 import { ForeignSchema, schemaState } from '../db/migrate.ts';
 import { noticeCluster, otherCluster } from '../db/subscriptions/cluster.ts';
 import { Metrics } from '../providers/metrics.ts';

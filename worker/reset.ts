@@ -3,8 +3,8 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import type { Database } from '../db/database.ts';
-import { updateExecutionRun } from '../db/workflows/starts.ts';
-import { isActive } from '../db/workflows/executions.ts';
+import { updateExecutionRun } from '../db/workflows/executions/starts.ts';
+import { isActive } from '../db/workflows/executions/executions.ts';
 import { executionRunId } from '../domain/runs/execution.ts';
 import { replayHistory } from './replay.ts';
 

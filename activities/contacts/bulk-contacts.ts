@@ -1,4 +1,4 @@
-import { recordBulkBatch, startBulk } from '../../db/contacts/bulk.ts';
+import { recordBulkBatch, startBulk } from '../../db/transactions/contacts/change-in-bulk.ts';
 import type { Database } from '../../db/database.ts';
 import { findJobProgress, type JobRef } from '../../db/jobs/jobs.ts';
 import type { JobProgress } from '../../domain/job.ts';

@@ -4,7 +4,7 @@ import {
   readImportFile,
   recordImportBatch,
   startImport,
-} from '../../db/contacts/import.ts';
+} from '../../db/transactions/contacts/import-batch.ts';
 import { findJobProgress, type JobRef } from '../../db/jobs/jobs.ts';
 import { CsvFault } from '../../domain/contact/csv.ts';
 import type { JobProgress } from '../../domain/job.ts';

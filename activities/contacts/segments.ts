@@ -1,5 +1,5 @@
 import type { Database } from '../../db/database.ts';
-import { computeSegment } from '../../db/segments/computation.ts';
+import { computeSegment } from '../../db/transactions/events/compute-segment.ts';
 import { refreshSegment } from '../../db/segments/members.ts';
 import { claimDueSegment, type SegmentRow, updateSegmentDue } from '../../db/segments/segments.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { BillingRules } from '../../db/billing/billing.ts';
-import type { CampaignEmail } from '../../db/campaigns/claims.ts';
+import type { CampaignEmail } from '../../db/transactions/mail/claim-campaign-mail.ts';
 import { findCampaignContent, insertBodyTemplate } from '../../db/campaigns/emails.ts';
 import type { Database } from '../../db/database.ts';
 import { escapeHtml, wrapDocument } from '../../domain/template/html.ts';

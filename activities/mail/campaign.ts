@@ -9,16 +9,12 @@ import {
   type CampaignEmail,
   type ClaimedChunk,
   claimCampaignEmails,
-} from '../../db/campaigns/claims.ts';
+} from '../../db/transactions/mail/claim-campaign-mail.ts';
 import { findCampaignLimits, findCampaignWork } from '../../db/campaigns/emails.ts';
-import {
-  type CampaignRef,
-  advanceCampaign,
-  freezeCampaign,
-  isCampaignFreezing,
-} from '../../db/campaigns/run.ts';
-import { lookingMs } from '../../db/delivery/looks.ts';
-import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
+import { type CampaignRef, advanceCampaign } from '../../db/transactions/mail/advance-campaign.ts';
+import { freezeCampaign, isCampaignFreezing } from '../../db/transactions/mail/freeze-audience.ts';
+import { lookingMs } from '../../db/transactions/mail/hold-back.ts';
+import { returnSendingTokens, takeSendingTokens } from '../../db/delivery/send-rate.ts';
 import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import { createCampaignComposer } from './campaign-mail.ts';

@@ -5,7 +5,7 @@ import {
   probeSoon,
   readCircuit,
   recordProviderFailures,
-} from '../../db/emails/provider-circuit.ts';
+} from '../../db/delivery/provider-circuit.ts';
 import { signalSendingCampaigns } from '../../db/campaigns/campaigns.ts';
 import { probeLeaseMs } from '../../domain/runs/retry.ts';
 import { noteRuns } from '../../db/commits.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type BillingRules, type ClaimedShare, takeAllowances } from '../../db/billing/billing.ts';
-import type { ChunkOrigin } from '../../db/emails/claims.ts';
-import type { DeliveryOutcome } from '../../db/outcomes/attempts.ts';
-import type { SendingRates } from '../../db/emails/send-rate.ts';
+import type { ChunkOrigin } from '../../db/transactions/mail/claims.ts';
+import type { DeliveryOutcome } from '../../db/transactions/mail/attempts.ts';
+import type { SendingRates } from '../../db/delivery/send-rate.ts';
 import { domainOf } from '../../domain/email-address.ts';
 import { providerFailuresMax, retryDelayMs } from '../../domain/runs/retry.ts';
 import { type Sign, type TrackingSetting, isTracked } from '../../domain/mail/tracking.ts';

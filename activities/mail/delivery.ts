@@ -6,9 +6,9 @@ import {
   listAttachmentContents,
   releaseClaim,
 } from '../../db/emails/emails.ts';
-import { readOptInTokens } from '../../db/consent/opt-in-runs.ts';
-import { claimUnheldEmails } from '../../db/delivery/looks.ts';
-import { returnSendingTokens, takeSendingTokens } from '../../db/emails/send-rate.ts';
+import { readOptInTokens } from '../../db/transactions/contacts/run-opt-in.ts';
+import { claimUnheldEmails } from '../../db/transactions/mail/hold-back.ts';
+import { returnSendingTokens, takeSendingTokens } from '../../db/delivery/send-rate.ts';
 import { fillConfirmLinks } from '../../domain/consent/confirm-link.ts';
 import { dateOf } from '../../domain/outcomes/hold.ts';
 import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';

@@ -1,6 +1,6 @@
 import { CancelledFailure } from '@temporalio/activity';
-import type { Attempt, DeliveryOutcome } from '../../db/outcomes/attempts.ts';
-import { recordDeliveryOutcomes } from '../../db/outcomes/outcomes.ts';
+import type { Attempt, DeliveryOutcome } from '../../db/transactions/mail/attempts.ts';
+import { recordDeliveryOutcomes } from '../../db/transactions/mail/record-outcomes.ts';
 import { isRefusal } from '../../db/sql-state.ts';
 import type { Database } from '../../db/database.ts';
 

@@ -7,7 +7,7 @@ import {
   findSystemMail,
   releaseSystemMail,
 } from '../../db/emails/system-mail.ts';
-import { type SendingRates, takeSendingTokens } from '../../db/emails/send-rate.ts';
+import { type SendingRates, takeSendingTokens } from '../../db/delivery/send-rate.ts';
 import { domainOf } from '../../domain/email-address.ts';
 import { retryDelayMs } from '../../domain/runs/retry.ts';
 import type { SendOutcome } from '../../providers/mail/mailer.ts';

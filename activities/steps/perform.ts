@@ -1,21 +1,20 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { v7 as uuidV7 } from 'uuid';
 import { type Database, transact } from '../../db/database.ts';
-import { endExecution } from '../../db/workflows/executions.ts';
-import { exitExecutions } from '../../db/workflows/exits.ts';
-import { holdStep } from '../../db/live/pausing.ts';
+import { endExecution } from '../../db/workflows/executions/executions.ts';
+import { exitExecutions } from '../../db/transactions/executions/exit-executions.ts';
+import { holdStep } from '../../db/workflows/executions/pausing.ts';
 import {
   type StepVisit,
   completeDelay,
   completeStep,
   completeStepAndEnter,
   enterStep,
-  exitWithStep,
-  failStep,
   findObstacle,
-} from '../../db/workflows/steps.ts';
+} from '../../db/workflows/executions/steps.ts';
+import { exitWithStep, failStep } from '../../db/transactions/executions/fail-step.ts';
 import type { FindGraph } from '../../db/workflows/graphs.ts';
-import { listStepMarks } from '../../db/workflows/starts.ts';
+import { listStepMarks } from '../../db/workflows/executions/starts.ts';
 import { findStep, type GraphStep, stepAfter, type StepRef } from '../../domain/workflow/graph.ts';
 import {
   type Interruption,

@@ -1,8 +1,8 @@
 import type { BillingRules } from '../../db/billing/billing.ts';
 import type { Database } from '../../db/database.ts';
 import { insertEmail } from '../../db/emails/emails.ts';
-import type { StepVisit } from '../../db/workflows/steps.ts';
-import { findStepMail } from '../../db/workflows/mails.ts';
+import type { StepVisit } from '../../db/workflows/executions/steps.ts';
+import { findStepMail } from '../../db/reads/step-mail.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import { composeStepMail, hasTopic, mailOutput } from '../../domain/workflow/steps/send-email.ts';

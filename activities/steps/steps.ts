@@ -6,28 +6,32 @@ import {
   completeExecution,
   endExecution,
   findExecutionStatus,
-} from '../../db/workflows/executions.ts';
+} from '../../db/workflows/executions/executions.ts';
 import { graphReader } from '../../db/workflows/graphs.ts';
-import { listExecutionStarts } from '../../db/workflows/starts.ts';
+import { listExecutionStarts } from '../../db/workflows/executions/starts.ts';
 import {
   completeDelay,
   completeStep,
-  exitWithStep,
   leaveWait,
   type StepVisit,
   updateExecutionWaiting,
-} from '../../db/workflows/steps.ts';
-import { completeWait, registerWait, settleWait, type WaitEnd } from '../../db/workflows/waits.ts';
+} from '../../db/workflows/executions/steps.ts';
+import { exitWithStep } from '../../db/transactions/executions/fail-step.ts';
+import {
+  completeWait,
+  registerWait,
+  settleWait,
+  type WaitEnd,
+} from '../../db/workflows/executions/waits.ts';
 import { evaluateStepCondition } from '../../domain/filter/step.ts';
 import { type Interruption, waitOutcome } from '../../domain/workflow/decide.ts';
 import type { ExecutionStart } from '../../domain/runs/execution.ts';
 import { delayEnd, type DelayScope, fixedDelay } from '../../domain/workflow/steps/delay.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
-import type { PerformedType } from '../../domain/workflow/steps/registry.ts';
+import type { PerformedType, StepConfig } from '../../domain/workflow/steps/registry.ts';
 import { exitOf } from '../../domain/workflow/steps/exit.ts';
 import { StepFailure } from '../../domain/workflow/steps/step.ts';
 import { waitEnd, waitOutput } from '../../domain/workflow/steps/wait-for-event.ts';
-import type { StepConfig } from '../../domain/workflow/steps/registry.ts';
 import {
   finishStep,
   performCalled,

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { noEvidence } from '../../db/consent/log.ts';
-import { recordContact } from '../../db/contacts/contacts.ts';
+import { recordContact } from '../../db/transactions/contacts/record-contact.ts';
 import type { Database } from '../../db/database.ts';
-import { rereadExitPending, type StepVisit } from '../../db/workflows/steps.ts';
+import { rereadExitPending, type StepVisit } from '../../db/workflows/executions/steps.ts';
 import { planContactData } from '../../domain/contact/data.ts';
 import { Problem } from '../../domain/errors.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';

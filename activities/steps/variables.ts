@@ -1,7 +1,7 @@
 import { type ContactRow, findContact } from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
 import { findProject } from '../../db/projects/projects.ts';
-import type { StepVisit } from '../../db/workflows/steps.ts';
+import type { StepVisit } from '../../db/workflows/executions/steps.ts';
 import { localeOf, optOutUrls } from '../../domain/mail/content.ts';
 import type { TemplateVariables } from '../../domain/template/render.ts';
 import { StepFailure } from '../../domain/workflow/steps/step.ts';

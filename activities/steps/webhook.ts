@@ -4,7 +4,11 @@ import { v7 as uuidV7 } from 'uuid';
 import type { Database } from '../../db/database.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 import { findSecrets, type SealedSecret } from '../../db/projects/secrets.ts';
-import { completeLateStep, postponeStep, type StepVisit } from '../../db/workflows/steps.ts';
+import {
+  completeLateStep,
+  postponeStep,
+  type StepVisit,
+} from '../../db/workflows/executions/steps.ts';
 import type { StepConfig } from '../../domain/workflow/steps/registry.ts';
 import { StepFailure } from '../../domain/workflow/steps/step.ts';
 import { foreignSecrets } from '../../domain/secrets/hosts.ts';

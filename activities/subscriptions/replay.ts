@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts';
 import { findJobProgress, type JobRef } from '../../db/jobs/jobs.ts';
-import { recordReplayPage } from '../../db/subscriptions/replays.ts';
+import { recordReplayPage } from '../../db/transactions/subscriptions/replay.ts';
 import type { JobProgress } from '../../domain/job.ts';
 import { timeBoxed } from '../running/time-box.ts';
 

@@ -4,9 +4,10 @@ import { listAdministrators } from '../../db/accounts/members.ts';
 import { insertPlatformMail } from '../../db/emails/platform-mail.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import type { Ready } from '../../db/subscriptions/due.ts';
-import { listHeaderSecrets, type Target } from '../../db/subscriptions/sending.ts';
+import { listHeaderSecrets } from '../../db/reads/header-secrets.ts';
+import type { Target } from '../../db/subscriptions/sending.ts';
 import { readFailingSeconds, settle } from '../../db/subscriptions/settling.ts';
-import { disableSubscription } from '../../db/subscriptions/subscriptions.ts';
+import { disableSubscription } from '../../db/transactions/subscriptions/change-subscription.ts';
 import { subscriptionDisabledMail } from '../../domain/mail/account-mail.ts';
 import type { Unit } from '../../domain/subscription/choice.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Database } from '../../db/database.ts';
-import { readBacklogPage } from '../../db/subscriptions/backlog.ts';
+import { readBacklogPage } from '../../db/transactions/subscriptions/backlog.ts';
 import { findWork, readPage, skipOutdated } from '../../db/subscriptions/log.ts';
 import {
   findProbe,

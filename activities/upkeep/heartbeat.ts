@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../db/database.ts';
 import { beatMs, recordWorker, recordWorkerStop } from '../../db/delivery/workers.ts';
-import type { SendingRates } from '../../db/emails/send-rate.ts';
+import type { SendingRates } from '../../db/delivery/send-rate.ts';
 
 /** How long a worker that stops tries to say so, in milliseconds: soon it counts as dead anyhow. */
 const farewellMs = 2_000;

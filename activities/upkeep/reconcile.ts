@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Database } from '../../db/database.ts';
-import { closeSteps } from '../../db/live/closing.ts';
+import { closeSteps } from '../../db/workflows/executions/closing.ts';
 import { findWatermark, updateWatermark } from '../../db/watermarks.ts';
 import {
   claimExecutionLooks,
@@ -10,7 +10,7 @@ import {
   recordOpenRun,
   restartExecution,
   signalOverdue,
-} from '../../db/workflows/looks.ts';
+} from '../../db/workflows/executions/reconciliation.ts';
 import { judgeRun, type RunState } from '../../domain/runs/reconcile.ts';
 
 export interface ReconcileServices {

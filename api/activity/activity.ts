@@ -4,7 +4,7 @@ import {
   countRecentActivity,
   listActivity,
   listUpcoming,
-} from '../../db/events/activity.ts';
+} from '../../db/reads/activity.ts';
 import { listEventCounts } from '../../db/events/statistics.ts';
 import { activityTypes, type ActivityType, isItemId, pastTypes } from '../../domain/activity.ts';
 import { type CursorForm, encodeCursor } from '../../domain/cursor.ts';

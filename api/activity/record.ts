@@ -1,6 +1,6 @@
 import { addressesIn } from '../../domain/email-address.ts';
 import { z } from 'zod';
-import type { ActivityRow, UpcomingRow } from '../../db/events/activity.ts';
+import type { ActivityRow, UpcomingRow } from '../../db/reads/activity.ts';
 import { activityTypes, type ActivityType } from '../../domain/activity.ts';
 import { JsonObject, named, Time } from '../http/schemas.ts';
 

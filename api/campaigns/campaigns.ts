@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { audienceOf, countAudience, kindOf } from '../../db/campaigns/audience.ts';
+import { audienceOf, countAudience, kindOf } from '../../db/reads/audience.ts';
 import {
   deleteCampaigns,
   findCampaign,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { audienceOf, isInAudience } from '../../db/campaigns/audience.ts';
+import { audienceOf, isInAudience } from '../../db/reads/audience.ts';
 import { findCampaignEmail, wasSubscribedAt } from '../../db/campaigns/emails.ts';
 import { findCampaign } from '../../db/campaigns/campaigns.ts';
 import { findCampaignTally } from '../../db/campaigns/tally.ts';

@@ -1,13 +1,9 @@
 import { z } from 'zod';
 import { requireAllowance } from '../../db/billing/billing.ts';
-import { audienceOf, countAudience, kindOf } from '../../db/campaigns/audience.ts';
-import {
-  type CampaignRow,
-  findCampaign,
-  startCampaign,
-  updateCampaign,
-} from '../../db/campaigns/campaigns.ts';
-import { countMoments } from '../../db/campaigns/moments.ts';
+import { audienceOf, countAudience, kindOf } from '../../db/reads/audience.ts';
+import { type CampaignRow, findCampaign, updateCampaign } from '../../db/campaigns/campaigns.ts';
+import { startCampaign } from '../../db/transactions/mail/advance-campaign.ts';
+import { countMoments } from '../../db/reads/campaign-moments.ts';
 import type { Database } from '../../db/database.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 import { readSendPolicy } from '../../db/projects/send-policy.ts';

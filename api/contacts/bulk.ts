@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { insertBulk } from '../../db/contacts/bulk.ts';
+import { insertBulk } from '../../db/transactions/contacts/change-in-bulk.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import type { BulkOperation } from '../../domain/contact/job.ts';
 import { selection } from '../../domain/filter/selection.ts';

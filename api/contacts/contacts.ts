@@ -1,16 +1,21 @@
 import { z } from 'zod';
-import { deleteContactHistory, deleteContacts } from '../../db/contacts/deletion.ts';
+import {
+  deleteContactHistory,
+  deleteContacts,
+} from '../../db/transactions/contacts/delete-contacts.ts';
 import {
   type ContactRow,
   countContacts,
   findContact,
   listContacts as listRows,
-  recordContact,
   refuseMergedData,
-  updateContact as updateRow,
 } from '../../db/contacts/contacts.ts';
+import {
+  recordContact,
+  updateContact as updateRow,
+} from '../../db/transactions/contacts/record-contact.ts';
 import { type Database, transact } from '../../db/database.ts';
-import { recordWish } from '../../db/consent/wishes.ts';
+import { recordWish } from '../../db/transactions/contacts/consent-request.ts';
 import { planContactData } from '../../domain/contact/data.ts';
 import { type CursorForm, type Position, decodeCursor } from '../../domain/cursor.ts';
 import { found, invalidField, notFound } from '../../domain/errors.ts';

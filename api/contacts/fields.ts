@@ -2,10 +2,10 @@ import { z } from 'zod';
 import {
   countFieldHolders,
   deleteContactField as removeField,
-  findFieldUsers,
   listContactDataFields,
   listFieldValues,
 } from '../../db/contacts/fields.ts';
+import { findFieldUsers } from '../../db/reads/uses/conditions.ts';
 import { countContacts } from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
 import { type ContactField, contactFieldOf } from '../../domain/contact/field.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { insertImport } from '../../db/contacts/import.ts';
+import { insertImport } from '../../db/transactions/contacts/import-batch.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';

@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import { transact } from '../../db/database.ts';
-import {
-  type LinkWish,
-  recordLinkChange,
-  type TopicContact,
-} from '../../db/contacts/subscriptions.ts';
+import { type LinkWish, recordLinkChange } from '../../db/transactions/contacts/change-by-link.ts';
+import type { TopicContact } from '../../db/reads/link-contact.ts';
 import type { ContactTopic } from '../../db/topics/choices.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { evidenceOfVisitor } from '../consent/evidence.ts';

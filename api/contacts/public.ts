@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type PublicContact, findPublicContact } from '../../db/contacts/subscriptions.ts';
+import { type PublicContact, findPublicContact } from '../../db/contacts/public-contact.ts';
 import { found } from '../../domain/errors.ts';
 import { localeOf } from '../../domain/mail/content.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';

@@ -6,7 +6,7 @@ import {
   type TimelineItem,
   timelineTypes,
   type TimelineType,
-} from '../../db/contacts/timeline.ts';
+} from '../../db/reads/timeline.ts';
 import { reasonOfOutcome } from '../../domain/campaign/campaign.ts';
 import { type CursorForm, encodeCursor } from '../../domain/cursor.ts';
 import { found } from '../../domain/errors.ts';

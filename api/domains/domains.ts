@@ -2,17 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import {
   type DomainRow,
-  type NewClaim,
   abandonDomain,
   claimOf,
   deleteDomains,
   findDomain,
-  insertDomain,
   listDomainUsers,
   listDomains,
   recordDomainCheck,
   updateDomainTokens,
 } from '../../db/domains/domains.ts';
+import { type NewClaim, insertDomain } from '../../db/transactions/projects/register-domain.ts';
 import { insertSesIdentity, isOwnIdentity } from '../../db/domains/ses-identities.ts';
 import { inspectDomain } from '../../domain/sender/domain-check.ts';
 import { isReservedName, normaliseDomainName, recordKey } from '../../domain/sender/domain-name.ts';

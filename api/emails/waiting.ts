@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cancelEmail, rescheduleEmail } from '../../db/delivery/waiting-mail.ts';
+import { cancelEmail, rescheduleEmail } from '../../db/transactions/mail/waiting-mail.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
 import { refusePast } from '../public/prepared-mail.ts';

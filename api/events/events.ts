@@ -1,11 +1,7 @@
 import { z } from 'zod';
 import { findContact } from '../../db/contacts/contacts.ts';
-import {
-  listContactEvents,
-  listEvents,
-  readEvents,
-  recordContactEvent,
-} from '../../db/events/events.ts';
+import { listContactEvents, listEvents, readEvents } from '../../db/events/events.ts';
+import { recordContactEvent } from '../../db/transactions/events/record-events.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { eventData } from '../../domain/contact/data.ts';
 import { found, notFound } from '../../domain/errors.ts';

@@ -1,12 +1,8 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
-import {
-  countEvents,
-  deleteEvents,
-  findEventUsers,
-  listEventCounts,
-  listEventNames,
-} from '../../db/events/statistics.ts';
+import { countEvents, listEventCounts, listEventNames } from '../../db/events/statistics.ts';
+import { deleteEvents } from '../../db/transactions/events/delete-events.ts';
+import { findEventUsers } from '../../db/reads/uses/conditions.ts';
 import { Problem } from '../../domain/errors.ts';
 import { isReservedEvent } from '../../domain/event-names.ts';
 import { EventName } from '../../domain/workflow/steps/schemas.ts';

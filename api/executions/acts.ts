@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import { transact } from '../../db/database.ts';
-import { pauseExecution, resumeExecution } from '../../db/live/pausing.ts';
-import { findSkipped, skipStep } from '../../db/live/skipping.ts';
-import { farthestMs, lockWaits, movedEnd, moveWaits } from '../../db/live/wait-moves.ts';
-import { findExecution } from '../../db/workflows/executions.ts';
-import { listStepExecutions } from '../../db/workflows/steps.ts';
+import { pauseExecution, resumeExecution } from '../../db/workflows/executions/pausing.ts';
+import { findSkipped, skipStep } from '../../db/transactions/executions/skip-step.ts';
+import {
+  farthestMs,
+  lockWaits,
+  movedEnd,
+  moveWaits,
+} from '../../db/workflows/executions/wait-moves.ts';
+import { findExecution } from '../../db/workflows/executions/executions.ts';
+import { listStepExecutions } from '../../db/workflows/executions/steps.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { found, invalidField, Problem, whenRight, fault } from '../../domain/errors.ts';
 import { endpoint } from '../http/endpoint.ts';

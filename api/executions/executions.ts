@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import { findContact } from '../../db/contacts/contacts.ts';
-import { refuseVersion, retryExecution } from '../../db/live/retrying.ts';
-import { cancelAllExecutions } from '../../db/workflows/cancelling.ts';
+import { refuseVersion, retryExecution } from '../../db/transactions/executions/retry-execution.ts';
 import {
+  cancelAllExecutions,
   cancelExecutions,
+} from '../../db/transactions/executions/cancel-executions.ts';
+import {
   type ExecutionInGraph,
   findExecution,
-  insertExecution,
   listExecutions,
-} from '../../db/workflows/executions.ts';
-import { listStepExecutions } from '../../db/workflows/steps.ts';
+} from '../../db/workflows/executions/executions.ts';
+import { insertExecution } from '../../db/transactions/executions/start-execution.ts';
+import { listStepExecutions } from '../../db/workflows/executions/steps.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { jsonBytes } from '../../domain/contact/data.ts';
 import { Problem, found } from '../../domain/errors.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Migrate } from '../../db/jobs/migrate.ts';
+import type { Migrate } from '../../db/transactions/execution-jobs/migrate.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { found, together } from '../../domain/errors.ts';
 import { selection } from '../../domain/filter/selection.ts';

@@ -1,5 +1,5 @@
-import type { MoveWaits } from '../../db/jobs/move-waits.ts';
-import { findActiveStep } from '../../db/workflows/positions.ts';
+import type { MoveWaits } from '../../db/transactions/execution-jobs/move-waits.ts';
+import { findActiveStep } from '../../db/workflows/executions/positions.ts';
 import { findWorkflow, findWorkflowGraph } from '../../db/workflows/workflows.ts';
 import { found, invalidField, together } from '../../domain/errors.ts';
 import { findStep } from '../../domain/workflow/graph.ts';

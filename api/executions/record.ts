@@ -5,8 +5,8 @@ import {
   type ExecutionRow,
   isActive,
   isAtWork,
-} from '../../db/workflows/executions.ts';
-import type { StepExecutionRow } from '../../db/workflows/steps.ts';
+} from '../../db/workflows/executions/executions.ts';
+import type { StepExecutionRow } from '../../db/workflows/executions/steps.ts';
 import { noSweepReason, noWorkerReason } from '../../domain/runs/reconcile.ts';
 import { executionRunId } from '../../domain/runs/execution.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';

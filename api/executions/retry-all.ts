@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RetryAll } from '../../db/jobs/retry-all.ts';
+import type { RetryAll } from '../../db/transactions/execution-jobs/retry-all.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { found } from '../../domain/errors.ts';
 import { selection } from '../../domain/filter/selection.ts';

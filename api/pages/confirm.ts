@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { confirmOptIn, findOptInOfLink, type OptInOfLink } from '../../db/consent/confirmations.ts';
+import { confirmOptIn } from '../../db/transactions/contacts/confirm-opt-in.ts';
+import { findOptInOfLink, type OptInOfLink } from '../../db/consent/confirmations.ts';
 import { transact } from '../../db/database.ts';
 import { type OptInTexts, optInTexts } from '../../domain/consent/opt-in-texts.ts';
 import { localeOf } from '../../domain/mail/content.ts';

@@ -1,4 +1,5 @@
-import type { LinkWish, TopicContact } from '../../db/contacts/subscriptions.ts';
+import type { LinkWish } from '../../db/transactions/contacts/change-by-link.ts';
+import type { TopicContact } from '../../db/reads/link-contact.ts';
 import { isUuid } from '../../domain/ids.ts';
 import type { OptOutTexts } from '../../domain/mail/opt-out-texts.ts';
 import { changeByLink } from '../contacts/link.ts';

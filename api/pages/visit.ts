@@ -1,9 +1,6 @@
 import { z } from 'zod';
-import {
-  findLinkContact,
-  type PublicContact,
-  type TopicContact,
-} from '../../db/contacts/subscriptions.ts';
+import { findLinkContact, type TopicContact } from '../../db/reads/link-contact.ts';
+import type { PublicContact } from '../../db/contacts/public-contact.ts';
 import type { ContactTopic } from '../../db/topics/choices.ts';
 import { maskEmail } from '../../domain/email-address.ts';
 import { isUuid } from '../../domain/ids.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { transact } from '../../db/database.ts';
-import { beginErasure, type ErasureRow, findErasure } from '../../db/erasure/erasures.ts';
+import { beginErasure } from '../../db/transactions/erasure/begin-erasure.ts';
+import { type ErasureRow, findErasure } from '../../db/erasure/erasures.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { allCounts, type ErasureCounts, erasureCounts } from '../../domain/contact/erasure.ts';
 import { found, notFound } from '../../domain/errors.ts';

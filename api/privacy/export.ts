@@ -7,13 +7,13 @@ import {
   listFilesOf,
   listMemberships,
   readSnapshot,
-} from '../../db/contacts/export.ts';
+} from '../../db/reads/contact-export.ts';
 import type { Database } from '../../db/database.ts';
 import { readEvents } from '../../db/events/events.ts';
 import { findSuppression } from '../../db/suppression/list.ts';
 import { listContactTopics } from '../../db/topics/choices.ts';
-import { findExecutionOf } from '../../db/workflows/executions.ts';
-import { listStepExecutions } from '../../db/workflows/steps.ts';
+import { findExecutionOf } from '../../db/workflows/executions/executions.ts';
+import { listStepExecutions } from '../../db/workflows/executions/steps.ts';
 import { found } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { ConsentLine, presentConsent } from '../consent/log.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { removeProject, resetProject } from '../../db/projects/deletion.ts';
+import { removeProject, resetProject } from '../../db/transactions/projects/delete-project.ts';
 import { notFound } from '../../domain/errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';

@@ -6,7 +6,8 @@ import {
   takeAllowance,
 } from '../../db/billing/billing.ts';
 import { type ConsentOrigin, noEvidence } from '../../db/consent/log.ts';
-import { type ContactRow, recordContact, refuseMergedData } from '../../db/contacts/contacts.ts';
+import { type ContactRow, refuseMergedData } from '../../db/contacts/contacts.ts';
+import { recordContact } from '../../db/transactions/contacts/record-contact.ts';
 import type { Database } from '../../db/database.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 import { type StoredAttachment, insertAttachments, insertEmail } from '../../db/emails/emails.ts';

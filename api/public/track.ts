@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import { isPlain, type RecordedTracked, recordTracked } from '../../db/events/tracked.ts';
+import {
+  isPlain,
+  type RecordedTracked,
+  recordTracked,
+} from '../../db/transactions/contacts/record-tracked.ts';
 import { eventData, jsonBytes, planContactData } from '../../domain/contact/data.ts';
 import { isReservedEvent } from '../../domain/event-names.ts';
 import { EventName } from '../../domain/workflow/steps/schemas.ts';

@@ -1,13 +1,9 @@
 import { z } from 'zod';
 import { type Database, transact } from '../../db/database.ts';
-import { computeSegment as computeTracked } from '../../db/segments/computation.ts';
-import {
-  deleteMembers,
-  listMembers,
-  recordMembers,
-  recordStoredCount,
-  refreshSegment as refreshCount,
-} from '../../db/segments/members.ts';
+import { computeSegment as computeTracked } from '../../db/transactions/events/compute-segment.ts';
+import { deleteMembers, recordMembers } from '../../db/transactions/contacts/change-members.ts';
+import { listMembers } from '../../db/reads/segment-members.ts';
+import { recordStoredCount, refreshSegment as refreshCount } from '../../db/segments/members.ts';
 import { type SegmentRow, findSegment, lockSegment } from '../../db/segments/segments.ts';
 import { normaliseEmail } from '../../domain/email-address.ts';
 import { Problem, found, notFound } from '../../domain/errors.ts';

@@ -1,15 +1,14 @@
 import { z } from 'zod';
 import { columnsFrom } from '../../db/columns.ts';
 import { holdProject } from '../../db/projects/projects.ts';
-import { findEventUsers } from '../../db/events/statistics.ts';
-import { insertSegmentRemoval } from '../../db/removals.ts';
+import { findEventUsers, listSegmentUsers } from '../../db/reads/uses/conditions.ts';
+import { insertSegmentRemoval } from '../../db/removals/removals.ts';
 import { countMatches } from '../../db/segments/members.ts';
 import {
   type SegmentRow,
   deleteSegment as deleteSegmentRow,
   findSegment,
   insertSegment,
-  listSegmentUsers,
   listSegments as listSegmentRows,
   readSegments,
   lockSegment,

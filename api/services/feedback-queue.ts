@@ -1,12 +1,12 @@
 import { type Database, limitLockWaits, transact } from '../../db/database.ts';
-import { concernsReputation, recordFeedback } from '../../db/outcomes/feedback.ts';
+import { concernsReputation, recordFeedback } from '../../db/transactions/mail/record-feedback.ts';
 import {
   answerLostReports,
   type FeedbackAnswer,
   type FeedbackReport,
   findReportedMessages,
   type FoundReport,
-} from '../../db/outcomes/reports.ts';
+} from '../../db/transactions/mail/reports.ts';
 import type { Shares } from '../../db/shares.ts';
 import { Problem } from '../../domain/errors.ts';
 import { batchMax, GroupCommit, isLost, settle, type Waiting } from './group-commit.ts';

@@ -3,7 +3,7 @@ import {
   recordTracked,
   recordTrackedTogether,
   type TrackedEvent,
-} from '../../db/events/tracked.ts';
+} from '../../db/transactions/contacts/record-tracked.ts';
 import type { Shares } from '../../db/shares.ts';
 import { GroupCommit } from './group-commit.ts';
 

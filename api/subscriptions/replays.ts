@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { transact } from '../../db/database.ts';
 import { findJob } from '../../db/jobs/jobs.ts';
 import { holdProject } from '../../db/projects/projects.ts';
-import { insertReplay } from '../../db/subscriptions/replays.ts';
+import { insertReplay } from '../../db/transactions/subscriptions/replay.ts';
 import { fault, found, notFound, Problem, whenRight } from '../../domain/errors.ts';
 import type { ReplayData } from '../../domain/job.ts';
 import { EventName } from '../../domain/workflow/steps/schemas.ts';

@@ -5,10 +5,9 @@ import { countDeliveries } from '../../db/subscriptions/deliveries.ts';
 import {
   deleteSubscription,
   insertSubscription,
-  listSubscriptions,
-  rotateSecret,
   updateSubscription,
-} from '../../db/subscriptions/subscriptions.ts';
+} from '../../db/transactions/subscriptions/change-subscription.ts';
+import { listSubscriptions, rotateSecret } from '../../db/subscriptions/subscriptions.ts';
 import { found, notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { secretOf } from '../../providers/web/signed-request.ts';

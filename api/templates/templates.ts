@@ -6,13 +6,13 @@ import {
   deleteTemplates,
   findTemplate,
   insertTemplate,
-  listTemplateSteps,
   listTemplates as listTemplateRows,
   lockTemplates,
   readTemplates,
   type TemplateRow,
   updateTemplate as updateTemplateRow,
 } from '../../db/templates/templates.ts';
+import { listTemplateSteps } from '../../db/reads/uses/steps.ts';
 import { isPolicyTemplate, readConsentPolicy } from '../../db/consent/policy.ts';
 import { columnsFrom } from '../../db/columns.ts';
 import { type Database, transact } from '../../db/database.ts';

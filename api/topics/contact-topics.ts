@@ -1,11 +1,8 @@
 import { z } from 'zod';
 import { type Database, transact } from '../../db/database.ts';
 import { findContact, lockContact } from '../../db/contacts/contacts.ts';
-import {
-  type ContactTopic,
-  listContactTopics as listRows,
-  recordTopicChoices,
-} from '../../db/topics/choices.ts';
+import { type ContactTopic, listContactTopics as listRows } from '../../db/topics/choices.ts';
+import { recordTopicChoices } from '../../db/transactions/contacts/choose-topics.ts';
 import { listTopicsByKey } from '../../db/topics/topics.ts';
 import { found, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';

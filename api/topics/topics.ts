@@ -2,17 +2,17 @@ import { z } from 'zod';
 import { columnsFrom } from '../../db/columns.ts';
 import { transact } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
-import { completeRemoval } from '../../db/removals.ts';
+import { completeRemoval } from '../../db/removals/removals.ts';
 import {
   deleteTopic as deleteRow,
   findTopic,
   insertTopic,
   listTopics as listRows,
-  listTopicUses,
   lockTopic,
   lockTopics,
   updateTopic as updateRow,
 } from '../../db/topics/topics.ts';
+import { listTopicUses } from '../../db/reads/uses/steps.ts';
 import { found, invalidField, Problem, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';

@@ -12,12 +12,8 @@ import {
   updateSubscription,
 } from '../../db/billing/payments.ts';
 import { insertPlatformMail } from '../../db/emails/platform-mail.ts';
-import {
-  disableProject,
-  enableProject,
-  findOwedInvoices,
-  updateOwedInvoices,
-} from '../../db/projects/suspension.ts';
+import { disableProject, enableProject } from '../../db/transactions/projects/suspend-project.ts';
+import { findOwedInvoices, updateOwedInvoices } from '../../db/projects/suspension.ts';
 import { paymentFailedMail } from '../../domain/mail/account-mail.ts';
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';

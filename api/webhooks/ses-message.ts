@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { InboundMail } from '../../db/emails/inbound.ts';
+import type { InboundMail } from '../../db/transactions/mail/record-inbound.ts';
 import { normaliseEmail } from '../../domain/email-address.ts';
 import { Problem } from '../../domain/errors.ts';
 import type { Feedback } from '../../domain/mail/feedback.ts';

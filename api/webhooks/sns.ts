@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { insertSnsReceipt } from '../../db/outcomes/feedback.ts';
-import { type InboundMail, recordInboundMail } from '../../db/emails/inbound.ts';
+import { insertSnsReceipt } from '../../db/emails/sns-receipts.ts';
+import { type InboundMail, recordInboundMail } from '../../db/transactions/mail/record-inbound.ts';
 import { Problem, invalidField, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { hasForbiddenText } from '../../domain/text-rules.ts';

@@ -2,7 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import { findVersionGraph } from '../../db/workflows/graphs.ts';
-import { countPositions, listAtPositions, type Position } from '../../db/workflows/positions.ts';
+import {
+  countPositions,
+  listAtPositions,
+  type Position,
+} from '../../db/workflows/executions/positions.ts';
 import { findWorkflow, findWorkflowGraph, type WorkflowRow } from '../../db/workflows/workflows.ts';
 import { found, invalidField, whenRight, Refusals, together } from '../../domain/errors.ts';
 import {

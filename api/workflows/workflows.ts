@@ -5,7 +5,6 @@ import { type Database, transact } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import {
   countActiveExecutions,
-  deleteWorkflows,
   findWorkflow,
   findWorkflowGraph,
   insertGraph,
@@ -19,7 +18,8 @@ import {
   updateWorkflow as updateWorkflowRow,
   type WorkflowRow,
 } from '../../db/workflows/workflows.ts';
-import { pauseWorkflow, releaseExecutions } from '../../db/live/pausing.ts';
+import { deleteWorkflows } from '../../db/transactions/executions/delete-workflows.ts';
+import { pauseWorkflow, releaseExecutions } from '../../db/workflows/executions/pausing.ts';
 import { changeSchedule } from '../../db/schedules/schedules.ts';
 import { Problem, found, foundAll, together } from '../../domain/errors.ts';
 import type { GraphWarning } from '../../domain/workflow/graph-rules.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createCampaignComposer } from '../../activities/mail/campaign-mail.ts';
-import type { CampaignEmail } from '../../db/campaigns/claims.ts';
+import type { CampaignEmail } from '../../db/transactions/mail/claim-campaign-mail.ts';
 import { openDatabase } from '../../db/database.ts';
 import { createSigner } from '../../providers/encryption.ts';
 import { createMailer } from '../../providers/mail/create-mailer.ts';

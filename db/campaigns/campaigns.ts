@@ -1,11 +1,6 @@
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
-import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
-import type { Condition } from '../../domain/filter/filter.ts';
-import type { ZonePolicy } from '../../domain/time/zones.ts';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
-import { unqueuedOf } from '../sql/mail-queue.ts';
-import { hasWaiting } from '../sql/mail-status.ts';
 import {
   type ListQuery,
   type RowSize,
@@ -16,8 +11,12 @@ import {
   sortColumns,
 } from '../expressions.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
-import { readSendPolicy } from '../projects/send-policy.ts';
+import { unqueuedOf } from '../sql/mail-queue.ts';
+import { hasWaiting } from '../sql/mail-status.ts';
 import type { Campaign } from '../tables.ts';
+import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
+import type { Condition } from '../../domain/filter/filter.ts';
+import type { ZonePolicy } from '../../domain/time/zones.ts';
 
 export type CampaignRow = Omit<
   Selectable<Campaign>,
@@ -191,34 +190,6 @@ export async function insertCampaignContent(tx: Database, id: string): Promise<v
       select next.id, next.content_version, next.project_id, next.subject, next.body,
           coalesce(next.from_name, project.name), next.reply_to
         from next join project on project.id = next.project_id`.execute(tx);
-}
-
-/**
- * Starts a locked campaign: fixes its audience as of now, and by which zones its contacts have their
- * moments, and stores its content.
- */
-export async function startCampaign(
-  tx: Database,
-  { id, project_id: projectId, local_time: localTime }: StartedCampaign,
-): Promise<void> {
-  await tx
-    .updateTable('campaign')
-    .set({
-      status: 'SENDING',
-      frozen_at: sql<Date>`clock_timestamp()`,
-      updated_at: sql<Date>`now()`,
-      ...(localTime === null ? {} : { zone_policy: await zonePolicyOf(tx, projectId) }),
-    })
-    .where('id', '=', id)
-    .execute();
-  await insertCampaignContent(tx, id);
-}
-
-type StartedCampaign = Pick<CampaignRow, 'id' | 'project_id' | 'local_time'>;
-
-async function zonePolicyOf(tx: Database, projectId: string): Promise<string> {
-  const { timeZone, contactTimeZoneField } = await readSendPolicy(tx, projectId);
-  return JSON.stringify({ timeZone, contactTimeZoneField } satisfies ZonePolicy);
 }
 
 /** The campaigns made from a template, oldest first. */

@@ -1,143 +1,14 @@
 import { createHash } from 'node:crypto';
-import { type RawBuilder, sql } from 'kysely';
-import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
-import type { JudgedMail } from '../../domain/outcomes/outcome.ts';
-import type { TextTemplate } from '../../domain/mail/skeleton.ts';
-import { audienceSql, isSubscribedFor, kindOf, mayReceive } from './audience.ts';
-import type { CampaignRow } from './campaigns.ts';
-import { columnList } from '../columns.ts';
-import { queueing } from './chunks.ts';
-import { isPolicedCampaign } from '../sql/send-policy.ts';
-import { type Database, transact } from '../database.ts';
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import { millisecondsUntil } from '../expressions.ts';
 import { unqueuedOf } from '../sql/mail-queue.ts';
-import { traceEntry } from '../sql/mail-trace.ts';
 import { campaignStatusOf, isUnsettled, statusOf } from '../sql/mail-status.ts';
-import { isoTime, millisecondsUntil } from '../expressions.ts';
-import { listMoments, zoneText } from './moments.ts';
+import { isPolicedCampaign } from '../sql/send-policy.ts';
+import type { TextTemplate } from '../../domain/mail/skeleton.ts';
+import type { JudgedMail } from '../../domain/outcomes/outcome.ts';
 
 /** The messages of campaigns: how they are inserted and claimed. */
-
-/** Contacts read in one step while the audience is fixed. */
-const freezePage = 5_000;
-
-/**
- * Inserts the messages of the next contacts, in the order in which the contacts were created. Only
- * contacts that existed when the campaign started are included. Returns whether there is more to
- * do. It may be repeated, and two may run at once: the second changes nothing.
- */
-export async function insertCampaignEmails(
-  db: Database,
-  campaign: CampaignRow,
-  audience: CampaignAudience,
-): Promise<{ isMore: boolean }> {
-  const { id, project_id: projectId, frozen_at: frozenAt } = campaign;
-  if (campaign.status !== 'SENDING' || frozenAt === null || campaign.audience_fixed) {
-    return { isMore: false };
-  }
-  const kind = kindOf(campaign);
-  const holds = await audienceSql(db, projectId, audience, frozenAt);
-  const after =
-    campaign.frozen_to_id === null
-      ? sql`true`
-      : sql`(created_at, id) > (${campaign.frozen_to_at}, ${campaign.frozen_to_id})`;
-  const page = sql`
-    select ${columnList('contact')} from contact
-      where project_id = ${projectId} and created_at <= ${frozenAt} and ${after}
-      order by created_at, id limit ${freezePage}`;
-  return transact(db, async (tx) => {
-    const own = await momentsOf(tx, campaign, page);
-    const { rows } = await sql<{
-      looked_at: number;
-      at: Date | null;
-      id: string | null;
-      isMoved: boolean;
-      made: number;
-      unsubscribed: number;
-      topicLeft: number;
-    }>`
-      with page as materialized (${page}), made as (
-        insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
-            source_type, template_id, topic_id, campaign_id, due_at ${own.columns})
-          select ${projectId}, contact.id, contact.email, ${campaign.subject},
-              ${campaign.from_email}, ${campaign.message_class}, 'CAMPAIGN',
-              ${campaign.template_id}, ${campaign.topic_id}, ${id}, null::timestamptz ${own.values}
-            from page as contact ${own.join}
-            where ${mayReceive(kind)} and ${holds}
-            order by contact.created_at, contact.id
-          on conflict (campaign_id, contact_id) where campaign_id is not null do nothing
-          returning id ${own.columns}
-      ), queued as (
-        ${queueing({ id, projectId }, own.waiting)}
-      ), left_out as (
-        select count(*) filter (where not ${isSubscribedFor(kind)})::int as unsubscribed,
-            count(*) filter (where ${isSubscribedFor(kind)})::int as "topicLeft"
-          from page as contact where not (${mayReceive(kind)}) and ${holds}
-      )
-      select (select count(*)::int from made) as made,
-          (select unsubscribed from left_out) as unsubscribed,
-          (select "topicLeft" from left_out) as "topicLeft", count(*)::int as looked_at,
-          (array_agg(created_at order by created_at desc, id desc))[1] as at,
-          (array_agg(id order by created_at desc, id desc))[1] as id,
-          ${own.isMoved} as "isMoved"
-        from page`.execute(tx);
-    const [last] = rows;
-    // The zone of a contact has been changed since the moments were made: once more.
-    if (last?.isMoved) throw new StaleRow();
-    const isMore = last?.looked_at === freezePage;
-    const frozen = sql`frozen_count + ${last?.made ?? 0}`;
-    const { rows: noted } = await sql`
-      update campaign set
-          frozen_to_at = coalesce(${last?.at ?? null}, frozen_to_at),
-          frozen_to_id = coalesce(${last?.id ?? null}, frozen_to_id),
-          audience_fixed = ${!isMore}, frozen_count = ${frozen},
-          total_recipients = ${isMore ? sql`greatest(total_recipients, ${frozen})` : frozen},
-          left_unsubscribed = left_unsubscribed + ${last?.unsubscribed ?? 0},
-          left_topic = left_topic + ${last?.topicLeft ?? 0}
-        where id = ${id} and status = 'SENDING' and not audience_fixed
-          and frozen_to_id is not distinct from ${campaign.frozen_to_id}
-        returning id`.execute(tx);
-    // Paused or cancelled meanwhile, or another call has done it: roll back.
-    if (noted.length === 0) throw new StaleRow();
-    return { isMore };
-  });
-}
-
-/**
- * What the messages of a page of contacts have beside, in SQL: with a local time each has the moment of
- * its contact, and is in a chunk that is due then.
- */
-async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<unknown>) {
-  const { local_time: localTime, zone_policy: policy, scheduled_for: first } = campaign;
-  if (localTime === null || policy === null || first === null) {
-    const none = sql``;
-    const waiting = sql`select id, now() as due_at from made`;
-    return { columns: none, values: none, join: none, waiting, isMoved: sql<boolean>`false` };
-  }
-  const moments = (await listMoments(tx, page, { localTime, policy })).map(({ zone, at }) => ({
-    zone,
-    at: new Date(at).toISOString(),
-    skipped: campaign.late === 'skip' && at < first.getTime(),
-  }));
-  const scheduled = traceEntry(
-    'scheduled',
-    sql`jsonb_build_object('for', ${isoTime(sql`moment.at`)})`,
-  );
-  const late = traceEntry('withheld', sql`jsonb_build_object('reason', 'late')`);
-  return {
-    columns: sql`, scheduled_for, status, error, trace`,
-    values: sql`, moment.at, case when moment.skipped then 'FAILED' else 'PENDING' end,
-      case when moment.skipped then 'late' end,
-      ${scheduled} || case when moment.skipped then ${late} else '[]' end`,
-    join: sql`left join jsonb_to_recordset(${JSON.stringify(moments)}::jsonb)
-      as moment(zone text, at timestamptz, skipped boolean) on moment.zone = ${zoneText(policy)}`,
-    waiting: sql`select id, greatest(scheduled_for, now()) as due_at from made
-      where status = 'PENDING'`,
-    isMoved: sql<boolean>`exists (select from made where scheduled_for is null)`,
-  };
-}
-
-/** The row has changed since it was read. */
-export class StaleRow extends Error {}
 
 /** What may hold back a campaign's mail now. */
 export interface CampaignLimits {

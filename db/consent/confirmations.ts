@@ -1,12 +1,7 @@
 import { hash } from 'node:crypto';
 import { sql } from 'kysely';
-import { expiryOf, type OpenOptIn } from '../../domain/consent/opt-in.ts';
-import { lockContact, recordSubscription } from '../contacts/contacts.ts';
 import type { Database } from '../database.ts';
-import { liftSuppression } from '../suppression/erased.ts';
-import { recordTopicChoices } from '../topics/choices.ts';
-import { type ConsentOrigin, recordConsent } from './log.ts';
-import { closeOptIns } from './opt-ins.ts';
+import { expiryOf, type OpenOptIn } from '../../domain/consent/opt-in.ts';
 
 /** What the link of a confirmation mail leads to. */
 export interface OptInOfLink {
@@ -59,46 +54,4 @@ export async function findOptInOfLink(
 /** Whether the time of an open request is over, although its run has not noted that yet. */
 function isPast(request: OpenOptIn & { now: Date }): boolean {
   return !request.mail_wanted && expiryOf(request) <= request.now;
-}
-
-/**
- * Confirms the request of a token, in the caller's transaction: the contact is subscribed, and gets the topics
- * that it has asked for. Confirming again changes nothing. Returns the request as it is then; undefined when
- * there is none, or it is over.
- */
-export async function confirmOptIn(
-  tx: Database,
-  token: string,
-  /** What it is known by; the text is what the page has asked. */
-  originOf: (request: OptInOfLink) => ConsentOrigin,
-): Promise<OptInOfLink | undefined> {
-  const found = await findOptInOfLink(tx, token);
-  if (!found) return undefined;
-  const before = await lockContact(tx, found.project_id, { id: found.contact_id });
-  // What was open before somebody else had the contact may be over now.
-  const request = before && (await findOptInOfLink(tx, token));
-  if (!request || request.isConfirmed) return request;
-  const { id: contactId, project_id: projectId, email } = before;
-  const origin = originOf(request);
-  const [asked] = await closeOptIns(tx, [contactId], 'confirmed');
-  const isSubscribed = request.isOfMail && !before.subscribed;
-  const contact = { ...before, subscribed: before.subscribed || request.isOfMail };
-  if (isSubscribed) {
-    await sql`
-      update contact set subscribed = true, updated_at = now() where id = ${contactId}`.execute(tx);
-    await recordSubscription(tx, contact, origin);
-  }
-  const choices = new Map(request.topics.map(({ id }) => [id, true]));
-  const changed = await recordTopicChoices(tx, contact, choices, { origin });
-  // What the contact had got meanwhile without a confirmation is confirmed, too.
-  const line = { contactId, action: 'confirmed' as const };
-  const lines = [
-    ...(request.isOfMail && !isSubscribed ? [{ ...line, topic: null }] : []),
-    ...(asked?.topicKeys ?? [])
-      .filter((key) => !changed.includes(key))
-      .map((topic) => ({ ...line, topic })),
-  ];
-  await recordConsent(tx, projectId, lines, origin);
-  await liftSuppression(tx, projectId, email);
-  return { ...request, subscribed: contact.subscribed, isConfirmed: true };
 }

@@ -1,13 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import type { TriggerSchedule } from '../schedules/schedules.ts';
-import { listDynamicSegments } from '../segments/segments.ts';
 import { type DataField, typedSql } from '../sql/data-fields.ts';
-import { listedUses, listPinned } from '../sql/pinned-versions.ts';
-import { exitRulesOf } from '../workflows/exits.ts';
-import { conditionNamesField, type ContactField } from '../../domain/contact/field.ts';
-import { namesField, stepNamesField, typesWithFields } from '../../domain/workflow/field-uses.ts';
-import type { Condition } from '../../domain/filter/filter.ts';
 import { limits } from '../../domain/limits.ts';
 
 /** The keys of contact data: their types, values and uses. */
@@ -142,93 +135,6 @@ export async function countFieldHolders(
     .where(sql<boolean>`data ? ${key}::text`)
     .executeTakeFirstOrThrow();
   return holders;
-}
-
-interface Named {
-  id: string;
-  name: string;
-}
-
-/**
- * The names of what uses a field: segments, workflows (as drawn now, enabled or not, or in a version with
- * active executions), and campaigns whose
- * audience is still to be fixed or may be fixed again.
- */
-export async function findFieldUsers(
-  db: Database,
-  projectId: string,
-  field: ContactField,
-): Promise<{ segments: Named[]; campaigns: Named[]; workflows: Named[] }> {
-  const segments = await listDynamicSegments(db, projectId);
-  const campaigns = await db
-    .selectFrom('campaign')
-    .select(['id', 'name', 'audience_condition as condition'])
-    .where('project_id', '=', projectId)
-    .where('audience_type', '=', 'FILTERED')
-    .where('status', 'in', ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'])
-    .where('audience_condition', 'is not', null)
-    .orderBy('name')
-    .orderBy('id')
-    .execute();
-  const steps = await db
-    .selectFrom('workflow')
-    .leftJoin('workflow_step as step', (join) =>
-      join.onRef('step.workflow_id', '=', 'workflow.id').on('step.type', 'in', typesWithFields),
-    )
-    .select([
-      'workflow.id',
-      'workflow.name',
-      'workflow.exit_rules',
-      'workflow.trigger_schedule',
-      'step.type',
-      'step.config',
-    ])
-    .where('workflow.project_id', '=', projectId)
-    .orderBy('workflow.name')
-    .orderBy('workflow.id')
-    .execute();
-  const names = (row: { condition: unknown }) =>
-    conditionNamesField(row.condition as Condition, field);
-  const namesInStep = (type: string, config: unknown) =>
-    stepNamesField({ type, config: config as Record<string, unknown> }, field);
-  const startsBy = (workflow: { trigger_schedule: unknown }) => {
-    const { filter } = (workflow.trigger_schedule ?? {}) as TriggerSchedule;
-    return filter !== undefined && conditionNamesField(filter, field);
-  };
-  const using = steps.filter(
-    ({ type, config, ...workflow }) =>
-      (type !== null && namesInStep(type, config)) ||
-      startsBy(workflow) ||
-      exitRulesOf(workflow)
-        .flatMap(({ where = [] }) => where)
-        .some((condition) => namesField(condition.field, field)),
-  );
-  const inside = (await listPinned(db, projectId, [textOf(field)])).filter(
-    ({ step, rule }) =>
-      (step && namesInStep(step.type, step.config)) ||
-      (rule?.where ?? []).some((condition) => namesField(condition.field, field)),
-  );
-  const workflows = [
-    ...using.map(named),
-    ...inside.map(({ workflowId, workflowName }) => ({ id: workflowId, name: workflowName })),
-  ];
-  return {
-    segments: segments.filter(names).map(named).slice(0, listedUses),
-    campaigns: campaigns.filter(names).map(named).slice(0, listedUses),
-    workflows: [...new Map(workflows.map((row) => [row.id, row])).values()].slice(0, listedUses),
-  };
-}
-
-/** A text that is wherever a step names the field. */
-function textOf(field: ContactField): string {
-  if (field.kind === 'data') return field.key;
-  if (field.kind === 'time') return field.name;
-  // Also `subscriptionAction`.
-  return field.kind === 'subscribed' ? 'subscri' : field.kind;
-}
-
-function named({ id, name }: Named): Named {
-  return { id, name };
 }
 
 /** Contacts changed in one transaction, which locks them. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { bucketsOf, type SendingRates } from '../emails/send-rate.ts';
-import { readCircuit } from '../emails/provider-circuit.ts';
+import { bucketsOf, type SendingRates } from './send-rate.ts';
+import { readCircuit } from './provider-circuit.ts';
 import { momentsOf } from '../sql/mail-moments.ts';
 import { waitingOf } from '../sql/mail-queue.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { sweepAgeMax } from '../../domain/runs/runs.ts';
 import type { Database } from '../database.ts';
-import type { SendingRates } from '../emails/send-rate.ts';
+import type { SendingRates } from './send-rate.ts';
 import { findWatermark } from '../watermarks.ts';
 
 /** Which worker processes live: each refreshes a row. */

@@ -1,19 +1,17 @@
-import type { Selectable } from 'kysely';
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
+import { type Database, transact } from '../database.ts';
+import { lockDomainName } from './ses-identities.ts';
+import { millisecondsUntil } from '../expressions.ts';
+import { enqueue } from '../outbox/outbox.ts';
+import type { Domain } from '../tables.ts';
+import { domainOf } from '../../domain/email-address.ts';
+import { Problem } from '../../domain/errors.ts';
 import {
   type DomainFinding,
   type DomainStatus,
   checkEveryMs,
   stateAfterCheck,
 } from '../../domain/sender/domain-check.ts';
-import { type Database, transact } from '../database.ts';
-import { holdProject } from '../projects/projects.ts';
-import { enqueue } from '../outbox/outbox.ts';
-import { isBeingForgotten, lockDomainName } from './ses-identities.ts';
-import type { Domain } from '../tables.ts';
-import { domainOf } from '../../domain/email-address.ts';
-import { Problem } from '../../domain/errors.ts';
-import { millisecondsUntil } from '../expressions.ts';
 
 const domainColumns = [
   'id',
@@ -50,7 +48,7 @@ export function claimOf(row: DomainRow) {
 }
 
 /** A domain without tokens is still being registered. */
-const isComplete = sql<boolean>`dkim_tokens <> '{}'`;
+export const isComplete = sql<boolean>`dkim_tokens <> '{}'`;
 
 /** Whether a project may send from a domain. */
 export async function findSenderDomain(
@@ -91,55 +89,8 @@ export async function findDomain(db: Database, id: string): Promise<DomainRow | 
   return row as DomainRow | undefined;
 }
 
-/** How long a claim may lack tokens: after that, the process that registered it has died. */
-const registeringMax = sql`interval '2 minutes'`;
-
 /** What a domain's run needs. */
-type DomainOfRun = Pick<DomainRow, 'id' | 'project_id' | 'name'>;
-/** A claim that is not registered yet. */
-export type NewClaim = DomainOfRun & Pick<DomainRow, 'ownership_token'>;
-
-/**
- * Claims a name for a project. Returns `taken` when the project has claimed it already or any
- * project holds it, and `releasing` while the mail provider is removing it, which takes a moment.
- * The row has no tokens yet: `updateDomainTokens` completes it, `abandonDomain` removes it. If
- * neither happens within two minutes, its run removes it.
- */
-export async function insertDomain(
-  db: Database,
-  { projectId, name }: { projectId: string; name: string },
-): Promise<NewClaim | 'taken' | 'releasing'> {
-  return transact(db, async (tx) => {
-    await holdProject(tx, projectId);
-    await lockDomainName(tx, name);
-    if (await isBeingForgotten(tx, name)) return 'releasing';
-    await tx
-      .deleteFrom('domain')
-      .where('project_id', '=', projectId)
-      .where('name', '=', name)
-      .where(sql<boolean>`not ${isComplete} and created_at < now() - ${registeringMax}`)
-      .execute();
-    const taken = await tx
-      .selectFrom('domain')
-      .select('id')
-      .where('name', '=', name)
-      .where((row) => row.or([row('project_id', '=', projectId), row('status', '=', 'verified')]))
-      .executeTakeFirst();
-    if (taken) return 'taken';
-    const row = await tx
-      .insertInto('domain')
-      .values({
-        project_id: projectId,
-        name,
-        dkim_tokens: [],
-        next_check_at: sql<Date>`now() + ${registeringMax}`,
-      })
-      .returning(['id', 'project_id', 'name', 'ownership_token'])
-      .executeTakeFirstOrThrow();
-    await signalPoller(tx, row);
-    return row;
-  });
-}
+export type DomainOfRun = Pick<DomainRow, 'id' | 'project_id' | 'name'>;
 
 /** Removes an incomplete claim; its run cleans up. */
 export async function abandonDomain(db: Database, domain: DomainOfRun): Promise<void> {
@@ -203,7 +154,7 @@ export async function updateDomainTokens(
   return row;
 }
 
-function signalPoller(tx: Database, { id, project_id, name }: DomainOfRun): Promise<void> {
+export function signalPoller(tx: Database, { id, project_id, name }: DomainOfRun): Promise<void> {
   return enqueue(tx, {
     kind: 'domainPoller',
     input: { projectId: project_id, domainId: id, name },

@@ -1,69 +1,19 @@
 import { createHash } from 'node:crypto';
 import { type Selectable, sql } from 'kysely';
+import { columnsOf } from '../columns.ts';
+import { type Database, transact } from '../database.ts';
+import { enqueue } from '../outbox/outbox.ts';
+import type { Erasure } from '../tables.ts';
 import {
   allCounts,
   type ErasureCounts,
   erasureCounts,
   receiptText,
 } from '../../domain/contact/erasure.ts';
-import { columnsOf } from '../columns.ts';
-import { type Database, transact } from '../database.ts';
-import { enqueue } from '../outbox/outbox.ts';
-import { skipDeliveriesOf } from '../subscriptions/upkeep.ts';
-import { hashSuppression } from '../suppression/erased.ts';
-import type { Erasure } from '../tables.ts';
-import { activeStatuses, cancelExecutions } from '../workflows/executions.ts';
 
 export type ErasureRow = Selectable<Erasure>;
 
-const summary = 'Erase a contact';
-
-/**
- * Begins to erase a contact, in the caller's transaction: from its commit on the contact is in no project,
- * nothing is sent to it, and its executions are cancelled. The run removes what it has. Undefined: there is
- * no such contact.
- * @param options.suppress whether the list keeps that the address gets no marketing mail.
- * @returns the id of the erasure
- */
-export async function beginErasure(
-  tx: Database,
-  projectId: string,
-  contactId: string,
-  { suppress }: { suppress: boolean },
-): Promise<string | undefined> {
-  const contact = await tx
-    .selectFrom('contact')
-    .select(['id', 'email'])
-    .where('project_id', '=', projectId)
-    .where('id', '=', contactId)
-    .forUpdate()
-    .executeTakeFirst();
-  if (!contact) return undefined;
-  const executions = await tx
-    .selectFrom('execution')
-    .select('id')
-    .where('contact_id', '=', contactId)
-    .where('status', 'in', activeStatuses)
-    .execute();
-  await cancelExecutions(
-    tx,
-    executions.map(({ id }) => id),
-    'contact_deleted',
-  );
-  const deliveries = await skipDeliveriesOf(tx, contactId);
-  const suppression = await hashSuppression(tx, projectId, contact, { suppress });
-  const { rows } = await sql<{ id: string }>`
-    insert into erasure (owner_id, rows_of, contact_id, email, counts)
-      select coalesce(public_id, id), id, ${contactId}::uuid, ${contact.email},
-          ${JSON.stringify({ suppression, deliveries })}::jsonb
-        from project where id = ${projectId}
-      returning id`.execute(tx);
-  const id = rows[0]!.id;
-  await sql`update contact set project_id = ${id} where id = ${contactId}`.execute(tx);
-  const input = { projectId, erasureId: id };
-  await enqueue(tx, { kind: 'contactErasure', input, summary });
-  return id;
-}
+export const erasureSummary = 'Erase a contact';
 
 /** An erasure of a project, which keeps them when it is reset. */
 export async function findErasure(
@@ -158,7 +108,7 @@ export async function signalStalledErasures(db: Database, max: number): Promise<
         returning id, rows_of`.execute(tx);
     for (const { id, rows_of: projectId } of rows) {
       const input = { projectId, erasureId: id };
-      await enqueue(tx, { kind: 'contactErasure', input, summary });
+      await enqueue(tx, { kind: 'contactErasure', input, summary: erasureSummary });
     }
   });
 }

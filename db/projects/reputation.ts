@@ -1,13 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../database.ts';
+import { type Moment, countMoments, momentsOf } from '../sql/mail-moments.ts';
 import {
   type FeedbackWindows,
-  judgeReputation,
   type Measure,
   sentThatMatters,
 } from '../../domain/sender/reputation.ts';
-import type { Database } from '../database.ts';
-import { type Moment, countMoments, momentsOf } from '../sql/mail-moments.ts';
-import { disableProject } from './suspension.ts';
 
 /**
  * A project's sent mail and its feedback, by time. Mail to the simulator is not counted, nor is feedback from the
@@ -48,32 +46,10 @@ export async function findFeedback(db: Database, projectId: string): Promise<Fee
 }
 
 /**
- * Disables a project, in the caller's transaction that holds its row, when the measure that has
- * just changed is critical.
- */
-export async function disableForReputation(
-  tx: Database,
-  projectId: string,
-  measure: Measure,
-): Promise<void> {
-  const { rows } = await sql<{ age_days: number }>`
-    select extract(epoch from now() - created_at)::float / 86400 as age_days
-      from project where id = ${projectId} and not exists (select from suspension
-        where project_id = project.id and reason = 'EMAIL_REPUTATION' and ended_at is null)`.execute(
-    tx,
-  );
-  const [project] = rows;
-  if (!project) return;
-  const windows = await findMeasure(tx, projectId, measure);
-  const { worst } = judgeReputation(windows, project.age_days);
-  if (worst[measure] === 'critical') await disableProject(tx, projectId, 'EMAIL_REPUTATION');
-}
-
-/**
  * One measure by time. Sent mail is counted only as far as it matters, and in indexes alone, as
  * this runs at every bounce and complaint.
  */
-async function findMeasure(
+export async function findMeasure(
   db: Database,
   projectId: string,
   measure: Measure,

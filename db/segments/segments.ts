@@ -1,13 +1,11 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import { columnList, columnsOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import { anyOf, orderOf, type RowSize } from '../expressions.ts';
+import type { Segment } from '../tables.ts';
 import { type Condition, segmentIdsIn, segmentIdsOf } from '../../domain/filter/filter.ts';
 import type { SegmentReferences, Segments } from '../../domain/filter/parse.ts';
 import { isUuid } from '../../domain/ids.ts';
-import { columnList, columnsOf } from '../columns.ts';
-import type { Database } from '../database.ts';
-import type { TriggerSchedule } from '../schedules/schedules.ts';
-import { anyOf, orderOf, type RowSize } from '../expressions.ts';
-import type { Segment } from '../tables.ts';
-import { listedUses, listPinned } from '../sql/pinned-versions.ts';
 
 export type SegmentRow = Omit<Selectable<Segment>, 'type' | 'condition'> &
   ({ type: 'DYNAMIC'; condition: Condition } | { type: 'STATIC'; condition: null });
@@ -198,78 +196,9 @@ export async function updateMemberCount(
     .execute();
 }
 
-/** Deletes a segment. Its members are deleted later: `db/removals.ts`. */
+/** Deletes a segment. Its members are deleted later: `db/removals/`. */
 export async function deleteSegment(tx: Database, id: string): Promise<void> {
   await tx.deleteFrom('segment').where('id', '=', id).execute();
-}
-
-/** What would break or change its meaning without a segment. */
-export interface SegmentUsers {
-  campaigns: { id: string; name: string; status: string }[];
-  segments: { id: string; name: string }[];
-  workflows: { id: string; name: string }[];
-}
-
-/**
- * Campaigns that have not ended, segments and workflows that refer to a segment, oldest first. Workflows: by
- * their schedule, or in a version with active executions.
- */
-export async function listSegmentUsers(
-  db: Database,
-  projectId: string,
-  id: string,
-): Promise<SegmentUsers> {
-  // The text may occur elsewhere in a condition, too: the exact check comes second.
-  const mentions = (column: 'audience_condition' | 'condition') =>
-    sql<boolean>`strpos(${sql.ref(column)}::text, ${`"segment.${id}"`}) > 0`;
-  const names = (condition: unknown) =>
-    condition !== null && segmentIdsOf(condition as Condition).includes(id);
-  const campaigns = await db
-    .selectFrom('campaign')
-    .select(['id', 'name', 'status', 'segment_id', 'audience_condition'])
-    .where('project_id', '=', projectId)
-    .where('status', 'in', ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'])
-    .where((or) => or.or([or('segment_id', '=', id), mentions('audience_condition')]))
-    .orderBy('created_at')
-    .orderBy('id')
-    .execute();
-  const segments = await db
-    .selectFrom('segment')
-    .select(['id', 'name', 'condition'])
-    .where('project_id', '=', projectId)
-    .where('id', '<>', id)
-    .where(mentions('condition'))
-    .orderBy('created_at')
-    .orderBy('id')
-    .execute();
-  const workflows = await db
-    .selectFrom('workflow')
-    .select(['id', 'name', 'trigger_schedule'])
-    .where('project_id', '=', projectId)
-    .where(sql<boolean>`strpos(trigger_schedule::text, ${id}) > 0`)
-    .orderBy('created_at')
-    .orderBy('id')
-    .execute();
-  const starts = (row: { trigger_schedule: unknown }) => {
-    const { segmentId, filter } = row.trigger_schedule as TriggerSchedule;
-    return segmentId === id || names(filter ?? null);
-  };
-  const inside = await listPinned(db, projectId, [`segment.${id}`]);
-  const using = [
-    ...workflows.filter(starts).map((row) => ({ id: row.id, name: row.name })),
-    ...inside.map(({ workflowId, workflowName }) => ({ id: workflowId, name: workflowName })),
-  ];
-  return {
-    workflows: [...new Map(using.map((one) => [one.id, one])).values()].slice(0, listedUses),
-    campaigns: campaigns
-      .filter((row) => row.segment_id === id || names(row.audience_condition))
-      .map(({ id, name, status }) => ({ id, name, status }))
-      .slice(0, listedUses),
-    segments: segments
-      .filter((row) => names(row.condition))
-      .map(({ id, name }) => ({ id, name }))
-      .slice(0, listedUses),
-  };
 }
 
 /**

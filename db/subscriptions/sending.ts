@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
-import { selectEvents } from '../sql/derived-events.ts';
 import { millisecondsSince, millisecondsUntil } from '../expressions.ts';
 import { deletePage } from '../pages.ts';
-import { findSecrets } from '../projects/secrets.ts';
+import { selectEvents } from '../sql/derived-events.ts';
 import { freshReceiver } from './subscriptions.ts';
 
 /** What the activity of a subscription reads before a request and writes after it. */
@@ -73,6 +72,7 @@ export async function endLease(
 
 /** How long the sweep does not look at a subscription with nothing to do, in milliseconds. */
 const idleMs = 3_600_000;
+
 /** How late a run may be before the sweep tells it, in milliseconds. */
 const graceMs = 10_000;
 
@@ -108,11 +108,6 @@ export async function findTarget(db: Database, id: string, lease: string): Promi
       .execute();
   }
   return target;
-}
-
-/** The values of the secrets that a subscription's headers name, encrypted. */
-export async function listHeaderSecrets(db: Database, { projectId, secretNames }: Target) {
-  return secretNames.length === 0 ? [] : findSecrets(db, projectId, secretNames);
 }
 
 /** Deliveries made due in one statement. */

@@ -1,13 +1,9 @@
 import { type Selectable, sql } from 'kysely';
-import { limits } from '../../domain/limits.ts';
-import { subscriptionSummary } from '../../domain/runs/runs.ts';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
-import { cancelJobs } from '../jobs/jobs.ts';
 import { enqueue } from '../outbox/outbox.ts';
-import { holdProject } from '../projects/projects.ts';
-import { lockSecrets } from '../projects/secrets.ts';
 import type { EventSubscription } from '../tables.ts';
+import { subscriptionSummary } from '../../domain/runs/runs.ts';
 
 /** Event subscriptions: where a project's events are sent. */
 
@@ -20,64 +16,6 @@ export interface SealedHeaders {
   headers: Buffer | null;
   header_names: string[];
   secret_names: string[];
-}
-
-export interface NewSubscription extends SealedHeaders {
-  url: string;
-  events: string[];
-  description: string | null;
-  enabled: boolean;
-  /** Events of a request; null: one, without a list. */
-  batch_max: number | null;
-  /** ISO 8601: it covers events from then on; null: those to come. */
-  from: string | null;
-  /** Encrypted. */
-  secret: Buffer;
-}
-
-/** The first of these names that is no secret of the project. */
-async function findMissingSecret(tx: Database, projectId: string, names: readonly string[]) {
-  const { rows } = await sql<{ name: string }>`
-    select name from unnest(${names}::text[]) as named(name)
-      where not exists (select from secret
-        where project_id = ${projectId} and secret.name = named.name) limit 1`.execute(tx);
-  return rows[0]?.name ?? null;
-}
-
-/**
- * Inserts a subscription, in the caller's transaction, and has its run started. Of all events whose
- * recording begins after the commit, those that match are covered.
- * @throws Problem PROJECT_NOT_FOUND
- */
-export async function insertSubscription(
-  tx: Database,
-  projectId: string,
-  { from, ...given }: NewSubscription,
-): Promise<SubscriptionRow | 'limit' | { missingSecret: string }> {
-  await holdProject(tx, projectId);
-  // One at a time: each counts the others, and the secrets that it names stay.
-  await lockSecrets(tx, projectId);
-  const { others } = await tx
-    .selectFrom('event_subscription')
-    .select(sql<number>`count(*)::int`.as('others'))
-    .where('project_id', '=', projectId)
-    .executeTakeFirstOrThrow();
-  if (others >= limits.subscriptions) return 'limit';
-  const missing = await findMissingSecret(tx, projectId, given.secret_names);
-  if (missing !== null) return { missingSecret: missing };
-  const row = await tx
-    .insertInto('event_subscription')
-    .values({
-      ...given,
-      project_id: projectId,
-      disabled_reason: given.enabled ? null : 'requested',
-      covered_from: given.enabled ? (from ?? sql<Date>`now()`) : null,
-      backlog: from === null ? null : JSON.stringify({ from, after: null }),
-    })
-    .returning(columnsOf('event_subscription'))
-    .executeTakeFirstOrThrow();
-  await signalSubscription(tx, row);
-  return row;
 }
 
 /** Has the run of a subscription look at its rows, in the caller's transaction. */
@@ -139,15 +77,6 @@ export interface EarlierItems {
   epoch: number;
 }
 
-export interface SubscriptionChange extends Partial<SealedHeaders> {
-  url?: string | undefined;
-  events?: string[] | undefined;
-  description?: string | null | undefined;
-  enabled?: boolean | undefined;
-  batch_max?: number | null;
-  paused?: boolean | undefined;
-}
-
 /** Nothing is held against its receiver. */
 export const freshReceiver = {
   failing_since: null,
@@ -156,164 +85,6 @@ export const freshReceiver = {
   probe_at: null,
   probes: 0,
 };
-
-/**
- * Changes a subscription, in the caller's transaction. Which events it wants holds for those recorded
- * from now on; those before keep what held then, also where they are not read yet.
- */
-export async function updateSubscription(
-  tx: Database,
-  projectId: string,
-  id: string,
-  change: SubscriptionChange,
-): Promise<SubscriptionRow | undefined | { missingSecret: string }> {
-  if (change.secret_names || change.url !== undefined) await lockSecrets(tx, projectId);
-  const before = await lockSubscription(tx, projectId, id);
-  if (!before) return undefined;
-  const missing = await findMissingSecret(tx, projectId, change.secret_names ?? []);
-  if (missing !== null) return { missingSecret: missing };
-  const given = Object.entries(change).filter(([, value]) => value !== undefined);
-  if (given.length === 0) return before;
-  const { enabled = before.enabled, paused = before.paused, events = before.events } = change;
-  const isOther = enabled !== before.enabled || events.join('\n') !== before.events.join('\n');
-  const isSwitched = enabled !== before.enabled;
-  // Each says that the receiver may be well again. Headers are encrypted, each time otherwise.
-  const isFresh =
-    isSwitched ||
-    paused !== before.paused ||
-    change.headers !== undefined ||
-    (change.url ?? before.url) !== before.url;
-  const isRepacked = change.batch_max !== undefined && change.batch_max !== before.batch_max;
-  const isReleased = (before.paused && !paused) || (isFresh && before.probe_at !== null);
-  if (isSwitched && !enabled) await cancelJobs(tx, { subscriptionIds: [id] });
-  const row = await tx
-    .updateTable('event_subscription')
-    .set({
-      ...Object.fromEntries(given),
-      ...(isOther && remembering(before)),
-      ...(isSwitched && enabled && enabling(before)),
-      ...(isSwitched && !enabled && disabling('requested')),
-      ...(isFresh && freshReceiver),
-      ...(isRepacked && { batch_turn: before.batch_turn + 1 }),
-      ...(isReleased && { released_at: sql<Date>`clock_timestamp()` }),
-      updated_at: sql<Date>`now()`,
-    })
-    .where('id', '=', id)
-    .returning(columnsOf('event_subscription'))
-    .executeTakeFirstOrThrow();
-  await signalSubscription(tx, row);
-  return row;
-}
-
-/** Keeps what holds now for the events up to this moment. A disabled one wants none. */
-function remembering({ enabled, events, epoch }: SubscriptionRow) {
-  const held = JSON.stringify([{ events: enabled ? events : [], epoch }]);
-  return {
-    earlier: sql<string>`earlier || jsonb_set(${held}::jsonb, '{0,until}',
-      to_jsonb(log_snapshot()::text))`,
-  };
-}
-
-/** Begins anew: events recorded meanwhile are not covered. */
-function enabling({ earlier }: SubscriptionRow) {
-  // Nothing is left to be read of the time before: the events since then need not be passed over.
-  const isRead = (earlier as unknown as EarlierItems[]).length === 0;
-  return {
-    disabled_reason: null,
-    covered_from: sql<Date>`now()`,
-    ...(isRead && { seen: sql<string>`log_snapshot()`, earlier: '[]' }),
-  };
-}
-
-/** What waits is skipped by the run: it may be much. */
-function disabling(reason: DisabledReason) {
-  return {
-    enabled: false,
-    disabled_reason: reason,
-    covered_from: null,
-    // What was not reached has no delivery: a replay finds it.
-    backlog: null,
-    epoch: sql<number>`epoch + 1`,
-    has_outdated: true,
-  };
-}
-
-/** Disables a subscription by the service, in the caller's transaction. False: it is already. */
-export async function disableSubscription(
-  tx: Database,
-  id: string,
-  reason: DisabledReason,
-): Promise<SubscriptionRow | null> {
-  const row = await tx
-    .selectFrom('event_subscription')
-    .select(columnsOf('event_subscription'))
-    .where('id', '=', id)
-    .where('enabled', '=', true)
-    .forUpdate()
-    .executeTakeFirst();
-  if (!row) return null;
-  await tx
-    .updateTable('event_subscription')
-    .set({ ...remembering(row), ...disabling(reason), updated_at: sql<Date>`clock_timestamp()` })
-    .where('id', '=', id)
-    .execute();
-  await cancelJobs(tx, { subscriptionIds: [id] });
-  await signalSubscription(tx, row);
-  return row;
-}
-
-/** Deletes a subscription with its secrets, in the caller's transaction. Its run deletes the deliveries and ends. */
-export async function deleteSubscription(
-  tx: Database,
-  projectId: string,
-  id: string,
-): Promise<boolean> {
-  const row = await tx
-    .deleteFrom('event_subscription')
-    .where('project_id', '=', projectId)
-    .where('id', '=', id)
-    .returning(['id', 'project_id'])
-    .executeTakeFirst();
-  if (!row) return false;
-  await cancelJobs(tx, { subscriptionIds: [row.id] });
-  await signalSubscription(tx, row);
-  return true;
-}
-
-/** The same for all of a project that is deleted, in the caller's transaction. */
-export async function deleteSubscriptions(tx: Database, projectId: string): Promise<void> {
-  const rows = await tx
-    .deleteFrom('event_subscription')
-    .where('project_id', '=', projectId)
-    .returning(['id', 'project_id'])
-    .execute();
-  for (const row of rows) await signalSubscription(tx, row);
-}
-
-/** Forgets what the subscriptions of a reset project have read and sent: they begin anew. */
-export async function restartSubscriptions(tx: Database, projectId: string): Promise<void> {
-  const rows = await tx
-    .updateTable('event_subscription')
-    .set({
-      seen: sql<string>`log_snapshot()`,
-      reading: null,
-      read_tx: null,
-      read_id: null,
-      read_earlier: 0,
-      earlier: '[]',
-      backlog: null,
-      has_outdated: false,
-      ...freshReceiver,
-      released_at: null,
-      covered_from: sql<Date | null>`case when enabled then now() end`,
-    })
-    .where('project_id', '=', projectId)
-    .returning(['id', 'project_id'])
-    .execute();
-  await sql`delete from event_subscription_minute
-    where subscription_id = any(${rows.map(({ id }) => id)}::uuid[])`.execute(tx);
-  for (const row of rows) await signalSubscription(tx, row);
-}
 
 /** Sets another secret; the one before signs beside it for a day. */
 export async function rotateSecret(

@@ -11,7 +11,6 @@ import {
   sortColumns,
 } from '../expressions.ts';
 import type { Template } from '../tables.ts';
-import { listedUses, listPinned, type StepUse, withPinned } from '../sql/pinned-versions.ts';
 
 export type TemplateRow = Selectable<Template>;
 
@@ -124,38 +123,6 @@ export async function holdTemplates(
 
 export async function deleteTemplates(tx: Database, ids: readonly string[]): Promise<void> {
   await tx.deleteFrom('template').where('id', '=', anyOf(ids)).execute();
-}
-
-/**
- * The workflow steps that use any of the templates, as drawn now, oldest first, or in a version with active
- * executions.
- */
-export async function listTemplateSteps(
-  db: Database,
-  projectId: string,
-  ids: readonly string[],
-): Promise<StepUse[]> {
-  const drawn = await db
-    .selectFrom('workflow_step as step')
-    .innerJoin('workflow', 'workflow.id', 'step.workflow_id')
-    .select([
-      'step.id as id',
-      'step.name as name',
-      'workflow.id as workflowId',
-      'workflow.name as workflowName',
-    ])
-    .where('step.template_id', '=', anyOf(ids))
-    .orderBy('step.created_at')
-    .orderBy('step.id')
-    .limit(listedUses)
-    .execute();
-  const pinned = await listPinned(db, projectId, ids);
-  const uses = withPinned(
-    drawn,
-    pinned,
-    ({ templateId }) => templateId !== null && ids.includes(templateId),
-  );
-  return uses.slice(0, listedUses);
 }
 
 /** How many emails made from the template a provider has accepted. */

@@ -1,8 +1,7 @@
-import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
-import { listedUses, listPinned, type StepUse, withPinned } from '../sql/pinned-versions.ts';
 import { hadLeftTopic } from '../sql/topic-choices.ts';
 import type { Topic } from '../tables.ts';
 
@@ -108,61 +107,6 @@ export async function holdTopics(
     .orderBy('id')
     .forKeyShare()
     .execute();
-}
-
-export interface TopicUses {
-  templates: { id: string; name: string }[];
-  campaigns: { id: string; name: string; status: string }[];
-  workflowSteps: StepUse[];
-}
-
-/** States of a campaign whose mail is still to come. */
-const usingStates = ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'];
-
-/** What uses a topic, which the caller has locked: steps as drawn now, or in a version with active executions. */
-export async function listTopicUses(
-  tx: Database,
-  projectId: string,
-  id: string,
-): Promise<TopicUses> {
-  const templates = await tx
-    .selectFrom('template')
-    .select(['id', 'name'])
-    .where('project_id', '=', projectId)
-    .where('topic_id', '=', id)
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(listedUses)
-    .execute();
-  const campaigns = await tx
-    .selectFrom('campaign')
-    .select(['id', 'name', 'status'])
-    .where('project_id', '=', projectId)
-    .where('topic_id', '=', id)
-    .where('status', 'in', usingStates)
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(listedUses)
-    .execute();
-  const drawn = await tx
-    .selectFrom('workflow_step as step')
-    .innerJoin('workflow', 'workflow.id', 'step.workflow_id')
-    .select(['step.id as id', 'step.name as name'])
-    .select(['workflow.id as workflowId', 'workflow.name as workflowName'])
-    .where('step.project_id', '=', projectId)
-    .where(stepTopic('step'), '=', id)
-    .orderBy('step.created_at')
-    .orderBy('step.id')
-    .limit(listedUses)
-    .execute();
-  const pinned = await listPinned(tx, projectId, [id]);
-  const steps = withPinned(drawn, pinned, ({ config }) => config['topicId'] === id);
-  return { templates, campaigns, workflowSteps: steps.slice(0, listedUses) };
-}
-
-/** SQL of the topic that a step's config names, as the index `workflow_step_topic` has it. */
-function stepTopic(step: string): RawBuilder<string | null> {
-  return sql<string | null>`${sql.ref(`${step}.config`)} ->> 'topicId'`;
 }
 
 /** Deletes a locked topic. What contacts have chosen is deleted later, in pages: see `removals.ts`. */

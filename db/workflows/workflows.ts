@@ -1,15 +1,32 @@
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
-import { type Graph, withExitRules } from '../../domain/workflow/graph.ts';
-import { type DataField, typedSql } from '../sql/data-fields.ts';
+import { type Selectable, sql, type Insertable, type Updateable } from 'kysely';
 import { columnsOf } from '../columns.ts';
-import { derivedNamed, selectDerived } from '../sql/derived-events.ts';
 import type { Database } from '../database.ts';
-import { momentsOf } from '../sql/mail-moments.ts';
-import { exitRulesOf, insertExitEvents } from './exits.ts';
 import { anyOf, containsText, countRows, type ListQuery, sortColumns } from '../expressions.ts';
-import { cancelJobs } from '../jobs/jobs.ts';
-import { forgetSchedules } from '../schedules/schedules.ts';
+import { type DataField, typedSql } from '../sql/data-fields.ts';
+import { derivedNamed, selectDerived } from '../sql/derived-events.ts';
+import { momentsOf } from '../sql/mail-moments.ts';
 import type { Workflow, WorkflowStep, WorkflowTransition } from '../tables.ts';
+import type { ExitRule } from '../../domain/workflow/exit-rules.ts';
+import { type Graph, withExitRules } from '../../domain/workflow/graph.ts';
+
+/** The exit rules of a workflow, as they are being drawn. */
+export function exitRulesOf({ exit_rules }: Pick<Selectable<Workflow>, 'exit_rules'>): ExitRule[] {
+  return exit_rules as unknown as ExitRule[];
+}
+
+/** Notes the events that exit rules of a version name, in the transaction that makes it runnable. */
+export async function insertExitEvents(
+  tx: Database,
+  workflowId: string,
+  rules: readonly ExitRule[],
+): Promise<void> {
+  if (rules.length === 0) return;
+  const names = [...new Set(rules.map(({ eventName }) => eventName))];
+  await sql`
+    insert into exit_event (project_id, event_name, workflow_id)
+      select project_id, unnest(${names}::text[]), id from workflow where id = ${workflowId}
+    on conflict do nothing`.execute(tx);
+}
 
 export type WorkflowRow = Selectable<Workflow>;
 export type TransitionRow = Selectable<WorkflowTransition>;
@@ -119,16 +136,6 @@ export async function updateWorkflow(
     .where('id', '=', id)
     .returning(columnsOf('workflow'))
     .executeTakeFirstOrThrow();
-}
-
-/**
- * Deletes workflows with their graphs, which the caller has locked, and cancels their jobs. Their executions are not found any more, and are deleted later
- * with the versions: `db/removals.ts`. Emails they sent stay.
- */
-export async function deleteWorkflows(tx: Database, ids: readonly string[]): Promise<void> {
-  await cancelJobs(tx, { workflowIds: ids });
-  await forgetSchedules(tx, ids);
-  await tx.deleteFrom('workflow').where('id', '=', anyOf(ids)).execute();
 }
 
 export async function countActiveExecutions(

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { columns } from '../../db/tables.ts';
-import { mayReceive } from '../../db/campaigns/audience.ts';
+import { mayReceive } from '../../db/reads/audience.ts';
 import { isPolicedCampaign, holdsMail } from '../../db/sql/send-policy.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { endedBy } from '../../db/sql/campaign-mail.ts';
@@ -24,7 +24,7 @@ import { hasUnread } from '../../db/subscriptions/log.ts';
 import { itemsMatch } from '../../db/sql/subscribed-events.ts';
 import { hadLeftTopic, hasLeftTopic } from '../../db/sql/topic-choices.ts';
 import { isExitEvent, mayBeEnded } from '../../db/sql/exit-rules.ts';
-import { stepMarks } from '../../db/workflows/starts.ts';
+import { stepMarks } from '../../db/workflows/executions/starts.ts';
 import { useApi } from '../support/api.ts';
 import { fragmentsOf, tablesIn } from '../support/fragments.ts';
 

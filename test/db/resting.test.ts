@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { claimCampaignEmails } from '../../db/campaigns/claims.ts';
-import { advanceCampaign } from '../../db/campaigns/run.ts';
-import { claimUnheldEmails } from '../../db/delivery/looks.ts';
+import { claimCampaignEmails } from '../../db/transactions/mail/claim-campaign-mail.ts';
+import { advanceCampaign } from '../../db/transactions/mail/advance-campaign.ts';
+import { claimUnheldEmails } from '../../db/transactions/mail/hold-back.ts';
 import { countDueEmails, findNextDue } from '../../db/emails/emails.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { claimSystemMail } from '../../db/emails/system-mail.ts';
 import type { LockedExecutionJob } from '../../db/jobs/execution-jobs.ts';
-import { migrate } from '../../db/jobs/migrate.ts';
-import { moveAllWaits } from '../../db/jobs/move-waits.ts';
-import { retryAll } from '../../db/jobs/retry-all.ts';
+import { migrate } from '../../db/transactions/execution-jobs/migrate.ts';
+import { moveAllWaits } from '../../db/transactions/execution-jobs/move-waits.ts';
+import { retryAll } from '../../db/transactions/execution-jobs/retry-all.ts';
 import { findDerivable } from '../../db/events/derived.ts';
-import { settleUncertainEmails } from '../../db/outcomes/outcomes.ts';
-import { nextVersion, nextWaiting } from '../../db/jobs/active-pages.ts';
+import { settleUncertainEmails } from '../../db/transactions/mail/record-outcomes.ts';
+import { nextVersion, nextWaiting } from '../../db/transactions/execution-jobs/active-pages.ts';
 import { claimOverdue } from '../../db/outbox/outbox.ts';
 import { readDemand } from '../../db/subscriptions/demand.ts';
 import { findProbe, listDue, listDueForBatches } from '../../db/subscriptions/due.ts';
@@ -26,7 +26,7 @@ import {
   takeLease,
 } from '../../db/subscriptions/sending.ts';
 import { updateWatermark } from '../../db/watermarks.ts';
-import { claimExecutionLooks } from '../../db/workflows/looks.ts';
+import { claimExecutionLooks } from '../../db/workflows/executions/reconciliation.ts';
 import type { SweepTasks } from '../../activities/upkeep/sweep.ts';
 import { useApi } from '../support/api.ts';
 import { atEnd } from '../support/use.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, it } from 'vitest';
-import { insertExecution } from '../../db/workflows/executions.ts';
+import { insertExecution } from '../../db/transactions/executions/start-execution.ts';
 import { createContact, createWorkflow } from '../support/histories/executions.ts';
 import { newAddress } from '../support/projects/shop.ts';
 import { waitFor } from '../support/wait-for.ts';

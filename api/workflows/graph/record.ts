@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { scheduleOf, type TriggerSchedule } from '../../../db/schedules/schedules.ts';
-import { exitRulesOf } from '../../../db/workflows/exits.ts';
-import type { StepRow, TransitionRow, WorkflowRow } from '../../../db/workflows/workflows.ts';
+import {
+  exitRulesOf,
+  type StepRow,
+  type TransitionRow,
+  type WorkflowRow,
+} from '../../../db/workflows/workflows.ts';
 import { valueOperators } from '../../../domain/filter/filter.ts';
 import { graphWarningCodes } from '../../../domain/workflow/steps/step.ts';
 import type { GraphWarning } from '../../../domain/workflow/graph-rules.ts';

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
 import { findSecrets } from '../../../db/projects/secrets.ts';
 import { changeSchedule, isScheduled, scheduleOf } from '../../../db/schedules/schedules.ts';
-import { exitRulesOf } from '../../../db/workflows/exits.ts';
 import {
+  exitRulesOf,
   listSteps,
   updateStep,
   updateWorkflow,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type Database, transact } from '../../../db/database.ts';
 import { findVersionGraph } from '../../../db/workflows/graphs.ts';
-import { insertExitEvents } from '../../../db/workflows/exits.ts';
 import {
+  insertExitEvents,
   findWorkflowGraph,
   lockWorkflows,
   type WorkflowRow,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findExecutionState } from '../../../db/workflows/execution-state.ts';
+import { findExecutionState } from '../../../db/workflows/executions/execution-state.ts';
 import { findStats, type WorkflowStats } from '../../../db/workflows/stats.ts';
 import { findWorkflow } from '../../../db/workflows/workflows.ts';
 import { found } from '../../../domain/errors.ts';

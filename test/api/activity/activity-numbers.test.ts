@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { tallyMoments } from '../../../db/emails/moments.ts';
-import { foldEventTally } from '../../../db/events/statistics.ts';
+import { foldEventTally } from '../../../db/transactions/events/delete-events.ts';
 import { isReservedEvent } from '../../../domain/event-names.ts';
 import { useShop } from '../../support/projects/shop.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { removeProject } from '../../../db/projects/deletion.ts';
-import { enableProject } from '../../../db/projects/suspension.ts';
+import { removeProject } from '../../../db/transactions/projects/delete-project.ts';
+import { enableProject } from '../../../db/transactions/projects/suspend-project.ts';
 import { useApi } from '../../support/api.ts';
 import { useFakeStripe } from '../../support/fakes/stripe.ts';
 import { seedProject } from '../../support/projects/seed.ts';

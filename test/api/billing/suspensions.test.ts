@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { transact } from '../../../db/database.ts';
-import { disableProject } from '../../../db/projects/suspension.ts';
+import { disableProject } from '../../../db/transactions/projects/suspend-project.ts';
 import { useApi } from '../../support/api.ts';
 import { useFakeStripe } from '../../support/fakes/stripe.ts';
 

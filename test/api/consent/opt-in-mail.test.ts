@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createOptInActivities } from '../../../activities/opt-in.ts';
-import { readOptInTokens } from '../../../db/consent/opt-in-runs.ts';
+import { readOptInTokens } from '../../../db/transactions/contacts/run-opt-in.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 
 /** What the run of an opt-in request does, where nothing else runs. */

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { failImport, recordImportBatch, startImport } from '../../../db/contacts/import.ts';
+import {
+  failImport,
+  recordImportBatch,
+  startImport,
+} from '../../../db/transactions/contacts/import-batch.ts';
 import { cancelJobs } from '../../../db/jobs/jobs.ts';
 import { useShop } from '../../support/projects/shop.ts';
 import { formWith } from '../../support/projects/upload.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
-import { foldEventTally } from '../../../db/events/statistics.ts';
+import { foldEventTally } from '../../../db/transactions/events/delete-events.ts';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
 const shop = await useShop();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { recordDeliveryOutcomes } from '../../../db/outcomes/outcomes.ts';
+import { recordDeliveryOutcomes } from '../../../db/transactions/mail/record-outcomes.ts';
 import {
   insertClaimedEmail,
   insertTestCampaign,

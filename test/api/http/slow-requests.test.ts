@@ -4,7 +4,10 @@ import { request } from 'node:http';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { deleteProjectPage, deleteRemovedProject } from '../../../db/projects/deletion.ts';
+import {
+  deleteProjectPage,
+  deleteRemovedProject,
+} from '../../../db/transactions/projects/delete-project.ts';
 import { useApi } from '../../support/api.ts';
 import { formWith } from '../../support/projects/upload.ts';
 import { waitFor } from '../../support/wait-for.ts';

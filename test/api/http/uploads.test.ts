@@ -6,7 +6,7 @@ import {
   deleteProjectPage,
   deleteRemovedProject,
   listRemovals,
-} from '../../../db/projects/deletion.ts';
+} from '../../../db/transactions/projects/delete-project.ts';
 import { codeOf, useApi } from '../../support/api.ts';
 import { formWith } from '../../support/projects/upload.ts';
 import { useFolder } from '../../support/use.ts';

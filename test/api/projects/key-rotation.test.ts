@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { readOptInTokens } from '../../../db/consent/opt-in-runs.ts';
+import { readOptInTokens } from '../../../db/transactions/contacts/run-opt-in.ts';
 import { reEncrypt, encryptedColumns } from '../../../db/projects/re-encryption.ts';
 import {
   createCipher,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { continueRemovals } from '../../../db/removals.ts';
+import { continueRemovals } from '../../../db/removals/removals.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 
 const shop = await useShop();

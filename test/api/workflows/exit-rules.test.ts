@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { transact } from '../../../db/database.ts';
-import { recordEvents } from '../../../db/events/events.ts';
+import { recordEvents } from '../../../db/transactions/events/record-events.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { errorFields, useWorkflowApi } from '../../support/projects/workflow-api.ts';
 

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { startCampaign } from '../../../db/campaigns/campaigns.ts';
+import { startCampaign } from '../../../db/transactions/mail/advance-campaign.ts';
 import {
   expireChunks,
   failCampaignEmails,
   queueLeftovers,
   releaseChunk,
 } from '../../../db/campaigns/chunks.ts';
-import { claimCampaignEmails } from '../../../db/campaigns/claims.ts';
+import { claimCampaignEmails } from '../../../db/transactions/mail/claim-campaign-mail.ts';
 import { findCampaignWork } from '../../../db/campaigns/emails.ts';
-import { freezeCampaign } from '../../../db/campaigns/run.ts';
-import type { DeliveryOutcome } from '../../../db/outcomes/attempts.ts';
-import { recordDeliveryOutcomes } from '../../../db/outcomes/outcomes.ts';
+import { freezeCampaign } from '../../../db/transactions/mail/freeze-audience.ts';
+import type { DeliveryOutcome } from '../../../db/transactions/mail/attempts.ts';
+import { recordDeliveryOutcomes } from '../../../db/transactions/mail/record-outcomes.ts';
 import { useApi } from '../../support/api.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 import { chunkOrigin, insertTestCampaign } from '../../support/projects/mails.ts';

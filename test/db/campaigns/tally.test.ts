@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { startCampaign } from '../../../db/campaigns/campaigns.ts';
+import { startCampaign } from '../../../db/transactions/mail/advance-campaign.ts';
 import { failCampaignEmails } from '../../../db/campaigns/chunks.ts';
-import { freezeCampaign } from '../../../db/campaigns/run.ts';
+import { freezeCampaign } from '../../../db/transactions/mail/freeze-audience.ts';
 import { findCampaignTally, foldCampaignTally } from '../../../db/campaigns/tally.ts';
 import { campaignOutcomes } from '../../../domain/outcomes/tally.ts';
 import { useApi } from '../../support/api.ts';

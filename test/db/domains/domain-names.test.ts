@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { insertDomain, type NewClaim, recordDomainCheck } from '../../../db/domains/domains.ts';
+import { insertDomain, type NewClaim } from '../../../db/transactions/projects/register-domain.ts';
+import { recordDomainCheck } from '../../../db/domains/domains.ts';
 import { forgetUnclaimedIdentity, insertSesIdentity } from '../../../db/domains/ses-identities.ts';
 import { useApi } from '../../support/api.ts';
 

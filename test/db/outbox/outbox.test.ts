@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { transact } from '../../../db/database.ts';
-import { dispatchStore } from '../../../db/outbox/dispatch-store.ts';
-import { retryExecution } from '../../../db/live/retrying.ts';
+import { dispatchStore } from '../../../db/workflows/executions/dispatch-store.ts';
+import { retryExecution } from '../../../db/transactions/executions/retry-execution.ts';
 import { claimOverdue, enqueue, listPending, markSent } from '../../../db/outbox/outbox.ts';
-import { cancelExecutions, insertExecution } from '../../../db/workflows/executions.ts';
+import { cancelExecutions } from '../../../db/transactions/executions/cancel-executions.ts';
+import { insertExecution } from '../../../db/transactions/executions/start-execution.ts';
 import { useApi } from '../../support/api.ts';
 
 const api = await useApi();

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { computeSegment } from '../../../db/segments/computation.ts';
-import { countMatches, withinConditionTime } from '../../../db/segments/members.ts';
+import { computeSegment } from '../../../db/transactions/events/compute-segment.ts';
+import { countMatches } from '../../../db/segments/members.ts';
+import { withinConditionTime } from '../../../db/bounded.ts';
 import { deleteSegment, insertSegment, type SegmentRow } from '../../../db/segments/segments.ts';
 import type { Condition, Filter } from '../../../domain/filter/filter.ts';
 import { useDatabase } from '../../support/processes/servers.ts';

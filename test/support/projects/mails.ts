@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Insertable, sql } from 'kysely';
 import { deliverBatch } from '../../../activities/mail/deliver.ts';
-import { claimUnheldEmails } from '../../../db/delivery/looks.ts';
+import { claimUnheldEmails } from '../../../db/transactions/mail/hold-back.ts';
 import { releaseClaim } from '../../../db/emails/emails.ts';
-import type { ChunkOrigin } from '../../../db/emails/claims.ts';
+import type { ChunkOrigin } from '../../../db/transactions/mail/claims.ts';
 import type { Database } from '../../../db/database.ts';
 import type { DB } from '../../../db/tables.ts';
 import type { Engine } from '../engine.ts';

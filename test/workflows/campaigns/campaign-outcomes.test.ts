@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { freezeCampaign } from '../../../db/campaigns/run.ts';
-import { claimCampaignEmails } from '../../../db/campaigns/claims.ts';
+import { freezeCampaign } from '../../../db/transactions/mail/freeze-audience.ts';
+import { claimCampaignEmails } from '../../../db/transactions/mail/claim-campaign-mail.ts';
 import { foldCampaignTally } from '../../../db/campaigns/tally.ts';
 import { transact } from '../../../db/database.ts';
-import { recordDeliveryOutcomes } from '../../../db/outcomes/outcomes.ts';
-import { recordFeedback } from '../../../db/outcomes/feedback.ts';
-import { findReportedMessages } from '../../../db/outcomes/reports.ts';
+import { recordDeliveryOutcomes } from '../../../db/transactions/mail/record-outcomes.ts';
+import { recordFeedback } from '../../../db/transactions/mail/record-feedback.ts';
+import { findReportedMessages } from '../../../db/transactions/mail/reports.ts';
 import { absences, absenceTexts } from '../../../domain/campaign/campaign.ts';
 import type { Feedback } from '../../../domain/mail/feedback.ts';
 import { reasonCodes, reasonTexts } from '../../../domain/outcomes/outcome.ts';

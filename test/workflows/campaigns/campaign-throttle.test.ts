@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { disableProject } from '../../../db/projects/suspension.ts';
+import { disableProject } from '../../../db/transactions/projects/suspend-project.ts';
 import {
   act,
   campaignIn,

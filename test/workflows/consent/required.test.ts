@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { transact } from '../../../db/database.ts';
-import { recordInboundMail } from '../../../db/emails/inbound.ts';
+import { recordInboundMail } from '../../../db/transactions/mail/record-inbound.ts';
 import { useEngine } from '../../support/engine.ts';
 import { optInsOf } from '../../support/opt-ins.ts';
 import { newAddress } from '../../support/projects/shop.ts';

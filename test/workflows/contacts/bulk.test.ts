@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startBulk } from '../../../db/contacts/bulk.ts';
+import { startBulk } from '../../../db/transactions/contacts/change-in-bulk.ts';
 import { useEngine } from '../../support/engine.ts';
 import { createWorkflow, executionIn, startByHand } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { takeSendingTokens } from '../../../db/emails/send-rate.ts';
+import { takeSendingTokens } from '../../../db/delivery/send-rate.ts';
 import { useEngine } from '../../support/engine.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
-import { dispatchStore } from '../../../db/outbox/dispatch-store.ts';
+import { dispatchStore } from '../../../db/workflows/executions/dispatch-store.ts';
 import { listPending } from '../../../db/outbox/outbox.ts';
-import { listExecutionStarts } from '../../../db/workflows/starts.ts';
-import { retryExecution } from '../../../db/live/retrying.ts';
-import { insertExecution } from '../../../db/workflows/executions.ts';
-import { endAsItsRun, type ExecutionLook } from '../../../db/workflows/looks.ts';
+import { listExecutionStarts } from '../../../db/workflows/executions/starts.ts';
+import { retryExecution } from '../../../db/transactions/executions/retry-execution.ts';
+import { insertExecution } from '../../../db/transactions/executions/start-execution.ts';
+import {
+  endAsItsRun,
+  type ExecutionLook,
+} from '../../../db/workflows/executions/reconciliation.ts';
 import { executionRunId } from '../../../domain/runs/execution.ts';
 import { startExecution } from '../../../workflows/client/runs.ts';
 import { createDispatcher } from '../../../workflows/client/dispatcher.ts';

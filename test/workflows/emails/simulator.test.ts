@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { recordDeliveryOutcomes } from '../../../db/outcomes/outcomes.ts';
+import { recordDeliveryOutcomes } from '../../../db/transactions/mail/record-outcomes.ts';
 import { pixelOf } from '../../support/pixel.ts';
 import { onCommitted } from '../../../db/commits.ts';
 import { useEngine } from '../../support/engine.ts';

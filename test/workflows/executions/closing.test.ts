@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import {
-  cancelExecutions,
-  completeExecution,
-  endExecution,
-  insertExecution,
-} from '../../../db/workflows/executions.ts';
-import { closeSteps } from '../../../db/live/closing.ts';
+import { cancelExecutions } from '../../../db/transactions/executions/cancel-executions.ts';
+import { completeExecution, endExecution } from '../../../db/workflows/executions/executions.ts';
+import { insertExecution } from '../../../db/transactions/executions/start-execution.ts';
+import { closeSteps } from '../../../db/workflows/executions/closing.ts';
 import type { Database } from '../../../db/database.ts';
-import { exitExecutions } from '../../../db/workflows/exits.ts';
-import { type ExecutionLook, endAsItsRun } from '../../../db/workflows/looks.ts';
-import { enterStep, failStep } from '../../../db/workflows/steps.ts';
+import { exitExecutions } from '../../../db/transactions/executions/exit-executions.ts';
+import {
+  type ExecutionLook,
+  endAsItsRun,
+} from '../../../db/workflows/executions/reconciliation.ts';
+import { enterStep } from '../../../db/workflows/executions/steps.ts';
+import { failStep } from '../../../db/transactions/executions/fail-step.ts';
 import { useEngine } from '../../support/engine.ts';
 import { createContact, createWorkflow } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';

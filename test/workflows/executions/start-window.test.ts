@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { transact } from '../../../db/database.ts';
-import { insertExecution } from '../../../db/workflows/executions.ts';
+import { insertExecution } from '../../../db/transactions/executions/start-execution.ts';
 import { useEngine } from '../../support/engine.ts';
 import { createContact, createWorkflow } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';

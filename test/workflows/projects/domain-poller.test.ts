@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createDomainActivities } from '../../../activities/domain-poller.ts';
 import { transact } from '../../../db/database.ts';
-import { insertDomain, type NewClaim } from '../../../db/domains/domains.ts';
+import { insertDomain, type NewClaim } from '../../../db/transactions/projects/register-domain.ts';
 import { enqueue } from '../../../db/outbox/outbox.ts';
 import { insertSesIdentity } from '../../../db/domains/ses-identities.ts';
 import { useDnsServer } from '../../support/fakes/dns-server.ts';

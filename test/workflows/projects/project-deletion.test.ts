@@ -9,7 +9,7 @@ import {
   keptOnReset,
   removedTables,
   removeProject,
-} from '../../../db/projects/deletion.ts';
+} from '../../../db/transactions/projects/delete-project.ts';
 import {
   busyProject,
   ended,

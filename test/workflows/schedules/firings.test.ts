@@ -4,7 +4,10 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { transact } from '../../../db/database.ts';
 import { enqueue } from '../../../db/outbox/outbox.ts';
-import { disableProject, enableProject } from '../../../db/projects/suspension.ts';
+import {
+  disableProject,
+  enableProject,
+} from '../../../db/transactions/projects/suspend-project.ts';
 import { keepDueSchedules } from '../../../db/schedules/schedules.ts';
 import { plannedInstants } from '../../../domain/time/cron.ts';
 import { runIds } from '../../../domain/runs/runs.ts';

@@ -4,8 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { releaseChunk } from '../../../db/campaigns/chunks.ts';
 import { findCampaignWork } from '../../../db/campaigns/emails.ts';
 import { claimDueEmails } from '../../../db/emails/emails.ts';
-import type { DeliveryOutcome } from '../../../db/outcomes/attempts.ts';
-import { recordDeliveryOutcomes, settleUncertainEmails } from '../../../db/outcomes/outcomes.ts';
+import type { DeliveryOutcome } from '../../../db/transactions/mail/attempts.ts';
+import {
+  recordDeliveryOutcomes,
+  settleUncertainEmails,
+} from '../../../db/transactions/mail/record-outcomes.ts';
 import { pixelOf } from '../../support/pixel.ts';
 import { useApi } from '../../support/api.ts';
 import {

@@ -3,11 +3,11 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { performStep, type StepCallById } from '../../../activities/steps/perform.ts';
 import { createStepActivities } from '../../../activities/steps/steps.ts';
-import { recordEvents } from '../../../db/events/events.ts';
-import { insertExecution } from '../../../db/workflows/executions.ts';
+import { recordEvents } from '../../../db/transactions/events/record-events.ts';
+import { insertExecution } from '../../../db/transactions/executions/start-execution.ts';
 import { findVersionGraph } from '../../../db/workflows/graphs.ts';
-import { listExecutionStarts } from '../../../db/workflows/starts.ts';
-import { registerWait } from '../../../db/workflows/waits.ts';
+import { listExecutionStarts } from '../../../db/workflows/executions/starts.ts';
+import { registerWait } from '../../../db/workflows/executions/waits.ts';
 import { findStep, type Graph } from '../../../domain/workflow/graph.ts';
 import { useEngine } from '../../support/engine.ts';
 import {

@@ -1,7 +1,10 @@
 import { createServer } from 'node:http';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { disableProject, enableProject } from '../../../db/projects/suspension.ts';
+import {
+  disableProject,
+  enableProject,
+} from '../../../db/transactions/projects/suspend-project.ts';
 import { transact } from '../../../db/database.ts';
 import { useEngine } from '../../support/engine.ts';
 import { useReceiver } from '../../support/fakes/receiver.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { listForgotten, listToClear, noteRecorded } from '../../../db/subscriptions/upkeep.ts';
-import { foldEventTally } from '../../../db/events/statistics.ts';
+import { foldEventTally } from '../../../db/transactions/events/delete-events.ts';
 import { useEngine } from '../../support/engine.ts';
 import { useReceiver } from '../../support/fakes/receiver.ts';
 import { received, subscribe, track, untilDeliveries } from '../../support/subscriptions.ts';

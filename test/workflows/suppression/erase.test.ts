@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { recordErasurePage } from '../../../db/erasure/pages.ts';
+import { recordErasurePage } from '../../../db/transactions/erasure/erase-contact.ts';
 import { erasedAddress } from '../../../domain/contact/erasure.ts';
 import { codeOf } from '../../support/api.ts';
 import { useEngine } from '../../support/engine.ts';

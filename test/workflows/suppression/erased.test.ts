@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { deleteContactHistory } from '../../../db/contacts/deletion.ts';
+import { deleteContactHistory } from '../../../db/transactions/contacts/delete-contacts.ts';
 import { codeOf } from '../../support/api.ts';
 import { useEngine } from '../../support/engine.ts';
 import { endOfJob, importFile } from '../../support/projects/upload.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { claimDueEmails } from '../../../db/emails/emails.ts';
-import { recordDeliveryOutcomes } from '../../../db/outcomes/outcomes.ts';
+import { recordDeliveryOutcomes } from '../../../db/transactions/mail/record-outcomes.ts';
 import {
   act,
   campaignIn,

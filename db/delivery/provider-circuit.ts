@@ -1,0 +1,94 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import { millisecondsUntil } from '../expressions.ts';
+import {
+  firstRetryMs,
+  probeLeaseMs,
+  providerFailuresMax,
+  retryDelayMsMax,
+} from '../../domain/runs/retry.ts';
+
+/** The circuit of one mail provider, shared by all workers. */
+export interface Circuit {
+  /** Failures in a row. */
+  failures: number;
+  /** Milliseconds until the next mail may be tried (0: now); null: closed, all mail may go. */
+  waitMs: number | null;
+}
+
+export async function readCircuit(db: Database, provider: string): Promise<Circuit> {
+  const { rows } = await sql<Circuit>`
+    select failures, ${millisecondsUntil(sql`next_probe_at`)} as "waitMs" from provider_circuit
+      where provider = ${provider}`.execute(db);
+  return rows[0] ?? { failures: 0, waitMs: null };
+}
+
+/**
+ * Claims the next attempt of an open circuit. One caller gets it. If that one dies, another may try
+ * when its time is over.
+ */
+export async function claimProbe(db: Database, provider: string): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update provider_circuit set next_probe_at = ${inMs(sql`${probeLeaseMs}`)}
+      where provider = ${provider} and next_probe_at <= now()`.execute(db);
+  return numAffectedRows === 1n;
+}
+
+/** Makes the next attempt due: the claimed one showed nothing, or the settings may have changed. */
+export async function probeSoon(db: Database, provider: string): Promise<void> {
+  await sql`
+    update provider_circuit set next_probe_at = now()
+      where provider = ${provider} and opened_at is not null`.execute(db);
+}
+
+const inMs = (ms: ReturnType<typeof sql>) =>
+  sql<Date>`now() + make_interval(secs => ${ms}::float8 / 1000)`;
+
+/**
+ * Records that the provider could not take the last `count` mails. The third failure in a row opens
+ * the circuit, and the first attempt is due in 2 s. After each attempt that fails the pause doubles,
+ * up to 15 minutes. Returns the pause in milliseconds, or null when the circuit is closed.
+ * @param given.isProbe this was the attempt of an open circuit.
+ * @param given.hasAccepted the provider took mail shortly before.
+ */
+export async function recordProviderFailures(
+  db: Database,
+  provider: string,
+  given: { count: number; isProbe: boolean; hasAccepted: boolean },
+): Promise<number | null> {
+  const first = inMs(sql`${firstRetryMs}`);
+  const opens = (failures: ReturnType<typeof sql>) =>
+    sql`${failures} >= ${providerFailuresMax}::int`;
+  const before = given.hasAccepted ? sql`0` : sql`known.failures`;
+  const failures = sql`(${before} + ${given.count}::int)`;
+  const pause = sql`least(${retryDelayMsMax}, ${firstRetryMs} * 2 ^ least(known.probes + 1, 30))`;
+  const isNew = opens(sql`${given.count}::int`);
+  const { rows } = await sql<{ ms: number | null }>`
+    insert into provider_circuit as known (provider, failures, opened_at, next_probe_at)
+      values (${provider}, ${given.count}, case when ${isNew} then now() end,
+        case when ${isNew} then ${first} end)
+      on conflict (provider) do update set
+        failures = ${failures},
+        opened_at = coalesce(known.opened_at, case when ${opens(failures)} then now() end),
+        probes = case when known.opened_at is null then 0
+          else known.probes + ${given.isProbe}::boolean::int end,
+        next_probe_at = case
+          when known.opened_at is null then case when ${opens(failures)} then ${first} end
+          when ${given.isProbe}::boolean then ${inMs(pause)}
+          else known.next_probe_at end
+      returning ${millisecondsUntil(sql`next_probe_at`)} as ms`.execute(db);
+  return rows[0]?.ms ?? null;
+}
+
+/** Records that the provider takes mail. Returns whether mail had waited for that. */
+export async function closeCircuit(db: Database, provider: string): Promise<boolean> {
+  const { rows } = await sql<{ was_open: boolean }>`
+    with known as (
+      select provider, opened_at from provider_circuit where provider = ${provider} for update
+    )
+    update provider_circuit
+      set failures = 0, opened_at = null, probes = 0, next_probe_at = null
+      from known where provider_circuit.provider = known.provider
+      returning known.opened_at is not null as was_open`.execute(db);
+  return rows[0]?.was_open ?? false;
+}

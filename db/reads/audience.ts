@@ -1,0 +1,133 @@
+import { type RawBuilder, sql } from 'kysely';
+import { withinConditionTime } from '../bounded.ts';
+import type { Database } from '../database.ts';
+import { countRows } from '../expressions.ts';
+import { listConditionsFor } from '../segments/segments.ts';
+import { conditionSql } from '../sql/filter.ts';
+import { hasLeftTopic } from '../sql/topic-choices.ts';
+import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
+import type { Condition } from '../../domain/filter/filter.ts';
+import { needsSubscription } from '../../domain/mail/headers.ts';
+
+/** No contact belongs to the campaign. */
+
+const nobody = sql<boolean>`false`;
+const everybody = sql<boolean>`true`;
+
+/**
+ * The audience as an expression on a row of `contact` of the project, at the moment `now`. It
+ * ignores subscriptions: see `mayReceive`.
+ */
+export async function audienceSql(
+  db: Database,
+  projectId: string,
+  audience: CampaignAudience,
+  now: Date,
+): Promise<RawBuilder<boolean>> {
+  const condition = conditionOf(audience);
+  if (condition === 'all') return everybody;
+  if (condition === null) return nobody;
+  const segments = await listConditionsFor(db, projectId, condition);
+  return conditionSql(condition, { now, segments, projectId });
+}
+
+/** An audience that is a segment becomes the condition of membership. */
+function conditionOf(audience: CampaignAudience): Condition | 'all' | null {
+  if (audience.type === 'ALL') return 'all';
+  if (audience.type === 'FILTERED') return audience.condition;
+  if (audience.segmentId === null) return null;
+  const field = `segment.${audience.segmentId}`;
+  return { logic: 'AND', groups: [{ filters: [{ field, operator: 'memberOfSegment' }] }] };
+}
+
+/** What decides, beside the audience, who gets the mail of a campaign. */
+export interface MailKind {
+  messageClass: string;
+  /** null: none. */
+  topicId: string | null;
+}
+
+/** The kind of mail of a campaign, from its row. */
+export function kindOf(row: { message_class: string; topic_id: string | null }): MailKind {
+  return { messageClass: row.message_class, topicId: row.topic_id };
+}
+
+/**
+ * SQL of whether a contact may get mail of a kind.
+ * @param contact the table or its alias.
+ */
+export function mayReceive(
+  { messageClass, topicId }: MailKind,
+  contact = 'contact',
+): RawBuilder<boolean> {
+  const isSubscribed = isSubscribedFor({ messageClass }, contact);
+  if (topicId === null) return isSubscribed;
+  const hasLeft = hasLeftTopic(sql.ref(`${contact}.id`), sql`${topicId}::uuid`);
+  return sql<boolean>`${isSubscribed} and not ${hasLeft}`;
+}
+
+/**
+ * SQL of whether a contact is subscribed as mail of a kind needs it.
+ * @param contact the table or its alias.
+ */
+export function isSubscribedFor(
+  { messageClass }: Pick<MailKind, 'messageClass'>,
+  contact = 'contact',
+): RawBuilder<boolean> {
+  const isNeeded = needsSubscription(messageClass, 'CAMPAIGN');
+  return isNeeded ? sql<boolean>`${sql.ref(`${contact}.subscribed`)}` : everybody;
+}
+
+/** The campaign's audience, from its row. */
+export function audienceOf(row: {
+  audience_type: string;
+  segment_id: string | null;
+  audience_condition: unknown;
+}): CampaignAudience {
+  return {
+    type: row.audience_type as CampaignAudience['type'],
+    segmentId: row.segment_id,
+    condition: row.audience_condition as Condition | null,
+  };
+}
+
+/**
+ * How many contacts a campaign would be sent to now.
+ * @throws Problem CONDITION_TOO_HEAVY
+ */
+export async function countAudience(
+  db: Database,
+  projectId: string,
+  audience: CampaignAudience,
+  kind: MailKind,
+): Promise<number> {
+  return withinConditionTime(db, async (tx) => {
+    const holds = await audienceSql(tx, projectId, audience, new Date());
+    return countRows(
+      tx
+        .selectFrom('contact')
+        .where('project_id', '=', projectId)
+        .where(sql<boolean>`(${mayReceive(kind)})`)
+        .where(holds),
+    );
+  });
+}
+
+/** Whether a contact belongs to an audience, whatever its subscription. */
+export async function isInAudience(
+  db: Database,
+  projectId: string,
+  audience: CampaignAudience,
+  contactId: string,
+  now: Date,
+): Promise<boolean> {
+  const holds = await audienceSql(db, projectId, audience, now);
+  const row = await db
+    .selectFrom('contact')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('id', '=', contactId)
+    .where(holds)
+    .executeTakeFirst();
+  return row !== undefined;
+}

@@ -1,0 +1,101 @@
+import { sql } from 'kysely';
+import { chunkSize } from '../campaigns/chunks.ts';
+import type { Database } from '../database.ts';
+
+/** What waits in the whole installation. Ages are seconds; 0 when nothing waits. */
+export interface Backlog {
+  /** Messages that could be sent now, and how long the oldest has been due. */
+  emailsDue: number;
+  emailsDueAge: number;
+  /** Messages that may have been sent: their worker died, or the connection to the provider. */
+  emailsUnknown: number;
+  /** What Temporal is still to be told, and since when. */
+  outboxEntries: number;
+  outboxAge: number;
+  /** Executions whose run cannot go on, and since when the first cannot. */
+  executionsStuck: number;
+  executionsStuckAge: number;
+  /** Mail providers that cannot take mail now. */
+  circuitsOpen: number;
+}
+
+/** Rows are counted up to here: more cost more than they tell. */
+export const countedMax = 10_000;
+
+/** Projects with waiting mail that are looked at. */
+const projectsMax = 1_000;
+
+/**
+ * Reads the backlog. Every part walks along an index and ends at `countedMax` rows, so it costs the
+ * same with millions of messages: the mail of projects is found by jumping from project to project
+ * in `email_queue`, that of campaigns by chunk. Paused campaigns have nothing due.
+ */
+export async function readBacklog(db: Database): Promise<Backlog> {
+  const { rows } = await sql<Backlog>`
+    with recursive waiting as (
+      (select project_id, 1 as number from email_queue
+        where campaign_id is null and lease_until is null order by project_id limit 1)
+      union all
+      select next.project_id, waiting.number + 1 from waiting, lateral (
+        select project_id from email_queue
+          where campaign_id is null and lease_until is null and project_id > waiting.project_id
+          order by project_id limit 1) next
+        where waiting.number < ${projectsMax}
+    ), first_due as (
+      select mail.due_at from waiting, lateral (
+        select due_at from email_queue
+          where project_id = waiting.project_id and campaign_id is null and lease_until is null
+            and due_at <= now()
+          order by due_at limit 1) mail
+      union all
+      select chunk.due_at from campaign, lateral (
+        select due_at from campaign_chunk
+          where campaign_id = campaign.id and attempt_id is null and due_at <= now()
+          order by due_at limit 1) chunk
+        where campaign.status = 'SENDING'
+    ), due as (
+      (select from waiting, lateral (
+        select from email_queue
+          where project_id = waiting.project_id and campaign_id is null and lease_until is null
+            and due_at <= now()
+          order by due_at limit ${countedMax}) mail limit ${countedMax})
+    ), due_chunk as (
+      select cardinality(chunk.email_ids) as emails from campaign, lateral (
+        select email_ids from campaign_chunk
+          where campaign_id = campaign.id and attempt_id is null and due_at <= now()
+          order by due_at limit ${countedMax / chunkSize}) chunk
+        where campaign.status = 'SENDING' limit ${countedMax / chunkSize}
+    ), uncertain as (
+      select from email_queue where lease_until < now()
+        order by lease_until limit ${countedMax}
+    ), expired_chunk as (
+      select cardinality(email_ids) as emails from campaign_chunk
+        where attempt_id is not null and lease_until < now()
+        order by lease_until limit ${countedMax / chunkSize}
+    ), unsent as (
+      select created_at from outbox order by due_at limit ${countedMax}
+    ), stuck as (
+      select stuck_since from execution
+        where stuck_since is not null and status in ('RUNNING', 'WAITING')
+        order by stuck_since limit ${countedMax}
+    )
+    select (select count(*) from due)::int
+        + (select coalesce(sum(emails), 0) from due_chunk)::int as "emailsDue",
+      (select ${ageOf('min(due_at)')} from first_due) as "emailsDueAge",
+      (select count(*) from uncertain)::int
+        + (select coalesce(sum(emails), 0) from expired_chunk)::int as "emailsUnknown",
+      (select count(*)::int from unsent) as "outboxEntries",
+      (select ${ageOf('min(created_at)')} from unsent) as "outboxAge",
+      (select count(*)::int from stuck) as "executionsStuck",
+      (select ${ageOf('min(stuck_since)')} from stuck) as "executionsStuckAge",
+      (select count(*)::int from provider_circuit
+        where opened_at is not null) as "circuitsOpen"`.execute(db);
+  const [backlog] = rows;
+  if (!backlog) throw new Error('No row');
+  return backlog;
+}
+
+/** Seconds since a moment; 0 without one. */
+function ageOf(moment: string) {
+  return sql`coalesce(extract(epoch from now() - ${sql.raw(moment)}), 0)::float8`;
+}

@@ -1,0 +1,105 @@
+import { setImmediate } from 'node:timers/promises';
+import { type RawBuilder, sql } from 'kysely';
+import { withinConditionTime } from '../bounded.ts';
+import type { Database } from '../database.ts';
+import { audienceSql, type MailKind, mayReceive } from './audience.ts';
+import { valueSql } from '../sql/filter.ts';
+import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
+import { momentIn } from '../../domain/campaign/local-time.ts';
+import { Problem } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import type { ZonePolicy } from '../../domain/time/zones.ts';
+
+/**
+ * When the contacts of a campaign with a local time get it. Each zone is looked at once, however many
+ * contacts are in it.
+ */
+
+/** Names of zones that are read at once. */
+const zonePage = 500;
+
+/** Zones after which others get their turn: the first look at one may take milliseconds. */
+const zonesInRow = 10;
+
+/** What the moments of a campaign follow from. */
+interface LocalTimePlan {
+  localTime: string;
+  policy: ZonePolicy;
+}
+
+/**
+ * SQL of the text at which a row of `contact` names its zone, in lower case; empty where no zone can
+ * stand. Whether it is one, the service's own database of zones knows.
+ */
+export function zoneText({ contactTimeZoneField: field }: ZonePolicy): RawBuilder<string> {
+  if (field === null) return sql<string>`''`;
+  const value = valueSql(sql`contact.data`, field.split('.').slice(1));
+  const text = sql`${value} #>> '{}'`;
+  return sql<string>`case when jsonb_typeof(${value}) = 'string'
+    and length(${text}) <= ${limits.zoneChars} then lower(${text} collate "C") else '' end`;
+}
+
+/**
+ * How many contacts a campaign would be sent to now, and the different moments they have, in milliseconds
+ * since 1970. Reads the audience once; its zones come page by page: texts that are none are among them.
+ * @throws Problem CONDITION_TOO_HEAVY
+ */
+export async function countMoments(
+  db: Database,
+  given: { projectId: string; audience: CampaignAudience; kind: MailKind },
+  plan: LocalTimePlan,
+): Promise<{ total: number; moments: Set<number> }> {
+  const { projectId } = given;
+  const end = Date.now() + limits.conditionTimeMs;
+  return withinConditionTime(db, async (tx) => {
+    const holds = await audienceSql(tx, projectId, given.audience, new Date());
+    await sql`
+      declare audience_zone no scroll cursor for
+        select ${zoneText(plan.policy)} as zone, count(*)::int as contacts from contact
+          where project_id = ${projectId} and ${mayReceive(given.kind)} and (${holds})
+          group by 1`.execute(tx);
+    let total = 0;
+    const moments = new Set<number>();
+    for (;;) {
+      const { rows } = await sql<{ zone: string; contacts: number }>`
+        fetch ${sql.lit(zonePage)} from audience_zone`.execute(tx);
+      for (const { contacts } of rows) total += contacts;
+      for (const { at } of await momentsOf(rows, plan)) moments.add(at);
+      if (rows.length < zonePage) return { total, moments };
+      if (Date.now() > end) throw new Problem('CONDITION_TOO_HEAVY');
+    }
+  });
+}
+
+/** The moment of all contacts that have one text in place of their zone. */
+export interface ZoneMoment {
+  zone: string;
+  /** In milliseconds since 1970. */
+  at: number;
+}
+
+/**
+ * The moments of contacts, by their zones.
+ * @param contacts a query with the columns of `contact`.
+ */
+export async function listMoments(
+  tx: Database,
+  contacts: RawBuilder<unknown>,
+  plan: LocalTimePlan,
+): Promise<ZoneMoment[]> {
+  const { rows } = await sql<{ zone: string }>`
+    select distinct ${zoneText(plan.policy)} as zone from (${contacts}) as contact`.execute(tx);
+  return momentsOf(rows, plan);
+}
+
+async function momentsOf(
+  zones: readonly { zone: string }[],
+  { localTime, policy }: LocalTimePlan,
+): Promise<ZoneMoment[]> {
+  const moments: ZoneMoment[] = [];
+  for (const { zone } of zones) {
+    moments.push({ zone, at: momentIn(zone, policy.timeZone, localTime).getTime() });
+    if (moments.length % zonesInRow === 0) await setImmediate();
+  }
+  return moments;
+}

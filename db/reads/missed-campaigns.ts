@@ -1,0 +1,110 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../database.ts';
+import { isoInstant } from '../expressions.ts';
+import { audienceOf, audienceSql } from './audience.ts';
+import { hadLeftTopic } from '../sql/topic-choices.ts';
+import type { Position } from '../../domain/cursor.ts';
+import { needsSubscription } from '../../domain/mail/headers.ts';
+
+/** A campaign that was for a contact, who had opted out of it when its audience was fixed. */
+export interface MissedCampaign {
+  id: string;
+  reason: 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+  name: string;
+  subject: string;
+  /** When its audience was fixed, to the microsecond. */
+  at: string;
+}
+
+export interface MissedCampaigns {
+  rows: MissedCampaign[];
+  /** Only campaigns before this place have not been looked at; null: all have been. */
+  lookedTo: Position | null;
+}
+
+/** Campaigns looked at for one list. Each costs a look at the contact's changes of consent. */
+const looksMax = 500;
+
+/**
+ * The campaigns that did not reach a contact because it had opted out, newest first. Who is in an
+ * audience is known as of now, as for `GET /campaigns/{id}/recipients/{contactId}`.
+ * @param query.limit of campaigns whose audience is asked for
+ */
+export async function listMissedCampaigns(
+  db: Database,
+  contact: { id: string; project_id: string; subscribed: boolean; created_at: Date },
+  query: { after?: Position | undefined; limit: number },
+): Promise<MissedCampaigns> {
+  const { id: contactId, project_id: projectId } = contact;
+  const { rows: looked } = await sql<Candidate>`
+    with looked as (
+      select id, name, subject, frozen_at, audience_type, segment_id, audience_condition,
+          message_class, topic_id
+        from campaign
+        where project_id = ${projectId} and frozen_at >= ${contact.created_at}
+          and ${before(query.after)}
+        order by frozen_at desc, id desc limit ${looksMax}
+    )
+    select id, name, subject, ${isoInstant(sql`frozen_at`)} as at, frozen_at, audience_type,
+        segment_id, audience_condition, message_class,
+        not exists (select from email
+          where campaign_id = looked.id and contact_id = ${contactId}) as "hasNone",
+        not coalesce((select event.name = 'contact.unsubscribed' from event
+            where contact_id = ${contactId} and recorded_at > frozen_at
+              and event.name in ('contact.subscribed', 'contact.unsubscribed')
+            order by recorded_at limit 1), ${contact.subscribed}) as "isOut",
+        ${hadLeftTopic(sql`${contactId}::uuid`, sql`looked.topic_id`, sql`looked.frozen_at`)} as "hadLeft"
+      from looked order by frozen_at desc, id desc`.execute(db);
+  const out = looked.flatMap((row) => {
+    const isOut = row.isOut && needsSubscription(row.message_class, 'CAMPAIGN');
+    if (!row.hasNone || !(isOut || row.hadLeft)) return [];
+    return [{ ...row, reason: isOut ? unsubscribed : leftTopic }];
+  });
+  const asked = out.slice(0, query.limit);
+  const isIn = await areFor(db, contact, asked);
+  const last = out.length > asked.length ? asked.at(-1) : looked.at(looksMax - 1);
+  return {
+    rows: asked.filter((_, index) => isIn[index]),
+    lookedTo: last ? { value: last.at, id: last.id } : null,
+  };
+}
+
+const unsubscribed = 'unsubscribed_at_freeze' as const;
+const leftTopic = 'topic_unsubscribed_at_freeze' as const;
+
+interface Candidate extends Omit<MissedCampaign, 'reason'> {
+  frozen_at: Date;
+  audience_type: string;
+  segment_id: string | null;
+  audience_condition: unknown;
+  message_class: string;
+  /** The contact got no mail of it. */
+  hasNone: boolean;
+  /** It had opted out then. */
+  isOut: boolean;
+  /** It was not subscribed to its topic then. */
+  hadLeft: boolean;
+}
+
+function before(after: Position | undefined): RawBuilder<unknown> {
+  if (!after) return sql`true`;
+  return sql`(frozen_at, id) < (${after.value}::timestamptz, ${after.id}::uuid)`;
+}
+
+/** Whether a contact belongs to each of these audiences. */
+async function areFor(
+  db: Database,
+  { id, project_id: projectId }: { id: string; project_id: string },
+  campaigns: readonly Candidate[],
+): Promise<boolean[]> {
+  if (campaigns.length === 0) return [];
+  const conditions: RawBuilder<boolean>[] = [];
+  for (const campaign of campaigns) {
+    const holds = await audienceSql(db, projectId, audienceOf(campaign), campaign.frozen_at);
+    conditions.push(sql<boolean>`coalesce(${holds}, false)`);
+  }
+  const { rows } = await sql<{ isIn: boolean[] }>`
+    select array[${sql.join(conditions)}] as "isIn" from contact
+      where project_id = ${projectId} and id = ${id}`.execute(db);
+  return rows[0]?.isIn ?? [];
+}

@@ -1,0 +1,237 @@
+import { sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import { anyOf } from '../../expressions.ts';
+import { listPinned, type PinnedPart } from './pinned.ts';
+import type { TriggerSchedule } from '../../schedules/schedules.ts';
+import { listDynamicSegments } from '../../segments/segments.ts';
+import { listedUses } from '../../sql/pinned-versions.ts';
+import { exitRulesOf } from '../../workflows/workflows.ts';
+import { conditionNamesField, type ContactField } from '../../../domain/contact/field.ts';
+import { type Condition, fieldOf, filtersOf, segmentIdsOf } from '../../../domain/filter/filter.ts';
+import {
+  namesField,
+  stepNamesField,
+  typesWithFields,
+} from '../../../domain/workflow/field-uses.ts';
+import { stepTypesWith } from '../../../domain/workflow/steps/registry.ts';
+
+/**
+ * What names a field, an event or a segment in a condition: workflows by their graph as it is drawn, enabled or
+ * not, or by a version with active executions.
+ */
+
+interface Named {
+  id: string;
+  name: string;
+}
+
+/** Segments, workflows, and campaigns whose audience may still be fixed that name a field. */
+export async function findFieldUsers(
+  db: Database,
+  projectId: string,
+  field: ContactField,
+): Promise<{ segments: Named[]; campaigns: Named[]; workflows: Named[] }> {
+  const segments = await listDynamicSegments(db, projectId);
+  const campaigns = await listOpenAudiences(db, projectId);
+  const steps = await db
+    .selectFrom('workflow')
+    .leftJoin('workflow_step as step', (join) =>
+      join.onRef('step.workflow_id', '=', 'workflow.id').on('step.type', 'in', typesWithFields),
+    )
+    .select([
+      'workflow.id',
+      'workflow.name',
+      'workflow.exit_rules',
+      'workflow.trigger_schedule',
+      'step.type',
+      'step.config',
+    ])
+    .where('workflow.project_id', '=', projectId)
+    .orderBy('workflow.name')
+    .orderBy('workflow.id')
+    .execute();
+  const names = ({ condition }: { condition: Condition }) => conditionNamesField(condition, field);
+  const namesInStep = (type: string, config: unknown) =>
+    stepNamesField({ type, config: config as Record<string, unknown> }, field);
+  const startsBy = (workflow: { trigger_schedule: unknown }) => {
+    const { filter } = (workflow.trigger_schedule ?? {}) as TriggerSchedule;
+    return filter !== undefined && conditionNamesField(filter, field);
+  };
+  const using = steps.filter(
+    ({ type, config, ...workflow }) =>
+      (type !== null && namesInStep(type, config)) ||
+      startsBy(workflow) ||
+      exitRulesOf(workflow)
+        .flatMap(({ where = [] }) => where)
+        .some((condition) => namesField(condition.field, field)),
+  );
+  const inside = (await listPinned(db, projectId, [textOf(field)])).filter(
+    ({ step, rule }) =>
+      (step && namesInStep(step.type, step.config)) ||
+      (rule?.where ?? []).some((condition) => namesField(condition.field, field)),
+  );
+  return {
+    segments: segments.filter(names).map(named).slice(0, listedUses),
+    campaigns: campaigns.filter(names).map(named).slice(0, listedUses),
+    workflows: workflowsOf(using, inside),
+  };
+}
+
+/** A text that is wherever a step names the field. */
+function textOf(field: ContactField): string {
+  if (field.kind === 'data') return field.key;
+  if (field.kind === 'time') return field.name;
+  // Also `subscriptionAction`.
+  return field.kind === 'subscribed' ? 'subscri' : field.kind;
+}
+
+const waitingTypes: readonly string[] = stepTypesWith(({ rests }) => rests === 'wait');
+
+export interface EventUsers {
+  segments: (Named & { condition: Condition })[];
+  workflows: Named[];
+  campaigns: Named[];
+}
+
+/** Segments, workflows, and campaigns whose audience may still be fixed that name an event. */
+export async function findEventUsers(
+  db: Database,
+  projectId: string,
+  eventName: string,
+): Promise<EventUsers> {
+  const segments = await listDynamicSegments(db, projectId);
+  const workflows = await db
+    .selectFrom('workflow')
+    .select(['id', 'name', 'trigger_schedule'])
+    .select(
+      sql<boolean>`(trigger_type = 'EVENT' and trigger_event_name = ${eventName}
+        or exists (select from workflow_step step
+          where step.workflow_id = workflow.id and step.type = ${anyOf(waitingTypes, 'text')}
+            and step.config ->> 'eventName' = ${eventName})
+        or exit_rules @> ${JSON.stringify([{ eventName }])}::jsonb)`.as('isNamed'),
+    )
+    .where('project_id', '=', projectId)
+    .orderBy('name')
+    .orderBy('id')
+    .execute();
+  const isUser = (row: { isNamed: boolean; trigger_schedule: unknown }) => {
+    const { filter } = (row.trigger_schedule ?? {}) as TriggerSchedule;
+    return row.isNamed || (filter !== undefined && namesEvent(filter, eventName));
+  };
+  const inside = (await listPinned(db, projectId, [eventName])).filter(
+    ({ step, rule }) =>
+      rule?.eventName === eventName ||
+      (step && waitingTypes.includes(step.type) && step.config['eventName'] === eventName),
+  );
+  const campaigns = await listOpenAudiences(db, projectId);
+  const names = ({ condition }: { condition: Condition }) => namesEvent(condition, eventName);
+  return {
+    segments: segments.filter(names).slice(0, listedUses),
+    workflows: workflowsOf(workflows.filter(isUser), inside),
+    campaigns: campaigns.filter(names).map(named).slice(0, listedUses),
+  };
+}
+
+function namesEvent(condition: Condition, eventName: string): boolean {
+  return filtersOf(condition).some(({ field: text }) => {
+    const field = fieldOf(text);
+    return field?.kind === 'event' && field.name === eventName;
+  });
+}
+
+/** What would break or change its meaning without a segment. */
+export interface SegmentUsers {
+  campaigns: (Named & { status: string })[];
+  segments: Named[];
+  workflows: Named[];
+}
+
+/**
+ * Campaigns that have not ended, segments and workflows that refer to a segment, oldest first. Workflows: by
+ * their schedule, or in a version with active executions.
+ */
+export async function listSegmentUsers(
+  db: Database,
+  projectId: string,
+  id: string,
+): Promise<SegmentUsers> {
+  // The text may occur elsewhere in a condition, too: the exact check comes second.
+  const mentions = (column: 'audience_condition' | 'condition') =>
+    sql<boolean>`strpos(${sql.ref(column)}::text, ${`"segment.${id}"`}) > 0`;
+  const names = (condition: unknown) =>
+    condition !== null && segmentIdsOf(condition as Condition).includes(id);
+  const campaigns = await db
+    .selectFrom('campaign')
+    .select(['id', 'name', 'status', 'segment_id', 'audience_condition'])
+    .where('project_id', '=', projectId)
+    .where('status', 'in', ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'])
+    .where((or) => or.or([or('segment_id', '=', id), mentions('audience_condition')]))
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  const segments = await db
+    .selectFrom('segment')
+    .select(['id', 'name', 'condition'])
+    .where('project_id', '=', projectId)
+    .where('id', '<>', id)
+    .where(mentions('condition'))
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  const workflows = await db
+    .selectFrom('workflow')
+    .select(['id', 'name', 'trigger_schedule'])
+    .where('project_id', '=', projectId)
+    .where(sql<boolean>`strpos(trigger_schedule::text, ${id}) > 0`)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  const starts = (row: { trigger_schedule: unknown }) => {
+    const { segmentId, filter } = row.trigger_schedule as TriggerSchedule;
+    return segmentId === id || names(filter ?? null);
+  };
+  const inside = await listPinned(db, projectId, [`segment.${id}`]);
+  return {
+    workflows: workflowsOf(workflows.filter(starts), inside),
+    campaigns: campaigns
+      .filter((row) => row.segment_id === id || names(row.audience_condition))
+      .map(({ id, name, status }) => ({ id, name, status }))
+      .slice(0, listedUses),
+    segments: segments
+      .filter((row) => names(row.condition))
+      .map(named)
+      .slice(0, listedUses),
+  };
+}
+
+/** Campaigns whose audience is still to be fixed by a condition of theirs, or may be fixed again. */
+async function listOpenAudiences(
+  db: Database,
+  projectId: string,
+): Promise<(Named & { condition: Condition })[]> {
+  const rows = await db
+    .selectFrom('campaign')
+    .select(['id', 'name', 'audience_condition as condition'])
+    .where('project_id', '=', projectId)
+    .where('audience_type', '=', 'FILTERED')
+    .where('status', 'in', ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'])
+    .where('audience_condition', 'is not', null)
+    .orderBy('name')
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({ ...row, condition: row.condition as unknown as Condition }));
+}
+
+/** The workflows as they are drawn, and behind them those of which only a version is meant: each once. */
+function workflowsOf(drawn: readonly Named[], inside: readonly PinnedPart[]): Named[] {
+  const pinned = inside.map(({ workflowId, workflowName }) => ({
+    id: workflowId,
+    name: workflowName,
+  }));
+  const all = [...drawn.map(named), ...pinned];
+  return [...new Map(all.map((one) => [one.id, one])).values()].slice(0, listedUses);
+}
+
+function named({ id, name }: Named): Named {
+  return { id, name };
+}

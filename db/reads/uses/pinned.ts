@@ -1,0 +1,50 @@
+import { sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import { pinnedParts } from '../../sql/pinned-versions.ts';
+import type { ExitRule } from '../../../domain/workflow/exit-rules.ts';
+import type { GraphStep } from '../../../domain/workflow/graph.ts';
+
+/** A step or an exit rule of a version with active executions. */
+export interface PinnedPart {
+  workflowId: string;
+  workflowName: string;
+  step: GraphStep | null;
+  rule: ExitRule | null;
+}
+
+/** Those of a project with one of these texts in their JSON. Whether they mean it, the caller decides. */
+export async function listPinned(
+  db: Database,
+  projectId: string,
+  texts: readonly string[],
+): Promise<PinnedPart[]> {
+  // As the text of JSON has them, without the quotes.
+  const written = texts.map((text) => JSON.stringify(text).slice(1, -1));
+  const { rows } = await sql<PinnedPart>`
+    select workflow_id as "workflowId", workflow_name as "workflowName", step, rule
+      from ${pinnedParts(projectId)}
+      where exists (select from unnest(${written}::text[]) as written
+        where strpos(coalesce(step, rule)::text, written) > 0)
+      order by created_at, workflow_id`.execute(db);
+  return rows;
+}
+
+/** A step that uses something. */
+export interface StepUse {
+  id: string;
+  name: string;
+  workflowId: string;
+  workflowName: string;
+}
+
+/** The steps as they are drawn, and behind them those that only a version has: each once. */
+export function withPinned(
+  drawn: readonly StepUse[],
+  pinned: readonly PinnedPart[],
+  isUse: (step: GraphStep) => boolean,
+): StepUse[] {
+  const uses = pinned.flatMap(({ step, workflowId, workflowName }) =>
+    step && isUse(step) ? [{ id: step.id, name: step.name, workflowId, workflowName }] : [],
+  );
+  return [...new Map([...drawn, ...uses].map((use) => [use.id, use])).values()];
+}

@@ -1,0 +1,94 @@
+import { sql } from 'kysely';
+import { type Database, transact } from '../database.ts';
+import { deletePage } from '../pages.ts';
+
+/**
+ * What belongs to a deleted workflow, segment or topic, maybe a million rows. The deletion leaves a row of
+ * `removal` (a trigger writes it); nobody finds the others any more, and they are deleted in pages.
+ */
+
+/** In the order in which they are deleted, and how many in one transaction. */
+const belongings = {
+  workflow: [
+    { table: 'execution', column: 'workflow_id', rows: 500 },
+    // Each is a graph of up to a megabyte.
+    { table: 'workflow_version', column: 'workflow_id', rows: 20 },
+  ],
+  segment: [{ table: 'segment_member', column: 'segment_id', rows: 5000 }],
+  topic: [{ table: 'contact_topic', column: 'topic_id', rows: 5000 }],
+} as const;
+
+/** Records that the members of a segment that stays are to be deleted. Hold the segment. */
+export async function insertSegmentRemoval(
+  tx: Database,
+  { id, project_id }: { id: string; project_id: string },
+): Promise<void> {
+  await tx
+    .insertInto('removal')
+    .values({ id, project_id, kind: 'segment' })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Whether something of a workflow or segment is still to be deleted. */
+export async function hasRemoval(db: Database, id: string): Promise<boolean> {
+  const row = await db.selectFrom('removal').select('id').where('id', '=', id).executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Deletes what a workflow or segment has left, until `isOver`. Returns whether all is gone. */
+export async function completeRemoval(
+  db: Database,
+  id: string,
+  isOver: () => boolean,
+): Promise<boolean> {
+  while (!(await deleteRemovalPage(db, id))) if (isOver()) return false;
+  return true;
+}
+
+/** Works on all removals, a page of each in turn, until `isOver`. */
+export async function continueRemovals(db: Database, isOver: () => boolean): Promise<void> {
+  for (;;) {
+    const ids = await listRemovalIds(db, { max: 100 });
+    if (ids.length === 0) return;
+    for (const id of ids) {
+      if (isOver()) return;
+      await deleteRemovalPage(db, id);
+    }
+  }
+}
+
+/** Workflows and segments of which something is still to be deleted: those of a project, or all. */
+export async function listRemovalIds(
+  db: Database,
+  { projectId, max }: { projectId?: string; max: number },
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('removal')
+    .select('id')
+    .$if(projectId !== undefined, (query) => query.where('project_id', '=', projectId ?? ''))
+    .orderBy('id')
+    .limit(max)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Deletes one page of what belongs to a workflow or segment. Returns whether all is gone. */
+export async function deleteRemovalPage(db: Database, id: string): Promise<boolean> {
+  return transact(db, async (tx) => {
+    const removal = await tx
+      .selectFrom('removal')
+      .select('kind')
+      .where('id', '=', id)
+      // One page at a time: what comes later has a removal of its own.
+      .forUpdate()
+      .executeTakeFirst();
+    if (!removal) return true;
+    for (const { table, column, rows } of belongings[removal.kind as keyof typeof belongings]) {
+      const where = sql<boolean>`${sql.ref(column)} = ${id}`;
+      if ((await deletePage(tx, { table, where, rows })) === rows) return false;
+    }
+    await tx.deleteFrom('removal').where('id', '=', id).execute();
+    return true;
+  });
+}

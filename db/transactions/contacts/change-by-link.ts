@@ -1,0 +1,145 @@
+import { sql } from 'kysely';
+import type { ConsentOrigin } from '../../consent/log.ts';
+import { endOptIns, requestOptIn } from '../../consent/opt-ins.ts';
+import { publicContact, type PublicContact } from '../../contacts/public-contact.ts';
+import type { Database } from '../../database.ts';
+import { type TopicContact, findMail, type LinkMail } from '../../reads/link-contact.ts';
+import { findErased, liftSuppression } from '../../suppression/erased.ts';
+import { recordSuppressions } from '../../suppression/list.ts';
+import { listContactTopics } from '../../topics/choices.ts';
+import { recordTopicChoices } from './choose-topics.ts';
+import { recordSubscription } from './record-contact.ts';
+import { erasedAddress } from '../../../domain/contact/erasure.ts';
+
+/** What a link asks for. Whatever is left out stays. */
+export interface LinkWish {
+  subscribed?: boolean;
+  /** By the ids of topics. */
+  choices?: ReadonlyMap<string, boolean>;
+  /** It leaves a topic, or all mail. */
+  isOptOut: boolean;
+  /** What the person has read; null: it is not known. */
+  text: string | null;
+}
+
+/**
+ * Changes subscriptions as a mail's link asks, in the caller's transaction. It records events
+ * only for actual changes, with the message, if that was sent to the contact's address. An opt-out is
+ * stored in the message, and counted once for its campaign; by a message to another address it concerns that
+ * address alone. Grants without a message to the contact's address may have to be confirmed first. Returns
+ * the contact as it is then; undefined when there is no such contact.
+ */
+export async function recordLinkChange(
+  tx: Database,
+  change: {
+    contactId: string;
+    /** The message with the link. */
+    emailId: string | null;
+    /** Without the text. */
+    origin: ConsentOrigin;
+    /** Whether the topics of the contact are asked for. */
+    hasTopics: boolean;
+    /** What is asked for of the contact as it was before. */
+    wishOf: (before: TopicContact) => LinkWish;
+  },
+): Promise<TopicContact | undefined> {
+  const row = await publicContact(tx, change.contactId)
+    .forNoKeyUpdate('contact')
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const found = row as PublicContact;
+  const before = { ...found, topics: change.hasTopics ? await listContactTopics(tx, found) : [] };
+  const asked = change.wishOf(before);
+  const mail = await findMail(tx, before, change.emailId);
+  if (mail && !mail.isOwn && asked.isOptOut) return optOutReader(tx, before, mail);
+  const emailId = mail?.isOwn ? mail.id : null;
+  const isConfirmed = emailId !== null || !before.opt_in_required;
+  const wish = isConfirmed ? asked : withoutGrants(asked);
+  const { subscribed: wished = before.subscribed, choices = new Map<string, boolean>() } = wish;
+  const isKept = wish.subscribed === true && !(await maySubscribe(tx, before, emailId));
+  const contact = { ...before, subscribed: isKept ? before.subscribed : wished };
+  const origin = { ...change.origin, text: wish.text };
+  if (before.subscribed !== contact.subscribed) {
+    await tx
+      .updateTable('contact')
+      .set({ subscribed: contact.subscribed, updated_at: sql<Date>`now()` })
+      .where('id', '=', contact.id)
+      .execute();
+    await recordSubscription(tx, contact, origin, { emailId });
+  }
+  await recordTopicChoices(tx, contact, choices, { origin, emailId });
+  if (!isConfirmed && asksForGrants(asked)) {
+    const topicIds = [...(asked.choices ?? [])].flatMap(([id, isJoined]) => (isJoined ? [id] : []));
+    await requestOptIn(tx, contact, { topicIds, origin });
+  }
+  const isOver = wish.subscribed === false && before.consent === 'pending';
+  if (isOver) await endOpen(tx, before, origin);
+  if (wish.isOptOut && emailId) await noteOptOut(tx, emailId);
+  const topics = before.topics.map((topic) => ({
+    ...topic,
+    subscribed: choices.get(topic.id) ?? topic.subscribed,
+  }));
+  return { ...contact, topics };
+}
+
+/** Whether somebody asks for mail that the contact may not get yet. */
+function asksForGrants({ subscribed, choices }: LinkWish): boolean {
+  return subscribed === true || [...(choices?.values() ?? [])].includes(true);
+}
+
+/** What holds at once of what somebody asks for who has to confirm it. */
+function withoutGrants({ subscribed, choices, ...wish }: LinkWish): LinkWish {
+  return {
+    ...wish,
+    ...(subscribed === false && { subscribed }),
+    ...(choices && { choices: new Map([...choices].filter(([, isJoined]) => !isJoined)) }),
+  };
+}
+
+async function endOpen(
+  tx: Database,
+  { id: contactId, project_id: projectId, subscribed: isLogged }: PublicContact,
+  { source, ...evidence }: ConsentOrigin,
+): Promise<void> {
+  await endOptIns(tx, [{ contactId, projectId, source, isLogged }], evidence);
+}
+
+/**
+ * Whether somebody with a contact's link may subscribe it. With a mail to the contact it is the person: the
+ * address is taken off the suppression list. Anybody else may know the contact's id, and cannot subscribe
+ * whose address is erased.
+ */
+async function maySubscribe(
+  tx: Database,
+  contact: PublicContact,
+  ownMailId: string | null,
+): Promise<boolean> {
+  const { project_id: projectId, email } = contact;
+  if (ownMailId === null) return !(await findErased(tx, projectId, [email])).has(email);
+  await liftSuppression(tx, projectId, email);
+  return true;
+}
+
+/** Marketing mail no longer goes to the address of a message, whichever contact it is sent for. */
+async function optOutReader(
+  tx: Database,
+  contact: PublicContact,
+  { id: emailId, to_email: email }: LinkMail,
+): Promise<TopicContact> {
+  const entry = { email, emailId, reason: 'opt_out', scope: 'marketing' } as const;
+  // An erased address is unknown here, and its erasure has made an entry.
+  if (email !== erasedAddress) await recordSuppressions(tx, contact.project_id, [entry]);
+  return { ...contact, reader: email, subscribed: false, topics: [] };
+}
+
+/** There is one message per contact and campaign, so this counts each contact once. */
+async function noteOptOut(tx: Database, emailId: string): Promise<void> {
+  await sql`
+    with noted as (
+      update email set unsubscribed_at = clock_timestamp()
+        where id = ${emailId} and unsubscribed_at is null
+        returning campaign_id
+    )
+    update campaign set unsubscribed_count = unsubscribed_count + 1
+      from noted where campaign.id = noted.campaign_id`.execute(tx);
+}

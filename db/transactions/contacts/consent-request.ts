@@ -1,0 +1,28 @@
+import type { ConsentOrigin } from '../../consent/log.ts';
+import { type AskingContact, requestOptIn } from '../../consent/opt-ins.ts';
+import type { Database } from '../../database.ts';
+import { joinTopics } from './choose-topics.ts';
+
+/** What a request asks for beside the contact's own subscription. */
+export interface TopicWish {
+  /** Nothing is granted before the owner of the address has confirmed it. */
+  isOptIn: boolean;
+  /** The ids of topics that the contact is to get. */
+  topics: readonly string[];
+  /** Topics that the contact itself has left stay left, unless it confirms that it wants them. */
+  keepsLeft: boolean;
+}
+
+/**
+ * Records what a request asks for, of a contact that it has just written.
+ * @throws Problem CONSENT_SENDER_REQUIRED
+ */
+export async function recordWish(
+  tx: Database,
+  contact: AskingContact,
+  { isOptIn, topics, keepsLeft }: TopicWish,
+  { origin, isNew }: { origin: ConsentOrigin; isNew: boolean },
+): Promise<void> {
+  if (isOptIn) return requestOptIn(tx, contact, { topicIds: topics, origin });
+  return joinTopics(tx, contact, topics, { origin, isNew, keepsLeft });
+}

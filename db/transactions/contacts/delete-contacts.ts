@@ -1,0 +1,91 @@
+import { sql } from 'kysely';
+import { noteRuns } from '../../commits.ts';
+import { signalRunsOf } from '../../consent/opt-ins.ts';
+import type { Database } from '../../database.ts';
+import { anyOf } from '../../expressions.ts';
+import { deletePage } from '../../pages.ts';
+import { keepOptOuts } from '../../suppression/erased.ts';
+import { activeStatuses } from '../../workflows/executions/executions.ts';
+import { limits } from '../../../domain/limits.ts';
+import { executionRunId } from '../../../domain/runs/execution.ts';
+
+/** Rows of each kind that go with their contacts in one transaction. */
+const historyMax = 5000;
+
+/** What has come to its end: nothing works on these rows any more. */
+const history = [
+  {
+    table: 'event',
+    // Whether the contact has opted out, its deletion asks.
+    isPast: sql<boolean>`name <> 'contact.unsubscribed' and not exists (select from wait inner_ended
+      where inner_ended.contact_id = event.contact_id and inner_ended.event_id = event.id)`,
+  },
+  {
+    table: 'consent',
+    // Its deletion may keep the newest ones.
+    isPast: sql<boolean>`id < (select inner_newest.id from consent inner_newest
+      where inner_newest.contact_id = consent.contact_id
+      order by inner_newest.id desc offset ${limits.consentLines - 1} limit 1)`,
+  },
+  { table: 'email', isPast: sql<boolean>`status not in ('PENDING', 'SENDING')` },
+  { table: 'execution', isPast: sql<boolean>`status not in ('RUNNING', 'WAITING')` },
+];
+
+/**
+ * Deletes the past of contacts that are about to be deleted, page by page, until so little is left
+ * that one transaction can delete it with them. Most contacts have less. One may have a million
+ * events: then deleting it would take longer than a statement may.
+ */
+export async function deleteContactHistory(
+  db: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<void> {
+  for (const { table, isPast } of history) {
+    const where = sql<boolean>`contact_id = ${anyOf(ids)} and project_id = ${projectId}
+      and ${isPast}`;
+    for (;;) {
+      const { rows: more } = await sql`
+        select from ${sql.table(table)} where ${where} limit 1 offset ${historyMax}`.execute(db);
+      if (more.length === 0) break;
+      await deletePage(db, { table, where, rows: historyMax });
+    }
+  }
+}
+
+/**
+ * Deletes contacts with all that belongs to them (events, mails, memberships, executions), in the
+ * caller's transaction, and keeps that they have opted out; before it, call `deleteContactHistory`. A trigger puts the runs of active
+ * executions into the outbox, to be cancelled; those of opt-in requests are told. Returns the ids of those that existed.
+ */
+export async function deleteContacts(
+  tx: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  // Locks the contacts first, in order, as everywhere: see `enterStep`.
+  const contacts = await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('id', '=', anyOf(ids))
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+  const deleted = contacts.map((contact) => contact.id);
+  await keepOptOuts(tx, projectId, deleted);
+  const executions = await tx
+    .selectFrom('execution')
+    .select('id')
+    .where('contact_id', '=', anyOf(deleted))
+    .where('status', 'in', activeStatuses)
+    .execute();
+  await signalRunsOf(tx, deleted);
+  await tx.deleteFrom('contact').where('id', '=', anyOf(deleted)).execute();
+  const runIds = executions.map(({ id }) => executionRunId(id));
+  noteRuns(
+    tx,
+    runIds.map((runId) => ({ runId, projectId })),
+  );
+  return deleted;
+}

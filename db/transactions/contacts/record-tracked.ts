@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { type Evidence, insertGranted } from '../../consent/log.ts';
+import { mergedData, withinLimits } from '../../contacts/contacts.ts';
+import type { Database } from '../../database.ts';
+import { anyOf } from '../../expressions.ts';
+import { hasAddressKey } from '../../sql/mail-claims.ts';
+import { type MadeContact, unsubscribeErased } from '../../suppression/erased.ts';
+import { recordWish } from './consent-request.ts';
+import { recordContact } from './record-contact.ts';
+import { recordEvents } from '../events/record-events.ts';
+import type { ContactDataChange } from '../../../domain/contact/data.ts';
+import { notFound } from '../../../domain/errors.ts';
+
+/** An event, and what it changes of its contact, which it creates if need be. */
+export interface TrackedEvent {
+  email: string;
+  subscribed: boolean | undefined;
+  subscribedWhenNew: boolean;
+  /** Nothing is granted before the owner of the address has confirmed it. */
+  isOptIn: boolean;
+  change: ContactDataChange;
+  name: string;
+  data: Record<string, unknown> | null;
+  /** Of what it means for the contact's subscription and topics. */
+  evidence: Evidence;
+  /** Topics that the contact is subscribed to. */
+  topics: readonly string[];
+  /** Asked for with the public key: topics that the contact has left stay left. */
+  keepsLeft: boolean;
+}
+
+export interface RecordedTracked {
+  contactId: string;
+  eventId: string;
+  createdAt: Date;
+}
+
+/**
+ * Records one event, in the caller's transaction.
+ * @throws Problem PROJECT_NOT_FOUND; CONSENT_SENDER_REQUIRED; VALIDATION_ERROR when merged data exceed a limit.
+ */
+export async function recordTracked(
+  tx: Database,
+  projectId: string,
+  { email, change, name, data, evidence, ...wish }: TrackedEvent,
+): Promise<RecordedTracked> {
+  const origin = { source: 'api' as const, ...evidence };
+  const { contact, isNew } = await recordContact(tx, projectId, {
+    email,
+    subscribed: wish.subscribed,
+    subscribedWhenNew: wish.subscribedWhenNew,
+    data: change,
+    origin,
+  });
+  await recordWish(tx, contact, wish, { origin, isNew });
+  const contactId = contact.id;
+  const [event] = await recordEvents(tx, projectId, [{ contactId, name, data }], {
+    contactsLocked: true,
+  });
+  if (!event) throw new Error('The event was not recorded.');
+  return { contactId, eventId: event.id, createdAt: event.createdAt };
+}
+
+/** Whether an event can be recorded together with others: it only adds to its contact's data. */
+export function isPlain({ subscribed, isOptIn, change, topics }: TrackedEvent): boolean {
+  const asksNothing = subscribed === undefined && !isOptIn && topics.length === 0;
+  return asksNothing && change.remove.length === 0;
+}
+
+/**
+ * Records plain events of different contacts, as `recordTracked` would one after the other.
+ * @param events no two of the same address
+ * @returns in their order; null where somebody else has the contact: nothing was recorded
+ * @throws Problem PROJECT_NOT_FOUND; VALIDATION_ERROR when merged data exceed a limit.
+ */
+export async function recordTrackedTogether(
+  tx: Database,
+  projectId: string,
+  events: readonly TrackedEvent[],
+): Promise<(RecordedTracked | null)[]> {
+  const { ids, locked } = await lockKnown(tx, projectId, events);
+  const free = events.filter(({ email }) => !locked.has(email));
+  for (const { id, email } of await writeContacts(tx, projectId, free, ids)) ids.set(email, id);
+  // One that somebody else has just created, with the same data, was neither found nor written.
+  const ready = free.flatMap((event) => {
+    const contactId = ids.get(event.email);
+    return contactId === undefined ? [] : { contactId, name: event.name, data: event.data };
+  });
+  const recorded = await recordEvents(tx, projectId, ready, { contactsLocked: true });
+  const byContact = new Map(recorded.map((event) => [event.contactId, event]));
+  return events.map(({ email }) => {
+    const contactId = ids.get(email);
+    const event = contactId === undefined ? undefined : byContact.get(contactId);
+    if (!event || contactId === undefined) return null;
+    return { contactId, eventId: event.id, createdAt: event.createdAt };
+  });
+}
+
+/** Holds the project and locks those of the contacts that exist and nobody has locked. */
+async function lockKnown(
+  tx: Database,
+  projectId: string,
+  events: readonly TrackedEvent[],
+): Promise<{ ids: Map<string, string>; locked: Set<string> }> {
+  const wanted = sql`contact.project_id = ${projectId}
+    and contact.email = ${anyOf(
+      events.map(({ email }) => email),
+      'text',
+    )}`;
+  const { rows } = await sql<{ id: string | null; email: string; isFree: boolean }>`
+    with held as (
+      select id from project where id = ${projectId} and removal is null for key share
+    ), free as (
+      select id from contact where ${wanted} for no key update skip locked
+    )
+    select contact.id, contact.email, free.id is not null as "isFree"
+      from held
+      left join contact on ${wanted}
+      left join free on free.id = contact.id`.execute(tx);
+  if (rows.length === 0) throw notFound('PROJECT', projectId);
+  const known = rows.filter((row) => row.id !== null) as {
+    id: string;
+    email: string;
+    isFree: boolean;
+  }[];
+  return {
+    ids: new Map(known.filter(({ isFree }) => isFree).map(({ id, email }) => [email, id])),
+    locked: new Set(known.filter(({ isFree }) => !isFree).map(({ email }) => email)),
+  };
+}
+
+/**
+ * Creates contacts and merges data. Returns those that it changed.
+ * @param known the ids of those that exist: only the others may need their evidence.
+ */
+async function writeContacts(
+  tx: Database,
+  projectId: string,
+  events: readonly TrackedEvent[],
+  known: ReadonlyMap<string, string>,
+): Promise<{ id: string; email: string }[]> {
+  const given = JSON.stringify(
+    events.map(({ email, change, subscribedWhenNew, evidence: { userAgent, ...evidence } }) => ({
+      id: randomUUID(),
+      email,
+      subscribed: subscribedWhenNew,
+      set: change.set,
+      ...(known.has(email) ? {} : { user_agent: userAgent, ...evidence }),
+    })),
+  );
+  const merged = mergedData(sql`coalesce(excluded.data, '{}')`, []);
+  const { rows } = await sql<MadeContact & { data: Record<string, unknown> | null }>`
+    with given as (
+      select id, email, subscribed, set, ip, user_agent, text, actor
+        from jsonb_to_recordset(${given}::jsonb) as given(id uuid, email text, subscribed boolean,
+        set jsonb, ip text, user_agent text, text text, actor text)
+    ), written as (
+      insert into contact (id, project_id, email, subscribed, data)
+        select id, ${projectId}, email, subscribed, nullif(set, '{}') from given
+          -- In one order: two transactions may create the same contacts.
+          order by email
+        on conflict (project_id, email) do update set data = ${merged}, updated_at = now()
+          where contact.data is distinct from ${merged}
+        returning id, email, data
+    ), logged as (${insertGranted(
+      projectId,
+      'api',
+      sql`
+        select id, ip, user_agent, text, actor from given join written using (id)
+          where given.subscribed`,
+    )})
+    select id, written.email, data, coalesce(given.subscribed, false) as subscribed,
+        ${hasAddressKey(projectId)} as has_list
+      from written left join given using (id)`.execute(tx);
+  await unsubscribeErased(tx, projectId, rows);
+  return rows.map((row) => withinLimits(row));
+}

@@ -1,0 +1,69 @@
+import { sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import { noteLostEvents, noteRecorded } from '../../subscriptions/upkeep.ts';
+
+/** Events deleted in one transaction: some tens of milliseconds of work. */
+const deletedAtOnce = 10_000;
+
+/**
+ * Deletes the events of a name recorded until now, in many short transactions. It keeps later ones,
+ * and those that have just ended a wait: the run must still read them. Returns how many were
+ * deleted.
+ */
+export async function deleteEvents(db: Database, projectId: string, name: string): Promise<number> {
+  const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(db);
+  const until = sql`${rows[0]?.now ?? ''}::timestamptz`;
+  let deleted = 0;
+  // From the newest to the oldest: no page scans the deleted rows of earlier ones again.
+  let after = { at: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+  for (;;) {
+    const pages = await sql<{ deleted: number; at: string | null; id: string | null }>`
+      with page as materialized (
+        select id, created_at from event
+          where project_id = ${projectId} and name = ${name}
+            and (created_at, id) < (${after.at}::timestamptz, ${after.id}::uuid)
+            and recorded_at <= ${until}
+          order by created_at desc, id desc
+          limit ${deletedAtOnce}
+      ), gone as (
+        delete from event using page
+          where event.id = page.id
+            and event.id not in (select event_id from wait where event_id is not null)
+          returning event.id
+      )
+      select (select count(*)::int from gone) as deleted, created_at::text as at, id
+        from (select) as always
+        left join lateral (select created_at, id from page order by created_at, id limit 1) last on true`.execute(
+      db,
+    );
+    const { at = null, id = null, deleted: more = 0 } = pages.rows[0] ?? {};
+    deleted += more;
+    if (at === null || id === null) {
+      await noteLostEvents(db, projectId, name);
+      return deleted;
+    }
+    after = { at, id };
+  }
+}
+
+/**
+ * Folds the rows of each key that has fresh ones into one; a key whose sum is 0 is deleted. Exact
+ * also when others fold or record at the same time: it sums exactly the rows that it deletes.
+ */
+export async function foldEventTally(db: Database): Promise<void> {
+  await sql`
+    with touched as (
+      select distinct project_id, name, day from event_tally where fresh
+    ), gone as (
+      delete from event_tally tally using touched
+        where (tally.project_id, tally.name, tally.day)
+          = (touched.project_id, touched.name, touched.day)
+        returning tally.project_id, tally.name, tally.day, tally.count
+    ), noted as (
+      -- Of the same rows: none is folded before its subscriptions are looked at.
+      ${noteRecorded}
+    )
+    insert into event_tally (project_id, name, day, count, fresh)
+      select project_id, name, day, sum(count), false
+        from gone group by 1, 2, 3 having sum(count) <> 0`.execute(db);
+}

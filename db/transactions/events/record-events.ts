@@ -1,0 +1,320 @@
+import { sql } from 'kysely';
+import { noteRuns } from '../../commits.ts';
+import type { Database } from '../../database.ts';
+import { anyOf, isoTime } from '../../expressions.ts';
+import { replacingEarlier } from '../../outbox/outbox.ts';
+import { isExitEvent, mayBeEnded } from '../../sql/exit-rules.ts';
+import { itemsMatch } from '../../sql/subscribed-events.ts';
+import { applyExitRules } from '../executions/exit-executions.ts';
+import { limits } from '../../../domain/limits.ts';
+import { notedSubscription } from '../../../domain/runs/runs.ts';
+
+export interface NewEvent {
+  contactId: string | null;
+  name: string;
+  data: Record<string, unknown> | null;
+  emailId?: string | null;
+}
+
+/** An event among those of many projects. */
+export interface ProjectEvent extends NewEvent {
+  projectId: string;
+}
+
+export interface RecordedEvent {
+  id: string;
+  contactId: string | null;
+  createdAt: Date;
+}
+
+/**
+ * Records events with all their effects, in the caller's transaction: ends the executions of their
+ * contacts that meet an exit rule, then the waits, then starts executions of the enabled workflows they
+ * trigger, each at most once. In a
+ * disabled project (people can opt out, and providers report) nothing starts. An execution at the end
+ * of a long chain of causes has failed when it begins. The contacts are
+ * locked first and in order, unless the caller holds them: a wait that is being registered (see
+ * `registerWait`) comes before or after these events, never in between.
+ * @param options.executionId the execution whose step caused the events; those of mail name it
+ */
+export async function recordEvents(
+  tx: Database,
+  projectId: string,
+  events: readonly NewEvent[],
+  options: { contactsLocked?: boolean; executionId?: string | undefined } = {},
+): Promise<RecordedEvent[]> {
+  if (!options.contactsLocked) await lockContacts(tx, events);
+  const ofProject = events.map((event) => ({ ...event, projectId }));
+  return recordEventsOfProjects(tx, ofProject, options);
+}
+
+/**
+ * Records events of any projects by one statement, as `recordEvents` does, in the transaction of a
+ * caller who holds their contacts. Those with effects are looked at project by project, in the order
+ * of their ids.
+ */
+export async function recordEventsOfProjects(
+  tx: Database,
+  events: readonly ProjectEvent[],
+  options: { executionId?: string | undefined } = {},
+): Promise<RecordedEvent[]> {
+  // A statement after the locks: its snapshot has every wait that was registered before them.
+  const { rows } = await sql<InsertedEvent>`
+    insert into event (project_id, contact_id, email_id, name, data)
+      select project_id, contact_id, email_id, name, nullif(data, 'null')
+        from jsonb_to_recordset(${recordsOf(events)}::jsonb)
+          as given(project_id uuid, contact_id uuid, email_id uuid, name text, data jsonb)
+      returning id, project_id as "projectId", contact_id as "contactId",
+        created_at as "createdAt",
+        -- Not "exists": for the hundred events it expects, the planner would read all waits.
+        coalesce(
+          (select true from wait
+            where wait.contact_id = event.contact_id and wait.event_name = event.name
+              and wait.event_id is null limit 1),
+          (select true from workflow
+            where workflow.project_id = event.project_id
+              and workflow.trigger_event_name = event.name
+              and workflow.enabled and workflow.trigger_type = 'EVENT' limit 1),
+          false) as "hasEffects",
+        case when ${isExitEvent('event')}
+          then coalesce((select true from execution where ${mayBeEnded('execution', 'event')} limit 1), false)
+          end as "mayExit",
+        (select array_agg(id) from event_subscription subscription
+          where subscription.project_id = event.project_id and enabled
+            and ${itemsMatch(sql`subscription.events`, sql`event.name`)}) as "subscriptionIds"`.execute(
+    tx,
+  );
+  noteRuns(
+    tx,
+    rows.flatMap(({ projectId, subscriptionIds }) =>
+      (subscriptionIds ?? []).map((id) => notedSubscription(projectId, id)),
+    ),
+  );
+  const effective = rows.filter(({ hasEffects, mayExit }) => hasEffects || mayExit !== null);
+  for (const projectId of [...new Set(effective.map((row) => row.projectId))].toSorted()) {
+    const own = effective.filter((row) => row.projectId === projectId);
+    for (const [turn, events] of inTurns(own).entries()) {
+      // Later ones may end what those before them have started.
+      const isExit = ({ mayExit }: InsertedEvent) => mayExit || (mayExit !== null && turn > 0);
+      const exits = events.filter(isExit).map(({ id }) => id);
+      if (exits.length > 0) await applyExitRules(tx, exits);
+      const others = events.filter((event) => event.hasEffects).map(({ id }) => id);
+      if (others.length > 0) await applyEffects(tx, projectId, others, options.executionId);
+    }
+  }
+  return rows;
+}
+
+/** An event that was just recorded. */
+interface InsertedEvent extends RecordedEvent {
+  projectId: string;
+  /** It may end a wait or start an execution. */
+  hasEffects: boolean;
+  /** A rule of a workflow names it that the contact is in; null: no rule of any workflow does. */
+  mayExit: boolean | null;
+  /** Subscriptions that want it; null: none. */
+  subscriptionIds: string[] | null;
+}
+
+/**
+ * Events of which one may end what another starts, in turns: of each contact one after the other, in
+ * their order.
+ */
+function inTurns(events: readonly InsertedEvent[]): InsertedEvent[][] {
+  if (events.every(({ mayExit }) => mayExit === null)) return [[...events]];
+  const counts = new Map<string | null, number>();
+  const turns: InsertedEvent[][] = [];
+  for (const event of events) {
+    const turn = counts.get(event.contactId) ?? 0;
+    counts.set(event.contactId, event.contactId === null ? 0 : turn + 1);
+    (turns[turn] ??= []).push(event);
+  }
+  return turns;
+}
+
+/**
+ * Ends the waits of just recorded events and starts executions. A statement of its own, because most
+ * events have no effect: PostgreSQL spends more on preparing to write all these tables than on
+ * recording an event.
+ */
+async function applyEffects(
+  tx: Database,
+  projectId: string,
+  eventIds: readonly string[],
+  executionId: string | undefined | null,
+): Promise<void> {
+  const { rows } = await sql<{ runId: string; isStart: boolean }>`
+    with recorded as (
+      select id, contact_id, email_id, name, data, recorded_at from event
+        where id = ${anyOf(eventIds)}
+    ), matched as (
+      update wait set event_id = recorded.id
+        from recorded
+        where wait.contact_id = recorded.contact_id and wait.event_name = recorded.name
+          and wait.event_id is null
+          and (wait.expires_at is null or wait.expires_at > recorded.recorded_at)
+        returning wait.step_execution_id, wait.execution_id
+    ), started as (
+      insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
+          current_step_id, context, depth, status, error, completed_at)
+        select workflow.project_id, workflow.id, workflow.version, workflow.name,
+            recorded.contact_id, step.id, recorded.data, cause.depth,
+            case when chain.fault is null then 'RUNNING' else 'FAILED' end, chain.fault,
+            case when chain.fault is not null then clock_timestamp() end
+          from recorded
+          join workflow on workflow.project_id = ${projectId}
+            and workflow.trigger_event_name = recorded.name
+            and workflow.enabled and workflow.trigger_type = 'EVENT'
+          join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
+          cross join lateral ${causeOf(executionId ?? null)} cause
+          cross join lateral ${chainFault} chain
+          where recorded.contact_id is not null
+            and not exists (select from project
+              where project.id = ${projectId} and project.disabled_reason is not null)
+            and (workflow.allow_reentry or not exists (
+              select from execution earlier
+                where earlier.workflow_id = workflow.id
+                  and earlier.contact_id = recorded.contact_id))
+          order by workflow.id
+          -- Waits for one that is being deleted, and then starts nothing.
+          for key share of workflow
+        on conflict (workflow_id, contact_id) where status in ('RUNNING', 'WAITING') do nothing
+        returning id, project_id, current_step_id, started_at, workflow_id, status
+    ), triggered as (
+      insert into step_execution (project_id, execution_id, step_id, status, output,
+          started_at, completed_at)
+        select started.project_id, started.id, started.current_step_id, 'COMPLETED',
+            jsonb_build_object('triggered', true, 'eventName', workflow.trigger_event_name,
+              'timestamp', ${isoTime(sql`started.started_at`)}),
+            started.started_at, started.started_at
+          from started join workflow on workflow.id = started.workflow_id
+    ), enqueued as (
+      ${enqueueing(projectId)}
+    )
+    select run_id as "runId", action = 'start' as "isStart" from enqueued`.execute(tx);
+  noteRuns(
+    tx,
+    rows.map((run) => ({ ...run, projectId })),
+  );
+}
+
+function recordsOf(events: readonly ProjectEvent[]): string {
+  return JSON.stringify(
+    events.map(({ projectId, contactId, emailId = null, name, data }) => ({
+      project_id: projectId,
+      contact_id: contactId,
+      email_id: emailId,
+      name,
+      data,
+    })),
+  );
+}
+
+/**
+ * How deep in a chain an execution is that a `recorded` event starts: 0, or one more than the
+ * execution that caused the event, by its mail, by a step (`executionId`), or by a change that moved its
+ * contact into a segment or out of it.
+ */
+function causeOf(executionId: string | null) {
+  return sql`(
+    select coalesce(max(inner_before.depth) + 1, 0)::smallint as depth from execution inner_before
+      where inner_before.id = coalesce(${executionId}::uuid,
+        (select inner_mail_of.workflow_execution_id from email inner_mail_of
+          where inner_mail_of.id = recorded.email_id),
+        case when recorded.name like 'segment.%' then ${causeOfMembership} end))`;
+}
+
+/**
+ * The deepest execution of the contact of a `recorded` event that has just changed it, or sent it mail.
+ * Memberships are computed every five minutes: within two computations, such a step may have caused this.
+ */
+const causeOfMembership = sql`(
+  select inner_cause.id from execution inner_cause
+    where inner_cause.contact_id = recorded.contact_id
+      and inner_cause.updated_at > now() - interval '10 minutes'
+      and exists (select from step_execution inner_step
+        where inner_step.execution_id = inner_cause.id
+          and inner_step.completed_at > now() - interval '10 minutes'
+          and (inner_step.output ? 'newData' or inner_step.output ? 'emailId'))
+    order by inner_cause.depth desc limit 1)`;
+
+/**
+ * Why an execution that a `recorded` event starts ends at once; null: it runs. Workflows that start each
+ * other would never end, and those of which each starts several would be very many before.
+ */
+const chainFault = sql`(
+  select case
+    when cause.depth > ${limits.chainDepth} then ${
+      `It is the end of a chain of ${limits.chainDepth} executions: ` +
+      'workflows that start each other would never end.'
+    }
+    when cause.depth > 0 and (select count(*) from (
+        select from execution inner_caused
+          where inner_caused.contact_id = recorded.contact_id
+            and inner_caused.workflow_id = workflow.id
+            and inner_caused.started_at > now() - interval '1 hour' and inner_caused.depth > 0
+          limit ${limits.causedPerHour}) inner_counted) = ${limits.causedPerHour} then ${
+            `Other executions have started this workflow ${limits.causedPerHour} times for the contact ` +
+            'within an hour: workflows that start each other would never end.'
+          }
+  end as fault)`;
+
+/** Puts into the outbox what was `started`, and the runs whose wait was `matched`. */
+function enqueueing(projectId: string) {
+  return sql`
+      insert into outbox (run_id, project_id, kind, action, input)
+        select 'execution-' || id, ${projectId}::uuid, 'customerWorkflow', 'start', '{}'::jsonb
+          from started where status = 'RUNNING'
+        union all
+        -- One per execution: the branches of a graph never run beside each other.
+        select 'execution-' || matched.execution_id, ${projectId}::uuid, 'customerWorkflow',
+            'signal', jsonb_build_object('stepId', step_execution.step_id)
+          from matched
+          join step_execution on step_execution.id = matched.step_execution_id
+      ${replacingEarlier}
+      returning run_id, action`;
+}
+
+async function lockContacts(tx: Database, events: readonly NewEvent[]): Promise<void> {
+  const contactIds = [...new Set(events.flatMap((event) => event.contactId ?? []))];
+  await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('id', '=', anyOf(contactIds))
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
+}
+
+/**
+ * Records an event of a contact, of an email or of neither, in the caller's transaction. Returns
+ * which of these the project does not have, if any; then nothing is recorded.
+ */
+export async function recordContactEvent(
+  tx: Database,
+  projectId: string,
+  event: NewEvent,
+): Promise<{ event: RecordedEvent } | { missing: 'CONTACT' | 'EMAIL'; id: string }> {
+  const { contactId, emailId = null } = event;
+  const ofProject = (id: string) => ({ project_id: projectId, id });
+  if (contactId !== null) {
+    const contact = await tx
+      .selectFrom('contact')
+      .select('id')
+      .where((eb) => eb.and(ofProject(contactId)))
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    if (!contact) return { missing: 'CONTACT', id: contactId };
+  }
+  if (emailId !== null) {
+    const email = await tx
+      .selectFrom('email')
+      .select('id')
+      .where((eb) => eb.and(ofProject(emailId)))
+      .executeTakeFirst();
+    if (!email) return { missing: 'EMAIL', id: emailId };
+  }
+  const [recorded] = await recordEvents(tx, projectId, [event], { contactsLocked: true });
+  if (!recorded) throw new Error('The event was not recorded.');
+  return { event: recorded };
+}

@@ -1,0 +1,135 @@
+import { sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import { failWaitingMail } from '../../emails/endings.ts';
+import { signalExecutions } from '../../outbox/outbox.ts';
+import { mayBeEnded } from '../../sql/exit-rules.ts';
+import { closingSteps } from '../../workflows/executions/closing.ts';
+import type { ContactValues } from '../../../domain/filter/evaluate.ts';
+import { type ExitRule, exitReasonOf } from '../../../domain/workflow/exit-rules.ts';
+
+/** Executions that end because an event meets an exit rule of the version they run on. */
+
+/** Events whose data, contacts and rules are in memory at once. */
+const pageSize = 100;
+
+/**
+ * Ends the executions that just recorded events meet an exit rule of, in the caller's transaction,
+ * which holds the contacts: at once, or, while a step is at work, when that has ended (`exit_pending`).
+ * @param eventIds no two of the same contact
+ */
+export async function applyExitRules(tx: Database, eventIds: readonly string[]): Promise<void> {
+  for (let from = 0; from < eventIds.length; from += pageSize) {
+    const met = metBy(await findCandidates(tx, eventIds.slice(from, from + pageSize)));
+    if (met.length > 0) await signalExecutions(tx, await exitExecutions(tx, met));
+  }
+}
+
+/** Active executions on versions with exit rules, and what decides which of them end. */
+interface Candidates {
+  executions: { id: string; eventId: string; rules: number }[];
+  events: Record<
+    string,
+    { name: string; data: Record<string, unknown> | null; contact: ContactJson }
+  >;
+  /** Of the versions of the executions. */
+  rules: Record<number, ExitRule[]>;
+}
+
+/** A contact with its times as texts. */
+type ContactJson = Omit<ContactValues, 'createdAt' | 'updatedAt'> & {
+  createdAt: string;
+  updatedAt: string;
+};
+
+/**
+ * All in one statement, each version's rules and each event once. Of a graph only the rules: it may have
+ * a megabyte.
+ */
+async function findCandidates(tx: Database, eventIds: readonly string[]): Promise<Candidates> {
+  // The number of elements is unknown to the planner: so it keeps its plan, and need not plan again.
+  const { rows } = await sql<Candidates>`
+    with candidate as materialized (
+      select execution.id, execution.workflow_id, execution.workflow_version as version,
+          event.id as event_id
+        from jsonb_array_elements_text(${JSON.stringify(eventIds)}::jsonb) as given(id)
+        join event on event.id = given.id::uuid
+        join execution on ${mayBeEnded('execution', 'event')}
+    ), ruled as materialized (
+      select used.workflow_id, used.version, stored.rules, row_number() over () as number
+        from (select distinct workflow_id, version from candidate) as used
+        cross join lateral (
+          select graph -> 'exitRules' as rules from workflow_version stored
+            where stored.workflow_id = used.workflow_id and stored.version = used.version
+            offset 0) as stored
+        where stored.rules is not null
+    )
+    select
+      (select coalesce(jsonb_agg(jsonb_build_object('id', candidate.id, 'eventId', event_id,
+            'rules', number)), '[]')
+          from candidate join ruled using (workflow_id, version)) as executions,
+      (select coalesce(jsonb_object_agg(event.id, jsonb_build_object('name', event.name,
+            'data', event.data, 'contact', jsonb_build_object('email', contact.email,
+              'subscribed', contact.subscribed, 'data', contact.data,
+              'createdAt', contact.created_at, 'updatedAt', contact.updated_at))), '{}')
+          from event join contact on contact.id = event.contact_id
+          where event.id in (select event_id from candidate)) as events,
+      (select coalesce(jsonb_object_agg(number, rules), '{}') from ruled) as rules`.execute(tx);
+  return rows[0] ?? { executions: [], events: {}, rules: {} };
+}
+
+/** The executions whose event meets a rule of their version. */
+function metBy({ executions, events, rules }: Candidates): ExitingExecution[] {
+  return executions.flatMap(({ id, eventId, rules: number }) => {
+    const event = events[eventId];
+    if (!event) return [];
+    const { createdAt, updatedAt, ...values } = event.contact;
+    const contact = {
+      ...values,
+      createdAt: new Date(createdAt),
+      updatedAt: new Date(updatedAt),
+    };
+    const reason = exitReasonOf(rules[number] ?? [], event, contact);
+    return reason === null ? [] : [{ id, reason }];
+  });
+}
+
+/** An execution that is to end, and why. */
+export interface ExitingExecution {
+  id: string;
+  reason: string;
+}
+
+/**
+ * Ends those of the executions that are active, in the transaction of a caller who holds their
+ * contacts. One whose step is at work (it has been committed as begun, as only that of a webhook is)
+ * ends with it: the first reason stays. Returns those that have ended.
+ */
+export async function exitExecutions(
+  tx: Database,
+  given: readonly ExitingExecution[],
+): Promise<{ id: string; project_id: string }[]> {
+  const { rows } = await sql<{ id: string; project_id: string }>`
+    with met as (
+      select execution.id, coalesce(execution.exit_pending, given.reason) as reason,
+          exists (select from step_execution step where step.execution_id = execution.id
+            and step.status in ('RUNNING', 'PENDING')) as is_at_work
+        from unnest(${given.map(({ id }) => id)}::uuid[],
+            ${given.map(({ reason }) => reason)}::text[]) as given(id, reason)
+        join execution on execution.id = given.id
+        where execution.status in ('RUNNING', 'WAITING')
+        order by execution.id
+        for no key update of execution
+    ), pending as (
+      update execution set exit_pending = met.reason, updated_at = now()
+        from met where execution.id = met.id and met.is_at_work and execution.exit_pending is null
+    ), ended as (
+      update execution set status = 'EXITED', exit_reason = met.reason, exit_pending = null,
+          held_at = null, completed_at = clock_timestamp(), updated_at = now()
+        from met where execution.id = met.id and not met.is_at_work
+        returning execution.id, execution.project_id
+    ), ${closingSteps()}
+    select id, project_id from ended`.execute(tx);
+  const ended = rows.map(({ id }) => id);
+  await failWaitingMail(tx, ended, 'execution_ended');
+  return rows;
+}

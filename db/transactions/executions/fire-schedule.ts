@@ -1,0 +1,163 @@
+import { type RawBuilder, sql } from 'kysely';
+import { columnsOf } from '../../columns.ts';
+import { noteRuns } from '../../commits.ts';
+import { type Database, transact } from '../../database.ts';
+import { anyOf, isoTime } from '../../expressions.ts';
+import { replacingEarlier } from '../../outbox/outbox.ts';
+import type { FiringRow } from '../../schedules/firings.ts';
+import { beginFiring, holdFiringWorkflow } from '../../schedules/schedules.ts';
+import { listConditionsFor } from '../../segments/segments.ts';
+import { conditionSql } from '../../sql/filter.ts';
+import type { Condition } from '../../../domain/filter/filter.ts';
+
+/** Firings of schedules: each starts an execution for every contact that matches. */
+
+/** Contacts looked at in one transaction, which locks those that match. */
+const pageSize = 1_000;
+
+/** Begins a firing, unless it has begun. Returns whether it is running. */
+export async function startFiring(db: Database, workflowId: string, at: Date): Promise<boolean> {
+  return transact(db, (tx) => beginFiring(tx, workflowId, at));
+}
+
+/**
+ * Starts executions for the next page of contacts. Returns how many contacts the firing has looked at so
+ * far that match, and whether it goes on. Each page is one transaction with its place and its counts: so
+ * whoever dies, no contact gets two.
+ */
+export async function firePage(
+  db: Database,
+  workflowId: string,
+  at: Date,
+): Promise<{ matched: number; goesOn: boolean }> {
+  return transact(db, async (tx) => {
+    const workflow = await holdFiringWorkflow(tx, workflowId);
+    const firing = await tx
+      .selectFrom('firing')
+      .select(columnsOf('firing'))
+      .where('workflow_id', '=', workflowId)
+      .where('at', '=', at)
+      .forUpdate()
+      .executeTakeFirst();
+    if (!firing || firing.status !== 'RUNNING') {
+      return { matched: firing?.matched ?? 0, goesOn: false };
+    }
+    if (!workflow) {
+      await end(tx, firing, 'STOPPED');
+      return { matched: firing.matched, goesOn: false };
+    }
+    const { ids, last, isLast } = await nextContacts(tx, firing);
+    const { matched, started } = await startAll(tx, firing, ids);
+    await tx
+      .updateTable('firing')
+      .set({
+        matched: firing.matched + matched,
+        started: firing.started + started,
+        ...(last && { after_created_at: last.created_at, after_id: last.id }),
+      })
+      .where('workflow_id', '=', workflowId)
+      .where('at', '=', at)
+      .execute();
+    if (isLast) await end(tx, firing, 'COMPLETED');
+    return { matched: firing.matched + matched, goesOn: !isLast };
+  });
+}
+
+async function end(
+  tx: Database,
+  { workflow_id, at }: FiringRow,
+  status: 'COMPLETED' | 'STOPPED',
+): Promise<void> {
+  await tx
+    .updateTable('firing')
+    .set({ status, completed_at: sql<Date>`clock_timestamp()` })
+    .where('workflow_id', '=', workflow_id)
+    .where('at', '=', at)
+    .execute();
+}
+
+/** The next contacts in the order of their creation, and those of them that match. */
+async function nextContacts(tx: Database, firing: FiringRow) {
+  const { project_id: projectId, started_at, after_created_at: after, after_id: id } = firing;
+  const holds = await audienceSql(tx, firing);
+  const { rows } = await sql<{ id: string; created_at: Date; holds: boolean }>`
+    with page as materialized (
+      select id, created_at from contact
+        where project_id = ${projectId} and created_at <= ${started_at}
+          ${after ? sql`and (created_at, id) > (${after}, ${id}::uuid)` : sql``}
+        order by created_at, id limit ${pageSize}
+    )
+    select contact.id, contact.created_at, ${holds} as holds
+      from page join contact on contact.id = page.id and contact.project_id = ${projectId}
+      order by contact.created_at, contact.id`.execute(tx);
+  return {
+    ids: rows.filter((row) => row.holds).map((row) => row.id),
+    last: rows.at(-1),
+    isLast: rows.length < pageSize,
+  };
+}
+
+/** Whether a contact matches, as an expression on a row of `contact`. */
+async function audienceSql(tx: Database, firing: FiringRow): Promise<RawBuilder<boolean>> {
+  const { project_id: projectId, started_at, audience } = firing;
+  const { segmentId, filter } = audience as unknown as { segmentId?: string; filter?: Condition };
+  const member = { field: `segment.${segmentId}`, operator: 'memberOfSegment' } as const;
+  if (!segmentId && !filter) return sql<boolean>`true`;
+  const condition: Condition = {
+    logic: 'AND',
+    groups: [{ filters: segmentId ? [member] : [], ...(filter && { conditions: filter }) }],
+  };
+  const segments = await listConditionsFor(tx, projectId, condition);
+  return conditionSql(condition, { now: started_at ?? new Date(), segments, projectId });
+}
+
+/** Starts executions by the rules of re-entry. Returns for how many contacts, and how many. */
+async function startAll(
+  tx: Database,
+  { workflow_id: workflowId, project_id: projectId, at }: FiringRow,
+  ids: readonly string[],
+): Promise<{ matched: number; started: number }> {
+  if (ids.length === 0) return { matched: 0, started: 0 };
+  // Serializes starts for a contact, in the order of everywhere.
+  const held = await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('id', '=', anyOf(ids))
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
+  const context = JSON.stringify({ firedAt: at.toISOString() });
+  const { rows } = await sql<{ runId: string }>`
+    with started as (
+      insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
+          current_step_id, context)
+        select workflow.project_id, workflow.id, workflow.version, workflow.name, contact.id,
+            step.id, ${context}::jsonb
+          from workflow
+          join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
+          join contact on contact.id = ${anyOf(held.map(({ id }) => id))}
+          where workflow.id = ${workflowId}
+            and (workflow.allow_reentry or not exists (
+              select from execution earlier
+                where earlier.workflow_id = workflow.id and earlier.contact_id = contact.id))
+        on conflict (workflow_id, contact_id) where status in ('RUNNING', 'WAITING') do nothing
+        returning id, project_id, current_step_id, started_at
+    ), triggered as (
+      insert into step_execution (project_id, execution_id, step_id, status, output,
+          started_at, completed_at)
+        select project_id, id, current_step_id, 'COMPLETED',
+            jsonb_build_object('triggered', true, 'eventName', 'schedule',
+              'timestamp', ${isoTime(sql`started_at`)}),
+            started_at, started_at
+          from started
+    )
+    insert into outbox (run_id, project_id, kind, action, input)
+      select 'execution-' || id, project_id, 'customerWorkflow', 'start', '{}'::jsonb from started
+      ${replacingEarlier}
+      returning run_id as "runId"`.execute(tx);
+  noteRuns(
+    tx,
+    rows.map((run) => ({ ...run, projectId, isStart: true })),
+  );
+  return { matched: held.length, started: rows.length };
+}

@@ -1,0 +1,341 @@
+import { sql } from 'kysely';
+import { v7 as uuidV7 } from 'uuid';
+import type { Database } from '../../database.ts';
+import { anyOf } from '../../expressions.ts';
+import { signalExecutions } from '../../outbox/outbox.ts';
+import { readSendPolicy } from '../../projects/send-policy.ts';
+import { cancelExecutions } from './cancel-executions.ts';
+import { exitExecutions } from './exit-executions.ts';
+import { type ExecutionRow, isActive } from '../../workflows/executions/executions.ts';
+import { historyWith } from '../../workflows/executions/history.ts';
+import { lockExecutions } from '../../workflows/executions/lock.ts';
+import { lookWhenRunning, lookWhenWaiting } from '../../workflows/executions/reconciliation.ts';
+import { stepMarks } from '../../workflows/executions/starts.ts';
+import { endingNow } from '../../workflows/executions/wait-moves.ts';
+import type { FindGraph } from '../../workflows/graphs.ts';
+import type { ContactValues } from '../../../domain/filter/evaluate.ts';
+import { exitOf, type Move, planMove, type Rest } from '../../../domain/live/move.ts';
+import type { ZonePolicy } from '../../../domain/time/zones.ts';
+import type { Mapping } from '../../../domain/workflow/compare.ts';
+import type { StepMark } from '../../../domain/workflow/place.ts';
+import type { DelayEnd } from '../../../domain/workflow/steps/delay.ts';
+
+/**
+ * Moving executions to another version of their workflow: their rows are changed in one transaction;
+ * their runs look there, and continue as new on that version.
+ */
+
+export interface MoveJob {
+  /** The version to move to. */
+  to: number;
+  mapping: Mapping;
+  /** What becomes of those whose step has no counterpart. */
+  onUnmappable: 'stay' | 'cancel';
+  jobId: string;
+}
+
+/** How many executions of a page were in which way. */
+export interface Moved {
+  migrated: number;
+  unchanged: number;
+  unmappable: number;
+  cancelled: number;
+  finished: number;
+  /** A step of theirs is at work: they are to be moved right after it, and nothing begins before. */
+  pending: number;
+}
+
+/**
+ * Moves executions of a workflow, in the caller's transaction. Of those with a step at work only the
+ * wish is recorded: who calls this asks again for them (`listPendingMoves`).
+ * @param ids some hundreds at most
+ */
+export async function moveExecutions(
+  tx: Database,
+  ids: readonly string[],
+  job: MoveJob,
+  findGraph: FindGraph,
+): Promise<Moved> {
+  const rows = await lockExecutions(tx, ids);
+  const active = rows.filter(isActive);
+  const there = active.filter((row) => row.workflow_version === job.to);
+  const elsewhere = active.filter((row) => row.workflow_version !== job.to);
+  const standings = await findStandings(tx, elsewhere);
+  const [pending, moves, unmappable] = [[], [], []] as [string[], PlannedMove[], string[]];
+  for (const row of elsewhere) {
+    const standing = standings.get(row.id)!;
+    const move = await planFor(row, standing, job, findGraph);
+    if (!move) unmappable.push(row.id);
+    else if (isAtWork(standing)) pending.push(row.id);
+    else moves.push({ row, move });
+  }
+  await applyMoves(tx, moves, job, JSON.stringify({ jobId: job.jobId }));
+  await recordPending(tx, pending, job.jobId);
+  const cancelled =
+    job.onUnmappable === 'cancel' ? await cancelExecutions(tx, unmappable, 'cancelled') : [];
+  const left = job.onUnmappable === 'cancel' ? [] : unmappable;
+  const over = rows.filter((row) => !active.includes(row)).map(({ id }) => id);
+  await forgetPending(tx, [...left, ...over, ...there.map(({ id }) => id)], job.jobId);
+  return {
+    migrated: moves.length,
+    unchanged: there.length,
+    unmappable: left.length,
+    cancelled: cancelled.length,
+    // Those that are gone with their contact have ended, too.
+    finished: ids.length - active.length,
+    pending: pending.length,
+  };
+}
+
+/**
+ * Some of the executions that a job has still to move, because a step of theirs was at work, behind this
+ * one (null: from the first one on).
+ */
+export async function listPendingMoves(
+  db: Database,
+  jobId: string,
+  { after, max }: { after: string | null; max: number },
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('execution')
+    .select('id')
+    .where('move_job_id', '=', jobId)
+    .$if(after !== null, (query) => query.where('id', '>', after ?? ''))
+    .orderBy('id')
+    .limit(max)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Moves a failed execution, which the caller has locked, so that it can be retried there.
+ * @returns false when the failed step has no counterpart: then nothing is written
+ */
+export async function moveFailed(
+  tx: Database,
+  row: ExecutionRow,
+  to: number,
+  findGraph: FindGraph,
+): Promise<boolean> {
+  const move = await planFailed(tx, row, to, findGraph);
+  if (!move) return false;
+  await applyMoves(tx, [{ row, move }], { to }, '{}');
+  return true;
+}
+
+/** How a failed execution is moved to a version; null: its failed step has no counterpart there. */
+export async function planFailed(
+  db: Database,
+  row: ExecutionRow,
+  to: number,
+  findGraph: FindGraph,
+): Promise<Move | null> {
+  const standing = (await findStandings(db, [row])).get(row.id)!;
+  return planFor(row, standing, { to, mapping: {} }, findGraph);
+}
+
+interface Standing {
+  marks: StepMark[];
+  rest: Rest;
+  contact: ContactValues;
+  zones: ZonePolicy;
+}
+
+interface PlannedMove {
+  row: ExecutionRow;
+  move: Move;
+}
+
+async function planFor(
+  row: ExecutionRow,
+  { marks, rest, contact, zones }: Standing,
+  { to, mapping }: Pick<MoveJob, 'to' | 'mapping'>,
+  findGraph: FindGraph,
+): Promise<Move | null> {
+  const graph = await findGraph(row.workflow_id, row.workflow_version);
+  const other = await findGraph(row.workflow_id, to);
+  if (!graph || !other) return null;
+  return planMove([graph, other], { currentStepId: row.current_step_id, marks, rest }, mapping, {
+    now: new Date(),
+    contact,
+    context: row.context as Record<string, unknown> | null,
+    zones,
+  });
+}
+
+/** Where executions of one project stand, by id. */
+async function findStandings(
+  tx: Database,
+  executions: readonly ExecutionRow[],
+): Promise<Map<string, Standing>> {
+  const [first] = executions;
+  if (!first) return new Map();
+  const zones = await readSendPolicy(tx, first.project_id);
+  const { rows } = await sql<
+    { id: string; marks: StepMark[]; kind: Rest['kind']; beganAt: Date } & ContactValues
+  >`
+    select execution.id, ${stepMarks('execution')} as marks, step.started_at as "beganAt", contact.email,
+        contact.subscribed, contact.data, contact.created_at as "createdAt",
+        contact.updated_at as "updatedAt",
+        case when execution.status <> 'WAITING' or wait.event_id is not null then 'none'
+          when step.status = 'WAITING' then 'wait' else 'delay' end as kind
+      from execution
+      join contact on contact.id = execution.contact_id
+      left join step_execution step
+        on step.execution_id = execution.id and step.step_id = execution.current_step_id
+      left join wait on wait.step_execution_id = step.id
+      where execution.id = ${anyOf(executions.map(({ id }) => id))}`.execute(tx);
+  return new Map(
+    rows.map(({ id, marks, kind, beganAt, ...contact }): [string, Standing] => [
+      id,
+      { marks, rest: kind === 'none' ? { kind } : { kind, beganAt }, contact, zones },
+    ]),
+  );
+}
+
+/** Whether a step is in progress that takes several transactions. */
+function isAtWork({ marks }: Standing): boolean {
+  return marks.some(({ status }) => status === 'RUNNING' || status === 'PENDING');
+}
+
+/** @param detail what the history says of the move, as JSON */
+async function applyMoves(
+  tx: Database,
+  moves: readonly PlannedMove[],
+  { to }: Pick<MoveJob, 'to'>,
+  detail: string,
+): Promise<void> {
+  if (moves.length === 0) return;
+  await renameSteps(tx, moves);
+  const given = sql`jsonb_to_recordset(${JSON.stringify(
+    moves.map(({ row, move }) => ({
+      id: row.id,
+      stepId: move.currentStepId,
+      isDelay: move.scheduledStepId !== undefined,
+      nextId: uuidV7(),
+      scheduledStepId: move.scheduledStepId ?? null,
+      resumeAt: move.delay ? endOf(move.delay) : null,
+      delayOutput: move.delay?.output ?? null,
+      isWait: move.wait !== undefined,
+      eventName: move.wait?.eventName ?? null,
+      expiresAt: move.wait?.expiresAt ?? null,
+    })),
+  )}::jsonb) as given(id uuid, "stepId" uuid, "isDelay" boolean, "nextId" uuid,
+    "scheduledStepId" uuid, "resumeAt" timestamptz, "delayOutput" jsonb, "isWait" boolean,
+    "eventName" text, "expiresAt" timestamptz)`;
+  // What was to come next in the former version has not begun, and will not if its run was ended.
+  await sql`
+    delete from step_execution using ${given}
+      where execution_id = given.id
+        and (status = 'SCHEDULED' and step_id is distinct from "scheduledStepId"
+          or status = 'SKIPPED' and started_at is null)`.execute(tx);
+  await sql`
+    with delays as (
+      update step_execution set updated_at = now(),
+          output = coalesce("delayOutput", output)
+        from ${given}
+        where execution_id = given.id and step_id = "stepId" and "isDelay"
+        returning execution_id, project_id, "nextId", "scheduledStepId",
+          coalesce("resumeAt", (output ->> 'resumeAt')::timestamptz) as resume_at
+    ), scheduled as (
+      insert into step_execution (id, project_id, execution_id, step_id, status, scheduled_for)
+        select "nextId", project_id, execution_id, "scheduledStepId", 'SCHEDULED', resume_at
+          from delays where "scheduledStepId" is not null
+        on conflict (execution_id, step_id) do update set scheduled_for = excluded.scheduled_for,
+          updated_at = now()
+    ), waits as (
+      update wait set event_name = "eventName", expires_at = ${endingNow(sql`"expiresAt"`)}
+        from ${given} where execution_id = given.id and "isWait"
+    ), waiting as (
+      update step_execution set execute_after = "expiresAt", updated_at = now()
+        from ${given} where execution_id = given.id and step_id = "stepId" and "isWait"
+    )
+    update execution set workflow_version = ${to}, current_step_id = "stepId",
+        workflow_name = coalesce(
+          (select name from workflow where workflow.id = execution.workflow_id), workflow_name),
+        earlier_versions = coalesce(earlier_versions, '{}') || workflow_version,
+        history = ${historyWith({
+          from: sql`'v' || workflow_version`,
+          to: sql`${`v${to}`}`,
+          detail: sql`${detail}`,
+        })},
+        -- What was held back begins in the new version, and is held back there.
+        held_at = null, move_job_id = null, updated_at = now(),
+        next_look_at = case
+          when "isWait" then ${lookWhenWaiting(sql`"expiresAt"`)}
+          when "resumeAt" is not null then ${lookWhenWaiting(sql`"resumeAt"`)}
+          when status = 'WAITING' then next_look_at
+          else ${lookWhenRunning} end
+      from ${given} where execution.id = given.id`.execute(tx);
+  await exitExecutions(
+    tx,
+    moves.flatMap(({ row: { id }, move }) => {
+      const reason = exitOf(move);
+      return reason === null ? [] : [{ id, reason }];
+    }),
+  );
+  // One that has failed has no run: who retries it starts one.
+  await signalExecutions(tx, moves.map(({ row }) => row).filter(isActive));
+}
+
+/** Of one whose date is past, what comes next is due at once. */
+function endOf(delay: DelayEnd): Date {
+  return delay.kind === 'rest' ? delay.until : new Date();
+}
+
+async function renameSteps(tx: Database, moves: readonly PlannedMove[]): Promise<void> {
+  const renamed = moves.flatMap(({ row, move }) =>
+    move.renamed.map(({ from, to }) => ({ id: row.id, from, to })),
+  );
+  if (renamed.length === 0) return;
+  // A step of the other version that was to come next may have that id.
+  await tx
+    .deleteFrom('step_execution')
+    .where('execution_id', '=', anyOf(renamed.map(({ id }) => id)))
+    .where('status', '=', 'SCHEDULED')
+    .execute();
+  // A step may get the id that another one gives up: that one comes first.
+  let left = renamed;
+  while (left.length > 0) {
+    const kept = new Set(left.map(({ id, from }) => `${id} ${from}`));
+    const free = left.filter(({ id, to }) => !kept.has(`${id} ${to}`));
+    // Two that change places keep their ids.
+    if (free.length === 0) return;
+    await updateStepIds(tx, free);
+    left = left.filter((one) => !free.includes(one));
+  }
+}
+
+async function updateStepIds(
+  tx: Database,
+  renamed: readonly { id: string; from: string; to: string }[],
+): Promise<void> {
+  await sql`
+    update step_execution set step_id = renamed.to, updated_at = now()
+      from unnest(${renamed.map(({ id }) => id)}::uuid[], ${renamed.map(({ from }) => from)}::uuid[],
+        ${renamed.map(({ to }) => to)}::uuid[]) as renamed(id, "from", "to")
+      where execution_id = renamed.id and step_id = renamed."from"`.execute(tx);
+}
+
+async function recordPending(tx: Database, ids: readonly string[], jobId: string): Promise<void> {
+  if (ids.length === 0) return;
+  await tx
+    .updateTable('execution')
+    .set({ move_job_id: jobId })
+    .where('id', '=', anyOf(ids))
+    .where('move_job_id', 'is distinct from', jobId)
+    .execute();
+}
+
+/** Lets those that a job does not move go on where they are. */
+async function forgetPending(tx: Database, ids: readonly string[], jobId: string): Promise<void> {
+  if (ids.length === 0) return;
+  const rows = await tx
+    .updateTable('execution')
+    .set({ move_job_id: null })
+    .where('id', '=', anyOf(ids))
+    .where('move_job_id', '=', jobId)
+    .returning(['id', 'project_id', 'status'])
+    .execute();
+  await signalExecutions(tx, rows.filter(isActive));
+}

@@ -1,0 +1,186 @@
+import { type RawBuilder, sql } from 'kysely';
+import { noteRuns } from '../../commits.ts';
+import { andCommit, type Database, transact } from '../../database.ts';
+import { retentionMsMin } from '../../emails/body-retention.ts';
+import { isRefusal } from '../../sql-state.ts';
+import { derivedEvents, loggingDerived, selectDerivable } from '../../sql/derived-events.ts';
+import { momentKinds } from '../../sql/mail-moments.ts';
+import type { Attempt } from './attempts.ts';
+import type { ChunkOrigin } from './claims.ts';
+import { timeOfId } from '../../../domain/ids.ts';
+import { notedSubscription } from '../../../domain/runs/runs.ts';
+
+/**
+ * The outcomes of a chunk as nearly all are: the provider has accepted every message of it at the first
+ * attempt. What they share is said once for all of them, so that PostgreSQL does for a message what
+ * differs: a third of what the general statements of `recordDeliveryOutcomes` take, which can tell all
+ * outcomes apart.
+ */
+
+/** The chunk is not as usual. Its transaction is rolled back. */
+class Unusual extends Error {}
+
+/**
+ * Records the outcomes of an attempt in one transaction if they are as usual. Returns whether it has: otherwise
+ * nothing has changed.
+ */
+export async function recordAcceptedChunk(db: Database, attempt: Attempt): Promise<boolean> {
+  const accepted = asUsual(attempt);
+  if (!accepted) return false;
+  try {
+    await transact(db, (tx) => record(tx, accepted));
+    return true;
+  } catch (error) {
+    if (error instanceof Unusual || isRefusal(error)) return false;
+    throw error;
+  }
+}
+
+/** The messages of a chunk that were all accepted. */
+interface AcceptedChunk {
+  projectId: string;
+  campaignId: string;
+  chunk: ChunkOrigin;
+  contactIds: readonly string[];
+  /** The provider reports no deliveries: acceptance counts as one. */
+  isDelivered: boolean;
+  bodyTemplate: string;
+  /** JSON of what differs, by message. */
+  messages: string;
+  count: number;
+}
+
+/** null: the outcomes differ, or need more than to be recorded. */
+function asUsual({ projectId, attemptIds, outcomes, claimed, campaign }: Attempt) {
+  const [first] = outcomes;
+  if (!campaign || !claimed || attemptIds.length !== 1 || outcomes.length !== claimed.length) {
+    return null;
+  }
+  if (campaign.chunk.throttledAt !== null || first?.kind !== 'accepted') return null;
+  if (!first.content || !('bodyTemplate' in first.content)) return null;
+  const { delivered: isDelivered } = first;
+  const { bodyTemplate } = first.content;
+  const oldest = Date.now() - retentionMsMin;
+  const messages = [];
+  for (const outcome of outcomes) {
+    if (outcome.kind !== 'accepted' || outcome.delivered !== isDelivered) return null;
+    const { content, emailId: id, messageId } = outcome;
+    if (!content || !('bodyTemplate' in content) || content.bodyTemplate !== bodyTemplate)
+      return null;
+    if (content.headers || content.renderedPlainly || outcome.simulator !== undefined) return null;
+    // Retention may have passed it: see `reopenRetention`.
+    if (timeOfId(id) < oldest) return null;
+    messages.push({
+      id,
+      message_id: messageId,
+      subject: content.subject,
+      body_values: content.values,
+    });
+  }
+  const contactIds = claimed.flatMap(({ contact_id: id }) => id ?? []);
+  if (contactIds.length !== claimed.length) return null;
+  const json = JSON.stringify(messages);
+  // What cannot be stored, a NUL and half a surrogate pair, is escaped in JSON.
+  if (/\\u(?:0000|d[89a-f])/.test(json)) return null;
+  const { id: campaignId, chunk } = campaign;
+  const shared = { projectId, campaignId, chunk, contactIds, isDelivered, bodyTemplate };
+  return { ...shared, messages: json, count: messages.length };
+}
+
+async function record(tx: Database, given: AcceptedChunk): Promise<void> {
+  const { projectId, campaignId, chunk, isDelivered, count } = given;
+  const events = derivedEvents.filter(({ at }) => isDelivered || at === 'sent_at');
+  const names = sql.join(events.map(({ name }) => sql`(${sql.lit(name)})`));
+  await lockInOrder(tx, given, names);
+  const moments = sql.join(
+    events.map(({ moment }) => sql`(${sql.lit(momentKinds[moment])}::smallint)`),
+  );
+  const isWanted = sql`exists (select from derivable where "subscriptionIds" is not null)`;
+  const bits = events.reduce((sum, { bit }) => sum + bit, 0);
+  // After the locks, and the same for all, so that they are of one day.
+  const at = sql`statement_timestamp()`;
+  const { rows } = await sql<{ subscriptionIds: string[] | null }>`
+    with derivable as (
+      ${selectDerivable(projectId, given.contactIds)}
+    ), settled as (
+      update email set
+          status = ${sql.lit(isDelivered ? 'DELIVERED' : 'SENT')}, message_id = accepted.message_id,
+          attempts = 1, handed_over_at = ${chunk.claimedAt}::timestamptz,
+          sent_at = ${at}, delivered_at = ${isDelivered ? at : sql`null`},
+          derived_events = ${sql.lit(bits)}, from_name = ${chunk.fromName},
+          reply_to = ${chunk.replyTo}, content_version = ${chunk.contentVersion},
+          subject = accepted.subject, body_template = ${given.bodyTemplate},
+          body_values = accepted.body_values, updated_at = now()
+        from jsonb_to_recordset(${given.messages}::jsonb)
+          as accepted(id uuid, message_id text, subject text, body_values jsonb)
+        where email.id = accepted.id and email.status = 'PENDING' and email.attempts = 0
+        returning email.id, email.sent_at, email.billed_units, email.derived_events
+    ), total as (
+      select count(*)::int as count, min(sent_at) as at from settled
+    ), counted as (
+      -- Every attempt of the campaign waits for this row. PostgreSQL makes the changes that nothing reads in reverse
+      -- order: this one last.
+      update campaign set
+          sent_count = sent_count + total.count,
+          delivered_count = delivered_count + case when ${sql.lit(isDelivered)} then total.count else 0 end,
+          refused_in_row = 0
+        from total where campaign.id = ${campaignId}
+    ), tallied as (
+      insert into event_tally (project_id, name, day, count)
+        select ${projectId}, name, (at at time zone 'UTC')::date, count
+          from total cross join (values ${names}) as event(name)
+    ), billed as (
+      insert into usage_report (email_id, customer, units, sent_at)
+        select settled.id, project.customer, billed_units, settled.sent_at
+          from project cross join settled
+          where project.id = ${projectId} and project.customer is not null
+        on conflict do nothing
+    ), noted as (
+      insert into email_moment (project_id, kind, at, email_id)
+        select ${projectId}, kind, settled.sent_at, settled.id
+          from settled cross join (values ${moments}) as moment(kind)
+    ), ended as (
+      delete from campaign_chunk where attempt_id = ${chunk.attemptId}
+    ), logged as (
+      ${loggingDerived(projectId, 'settled', isWanted)}
+    )
+    select (select array_agg(distinct id)
+          from derivable, unnest("subscriptionIds") as id) as "subscriptionIds",
+        -- Divides by zero, and fails, when it is not as usual after all: feedback was faster, a contact was
+        -- deleted with its message, or somebody waits for an event since the contacts are locked.
+        1 / (count = ${count} and ${isDerivable(sql`derivable`, names)})::int
+      from total ${andCommit}`.execute(tx);
+  const ids = rows[0]?.subscriptionIds ?? [];
+  noteRuns(
+    tx,
+    ids.map((id) => notedSubscription(projectId, id)),
+  );
+}
+
+/**
+ * Locks the contacts, in order, then the chunk, as everywhere: see `recordDeliveryOutcomes`. Says to the triggers
+ * `email_sent` and `email_moments_change` that the statement which settles the messages notes their usage and
+ * moments.
+ */
+async function lockInOrder(
+  tx: Database,
+  { projectId, chunk, contactIds }: AcceptedChunk,
+  names: RawBuilder<unknown>,
+): Promise<void> {
+  const derivable = sql`(${selectDerivable(projectId, contactIds)}) derivable`;
+  const { rows } = await sql<{ isDerivable: boolean }>`
+    with receivers as materialized (
+      select id from contact where id = any(${contactIds}::uuid[]) order by id for no key update
+    )
+    select set_config('everpost.noted', 'together', true), ${isDerivable(derivable, names)} as "isDerivable"
+      from campaign_chunk
+      where attempt_id = ${chunk.attemptId} and (select count(*) from receivers) > 0
+      for update`.execute(tx);
+  // The attempt has lost it, or all outcomes are recorded; or some of the events are to be stored.
+  if (!rows[0]?.isDerivable) throw new Unusual();
+}
+
+/** SQL of whether all events of these names need not be stored. */
+function isDerivable(derivable: RawBuilder<unknown>, names: RawBuilder<unknown>) {
+  return sql<boolean>`(not exists (values ${names} except select name from ${derivable}))`;
+}

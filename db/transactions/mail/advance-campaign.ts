@@ -1,0 +1,135 @@
+import { sql } from 'kysely';
+import {
+  type CampaignRow,
+  lockCampaign,
+  updateCampaign,
+  insertCampaignContent,
+} from '../../campaigns/campaigns.ts';
+import { findCampaignWork } from '../../campaigns/emails.ts';
+import { type Database, transact } from '../../database.ts';
+import { readCircuit } from '../../delivery/provider-circuit.ts';
+import {
+  type SendingRates,
+  deleteCampaignBucket,
+  findTokensDue,
+} from '../../delivery/send-rate.ts';
+import { findSenderDomain } from '../../domains/domains.ts';
+import { readSendPolicy } from '../../projects/send-policy.ts';
+import type { CampaignPhase } from '../../../domain/campaign/campaign.ts';
+import { domainOf } from '../../../domain/email-address.ts';
+import type { ZonePolicy } from '../../../domain/time/zones.ts';
+
+export interface CampaignRef {
+  projectId: string;
+  campaignId: string;
+}
+
+/** How long a campaign waits before it looks again for unknown outcomes, in milliseconds. */
+const unsettledMs = 15_000;
+
+/**
+ * Makes the state changes that a campaign's row and the time call for (start sending, mark as sent)
+ * and returns its phase. May be repeated.
+ */
+export async function advanceCampaign(
+  db: Database,
+  { projectId, campaignId }: CampaignRef,
+  sending: { provider: string; rates: SendingRates },
+): Promise<CampaignPhase> {
+  return transact(db, async (tx) => {
+    const row = await lockCampaign(tx, projectId, campaignId);
+    // Deleted, maybe while messages were still waiting.
+    if (!row) return { phase: 'cancelled' };
+    await sql`update campaign set looked_at = now() where id = ${campaignId}`.execute(tx);
+    switch (row.status) {
+      case 'SCHEDULED':
+        return scheduledPhase(tx, row);
+      case 'SENDING':
+        return sendingPhase(tx, row, sending);
+      case 'PAUSED':
+        return { phase: 'paused', ...countsOf(row) };
+      case 'CANCELLED':
+        await deleteCampaignBucket(tx, campaignId);
+        return { phase: 'cancelled' };
+      case 'DRAFT':
+      case 'SENT':
+        return { phase: 'over', ...countsOf(row) };
+    }
+  });
+}
+
+function countsOf(row: CampaignRow) {
+  return { sent: row.sent_count, total: row.total_recipients };
+}
+
+async function scheduledPhase(tx: Database, row: CampaignRow): Promise<CampaignPhase> {
+  const { rows } = await sql<{ ms: number; disabled: boolean }>`
+    select ceil(extract(epoch from ${row.scheduled_for}::timestamptz - clock_timestamp())
+          * 1000)::float8 as ms,
+        disabled_reason is not null as disabled
+      from project where id = ${row.project_id}`.execute(tx);
+  const { ms = 0, disabled = true } = rows[0] ?? {};
+  if (ms > 0) {
+    return { phase: 'scheduled', waitMs: ms, startsAt: row.scheduled_for?.toISOString() ?? '' };
+  }
+  const domain = await findSenderDomain(tx, row.project_id, domainOf(row.from_email));
+  if (disabled || domain?.status !== 'verified') {
+    await updateCampaign(tx, row.id, { status: 'CANCELLED' });
+    return { phase: 'cancelled' };
+  }
+  await startCampaign(tx, row);
+  return { phase: 'sending', ...countsOf(row) };
+}
+
+async function sendingPhase(
+  tx: Database,
+  row: CampaignRow,
+  { provider, rates }: { provider: string; rates: SendingRates },
+): Promise<CampaignPhase> {
+  const counts = countsOf(row);
+  if (!row.audience_fixed) return { phase: 'sending', ...counts };
+  const { nextDueMs, isUnsettled } = await findCampaignWork(tx, row.id);
+  if (nextDueMs === 0) {
+    const circuit = await readCircuit(tx, provider);
+    const own = { campaignId: row.id, maxPerMinute: row.max_per_minute };
+    const waitMs = circuit.waitMs ?? (await findTokensDue(tx, rates, row.project_id, own));
+    if (waitMs > 0) return { phase: 'waiting', for: 'retry', waitMs, ...counts };
+    return { phase: 'sending', ...counts };
+  }
+  if (nextDueMs !== null) return { phase: 'waiting', for: 'retry', waitMs: nextDueMs, ...counts };
+  if (isUnsettled) return { phase: 'waiting', for: 'outcome', waitMs: unsettledMs, ...counts };
+  await deleteCampaignBucket(tx, row.id);
+  const { rows } = await sql<{ total: number }>`
+    update campaign set status = 'SENT', sent_at = now(), updated_at = now()
+      where id = ${row.id}
+      returning total_recipients as total`.execute(tx);
+  return { phase: 'over', ...counts, ...rows[0] };
+}
+
+/**
+ * Starts a locked campaign: fixes its audience as of now, and by which zones its contacts have their
+ * moments, and stores its content.
+ */
+export async function startCampaign(
+  tx: Database,
+  { id, project_id: projectId, local_time: localTime }: StartedCampaign,
+): Promise<void> {
+  await tx
+    .updateTable('campaign')
+    .set({
+      status: 'SENDING',
+      frozen_at: sql<Date>`clock_timestamp()`,
+      updated_at: sql<Date>`now()`,
+      ...(localTime === null ? {} : { zone_policy: await zonePolicyOf(tx, projectId) }),
+    })
+    .where('id', '=', id)
+    .execute();
+  await insertCampaignContent(tx, id);
+}
+
+type StartedCampaign = Pick<CampaignRow, 'id' | 'project_id' | 'local_time'>;
+
+async function zonePolicyOf(tx: Database, projectId: string): Promise<string> {
+  const { timeZone, contactTimeZoneField } = await readSendPolicy(tx, projectId);
+  return JSON.stringify({ timeZone, contactTimeZoneField } satisfies ZonePolicy);
+}

@@ -1,0 +1,64 @@
+import type { ClaimedShare } from '../../billing/billing.ts';
+import type { MailHeader } from '../../emails/emails.ts';
+import type { PlainRendering } from '../../sql/mail-trace.ts';
+import type { ChunkOrigin } from './claims.ts';
+import type { Refusal, WithheldReason } from '../../../domain/outcomes/outcome.ts';
+
+/** What comes of attempts to hand messages over. */
+
+/** The content of a message: its body, or the values for a body template of its campaign. */
+export type MailText = {
+  subject: string;
+  /** Only where the message class does not determine them. */
+  headers?: readonly MailHeader[] | undefined;
+  /** Set when its template could not be rendered: why. */
+  renderedPlainly?: PlainRendering | undefined;
+} & ({ body: string } | { bodyTemplate: string; values: readonly string[] });
+
+/** The outcome of one claimed message. */
+export type DeliveryOutcome = {
+  emailId: string;
+  /** What was handed over, where the row does not have it yet. */
+  content?: MailText | undefined;
+} & (
+  | {
+      kind: 'accepted';
+      /** null: the provider gave one that cannot be stored. */
+      messageId: string | null;
+      delivered: boolean;
+      /** The address, where the simulator replaces the provider's reports. */
+      simulator?: string;
+    }
+  /** The provider rejected it. */
+  | {
+      kind: 'refused';
+      error: string;
+      /** By default `provider_refused`. */
+      refusal?: Refusal;
+      isProviderFailure?: boolean;
+    }
+  /** It must not be sent: it was not handed over. */
+  | { kind: 'withheld'; reason: WithheldReason }
+  | {
+      kind: 'again';
+      error: string;
+      delayMs: number;
+      /** The provider could take no mail, whatever it was. */
+      isProviderFailure: boolean;
+    }
+  /** It may have been accepted: the row stays SENDING until feedback or the settle time ends it. */
+  | { kind: 'uncertain'; error: string }
+  /** It was not handed over, and is due again. */
+  | { kind: 'released' }
+);
+
+/** Attempts and their outcomes, in the order in which they happened. */
+export interface Attempt {
+  projectId: string;
+  attemptIds: readonly string[];
+  outcomes: readonly DeliveryOutcome[];
+  /** The claimed messages: accepted mail is billed, whatever becomes of its row. */
+  claimed?: readonly ClaimedShare[];
+  /** Set when all messages belong to this campaign, and were claimed with one of its chunks. */
+  campaign?: { id: string; pauseOnFailures: number; chunk: ChunkOrigin };
+}

@@ -1,0 +1,90 @@
+import { type RawBuilder, sql } from 'kysely';
+import { handedOver, throttled } from '../../sql/mail-trace.ts';
+
+/** What the messages of a claimed chunk share. Their rows do not have it yet. */
+export interface ChunkOrigin {
+  /** The attempt that has claimed it. */
+  attemptId: string;
+  contentVersion: number;
+  fromName: string;
+  replyTo: string | null;
+  /** ISO time. */
+  claimedAt: string;
+  /** ISO time since which the sending limits have held them back; null: they did not. */
+  throttledAt: string | null;
+}
+
+/** How the rows of an attempt show that it has claimed them. */
+export interface Claim {
+  /** SQL of whether a row is still claimed. */
+  isHeld: RawBuilder<boolean>;
+  /** SQL of whether it was claimed, although feedback has settled it since. */
+  wasHeld: RawBuilder<boolean>;
+  /** 1 where the row counts this attempt only now. */
+  attempt: 0 | 1;
+  /** SQL of when a row is due that must be tried again. */
+  dueAt: RawBuilder<unknown>;
+  /** SQL of whether its columns tell all that happened to a row: its first attempt was accepted. */
+  isPlain: RawBuilder<boolean>;
+  /** SQL of the trace: of such a row, with the handing over, without it, and if overtaken. */
+  tracePlain: RawBuilder<unknown>;
+  trace: RawBuilder<unknown>;
+  traceBefore: RawBuilder<unknown>;
+  traceOvertaken: RawBuilder<unknown>;
+  /** SQL of the columns that the claim itself did not write. */
+  columns: RawBuilder<unknown>;
+  /** SQL of the events of a row that are not stored. */
+  derived: RawBuilder<number>;
+}
+
+/**
+ * @param chunk set while the attempt holds its chunk: the rows say nothing of its claim.
+ * @param derivable the events that need not be stored: see `findDerivable`.
+ */
+export function claimOf(
+  attemptIds: readonly string[],
+  chunk: ChunkOrigin | undefined,
+  derivable: number,
+): Claim {
+  if (!chunk) {
+    const isOwn = sql<boolean>`email.attempt_id = any(${attemptIds}::uuid[])`;
+    const trace = sql`email.trace`;
+    return {
+      isHeld: sql`email.status = 'SENDING' and ${isOwn}`,
+      wasHeld: isOwn,
+      attempt: 0,
+      dueAt: sql`case when outcome.kind = 'again'
+        then now() + make_interval(secs => outcome.delay_ms / 1000.0) else email.due_at end`,
+      isPlain: sql`false`,
+      tracePlain: trace,
+      trace,
+      traceBefore: sql`email.trace - (-1)`,
+      traceOvertaken: trace,
+      columns: sql``,
+      derived: sql`0`,
+    };
+  }
+  const { attemptId, contentVersion, fromName, replyTo, claimedAt, throttledAt } = chunk;
+  const isPlain = sql<boolean>`outcome.kind = 'accepted' and email.attempts = 0`;
+  const tracePlain =
+    throttledAt === null ? sql`email.trace` : sql`email.trace || ${throttled(throttledAt)}`;
+  const trace = sql`${tracePlain} || ${handedOver(sql`${claimedAt}::timestamptz`)}`;
+  return {
+    isHeld: sql`email.status = 'PENDING'`,
+    wasHeld: sql`true`,
+    attempt: 1,
+    // Its chunk says when.
+    dueAt: sql`email.due_at`,
+    isPlain,
+    tracePlain,
+    trace,
+    traceBefore: tracePlain,
+    traceOvertaken: sql`case when ${isPlain} then ${tracePlain} else ${trace} end`,
+    columns: sql`
+      attempt_id = case when outcome.kind = 'uncertain' then ${attemptId}::uuid end,
+      handed_over_at = case when ${isPlain} then ${claimedAt}::timestamptz end,
+      from_name = ${fromName}, reply_to = ${replyTo}, content_version = ${contentVersion},`,
+    derived: sql`case when outcome.kind <> 'accepted' then 0
+      when outcome.status = 'DELIVERED' then ${derivable}::int else ${derivable & 1}::int end`,
+  };
+}

@@ -1,0 +1,154 @@
+import { sql } from 'kysely';
+import { columnList } from '../../columns.ts';
+import { type Database, transact } from '../../database.ts';
+import { type ClaimedEmail, claimDueEmails, type EmailClaim } from '../../emails/emails.ts';
+import { traceEntry } from '../../sql/mail-trace.ts';
+import { withSuppressions } from '../../suppression/marks.ts';
+import { isPoliced, type Look, type LookedAt, lookAt } from '../../../domain/mail/look.ts';
+import type { FrequencyCap, SendPolicy } from '../../../domain/mail/send-policy.ts';
+import type { Suppression } from '../../../domain/mail/suppression.ts';
+import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
+
+/** How claimed mail is looked at, in the transaction of its claim: nobody sees that it was claimed. */
+
+/** A claimed message that a cap may end: it is claimed, and fails. */
+export type Withheld = { withheld?: WithheldReason };
+
+/** A claimed message, and what the suppression list says of its address. */
+type Looked = ClaimedEmail & { suppression: Suppression | null };
+
+/** How long claims may go on that find only mail to be held back, in milliseconds. */
+export const lookingMs = 5_000;
+
+/** Claims due messages of a project as `claimDueEmails`, those that its policy lets go. */
+export async function claimUnheldEmails(
+  db: Database,
+  given: EmailClaim,
+): Promise<(Looked & Withheld)[]> {
+  const claim = async (tx: Database) =>
+    withSuppressions(tx, given.projectId, await claimDueEmails(tx, given));
+  if (!given.isPoliced) return claim(db);
+  const end = Date.now() + lookingMs;
+  for (;;) {
+    const { claimed, going } = await transact(db, async (tx) => {
+      const emails = await claim(tx);
+      return { claimed: emails.length, going: await holdBack(tx, given, emails) };
+    });
+    if (going.length > 0 || claimed === 0 || Date.now() > end) return going;
+  }
+}
+
+/**
+ * Holds back what the policy does not let go of the mail that an attempt has just claimed. Returns the
+ * rest, in order, marked where it is not to be sent. The transaction keeps the policy and decides alone
+ * about these contacts.
+ */
+export async function holdBack<E extends LookedAt & Withheld & { id: string; contact_id: string }>(
+  tx: Database,
+  { projectId, attemptId }: { projectId: string; attemptId: string },
+  emails: readonly E[],
+): Promise<E[]> {
+  const policed = emails.filter(isPoliced);
+  if (policed.length === 0) return [...emails];
+  const contactIds = policed.map((email) => email.contact_id);
+  const known = await lockPolicy(tx, { projectId, attemptId, contactIds });
+  if (!known) return [...emails];
+  const { policy, now, counted } = known;
+  const going: E[] = [];
+  const held: { id: string; look: Extract<Look, { kind: 'held' }> }[] = [];
+  for (const email of emails) {
+    const mail = counted.get(email.contact_id) ?? [];
+    const look = lookAt(email, policy, mail, now);
+    if (look.kind === 'held') {
+      held.push({ id: email.id, look });
+      continue;
+    }
+    going.push(look.kind === 'withheld' ? { ...email, withheld: look.reason } : email);
+    if (look.kind === 'goes' && isPoliced(email)) counted.set(email.contact_id, [now, ...mail]);
+  }
+  if (held.length > 0) await recordHolds(tx, held);
+  return going;
+}
+
+/**
+ * The policy of a project, the time, and what counts for its caps, newest first, by contact. Nobody else
+ * decides about these contacts, or changes the policy, until the transaction ends.
+ */
+async function lockPolicy(
+  tx: Database,
+  given: { projectId: string; attemptId: string; contactIds: readonly string[] },
+): Promise<{ policy: SendPolicy; now: Date; counted: Map<string, Date[]> } | null> {
+  const most = (field: string) =>
+    sql`(select max((cap ->> ${sql.lit(field)})::int) from jsonb_array_elements(policy.caps) cap)`;
+  const { rows } = await sql<{
+    policy: SendPolicy;
+    now: Date;
+    mail: { contact_id: string; sent_at: string | null }[] | null;
+  }>`
+    with policy as (
+      select ${columnList('send_policy')} from send_policy
+        where project_id = ${given.projectId} for share
+    )
+    select jsonb_build_object('timeZone', policy.time_zone,
+          'contactTimeZoneField', policy.contact_time_zone_field,
+          'quietHours', policy.quiet_hours, 'caps', policy.caps, 'onCap', policy.on_cap) as policy,
+        case when policy.caps <> '[]' then (
+          select jsonb_agg(mail order by mail.sent_at desc nulls first)
+            from lock_marketing_mail(${given.projectId}, ${given.contactIds}::uuid[],
+              ${given.attemptId}, now() - make_interval(days => ${most('perDays')}),
+              ${most('max')}) as mail) end as mail,
+        clock_timestamp() as now
+      from policy`.execute(tx);
+  const [row] = rows;
+  if (!row) return null;
+  const { policy, now } = row;
+  const counted = new Map<string, Date[]>();
+  for (const { contact_id: id, sent_at: at } of row.mail ?? []) {
+    counted.set(id, [...(counted.get(id) ?? []), at === null ? now : new Date(at)]);
+  }
+  return { policy, now, counted };
+}
+
+/**
+ * Puts claimed messages back: they were not handed over. Those of a campaign leave its chunks until they
+ * are due.
+ */
+async function recordHolds(
+  tx: Database,
+  held: readonly { id: string; look: Extract<Look, { kind: 'held' }> }[],
+): Promise<void> {
+  const holds = held.map(({ id, look: { reason, until } }) => ({ id, reason, until }));
+  const detail = sql`jsonb_build_object('reason', hold.reason, 'until', hold.until)`;
+  // A claimed row of a campaign says nothing of its claim: see `ChunkOrigin`.
+  const trace = sql`case when email.status = 'SENDING' then email.trace - (-1) else email.trace end`;
+  await sql`
+    update email set
+        status = 'PENDING', attempt_id = null, lease_until = null,
+        attempts = email.attempts - case when email.status = 'SENDING' then 1 else 0 end,
+        hold_reason = hold.reason, held_until = hold.until::timestamptz,
+        due_at = hold.until::timestamptz, updated_at = now(),
+        trace = ${trace} || case when jsonb_path_query_array(email.trace,
+              '$[*] ? (@.state == "held").detail') -> -1 is not distinct from ${detail}
+            then '[]' else ${traceEntry('held', detail)} end
+      from jsonb_to_recordset(${JSON.stringify(holds)}::jsonb)
+        as hold(id uuid, reason text, until text)
+      where email.id = hold.id and email.status in ('PENDING', 'SENDING')`.execute(tx);
+}
+
+/** When a contact got the newest mail that counts for caps, newest first; as much as they can count. */
+export async function listCountedMail(
+  db: Database,
+  contactId: string,
+  caps: readonly FrequencyCap[],
+): Promise<Date[]> {
+  if (caps.length === 0) return [];
+  const { rows } = await sql<{ sent_at: Date }>`
+    select email.sent_at from email join contact on contact.id = email.contact_id
+      where email.contact_id = ${contactId} and email.message_class = 'MARKETING'
+        and email.source_type in ('CAMPAIGN', 'WORKFLOW') and email.sent_at is not null
+        and email.status <> 'FAILED'
+        and (email.source_type = 'CAMPAIGN' or email.to_email = contact.email)
+      order by email.sent_at desc
+      limit ${Math.max(...caps.map(({ max }) => max))}`.execute(db);
+  return rows.map((row) => row.sent_at);
+}

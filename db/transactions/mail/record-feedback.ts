@@ -1,0 +1,407 @@
+import { sql } from 'kysely';
+import { noEvidence, recordConsentOfProjects } from '../../consent/log.ts';
+import { endOptIns } from '../../consent/opt-ins.ts';
+import type { Database } from '../../database.ts';
+import { storeDerived } from '../../events/derived.ts';
+import { anyOf } from '../../expressions.ts';
+import { signalCampaign } from '../../outbox/outbox.ts';
+import { isClaimedByChunk } from '../../sql/mail-status.ts';
+import { type BadAddress, suppressBadAddresses } from '../../suppression/feedback.ts';
+import { type ProjectEvent, recordEventsOfProjects } from '../events/record-events.ts';
+import type { FeedbackAnswer, FeedbackReport, FoundReport } from './reports.ts';
+import { disableForReputation } from '../projects/suspend-project.ts';
+import {
+  applyFeedback,
+  type CampaignCounter,
+  type Feedback,
+  type FeedbackEffects,
+  isSimulator,
+  type MessageState,
+  simulatedFeedback,
+} from '../../../domain/mail/feedback.ts';
+import type { Refusal } from '../../../domain/outcomes/outcome.ts';
+import type { Measure } from '../../../domain/sender/reputation.ts';
+import { cutText } from '../../../domain/text-rules.ts';
+
+/** Opens of one message within this time count once: proxies and previews ask again. In seconds. */
+const opensApartSeconds = 10;
+
+/**
+ * Records reports on messages of any projects with all consequences, in the caller's transaction: the
+ * messages, their traces and events, their contacts, their campaigns, and the reputation of the
+ * projects. As many statements for many reports as for one, but for effects of events, reputations
+ * and campaigns. Reports on one message apply in order. Locks in the order of everywhere: projects
+ * that may be disabled, contacts, messages, campaigns; of each kind in the order of their ids.
+ * @param options.autoDisable whether a project of bad reputation is disabled.
+ * @param options.skipsLocked does not wait for contacts and messages that others have locked: the answer
+ *   to a report on these is null.
+ * @returns an answer to each report, in order
+ */
+export async function recordFeedback(
+  tx: Database,
+  reports: readonly FoundReport[],
+  options: { autoDisable: boolean; skipsLocked?: boolean },
+): Promise<(FeedbackAnswer | null)[]> {
+  const judged = options.autoDisable ? reports.filter(concernsReputation) : [];
+  if (judged.length > 0) {
+    await lockProjects(
+      tx,
+      judged.map(({ projectId }) => projectId),
+    );
+  }
+  const skipsLocked = options.skipsLocked ?? false;
+  const contacts = await lockContacts(tx, reports, skipsLocked);
+  const emails = await lockMessages(
+    tx,
+    reports.filter(({ contactId }) => contacts.has(contactId)),
+    skipsLocked,
+  );
+  const locked = new Set(emails.map(({ id }) => id));
+  const isNew = await insertReceipts(
+    tx,
+    reports.filter(({ emailId }) => locked.has(emailId)),
+  );
+  const answers = reports.map((report) => {
+    if (!locked.has(report.emailId)) return skipsLocked ? null : 'unknown';
+    return isNew(report) ? 'recorded' : 'duplicate';
+  });
+  const changes = changesOf(
+    emails,
+    reports.filter((_, index) => answers[index] === 'recorded'),
+  );
+  const changed = [...changes.values()].filter(({ events, trace }) => events.length + trace.length);
+  if (changed.length > 0) {
+    // Events of messages that have failed cannot be read from their rows.
+    const failed = changed.filter(
+      ({ email, state }) => state.status === 'FAILED' && email.derived_events > 0,
+    );
+    if (failed.length > 0)
+      await storeDerived(
+        tx,
+        failed.map(({ email }) => email.id),
+      );
+    await updateMessages(tx, changed);
+    await unsubscribe(tx, changed);
+    await suppressBadAddresses(tx, changed.flatMap(badAddressesOf));
+    const events = changed.flatMap(eventsOf);
+    if (events.length > 0) await recordEventsOfProjects(tx, events);
+    if (judged.length > 0) await judgeProjects(tx, changed);
+    // Last, because all mail of a campaign waits for its row.
+    await countForCampaigns(tx, changed);
+  }
+  return answers;
+}
+
+/** Whether a project may be disabled because of a report. */
+export function concernsReputation({ feedback }: FeedbackReport): boolean {
+  return feedback.some(measureOf);
+}
+
+/** What feedback means for the sender's reputation. */
+function measureOf(feedback: Feedback): Measure | null {
+  if (feedback.kind !== 'complaint' && feedback.kind !== 'bounce') return null;
+  if (feedback.isListed) return null;
+  if (feedback.kind === 'complaint') return 'complaints';
+  return feedback.bounceType === 'Transient' ? null : 'bounces';
+}
+
+async function lockProjects(tx: Database, ids: readonly string[]): Promise<void> {
+  await sql`
+    select from project where id = ${anyOf([...new Set(ids)])} order by id
+      for no key update`.execute(tx);
+}
+
+async function lockContacts(
+  tx: Database,
+  reports: readonly FoundReport[],
+  skipsLocked: boolean,
+): Promise<Set<string>> {
+  const rows = await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('id', '=', anyOf([...new Set(reports.map(({ contactId }) => contactId))]))
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .$if(skipsLocked, (query) => query.skipLocked())
+    .execute();
+  return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * Notes the receipts of reports, and returns which of these are new. Whoever inserts a receipt holds
+ * the contact, so nobody waits here.
+ */
+async function insertReceipts(
+  tx: Database,
+  reports: readonly FoundReport[],
+): Promise<(report: FoundReport) => boolean> {
+  const receipts = reports.flatMap(({ receipt }) => receipt ?? []);
+  if (receipts.length === 0) return () => true;
+  const { rows } = await sql<{ message_id: string }>`
+    insert into sns_receipt (message_id) select unnest(${receipts}::text[])
+      on conflict do nothing returning message_id`.execute(tx);
+  const left = new Set(rows.map((row) => row.message_id));
+  // Of those that came twice, the first one.
+  return ({ receipt }) => receipt === null || left.delete(receipt);
+}
+
+/** Locks messages and reads what feedback depends on. Those that no longer exist are left out. */
+async function lockMessages(tx: Database, reports: readonly FoundReport[], skipsLocked: boolean) {
+  const ids = new Set(reports.map(({ emailId }) => emailId));
+  const own = new Set(reports.flatMap((one) => (one.isOwnTracking ? one.emailId : [])));
+  return (
+    tx
+      .selectFrom('email')
+      .select(['id', 'project_id', 'contact_id', 'campaign_id', 'template_id', 'source_type'])
+      .select(['subject', 'from_email', 'from_name', 'to_email', 'status', 'error'])
+      .select(['message_id', 'sent_at', 'delivered_at', 'opened_at', 'clicked_at', 'bounced_at'])
+      .select(['complained_at', 'bounce_listed', 'complaint_listed', 'opens', 'clicks'])
+      .select('derived_events')
+      // A claimed chunk counts its attempt in the message only with the outcome.
+      .select(sql<number>`attempts + ${isClaimedByChunk('email')}::int`.as('attempts'))
+      .select(
+        sql<boolean>`(coalesce(lease_until > now(), false) or ${isClaimedByChunk('email')})`.as(
+          'is_under_way',
+        ),
+      )
+      .select(wasOpenedLately([...own]).as('was_opened_lately'))
+      .select(sql<Date>`clock_timestamp()`.as('now'))
+      .where('id', '=', anyOf([...ids]))
+      .orderBy('id')
+      .forUpdate()
+      .$if(skipsLocked, (query) => query.skipLocked())
+      .execute()
+  );
+}
+
+/** Whether an open was recorded in the last seconds; asked for the messages of `ids`. */
+function wasOpenedLately(ids: readonly string[]) {
+  return sql<boolean>`(email.id = any(${ids}::uuid[]) and exists (
+    select from event inner_open_event
+      where inner_open_event.contact_id = email.contact_id
+        and inner_open_event.name = 'email.open' and inner_open_event.email_id = email.id
+        and inner_open_event.recorded_at > clock_timestamp() - make_interval(secs => ${opensApartSeconds})))`;
+}
+
+type LockedMessage = Awaited<ReturnType<typeof lockMessages>>[number];
+
+/** All that changes for one message. */
+interface MessageChange extends Omit<FeedbackEffects, 'trace'> {
+  email: LockedMessage;
+  trace: (FeedbackEffects['trace'][number] & { at: Date })[];
+  measures: Measure[];
+  /** Why its address is to be suppressed, in the order of the reports. */
+  badAddress: BadAddress['reason'][];
+}
+
+function changesOf(
+  emails: readonly LockedMessage[],
+  reports: readonly FoundReport[],
+): Map<string, MessageChange> {
+  const changes = new Map(emails.map((email) => [email.id, unchanged(email)]));
+  for (const report of reports) {
+    const change = changes.get(report.emailId);
+    for (const feedback of change ? report.feedback : []) apply(change!, feedback, report);
+  }
+  return changes;
+}
+
+function unchanged(email: LockedMessage): MessageChange {
+  const state: MessageState = {
+    status: email.status as MessageState['status'],
+    error: email.error,
+    message_id: email.message_id,
+    sent_at: email.sent_at,
+    delivered_at: email.delivered_at,
+    opened_at: email.opened_at,
+    clicked_at: email.clicked_at,
+    bounced_at: email.bounced_at,
+    complained_at: email.complained_at,
+    bounce_listed: email.bounce_listed,
+    complaint_listed: email.complaint_listed,
+    opens: email.opens,
+    clicks: email.clicks,
+  };
+  return {
+    email,
+    state,
+    trace: [],
+    events: [],
+    counters: [],
+    unsubscribes: null,
+    measures: [],
+    badAddress: [],
+  };
+}
+
+function apply(change: MessageChange, feedback: Feedback, report: FoundReport): void {
+  const { email } = change;
+  const isOwnOpen = report.isOwnTracking && feedback.kind === 'open';
+  if (isOwnOpen && email.was_opened_lately) return;
+  const before = { ...change.state, attempts: email.attempts, isUnderWay: email.is_under_way };
+  const effects = applyFeedback(before, feedback, report);
+  if (!effects) return;
+  if (feedback.kind === 'open') email.was_opened_lately = true;
+  change.state = effects.state;
+  change.trace.push(...effects.trace.map((entry) => ({ at: email.now, ...entry })));
+  change.events.push(...effects.events);
+  change.counters.push(...effects.counters);
+  change.unsubscribes ??= effects.unsubscribes;
+  change.measures.push(...[measureOf(feedback) ?? []].flat());
+  if (feedback.kind === 'complaint') change.badAddress.push('complaint');
+  if (feedback.kind === 'bounce' && feedback.bounceType === 'Permanent') {
+    change.badAddress.push('hard_bounce');
+  }
+}
+
+/** Longest provider text stored, in characters. */
+const errorCharsMax = 500;
+
+async function updateMessages(tx: Database, changes: readonly MessageChange[]): Promise<void> {
+  const given = changes.map(({ email, state, trace }) => ({
+    id: email.id,
+    ...state,
+    error: state.error && cutText(state.error, errorCharsMax),
+    // Feedback makes a message fail only where the provider rejects it.
+    refusal: state.status === 'FAILED' ? ('provider_refused' satisfies Refusal) : null,
+    trace,
+  }));
+  // Feedback ends every attempt: no state it sets is one of being handed over.
+  await sql`
+    update email set status = given.status, error = given.error,
+        refusal = given.refusal, message_id = given.message_id,
+        sent_at = given.sent_at, delivered_at = given.delivered_at,
+        opened_at = given.opened_at, clicked_at = given.clicked_at,
+        bounced_at = given.bounced_at, complained_at = given.complained_at,
+        bounce_listed = given.bounce_listed, complaint_listed = given.complaint_listed,
+        opens = given.opens, clicks = given.clicks, lease_until = null,
+        trace = email.trace || given.trace, updated_at = now()
+      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given(id uuid, status text,
+        error text, refusal text, message_id text, sent_at timestamptz, delivered_at timestamptz,
+        opened_at timestamptz, clicked_at timestamptz, bounced_at timestamptz,
+        complained_at timestamptz, bounce_listed boolean, complaint_listed boolean, opens int,
+        clicks int, trace jsonb)
+      where email.id = given.id`.execute(tx);
+}
+
+/** Without an event: the contact did not ask for it. Other addresses are not the contact's. */
+async function unsubscribe(tx: Database, changes: readonly MessageChange[]): Promise<void> {
+  const gone = changes.filter(({ unsubscribes }) => unsubscribes);
+  if (gone.length === 0) return;
+  type Gone = { contactId: string; projectId: string; source: 'bounce' | 'complaint' };
+  const own = sql`
+    unnest(${gone.map(({ email }) => email.contact_id)}::uuid[],
+        ${gone.map(({ email }) => email.to_email)}::text[],
+        ${gone.map(({ unsubscribes }) => unsubscribes)}::text[]) as gone(id, email, source)
+      where contact.id = gone.id and contact.email = gone.email`;
+  const row = sql`contact.id as "contactId", project_id as "projectId", gone.source`;
+  const { rows } = await sql<Gone>`
+    update contact set subscribed = false, updated_at = now() from ${own} and subscribed
+      returning ${row}`.execute(tx);
+  const lines = rows.map((one) => ({ ...one, action: 'withdrawn' as const, topic: null }));
+  await recordConsentOfProjects(tx, lines, noEvidence);
+  const { rows: pending } = await sql<Gone>`
+    select ${row} from contact, ${own} and consent = 'pending'`.execute(tx);
+  const logged = new Set(rows.map(({ contactId }) => contactId));
+  const ended = pending.map((one) => ({ ...one, isLogged: logged.has(one.contactId) }));
+  await endOptIns(tx, ended, noEvidence);
+}
+
+function badAddressesOf({ email, badAddress }: MessageChange): BadAddress[] {
+  const { id: emailId, project_id: projectId, to_email: address } = email;
+  return badAddress.map((reason) => ({ projectId, email: address, emailId, reason }));
+}
+
+/** The data that every event of a message has. */
+export function emailEventData(
+  email: Pick<
+    LockedMessage,
+    'id' | 'subject' | 'from_email' | 'from_name' | 'template_id' | 'campaign_id' | 'source_type'
+  >,
+  messageId: string | null,
+) {
+  return {
+    subject: email.subject,
+    from: email.from_email,
+    fromName: email.from_name,
+    messageId,
+    emailId: email.id,
+    templateId: email.template_id,
+    campaignId: email.campaign_id,
+    sourceType: email.source_type,
+  };
+}
+
+/** The events that feedback on a message writes: no other place decides that. */
+function eventsOf({ email, state, events }: MessageChange): ProjectEvent[] {
+  const base = emailEventData(email, state.message_id);
+  return events.map(({ name, data }) => ({
+    projectId: email.project_id,
+    contactId: email.contact_id,
+    emailId: email.id,
+    name,
+    data: { ...base, ...data },
+  }));
+}
+
+/** Disables the projects that these changes have brought over a limit. */
+async function judgeProjects(tx: Database, changes: readonly MessageChange[]): Promise<void> {
+  // Mail to the simulator does not affect reputation.
+  const real = changes.filter(({ email }) => !isSimulator(email.to_email));
+  for (const id of [...new Set(real.map(({ email }) => email.project_id))].toSorted()) {
+    const own = real.filter(({ email }) => email.project_id === id);
+    for (const measure of new Set(own.flatMap(({ measures }) => measures))) {
+      await disableForReputation(tx, id, measure);
+    }
+  }
+}
+
+const counters = [
+  'sent_count',
+  'delivered_count',
+  'opened_count',
+  'clicked_count',
+  'bounced_count',
+  'complained_count',
+] as const satisfies CampaignCounter[];
+
+/** Signals the runs of campaigns that wait for the outcome of a message. */
+async function countForCampaigns(tx: Database, changes: readonly MessageChange[]): Promise<void> {
+  const ids = new Set(changes.flatMap(({ email }) => email.campaign_id ?? []));
+  for (const id of [...ids].toSorted()) {
+    const own = changes.filter(({ email }) => email.campaign_id === id);
+    await countForCampaign(tx, id, own);
+  }
+}
+
+async function countForCampaign(
+  tx: Database,
+  id: string,
+  changes: readonly MessageChange[],
+): Promise<void> {
+  const counted = changes.flatMap((change) => change.counters);
+  const isOver = changes.some(({ email, state }) =>
+    state.status === 'FAILED' ? email.status !== 'FAILED' : email.sent_at === null,
+  );
+  if (counted.length === 0 && !isOver) return;
+  const plus = (counter: CampaignCounter) =>
+    sql<number>`${sql.ref(counter)} + ${counted.filter((one) => one === counter).length}::int`;
+  const campaign = await tx
+    .updateTable('campaign')
+    .set(Object.fromEntries(counters.map((counter) => [counter, plus(counter)])))
+    .where('id', '=', id)
+    .returning(['id', 'project_id', 'name', 'status'])
+    .executeTakeFirst();
+  if (campaign && isOver) await signalCampaign(tx, campaign);
+}
+
+/** The simulator's report on a message to one of its addresses: once, like a provider's. */
+export function simulatedReport(emailId: string, address: string): FeedbackReport {
+  return {
+    emailId,
+    messageId: null,
+    feedback: simulatedFeedback(address, new Date()) ?? [],
+    acceptedAt: null,
+    receipt: `simulator ${emailId}`,
+  };
+}

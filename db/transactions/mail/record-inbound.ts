@@ -1,0 +1,108 @@
+import { noEvidence } from '../../consent/log.ts';
+import type { Database } from '../../database.ts';
+import { anyOf } from '../../expressions.ts';
+import { recordContact } from '../contacts/record-contact.ts';
+import { recordEvents } from '../events/record-events.ts';
+import { planContactData } from '../../../domain/contact/data.ts';
+import { domainOf } from '../../../domain/email-address.ts';
+
+/** A mail that arrived, as the provider reports it. */
+export interface InboundMail {
+  messageId: string;
+  /** Address of the sender, in its stored form. */
+  from: string;
+  fromName: string | null;
+  /** Recipient addresses, in their stored form. */
+  recipients: string[];
+  subject: string;
+  /** Sanitized HTML, or null when there is none or it must not be stored. */
+  body: string | null;
+  /** More data for the event: what the provider reports about the mail. */
+  report: Record<string, unknown>;
+}
+
+/**
+ * Records a received mail in the caller's transaction, once for each recipient whose domain is
+ * verified in a project: its sender as a contact, the message, and the event. Recipients that have
+ * it already are left out.
+ */
+export async function recordInboundMail(tx: Database, mail: InboundMail): Promise<void> {
+  for (const { project_id: projectId, opt_in_required: isAsked, to } of await findReceivers(
+    tx,
+    mail.recipients,
+  )) {
+    const { contact } = await recordContact(tx, projectId, {
+      email: mail.from,
+      // Who has only written has not confirmed that they want mail.
+      subscribedWhenNew: !isAsked,
+      data: planContactData(undefined),
+      origin: { ...noEvidence, source: 'inbound' },
+    });
+    const emailId = await insertReceived(tx, projectId, contact.id, to, mail);
+    if (!emailId) continue;
+    const data = {
+      messageId: mail.messageId,
+      from: mail.from,
+      to,
+      subject: mail.subject,
+      hasContent: mail.body !== null,
+      body: mail.body,
+      ...mail.report,
+    };
+    const event = { contactId: contact.id, emailId, name: 'email.received', data };
+    await recordEvents(tx, projectId, [event], { contactsLocked: true });
+  }
+}
+
+/** Always in the same order, so that two mails that arrive at once do not deadlock. */
+async function findReceivers(tx: Database, recipients: readonly string[]) {
+  const domains = await tx
+    .selectFrom('domain')
+    .innerJoin('project', 'project.id', 'domain.project_id')
+    .select(['project_id', 'domain.name', 'project.opt_in_required'])
+    .where('status', '=', 'verified')
+    .where('domain.name', '=', anyOf(recipients.map(domainOf), 'text'))
+    .execute();
+  const projects = new Map(domains.map(({ name, ...project }) => [name, project]));
+  return [...new Set(recipients)]
+    .flatMap((to) => {
+      const project = projects.get(domainOf(to));
+      return project ? [{ ...project, to }] : [];
+    })
+    .sort((a, b) => (`${a.project_id} ${a.to}` < `${b.project_id} ${b.to}` ? -1 : 1));
+}
+
+async function insertReceived(
+  tx: Database,
+  projectId: string,
+  contactId: string,
+  to: string,
+  mail: InboundMail,
+): Promise<string | undefined> {
+  const row = await tx
+    .insertInto('email')
+    .values({
+      project_id: projectId,
+      contact_id: contactId,
+      // Seen from the project: `from` is its own address, `to` the other side.
+      from_email: to,
+      to_email: mail.from,
+      to_name: mail.fromName,
+      subject: mail.subject,
+      body: mail.body,
+      message_class: 'TRANSACTIONAL',
+      source_type: 'INBOUND',
+      status: 'RECEIVED',
+      message_id: mail.messageId,
+      received_id: mail.messageId,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['received_id', 'from_email'])
+        .where('received_id', 'is not', null)
+        .doNothing(),
+    )
+    .returning('id')
+    .executeTakeFirst();
+  return row?.id;
+}

@@ -1,0 +1,107 @@
+import type { Database } from '../../database.ts';
+import { anyOf } from '../../expressions.ts';
+import type { Feedback } from '../../../domain/mail/feedback.ts';
+
+/** Reports on messages, and how their messages are found. */
+
+/** Feedback on one message, as it arrived. */
+export interface FeedbackReport {
+  /** Identify the message: our own id, else the provider's. */
+  emailId: string | null;
+  messageId: string | null;
+  /** In the order in which it is applied. */
+  feedback: readonly Feedback[];
+  /** When the provider accepted the message, where it reports that. */
+  acceptedAt: Date | null;
+  /** Feedback of the same receipt counts once. null: each counts. */
+  receipt: string | null;
+  /** Of our own pixel: opens of one message within 10 seconds count once. */
+  isOwnTracking?: boolean;
+}
+
+/** `duplicate`: its receipt is known. `unknown`: there is no such message. */
+export type FeedbackAnswer = 'recorded' | 'duplicate' | 'unknown';
+
+/** A report whose message exists. */
+export interface FoundReport extends FeedbackReport {
+  emailId: string;
+  projectId: string;
+  contactId: string;
+}
+
+/** The messages of reports, each in its place; null where there is none. Locks nothing. */
+export async function findReportedMessages(
+  db: Database,
+  reports: readonly FeedbackReport[],
+): Promise<(FoundReport | null)[]> {
+  const byId = await findById(
+    db,
+    reports
+      .flatMap(({ emailId, messageId }) => [emailId, ownIdIn(messageId)])
+      .filter((id) => typeof id === 'string'),
+  );
+  const messageOf = ({ emailId, messageId }: FeedbackReport) => {
+    const named = byId.get(emailId ?? '');
+    if (named) return named;
+    const own = byId.get(ownIdIn(messageId) ?? '');
+    return own?.message_id === messageId ? own : undefined;
+  };
+  const byMessageId = await findByProviderId(
+    db,
+    reports.flatMap((report) => (messageOf(report) ? [] : (report.messageId ?? []))),
+  );
+  return reports.map((report) => {
+    const found = messageOf(report) ?? byMessageId.get(report.messageId ?? '');
+    if (!found) return null;
+    const { id: emailId, project_id: projectId, contact_id: contactId } = found;
+    return { ...report, emailId, projectId, contactId };
+  });
+}
+
+/**
+ * The answers to reports without a message, in order: `duplicate` when the message was there when its
+ * receipt came for the first time.
+ */
+export async function answerLostReports(
+  db: Database,
+  reports: readonly FeedbackReport[],
+): Promise<FeedbackAnswer[]> {
+  const receipts = reports.flatMap(({ receipt }) => receipt ?? []);
+  const rows =
+    receipts.length === 0
+      ? []
+      : await db
+          .selectFrom('sns_receipt')
+          .select('message_id')
+          .where('message_id', '=', anyOf(receipts, 'text'))
+          .execute();
+  const known = new Set<string | null>(rows.map((row) => row.message_id));
+  return reports.map(({ receipt }) => (known.has(receipt) ? 'duplicate' : 'unknown'));
+}
+
+/** The id of the message that an id begins with which no provider has given, but our own mailers. */
+function ownIdIn(messageId: string | null): string | undefined {
+  return messageId?.match(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=@)/)?.[0];
+}
+
+async function findById(db: Database, ids: readonly string[]) {
+  if (ids.length === 0) return new Map<string, never>();
+  const rows = await db
+    .selectFrom('email')
+    .select(['id', 'message_id', 'project_id', 'contact_id'])
+    .where('source_type', '<>', 'INBOUND')
+    .where('id', '=', anyOf([...new Set(ids)]))
+    .execute();
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+async function findByProviderId(db: Database, messageIds: readonly string[]) {
+  if (messageIds.length === 0) return new Map<string, never>();
+  const rows = await db
+    .selectFrom('provider_message')
+    .innerJoin('email', 'email.id', 'provider_message.email_id')
+    .select(['email.id', 'provider_message.message_id', 'email.project_id', 'email.contact_id'])
+    .where('provider_message.message_id', '=', anyOf([...new Set(messageIds)], 'text'))
+    .execute();
+  return new Map(rows.map((row) => [row.message_id, row]));
+}

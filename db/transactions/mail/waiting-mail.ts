@@ -1,0 +1,138 @@
+import { sql } from 'kysely';
+import { type BillingRules, moveAllowance } from '../../billing/billing.ts';
+import { type Database, transact } from '../../database.ts';
+import { noteDelivery } from '../../emails/emails.ts';
+import { signalCampaign } from '../../outbox/outbox.ts';
+import { isUnqueued } from '../../sql/mail-queue.ts';
+import { statusOf } from '../../sql/mail-status.ts';
+import { scheduledEntry, traceEntry } from '../../sql/mail-trace.ts';
+import { Problem } from '../../../domain/errors.ts';
+
+/**
+ * What is done to mail that waits: it gets another time, or it is cancelled. Both work until the mail is
+ * claimed, which locks what they lock: the row, or the chunk of a campaign that holds it. So either the
+ * claim comes first, or it finds what they have done.
+ */
+
+interface WaitingMail {
+  id: string;
+  project_id: string;
+  /** As shown. */
+  status: string;
+  error: string | null;
+  source_type: string;
+  campaign_id: string | null;
+}
+
+async function findMail(
+  db: Database,
+  { projectId, id }: { projectId: string; id: string },
+): Promise<WaitingMail> {
+  const { rows } = await sql<WaitingMail>`
+    select id, project_id, ${statusOf('email')} as status, error, source_type, campaign_id
+      from email where project_id = ${projectId} and id = ${id}`.execute(db);
+  const [mail] = rows;
+  if (!mail) throw new Problem('EMAIL_NOT_FOUND', { details: { id } });
+  if (mail.status === 'PENDING') return mail;
+  const details = { status: mail.status, ...(mail.error !== null && { error: mail.error }) };
+  throw new Problem('EMAIL_NOT_PENDING', { details });
+}
+
+/**
+ * Gives a waiting message of `/v1/send` another time. The pause after an attempt still holds.
+ * @param given.at null: now.
+ * @param given.refuse throws if the message may not leave then.
+ * @throws Problem EMAIL_NOT_FOUND, EMAIL_NOT_PENDING, EMAIL_NOT_RESCHEDULABLE, BILLING_LIMIT_EXCEEDED
+ */
+export async function rescheduleEmail(
+  db: Database,
+  rules: BillingRules,
+  given: { projectId: string; id: string; at: Date | null; refuse: () => void },
+): Promise<void> {
+  const { id, at } = given;
+  await transact(db, async (tx) => {
+    await sql`select from email where id = ${id} for update`.execute(tx);
+    const mail = await findMail(tx, given);
+    if (mail.source_type !== 'TRANSACTIONAL') {
+      const details = { sourceType: mail.source_type };
+      throw new Problem('EMAIL_NOT_RESCHEDULABLE', { details });
+    }
+    given.refuse();
+    await moveAllowance(tx, rules, id, at);
+    await sql`
+      update email set scheduled_for = ${at}, due_at = greatest(${at ?? sql`now()`}, retry_at),
+          trace = trace || ${scheduledEntry(at)}, updated_at = now()
+        where id = ${id}`.execute(tx);
+    await sql`
+      update attachment set kept_from = greatest(kept_from, ${at})
+        where id in (select (file ->> 'attachmentId')::uuid
+          from email, jsonb_array_elements(attachments) file where email.id = ${id})`.execute(tx);
+    await noteDelivery(tx, { id, project_id: mail.project_id, scheduled_for: at });
+  });
+}
+
+/** How often a message is looked for that moves from one chunk of its campaign to another. */
+const looksMax = 10;
+
+/**
+ * Cancels a waiting message: it fails, and is never handed over.
+ * @throws Problem EMAIL_NOT_FOUND, EMAIL_NOT_PENDING
+ */
+export async function cancelEmail(
+  db: Database,
+  given: { projectId: string; id: string },
+): Promise<void> {
+  for (let look = 1; ; look += 1) {
+    const mail = await findMail(db, given);
+    const isDone = await transact(db, (tx) =>
+      mail.campaign_id === null
+        ? failEmail(tx, mail.id, sql`campaign_id is null`)
+        : cancelCampaignEmail(tx, mail.id, mail.campaign_id),
+    );
+    if (isDone) return;
+    // Claimed since it was read, or its chunk has just been ended or divided.
+    if (look === looksMax)
+      throw new Problem('EMAIL_NOT_PENDING', { details: { status: 'SENDING' } });
+  }
+}
+
+/** Returns false when the message is in no chunk that nobody has claimed. */
+async function cancelCampaignEmail(tx: Database, id: string, campaignId: string): Promise<boolean> {
+  const { rows } = await sql<{ number: number; messages: number }>`
+    select number, cardinality(email_ids) as messages from campaign_chunk
+      where campaign_id = ${campaignId} and attempt_id is null and ${id} = any(email_ids)
+      for update`.execute(tx);
+  const [chunk] = rows;
+  if (!chunk) return failEmail(tx, id, isUnqueued('email'));
+  const isChunk = sql`campaign_id = ${campaignId} and number = ${chunk.number}`;
+  if (chunk.messages > 1) {
+    await sql`update campaign_chunk set email_ids = array_remove(email_ids, ${id}::uuid)
+      where ${isChunk}`.execute(tx);
+    return failEmail(tx, id, sql`true`);
+  }
+  await sql`delete from campaign_chunk where ${isChunk}`.execute(tx);
+  const isFailed = await failEmail(tx, id, sql`true`);
+  // It may have been the last one for which the campaign waited.
+  const campaign = await tx
+    .selectFrom('campaign')
+    .select(['id', 'project_id', 'name'])
+    .where('id', '=', campaignId)
+    .executeTakeFirst();
+  if (campaign) await signalCampaign(tx, campaign);
+  return isFailed;
+}
+
+/** Returns false when the row is not waiting any more, or not `isFree`. */
+async function failEmail(
+  tx: Database,
+  id: string,
+  isFree: ReturnType<typeof sql>,
+): Promise<boolean> {
+  const detail = sql`jsonb_build_object('reason', 'cancelled')`;
+  const { rows } = await sql`
+    update email set status = 'FAILED', error = 'cancelled', updated_at = now(),
+        trace = trace || ${traceEntry('withheld', detail)}
+      where id = ${id} and status = 'PENDING' and ${isFree}
+      returning id`.execute(tx);
+  return rows.length > 0;
+}

@@ -1,0 +1,295 @@
+import { sql } from 'kysely';
+import { columnsOf } from '../../columns.ts';
+import { type Database, transact } from '../../database.ts';
+import { deleteDomains } from '../../domains/domains.ts';
+import { enqueue } from '../../outbox/outbox.ts';
+import { deletePage } from '../../pages.ts';
+import { deleteRemovalPage, listRemovalIds } from '../../removals/removals.ts';
+import { stopRuns } from './stop-runs.ts';
+import { deleteSubscriptions, restartSubscriptions } from '../subscriptions/change-subscription.ts';
+import type { RunKind } from '../../../domain/runs/runs.ts';
+
+/**
+ * Reset and deletion of a project. One short transaction makes its row unreachable; a run then
+ * deletes its data, page by page. A reset project continues in a new row that takes over what is
+ * kept.
+ */
+
+/**
+ * Deletes a project: keys, members and domains are gone at once. Returns false when it was gone.
+ */
+export async function removeProject(tx: Database, id: string): Promise<boolean> {
+  const publicId = await detach(tx, id, 'delete');
+  if (!publicId) return false;
+  await tx.deleteFrom('membership').where('project_id', '=', id).execute();
+  await tx.deleteFrom('invitation').where('project_id', '=', id).execute();
+  await stopRuns(tx, id);
+  await deleteDomains(tx, { projectId: id });
+  await deleteSubscriptions(tx, id);
+  const input = { projectId: publicId };
+  await enqueue(tx, { kind: 'projectDelete', input, summary: 'Delete a project' });
+  return true;
+}
+
+/** Tables whose rows a reset project keeps. */
+export const keptOnReset = [
+  'membership',
+  'invitation',
+  'domain',
+  'suspension',
+  'security_event',
+  'allowance',
+  'allowance_warning',
+  'secret',
+  'send_policy',
+  'event_subscription',
+] as const;
+
+/**
+ * Empties a project: keeps settings, keys, members, domains, secrets, event subscriptions, billing, the send
+ * policy and the consent policy. As above.
+ */
+export async function resetProject(tx: Database, id: string): Promise<boolean> {
+  const before = await tx
+    .selectFrom('project')
+    .select(columnsOf('project'))
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
+  const publicId = await detach(tx, id, 'reset');
+  if (!before || !publicId) return false;
+  const { id: _, removal: __, ...kept } = before;
+  const after = await tx
+    .insertInto('project')
+    // Its template is deleted: the confirmation mail has the built-in text.
+    .values({
+      ...kept,
+      opt_in_template_id: null,
+      public_id: publicId,
+      updated_at: sql<Date>`now()`,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  for (const table of keptOnReset) {
+    await sql`update ${sql.table(table)} set project_id = ${after.id}
+      where project_id = ${id}`.execute(tx);
+  }
+  await restartSubscriptions(tx, after.id);
+  await stopRuns(tx, id);
+  const input = { projectId: publicId };
+  await enqueue(tx, { kind: 'projectReset', input, summary: 'Reset a project' });
+  return true;
+}
+
+/** Makes a project's row unreachable. Returns its public id. */
+async function detach(
+  tx: Database,
+  id: string,
+  removal: 'reset' | 'delete',
+): Promise<string | undefined> {
+  const row = await tx
+    .updateTable('project')
+    .set({
+      removal,
+      public_id: sql<string>`coalesce(public_id, id)`,
+      // No real key looks like these, and none has this hash.
+      public_key: sql<string>`'removed ' || id`,
+      secret_key_hash: sql<Buffer>`sha256(('removed ' || id)::bytea)`,
+      // Nothing is sent by code that still finds the row.
+      disabled_reason: sql<string>`coalesce(disabled_reason, 'MANUAL')`,
+      updated_at: sql<Date>`now()`,
+    })
+    .where('id', '=', id)
+    .where('removal', 'is', null)
+    .returning(sql<string>`public_id`.as('public_id'))
+    .executeTakeFirst();
+  return row?.public_id;
+}
+
+const removalKinds = { delete: 'projectDelete', reset: 'projectReset' } as const;
+
+/**
+ * Signals, every ten minutes, the runs of removals that are not over: theirs may be lost, or somebody
+ * ended it in Temporal. A running one takes no notice.
+ */
+export async function signalRemovals(db: Database, max: number): Promise<void> {
+  await transact(db, async (tx) => {
+    const { rows } = await sql<{ publicId: string; removal: keyof typeof removalKinds }>`
+      update project set next_look_at = now() + interval '10 minutes'
+        where id in (select id from project
+          where removal is not null
+            and coalesce(next_look_at, updated_at + interval '10 minutes') < now()
+          limit ${max} for update skip locked)
+        returning coalesce(public_id, id) as "publicId", removal`.execute(tx);
+    for (const { publicId, removal } of rows) {
+      const input = { projectId: publicId };
+      await enqueue(tx, { kind: removalKinds[removal], input, summary: 'Remove a project' });
+    }
+  });
+}
+
+/** Rows deleted at once from a table: few enough that no lock is held for long. */
+interface Page {
+  table: string;
+  rows: number;
+  /** The rows of the project, where no index has `project_id`. */
+  of?: string;
+  /** Rows that cannot be deleted yet. While there are any, the later tables wait. */
+  later?: string;
+}
+
+/**
+ * The data of a project, in an order that cascades little: first what runs, then the largest
+ * tables. Tables not listed go with a row of those: `goneWithParent` lists them.
+ */
+export const removedTables: readonly Page[] = [
+  { table: 'execution', rows: 500 },
+  // Being handed over: accepted mail is billed by its row. A lease ends in two minutes.
+  { table: 'campaign_chunk', rows: 100, later: 'attempt_id is not null and lease_until > now()' },
+  { table: 'email', rows: 1000, later: `status = 'SENDING' and lease_until > now()` },
+  { table: 'email_tally', rows: 5000 },
+  { table: 'attachment', rows: 20 },
+  { table: 'segment_member', rows: 5000, of: 'segment_id in (select id from segment' },
+  // Before the contacts: nothing is left to be cleared of theirs.
+  { table: 'event_delivery', rows: 5000 },
+  { table: 'contact', rows: 1000 },
+  { table: 'event', rows: 2000 },
+  { table: 'event_tally', rows: 5000 },
+  { table: 'derived_event_log', rows: 1000 },
+  { table: 'event_delivery_loss', rows: 1000 },
+  { table: 'job', rows: 10 },
+  { table: 'system_mail', rows: 100 },
+  // What is left of a deleted campaign, the sweep removes.
+  { table: 'campaign_tally', rows: 5000, of: 'campaign_id in (select id from campaign' },
+  { table: 'campaign', rows: 100 },
+  { table: 'body_template', rows: 20 },
+  { table: 'segment', rows: 100 },
+  // Temporal has its schedule still: a run is deleting it.
+  { table: 'workflow_schedule', rows: 100, later: 'told_until is not null' },
+  { table: 'workflow', rows: 20 },
+  { table: 'template', rows: 100 },
+  { table: 'topic', rows: 100 },
+];
+
+/** Tables whose rows go with a row of those above, or by its removal. */
+export const goneWithParent = [
+  'removal',
+  'email_moment',
+  'email_queue',
+  'consent',
+  'contact_topic',
+  'opt_in',
+  'step_execution',
+  'wait',
+  'workflow_step',
+  'workflow_transition',
+  'workflow_version',
+  'workflow_cancellation',
+  'workflow_release',
+  'exit_event',
+  'firing',
+  'import_file',
+  'job_batch',
+  'campaign_content',
+  'idempotency_email',
+] as const;
+
+/** Removed projects of a public id whose rows are still to be deleted. */
+export async function listRemovals(
+  db: Database,
+  publicId: string,
+  removal: 'reset' | 'delete',
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('project')
+    .select('id')
+    .where(sql<boolean>`coalesce(public_id, id) = ${publicId}`)
+    .where('removal', '=', removal)
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+/**
+ * Deletes one page of a project's data. Returns how many rows, and whether there are no more; none
+ * and more: the rest cannot be deleted yet, for two minutes at most.
+ */
+export async function deleteProjectPage(
+  db: Database,
+  projectId: string,
+): Promise<{ deleted: number; isOver: boolean }> {
+  for (const { table, rows, of, later } of removedTables) {
+    const mine = of
+      ? sql<boolean>`${sql.raw(of)} where project_id = ${projectId})`
+      : sql<boolean>`project_id = ${projectId}`;
+    const isLater = sql<boolean>`(${sql.raw(later ?? 'false')})`;
+    const where = sql<boolean>`${mine} and not ${isLater}`;
+    const deleted = await deletePage(db, { table, where, rows });
+    if (deleted > 0) return { deleted, isOver: false };
+    if (!later) continue;
+    const left = await sql`
+      select from ${sql.table(table)} where ${mine} and ${isLater} limit 1`.execute(db);
+    if (left.rows.length > 0) return { deleted: 0, isOver: false };
+  }
+  // The versions of its workflows.
+  const [removal] = await listRemovalIds(db, { projectId, max: 1 });
+  if (removal !== undefined) {
+    await deleteRemovalPage(db, removal);
+    return { deleted: 1, isOver: false };
+  }
+  const where = sql<boolean>`owner_id = ${projectId}`;
+  const deleted =
+    (await deletePage(db, { table: 'idempotency', where, rows: 1000 })) ||
+    (await deletePage(db, {
+      table: 'suppression',
+      where: isOwnerDeleted(projectId),
+      rows: 1000,
+    })) ||
+    (await deletePage(db, { table: 'upload', where: isOwnerDeleted(projectId), rows: 1000 })) ||
+    (await deletePage(db, { table: 'contact', where: isBeingErased(projectId), rows: 10 })) ||
+    (await deletePage(db, { table: 'erasure', where: isOwnerDeleted(projectId), rows: 1000 }));
+  return { deleted, isOver: deleted === 0 };
+}
+
+/** SQL of whether a contact is being erased: it is in no project, and its run stops with its row. */
+function isBeingErased(projectId: string) {
+  return sql<boolean>`project_id in (select id from erasure inner_erasure
+    where ${isOwnerDeleted(projectId)} and state <> 'completed')`;
+}
+
+/** SQL of whether a row belongs to the public id of a project that is deleted, and not only reset. */
+function isOwnerDeleted(projectId: string) {
+  return sql<boolean>`owner_id = (select coalesce(inner_owner.public_id, inner_owner.id)
+    from project inner_owner where inner_owner.id = ${projectId} and inner_owner.removal = 'delete')`;
+}
+
+/**
+ * Runs of a project that outlive it: its removal may have to run once more; a domain poller
+ * continues after a reset, and otherwise makes the mail provider remove the domain; that of an event
+ * subscription continues, or deletes its deliveries.
+ */
+const signalsThatStay: readonly RunKind[] = [
+  'projectReset',
+  'projectDelete',
+  'domainPoller',
+  'eventSubscription',
+];
+
+/** Deletes the project's row, the last of its data. */
+export async function deleteRemovedProject(db: Database, id: string): Promise<void> {
+  await transact(db, async (tx) => {
+    for (const table of keptOnReset) {
+      await sql`delete from ${sql.table(table)} where project_id = ${id}`.execute(tx);
+    }
+    await tx
+      .deleteFrom('outbox')
+      .where('project_id', '=', id)
+      .where('kind', 'not in', signalsThatStay)
+      .execute();
+    await tx.deleteFrom('upload_usage').where(isOwnerDeleted(id)).execute();
+    await tx.deleteFrom('suppression_key').where(isOwnerDeleted(id)).execute();
+    await tx.deleteFrom('token_bucket').where('key', '=', `project ${id}`).execute();
+    await tx.deleteFrom('rate_limit').where('key', '=', `project:${id}`).execute();
+    await tx.deleteFrom('project').where('id', '=', id).where('removal', 'is not', null).execute();
+  });
+}

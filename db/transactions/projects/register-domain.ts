@@ -1,0 +1,58 @@
+import { sql } from 'kysely';
+import { type Database, transact } from '../../database.ts';
+import {
+  type DomainOfRun,
+  type DomainRow,
+  isComplete,
+  signalPoller,
+} from '../../domains/domains.ts';
+import { isBeingForgotten, lockDomainName } from '../../domains/ses-identities.ts';
+import { holdProject } from '../../projects/projects.ts';
+
+/** How long a claim may lack tokens: after that, the process that registered it has died. */
+const registeringMax = sql`interval '2 minutes'`;
+
+/** A claim that is not registered yet. */
+export type NewClaim = DomainOfRun & Pick<DomainRow, 'ownership_token'>;
+
+/**
+ * Claims a name for a project. Returns `taken` when the project has claimed it already or any
+ * project holds it, and `releasing` while the mail provider is removing it, which takes a moment.
+ * The row has no tokens yet: `updateDomainTokens` completes it, `abandonDomain` removes it. If
+ * neither happens within two minutes, its run removes it.
+ */
+export async function insertDomain(
+  db: Database,
+  { projectId, name }: { projectId: string; name: string },
+): Promise<NewClaim | 'taken' | 'releasing'> {
+  return transact(db, async (tx) => {
+    await holdProject(tx, projectId);
+    await lockDomainName(tx, name);
+    if (await isBeingForgotten(tx, name)) return 'releasing';
+    await tx
+      .deleteFrom('domain')
+      .where('project_id', '=', projectId)
+      .where('name', '=', name)
+      .where(sql<boolean>`not ${isComplete} and created_at < now() - ${registeringMax}`)
+      .execute();
+    const taken = await tx
+      .selectFrom('domain')
+      .select('id')
+      .where('name', '=', name)
+      .where((row) => row.or([row('project_id', '=', projectId), row('status', '=', 'verified')]))
+      .executeTakeFirst();
+    if (taken) return 'taken';
+    const row = await tx
+      .insertInto('domain')
+      .values({
+        project_id: projectId,
+        name,
+        dkim_tokens: [],
+        next_check_at: sql<Date>`now() + ${registeringMax}`,
+      })
+      .returning(['id', 'project_id', 'name', 'ownership_token'])
+      .executeTakeFirstOrThrow();
+    await signalPoller(tx, row);
+    return row;
+  });
+}

@@ -1,0 +1,23 @@
+import { sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import { cancelJobs } from '../../jobs/jobs.ts';
+import { signalCampaign } from '../../outbox/outbox.ts';
+import { lookAtSchedules } from '../../schedules/schedules.ts';
+
+/**
+ * Ends campaigns and jobs of a project that must not send or write any more, and signals the
+ * campaigns' runs. The caller cancels or deletes its executions.
+ */
+export async function stopRuns(tx: Database, projectId: string): Promise<void> {
+  const campaigns = await tx
+    .updateTable('campaign')
+    .set({ status: 'CANCELLED', paused_reason: null, updated_at: sql<Date>`now()` })
+    .where('project_id', '=', projectId)
+    .where('status', 'in', ['SCHEDULED', 'SENDING', 'PAUSED'])
+    .returning(['id', 'project_id', 'name'])
+    .execute();
+  // Their runs read the row without a signal.
+  await cancelJobs(tx, { projectId });
+  await lookAtSchedules(tx, projectId);
+  for (const campaign of campaigns) await signalCampaign(tx, campaign);
+}

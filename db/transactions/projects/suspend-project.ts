@@ -1,0 +1,126 @@
+import { sql } from 'kysely';
+import { type Database, transact } from '../../database.ts';
+import { findMeasure } from '../../projects/reputation.ts';
+import type { DisabledReason } from '../../projects/suspension.ts';
+import { lookAtSchedules } from '../../schedules/schedules.ts';
+import { waitingOf } from '../../sql/mail-queue.ts';
+import { cancelExecutions } from '../executions/cancel-executions.ts';
+import { stopRuns } from './stop-runs.ts';
+import { activeStatuses } from '../../workflows/executions/executions.ts';
+import { judgeReputation, type Measure } from '../../../domain/sender/reputation.ts';
+
+/** Executions and messages that are ended with the request itself: no lock is held for long. */
+const pageSize = 500;
+
+/**
+ * Adds a reason to those for which a project is disabled, in the caller's transaction. If there was none, its
+ * waiting mail fails, its campaigns, executions and jobs are cancelled; the runs of the campaigns suppress
+ * their waiting mail. Of very many executions the sweep cancels the rest; the rest of the mail fails when its
+ * turn comes. Returns whether it was enabled. Call it before other rows of the project are locked.
+ */
+export async function disableProject(
+  tx: Database,
+  projectId: string,
+  reason: DisabledReason,
+): Promise<boolean> {
+  const { rows } = await sql<{ wasEnabled: boolean }>`
+    with before as (
+      select id, disabled_reason from project where id = ${projectId} for no key update
+    )
+    update project set disabled_reason = ${reason}, updated_at = now()
+      from before
+      where project.id = before.id and project.removal is null
+        and before.disabled_reason is distinct from ${reason}
+      returning before.disabled_reason is null as "wasEnabled"`.execute(tx);
+  if (!rows[0]?.wasEnabled) return false;
+  const active = await tx
+    .selectFrom('execution')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('status', 'in', activeStatuses)
+    .limit(pageSize)
+    .execute();
+  const ids = active.map((row) => row.id);
+  await cancelExecutions(tx, ids, 'project_disabled');
+  await stopRuns(tx, projectId);
+  await failWaitingMail(tx, projectId);
+  return true;
+}
+
+/**
+ * Cancels up to `max` executions of disabled projects: an event started them while their project
+ * was being disabled, or somebody disabled it in the database. Returns how many.
+ */
+export async function cancelLateExecutions(db: Database, max: number): Promise<number> {
+  return transact(db, async (tx) => {
+    const late = await tx
+      .selectFrom('project')
+      .innerJoin('workflow', 'workflow.project_id', 'project.id')
+      // By workflow: that index has only active executions.
+      .innerJoin('execution', 'execution.workflow_id', 'workflow.id')
+      .select('execution.id')
+      .where('project.disabled_reason', 'is not', null)
+      .where('project.removal', 'is', null)
+      .where('execution.status', 'in', activeStatuses)
+      .limit(max)
+      .execute();
+    const ids = late.map((row) => row.id);
+    return (await cancelExecutions(tx, ids, 'project_disabled')).length;
+  });
+}
+
+/** Lifts one of the reasons of a project. Returns whether it was the last, and the project is enabled. */
+export async function enableProject(
+  tx: Database,
+  projectId: string,
+  reason: DisabledReason,
+): Promise<boolean> {
+  await sql`select from project where id = ${projectId} for no key update`.execute(tx);
+  await tx
+    .updateTable('suspension')
+    .set({ ended_at: sql<Date>`now()` })
+    .where('project_id', '=', projectId)
+    .where('reason', '=', reason)
+    .where('ended_at', 'is', null)
+    .execute();
+  const { rows } = await sql<{ isEnabled: boolean }>`
+    update project set disabled_reason = strongest_suspension(id), updated_at = now()
+      where id = ${projectId} and removal is null and disabled_reason = ${reason}
+      returning disabled_reason is null as "isEnabled"`.execute(tx);
+  const isEnabled = rows[0]?.isEnabled ?? false;
+  if (isEnabled) await lookAtSchedules(tx, projectId);
+  return isEnabled;
+}
+
+/** Not the campaigns' mail, maybe a million messages: their runs suppress it page by page. */
+async function failWaitingMail(tx: Database, projectId: string): Promise<void> {
+  await sql`
+    update email set status = 'FAILED', error = 'project_disabled', updated_at = now(),
+        trace = trace || trace_entry('withheld', '{"reason": "project_disabled"}')
+      where status = 'PENDING'
+        and id in (select email_id from ${waitingOf(sql`${projectId}`)} limit ${pageSize})`.execute(
+    tx,
+  );
+}
+
+/**
+ * Disables a project, in the caller's transaction that holds its row, when the measure that has
+ * just changed is critical.
+ */
+export async function disableForReputation(
+  tx: Database,
+  projectId: string,
+  measure: Measure,
+): Promise<void> {
+  const { rows } = await sql<{ age_days: number }>`
+    select extract(epoch from now() - created_at)::float / 86400 as age_days
+      from project where id = ${projectId} and not exists (select from suspension
+        where project_id = project.id and reason = 'EMAIL_REPUTATION' and ended_at is null)`.execute(
+    tx,
+  );
+  const [project] = rows;
+  if (!project) return;
+  const windows = await findMeasure(tx, projectId, measure);
+  const { worst } = judgeReputation(windows, project.age_days);
+  if (worst[measure] === 'critical') await disableProject(tx, projectId, 'EMAIL_REPUTATION');
+}

@@ -1,0 +1,62 @@
+import { sql } from 'kysely';
+import { type Database, transact } from '../../database.ts';
+import { itemsMatch } from '../../sql/subscribed-events.ts';
+import type { EarlierItems } from '../../subscriptions/subscriptions.ts';
+import { historyPage, type HistoryPlace, selectHistory, storeHistory } from './store-history.ts';
+
+/** What was recorded before a subscription that begins in the past. */
+
+/** Where the reading is. */
+export interface Backlog {
+  /** ISO 8601. */
+  from: string;
+  after: HistoryPlace | null;
+}
+
+/**
+ * Makes the deliveries of one page of the events before a subscription, oldest first: of those that were
+ * committed when it was made; the others are new. Returns whether all is read.
+ */
+export async function readBacklogPage(db: Database, id: string): Promise<boolean> {
+  return transact(db, async (tx) => {
+    const { rows } = await sql<{
+      projectId: string;
+      events: string[];
+      epoch: number;
+      seen: string;
+      earlier: EarlierItems[];
+      backlog: Backlog | null;
+    }>`select project_id as "projectId", events, epoch, seen::text, earlier, backlog
+        from event_subscription where id = ${id} for no key update`.execute(tx);
+    const [position] = rows;
+    if (!position?.backlog) return true;
+    const { projectId, seen, backlog } = position;
+    // What it was made with: nothing of that is over before the log is read.
+    const { events: items, epoch } = position.earlier[0] ?? position;
+    const span = { projectId, items, ...backlog, to: null, eventName: null };
+    const until = await storeHistory(tx, span);
+    const { rows: read } = await sql<{ looked: number; at: string | null; id: string }>`
+      with page as materialized (${selectHistory(span, until)}), made as (
+        insert into event_delivery (subscription_id, event_id, project_id, contact_id, event_name,
+            created_at, recorded_at, epoch, due_at)
+          select ${id}, id, ${projectId}, contact_id, name, created_at, recorded_at, ${epoch},
+              recorded_at
+            from page where ${itemsMatch(sql`${items}::text[]`, sql`page.name`)}
+              and (tx is null or pg_visible_in_snapshot(tx, ${seen}::pg_snapshot))
+          on conflict (subscription_id, event_id) do nothing
+      )
+      select (select count(*)::int from page) as looked, last.created_at::text as at, last.id
+        from (select) as always
+        left join lateral (select created_at, id from page order by created_at desc, id desc limit 1)
+          last on true`.execute(tx);
+    const { looked = 0, at = null, id: lastId = '' } = read[0] ?? {};
+    const isOver = until === null && looked < historyPage;
+    const next: Backlog = { ...backlog, after: at === null ? backlog.after : { at, id: lastId } };
+    await tx
+      .updateTable('event_subscription')
+      .set({ backlog: isOver ? null : JSON.stringify(next) })
+      .where('id', '=', id)
+      .execute();
+    return isOver;
+  });
+}

@@ -1,0 +1,79 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import { storeDerived } from '../../events/derived.ts';
+import { derivedEvents, hasDerived } from '../../sql/derived-events.ts';
+import { momentsOf } from '../../sql/mail-moments.ts';
+import { itemsMatch } from '../../sql/subscribed-events.ts';
+
+/** Events of the past, in recorded order. */
+
+/** Events looked at in one transaction. */
+export const historyPage = 1_000;
+
+/** Derived events of a name stored in one transaction. */
+const storedMax = 500;
+
+/** The last event that was looked at. */
+export interface HistoryPlace {
+  /** Text of a time. */
+  at: string;
+  id: string;
+}
+
+export interface HistorySpan {
+  projectId: string;
+  /** Texts of times. `to`: null: until now. */
+  from: string;
+  to: string | null;
+  eventName: string | null;
+  /** What the subscription wants. */
+  items: readonly string[];
+  /** null: it begins. */
+  after: HistoryPlace | null;
+}
+
+/**
+ * Stores the next events that are only in rows of messages: deliveries name stored ones. Returns up to
+ * where all are stored, not included; null: all of the span are.
+ */
+export async function storeHistory(tx: Database, span: HistorySpan): Promise<string | null> {
+  const { projectId, from, to, eventName, items, after } = span;
+  const bounds: string[] = [];
+  for (const event of derivedEvents) {
+    if (eventName !== null && eventName !== event.name) continue;
+    const at = sql.ref(event.at);
+    const isWithin = sql`at >= ${after?.at ?? from}::timestamptz
+      ${to === null ? sql`` : sql`and at <= ${to}::timestamptz`}`;
+    const { rows } = await sql<{ id: string; at: string }>`
+      select id, ${at}::text as at
+        from ${momentsOf(projectId, event.moment, isWithin)} join email on id = email_id
+        where ${hasDerived(event)}
+          and ${itemsMatch(sql`${items}::text[]`, sql`${event.name}::text`)}
+        order by moment.at, email_id limit ${storedMax} for no key update of email`.execute(tx);
+    const last = rows.at(-1);
+    if (!last) continue;
+    await storeDerived(
+      tx,
+      rows.map(({ id }) => id),
+    );
+    bounds.push(last.at);
+  }
+  return bounds.toSorted((a, b) => Date.parse(a) - Date.parse(b))[0] ?? null;
+}
+
+/** SQL of the next page of a span's events, up to where all are stored. */
+export function selectHistory(span: HistorySpan, until: string | null): RawBuilder<unknown> {
+  const { projectId, from, to, eventName, after } = span;
+  return sql`
+    select id, contact_id, name, created_at, recorded_at, tx from event
+      where project_id = ${projectId} and created_at >= ${from}::timestamptz
+        ${to === null ? sql`` : sql`and created_at <= ${to}::timestamptz`}
+        ${until === null ? sql`` : sql`and created_at < ${until}::timestamptz`}
+        ${eventName === null ? sql`` : sql`and name = ${eventName}`}
+        ${
+          after === null
+            ? sql``
+            : sql`and (created_at, id) > (${after.at}::timestamptz, ${after.id}::uuid)`
+        }
+      order by created_at, id limit ${historyPage}`;
+}

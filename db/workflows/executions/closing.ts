@@ -1,0 +1,37 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import { anyOf } from '../../expressions.ts';
+
+/** What ends together with an execution. */
+
+/**
+ * SQL of the parts of a statement that close the open steps of executions that end, and their waits. The
+ * part before them is `ended`, with the `id` of each.
+ * @param options.atWork what becomes of a step at work. RUNNING: it cannot be recalled, and its result is
+ *   still to be recorded
+ */
+export function closingSteps({
+  atWork = 'SKIPPED',
+}: { atWork?: 'SKIPPED' | 'FAILED' | 'RUNNING' } = {}): RawBuilder<unknown> {
+  const closed = ['PENDING', 'SCHEDULED', 'WAITING', ...(atWork === 'RUNNING' ? [] : ['RUNNING'])];
+  return sql`
+    closed as (
+      update step_execution set completed_at = clock_timestamp(), updated_at = now(),
+          status = case step_execution.status when 'RUNNING' then ${sql.lit(atWork)} else 'SKIPPED' end
+        from ended
+        where step_execution.execution_id = ended.id
+          and step_execution.status in (${sql.join(closed.map((status) => sql.lit(status)))})
+    ), forgotten as (
+      delete from wait using ended where wait.execution_id = ended.id
+    )`;
+}
+
+/** Closes what is open of those of these executions that have ended. Some hundreds at most. */
+export async function closeSteps(db: Database, ids: readonly string[]): Promise<void> {
+  await sql`
+    with ended as (
+      select id from execution
+        where id = ${anyOf(ids)} and status not in ('RUNNING', 'WAITING')
+    ), ${closingSteps()}
+    select from ended`.execute(db);
+}

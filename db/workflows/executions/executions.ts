@@ -1,0 +1,180 @@
+import { type SelectQueryBuilder, type Selectable, sql } from 'kysely';
+import { columnsOf } from '../../columns.ts';
+import type { Database } from '../../database.ts';
+import { countRows } from '../../expressions.ts';
+import { isDelayOver, isOn } from '../../sql/execution-predicates.ts';
+import type { DB, Execution } from '../../tables.ts';
+import { closingSteps } from './closing.ts';
+import { findVersionGraph } from '../graphs.ts';
+import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
+
+export type ExecutionRow = Selectable<Execution>;
+
+/** SQL of the statuses, written out: only then does each plan use the indexes of active executions. */
+export const activeStatuses = [sql.lit('RUNNING'), sql.lit('WAITING')];
+
+export function isActive({ status }: Pick<ExecutionRow, 'status'>): boolean {
+  return status === 'RUNNING' || status === 'WAITING';
+}
+
+/** Whether it should go on by itself at this moment: it neither waits nor is held. */
+export function isAtWork(row: Pick<ExecutionRow, 'status' | 'paused_at' | 'held_at'>): boolean {
+  return row.status === 'RUNNING' && row.paused_at === null && row.held_at === null;
+}
+
+/**
+ * Ends an active execution, and what is open of it. Returns false when it had ended already. An earlier
+ * statement has completed the step that ends it.
+ */
+export async function endExecution(
+  tx: Database,
+  executionId: string,
+  end: { status: 'COMPLETED' } | { status: 'EXITED'; reason: string },
+): Promise<boolean> {
+  const { rows } = await sql`
+    with ended as (
+      update execution set status = ${end.status},
+          exit_reason = ${end.status === 'EXITED' ? end.reason : null},
+          current_step_id = ${end.status === 'COMPLETED' ? null : sql.ref('current_step_id')},
+          completed_at = clock_timestamp(), updated_at = now()
+        where id = ${executionId} and status in ('RUNNING', 'WAITING')
+        returning id
+    ), ${closingSteps()}
+    select id from ended`.execute(tx);
+  return rows.length > 0;
+}
+
+/**
+ * Completes an execution that has no step left in this version.
+ * Returns false when it has one, or has ended otherwise: somebody has moved it to another version, or
+ * its last delay's end, or an event has met an exit rule.
+ */
+export async function completeExecution(
+  tx: Database,
+  executionId: string,
+  version: number,
+): Promise<boolean> {
+  // Who moves it has locked its contact, and then changes several rows.
+  await tx
+    .selectFrom('contact')
+    .innerJoin('execution', 'execution.contact_id', 'contact.id')
+    .select('contact.id')
+    .where('execution.id', '=', executionId)
+    .forNoKeyUpdate('contact')
+    .execute();
+  const { rows } = await sql<{ isOver: boolean }>`
+    with ended as (
+      update execution set status = 'COMPLETED', current_step_id = null,
+          completed_at = clock_timestamp(), updated_at = now()
+        where id = ${executionId} and status in ('RUNNING', 'WAITING') and ${isOn(version)}
+          and (status = 'RUNNING' or exists (
+            select from step_execution step
+              where step.execution_id = execution.id and step.step_id = current_step_id
+                and ${isDelayOver(sql`step.output`)}))
+        returning id
+    ), ${closingSteps()}
+    select exists (select from ended) or not exists (select from execution
+      where id = ${executionId} and status <> 'COMPLETED') as "isOver"`.execute(tx);
+  return rows[0]?.isOver ?? true;
+}
+
+export async function findExecutionStatus(db: Database, id: string): Promise<string | undefined> {
+  const query = db.selectFrom('execution').select('status').where('id', '=', id);
+  return (await query.executeTakeFirst())?.status;
+}
+
+export interface ExecutionListItem extends ExecutionRow {
+  contact_email: string;
+  /** The step it is in, as its version of the graph names it. */
+  current_step: Pick<GraphStep, 'id' | 'name' | 'type'> | null;
+}
+
+/** One page of a workflow's executions, newest start first, and how many there are. */
+export async function listExecutions(
+  db: Database,
+  workflowId: string,
+  query: {
+    status?: string | undefined;
+    /** By its own pause, also of those that have ended. */
+    paused?: boolean | undefined;
+    page: number;
+    pageSize: number;
+  },
+): Promise<{ rows: ExecutionListItem[]; total: number }> {
+  const filtered = db
+    .selectFrom('execution')
+    .where('execution.workflow_id', '=', workflowId)
+    .$if(query.status !== undefined, (builder) =>
+      builder.where('execution.status', '=', query.status ?? ''),
+    )
+    .$if(query.paused !== undefined, (builder) =>
+      builder.where('execution.paused_at', query.paused ? 'is not' : 'is', null),
+    );
+  const total = await countRows(filtered);
+  const page = filtered
+    .select('execution.id')
+    .orderBy('execution.started_at', 'desc')
+    .orderBy('execution.id', 'desc')
+    .limit(query.pageSize)
+    .offset((query.page - 1) * query.pageSize);
+  // Joined to the page only: an offset reads all rows before it, and would join them, too.
+  const rows = await withContactAndStep(
+    db.selectFrom('execution').where('execution.id', 'in', page),
+  )
+    .orderBy('execution.started_at', 'desc')
+    .orderBy('execution.id', 'desc')
+    .execute();
+  return { rows: rows as unknown as ExecutionListItem[], total };
+}
+
+export interface ExecutionInGraph extends ExecutionListItem {
+  graph: Graph;
+  /** The steps of the versions that it was on before. */
+  formerSteps: GraphStep[];
+}
+
+export async function findExecution(
+  db: Database,
+  workflowId: string,
+  id: string,
+): Promise<ExecutionInGraph | undefined> {
+  const row = await findExecutionOf(db, id);
+  return row?.workflow_id === workflowId ? row : undefined;
+}
+
+/** An execution of any workflow, for who knows that it is of the project. */
+export async function findExecutionOf(
+  db: Database,
+  id: string,
+): Promise<ExecutionInGraph | undefined> {
+  const row = await withContactAndStep(db.selectFrom('execution').where('execution.id', '=', id))
+    .select('version.graph')
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const graphs: Awaited<ReturnType<typeof findVersionGraph>>[] = [];
+  // One after the other: a transaction has one connection.
+  for (const version of row.earlier_versions ?? []) {
+    graphs.push(await findVersionGraph(db, row.workflow_id, version));
+  }
+  const formerSteps = graphs.flatMap((graph) => graph?.steps ?? []);
+  return { ...(row as unknown as ExecutionInGraph), formerSteps };
+}
+
+/** Of the graph only the current step: it may have a megabyte, and a page a hundred executions. */
+export function withContactAndStep(query: SelectQueryBuilder<DB, 'execution', object>) {
+  return query
+    .innerJoin('contact', 'contact.id', 'execution.contact_id')
+    .innerJoin('workflow_version as version', (join) =>
+      join
+        .onRef('version.workflow_id', '=', 'execution.workflow_id')
+        .onRef('version.version', '=', 'execution.workflow_version'),
+    )
+    .select(columnsOf('execution'))
+    .select('contact.email as contact_email')
+    .select(
+      sql`(select jsonb_build_object('id', step -> 'id', 'name', step -> 'name',
+            'type', step -> 'type')
+          from jsonb_array_elements(version.graph -> 'steps') as step
+          where step ->> 'id' = execution.current_step_id::text)`.as('current_step'),
+    );
+}

@@ -1,0 +1,31 @@
+import { columnsOf } from '../../columns.ts';
+import type { Database } from '../../database.ts';
+import { anyOf } from '../../expressions.ts';
+import type { ExecutionRow } from './executions.ts';
+
+/**
+ * Locks executions for an act on them, in the caller's transaction: their contacts first, in order, as
+ * everywhere (see `enterStep`). So each is at rest, or at a step at work that takes several
+ * transactions. Some hundreds at most. Returns those that exist, in the order of their ids.
+ */
+export async function lockExecutions(
+  tx: Database,
+  ids: readonly string[],
+): Promise<ExecutionRow[]> {
+  await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('id', 'in', (eb) =>
+      eb.selectFrom('execution').select('contact_id').where('id', '=', anyOf(ids)),
+    )
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
+  return tx
+    .selectFrom('execution')
+    .select(columnsOf('execution'))
+    .where('id', '=', anyOf(ids))
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
+}

@@ -1,0 +1,211 @@
+import { sql } from 'kysely';
+import { v7 as uuidV7 } from 'uuid';
+import { columnsOf } from '../../columns.ts';
+import { type Database, transact } from '../../database.ts';
+import { anyOf } from '../../expressions.ts';
+import { signalExecutions } from '../../outbox/outbox.ts';
+import { activeStatuses, type ExecutionRow, isActive } from './executions.ts';
+import { historyWith } from './history.ts';
+import { lockExecutions } from './lock.ts';
+import { lookWhenRunning, lookWhenWaiting } from './reconciliation.ts';
+import { notFound, Problem } from '../../../domain/errors.ts';
+
+/**
+ * Pausing: no step of an execution begins while it or its workflow is paused. What would begin is held
+ * back by `holdStep`, without a timer, until somebody releases it.
+ */
+
+/** Executions released in one transaction. */
+const pageSize = 500;
+
+/**
+ * Pauses one execution, in the caller's transaction.
+ * @throws Problem EXECUTION_NOT_FOUND, EXECUTION_NOT_ACTIVE, EXECUTION_PAUSED
+ */
+export async function pauseExecution(
+  tx: Database,
+  id: string,
+  reason: string | null,
+): Promise<ExecutionRow> {
+  const [execution] = await lockExecutions(tx, [id]);
+  if (!execution) throw notFound('EXECUTION', id);
+  if (!isActive(execution)) {
+    throw new Problem('EXECUTION_NOT_ACTIVE');
+  }
+  if (execution.paused_at) throw new Problem('EXECUTION_PAUSED');
+  return updatePause(tx, id, { at: sql<Date>`now()`, reason });
+}
+
+/**
+ * Lets one execution go on, in the caller's transaction, unless its workflow is paused.
+ * @throws Problem EXECUTION_NOT_FOUND; EXECUTION_NOT_PAUSED, also when it has ended
+ */
+export async function resumeExecution(tx: Database, id: string): Promise<ExecutionRow> {
+  const [execution] = await lockExecutions(tx, [id]);
+  if (!execution) throw notFound('EXECUTION', id);
+  if (!execution.paused_at || !isActive(execution)) throw new Problem('EXECUTION_NOT_PAUSED');
+  const row = await updatePause(tx, id, { at: null, reason: null });
+  if (row.held_at && !(await isWorkflowPaused(tx, row.workflow_id))) await release(tx, [row]);
+  return row;
+}
+
+async function updatePause(
+  tx: Database,
+  id: string,
+  { at, reason }: { at: ReturnType<typeof sql<Date>> | null; reason: string | null },
+): Promise<ExecutionRow> {
+  const detail = JSON.stringify({ paused: at !== null, ...(reason !== null && { reason }) });
+  const status = sql.ref('status');
+  return tx
+    .updateTable('execution')
+    .set({
+      paused_at: at,
+      pause_reason: reason,
+      history: historyWith({ from: status, to: status, detail: sql`${detail}` }),
+      updated_at: sql<Date>`now()`,
+    })
+    .where('id', '=', id)
+    .returning(columnsOf('execution'))
+    .executeTakeFirstOrThrow();
+}
+
+/** Whether a workflow is paused; it is not released before the caller's transaction has ended. */
+export async function isWorkflowPaused(tx: Database, id: string): Promise<boolean> {
+  const workflow = await tx
+    .selectFrom('workflow')
+    .select('paused_at')
+    .where('id', '=', id)
+    .forShare()
+    .executeTakeFirst();
+  return Boolean(workflow?.paused_at);
+}
+
+/**
+ * Holds back the next step of an execution that is paused, singly or with its workflow, in the
+ * transaction of `enterStep`, which has locked it. Returns false when it has just been released: who
+ * releases a workflow changes its row first, so either that is seen here or this there.
+ */
+export async function holdStep(
+  tx: Database,
+  { executionId, stepId }: { executionId: string; stepId: string },
+): Promise<boolean> {
+  const { workflow_id: workflowId, paused_at: pausedAt } = await tx
+    .selectFrom('execution')
+    .select(['workflow_id', 'paused_at'])
+    .where('id', '=', executionId)
+    .executeTakeFirstOrThrow();
+  if (!pausedAt && !(await isWorkflowPaused(tx, workflowId))) return false;
+  await sql`
+    with held as (
+      update execution set status = 'RUNNING', held_at = clock_timestamp(), updated_at = now(),
+          -- Nothing happens until it is released.
+          next_look_at = ${lookWhenWaiting(sql`null::timestamptz`)}
+        where id = ${executionId} and held_at is null
+        returning id, project_id
+    )
+    insert into step_execution (id, project_id, execution_id, step_id, status, scheduled_for)
+      select ${uuidV7()}::uuid, project_id, id, ${stepId}::uuid, 'SCHEDULED', clock_timestamp()
+        from held
+      on conflict (execution_id, step_id) do nothing`.execute(tx);
+  return true;
+}
+
+/** Lets held executions, which the caller has locked, begin their next step, from now on. */
+async function release(
+  tx: Database,
+  rows: readonly { id: string; project_id: string }[],
+): Promise<void> {
+  const ids = rows.map(({ id }) => id);
+  await tx
+    .updateTable('execution')
+    .set({ held_at: null, next_look_at: lookWhenRunning, updated_at: sql<Date>`now()` })
+    .where('id', '=', anyOf(ids))
+    .execute();
+  // Events count for it from then on.
+  await tx
+    .updateTable('step_execution')
+    .set({ scheduled_for: sql<Date>`clock_timestamp()`, updated_at: sql<Date>`now()` })
+    .where('execution_id', '=', anyOf(ids))
+    .where('status', '=', 'SCHEDULED')
+    .execute();
+  await signalExecutions(tx, rows);
+}
+
+/**
+ * Pauses or releases a workflow, in the transaction that has locked it. Whatever its executions are, it
+ * takes one row: `releaseExecutions` lets the held ones go on after the commit.
+ */
+export async function pauseWorkflow(
+  tx: Database,
+  { id, project_id, paused_at }: { id: string; project_id: string; paused_at: Date | null },
+  isPaused: boolean,
+): Promise<void> {
+  if (isPaused === (paused_at !== null)) return;
+  await tx
+    .updateTable('workflow')
+    .set({ paused_at: isPaused ? sql<Date>`now()` : null })
+    .where('id', '=', id)
+    .execute();
+  if (isPaused) {
+    await tx.deleteFrom('workflow_release').where('workflow_id', '=', id).execute();
+    return;
+  }
+  await tx
+    .insertInto('workflow_release')
+    .values({ workflow_id: id, project_id })
+    .onConflict((conflict) => conflict.column('workflow_id').doNothing())
+    .execute();
+}
+
+/** Releases executions of a workflow page by page, until `isOver`: the sweep does what is left. */
+export async function releaseExecutions(
+  db: Database,
+  workflowId: string,
+  isOver: () => boolean,
+): Promise<void> {
+  while (!(await releasePage(db, workflowId)) && !isOver());
+}
+
+/** Goes on with what requests have left, a page of each workflow in turn, until `isOver`. */
+export async function continueReleases(db: Database, isOver: () => boolean): Promise<void> {
+  const rows = await db.selectFrom('workflow_release').select('workflow_id').execute();
+  const left = new Set(rows.map((row) => row.workflow_id));
+  // One that is deleted and added again comes after the others.
+  for (const workflowId of left) {
+    if (isOver()) return;
+    left.delete(workflowId);
+    if (!(await releasePage(db, workflowId))) left.add(workflowId);
+  }
+}
+
+/** Releases a page of a workflow's executions. Returns whether it was the last one. */
+async function releasePage(db: Database, workflowId: string): Promise<boolean> {
+  return transact(db, async (tx) => {
+    const held = tx
+      .selectFrom('execution')
+      .select('id')
+      .where('workflow_id', '=', workflowId)
+      .where('held_at', 'is not', null)
+      .where('paused_at', 'is', null)
+      .where('status', 'in', activeStatuses)
+      .limit(pageSize);
+    const ids = (await held.execute()).map(({ id }) => id);
+    const rows = await lockExecutions(tx, ids);
+    // Who pauses the workflow again waits for this page. After the contacts, as everywhere.
+    const due = await tx
+      .selectFrom('workflow_release')
+      .select('workflow_id')
+      .where('workflow_id', '=', workflowId)
+      .forUpdate()
+      .executeTakeFirst();
+    if (!due) return true;
+    await release(
+      tx,
+      rows.filter((row) => row.held_at && !row.paused_at && isActive(row)),
+    );
+    // Not those that are left: a contact may be deleted meanwhile.
+    if (ids.length === pageSize) return false;
+    await tx.deleteFrom('workflow_release').where('workflow_id', '=', workflowId).execute();
+    return true;
+  });
+}

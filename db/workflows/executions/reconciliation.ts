@@ -1,0 +1,187 @@
+import { sql } from 'kysely';
+import { type Database, transact } from '../../database.ts';
+import { anyOf } from '../../expressions.ts';
+import { enqueueExecutions, signalExecutions } from '../../outbox/outbox.ts';
+import { closingSteps } from './closing.ts';
+import { activeStatuses } from './executions.ts';
+
+/**
+ * When an active execution is compared with its run in Temporal, and what is recorded then. The run
+ * may be lost, have ended without a word, or be stuck: `activities/upkeep/reconcile.ts`.
+ */
+
+/** The next look at an execution that begins to run. Most have ended by then. */
+export const lookWhenRunning = sql<Date>`now() + interval '5 minutes'`;
+
+/**
+ * The next look at an execution that waits: soon after its timer, and every six hours, as its run
+ * may be lost meanwhile. One that somebody ends in Temporal is looked at sooner.
+ */
+export function lookWhenWaiting(until: ReturnType<typeof sql>) {
+  // Without a timer `until` is null, which least ignores.
+  const next = sql`least(${until} + interval '1 minute', now() + interval '6 hours')`;
+  return sql<Date>`greatest(${next}, now() + interval '1 minute')`;
+}
+
+/** An active execution whose time to be looked at has come. */
+export interface ExecutionLook {
+  id: string;
+  projectId: string;
+  workflowName: string;
+  status: 'RUNNING' | 'WAITING';
+  /** Number of its latest start. What is recorded of the look counts only for that. */
+  generation: number;
+  /** How long its current step has been going on, in milliseconds. */
+  stepMs: number;
+  wasStuck: boolean;
+  /** Temporal is still to be told of it: how often that was tried. null: it was told. */
+  tries: number | null;
+}
+
+/**
+ * Claims executions to look at: nobody else looks at them for 20 seconds. Two looks do no harm, but
+ * those of a worker that was killed come again.
+ */
+export async function claimExecutionLooks(db: Database, max: number): Promise<ExecutionLook[]> {
+  const { rows } = await sql<ExecutionLook>`
+    with claimed as (
+      update execution set next_look_at = now() + interval '20 seconds'
+        where id in (select id from execution
+          where status in ('RUNNING', 'WAITING') and next_look_at < now()
+          order by next_look_at limit ${max} for update skip locked)
+        returning id, project_id, workflow_name, status, start_generation, current_step_id,
+          started_at, stuck_since
+    )
+    select claimed.id, project_id as "projectId", workflow_name as "workflowName", claimed.status,
+        start_generation as generation, stuck_since is not null as "wasStuck",
+        (select tries from outbox where run_id = 'execution-' || claimed.id) as tries,
+        (extract(epoch from now() - coalesce((select step.started_at from step_execution step
+            where step.execution_id = claimed.id and step.step_id = claimed.current_step_id),
+          claimed.started_at)) * 1000)::float8 as "stepMs"
+      from claimed`.execute(db);
+  return rows;
+}
+
+/** Lets these executions be looked at now, because their runs are closed. */
+export async function hurryExecutionLooks(db: Database, ids: readonly string[]): Promise<void> {
+  await db
+    .updateTable('execution')
+    .set({ next_look_at: sql<Date>`now()` })
+    .where('id', '=', anyOf(ids))
+    .where('status', 'in', activeStatuses)
+    .where('next_look_at', '>', sql<Date>`now()`)
+    .execute();
+}
+
+const isSame = ({ id, generation }: ExecutionLook) =>
+  sql`execution.id = ${id} and execution.start_generation = ${generation}
+    and execution.status in ('RUNNING', 'WAITING')`;
+
+/** When to look again at an execution that is as it should be. */
+const nextLook = sql`case
+  when execution.held_at is not null then ${lookWhenWaiting(sql`null::timestamptz`)}
+  when execution.status = 'RUNNING' then ${lookWhenRunning}
+  else ${lookWhenWaiting(sql`coalesce(
+    (select inner_wait.expires_at from wait inner_wait
+      where inner_wait.execution_id = execution.id limit 1),
+    (select max(inner_delay.scheduled_for) from step_execution inner_delay
+      where inner_delay.execution_id = execution.id and inner_delay.status = 'SCHEDULED'))`)} end`;
+
+/**
+ * Records that the run of an execution is as it should be, and whether it is stuck (the reason), which it
+ * stays from when it was first seen.
+ */
+export async function recordOpenRun(
+  db: Database,
+  look: ExecutionLook,
+  run: { runId: string | null; stuck: string | null },
+): Promise<void> {
+  await sql`
+    update execution set next_look_at = ${nextLook},
+        temporal_run_id = coalesce(temporal_run_id, ${run.runId}),
+        stuck_since = case when ${run.stuck}::text is not null then coalesce(stuck_since, now()) end,
+        stuck_reason = ${run.stuck}
+      where ${isSame(look)}`.execute(db);
+}
+
+/**
+ * Tells the run of an execution once more that something has come: a delay or wait is over for a minute,
+ * and the run, which is as it should be, has not gone on. A worker of a version that knows no acts on
+ * live executions has taken the signal.
+ */
+export async function signalOverdue(db: Database, look: ExecutionLook): Promise<void> {
+  await transact(db, async (tx) => {
+    const { rows } = await sql<{ id: string; project_id: string }>`
+      select id, project_id from execution
+        where ${isSame(look)} and held_at is null and exists (
+          select from step_execution step where step.execution_id = execution.id
+            and (step.status = 'SCHEDULED' and step.scheduled_for < now() - interval '1 minute'
+              or step.status = 'WAITING' and step.execute_after < now() - interval '1 minute'))
+      `.execute(tx);
+    await signalExecutions(tx, rows);
+  });
+}
+
+/** Executions that are read at once when all are. */
+const readAtOnce = 2_000;
+
+/**
+ * Has the runs look at the rows of executions that have changed since then, as Temporal has forgotten what
+ * has happened since: a run that is behind goes on, a lost one starts again, and that of an ended execution
+ * ends. `since` 1970: it has forgotten everything, so that only active ones have something to look for.
+ */
+export async function signalChangedSince(db: Database, since: Date): Promise<number> {
+  const isEverything = since.getTime() <= 0;
+  let signalled = 0;
+  for (let after: string | null = null; ;) {
+    const { rows } = await sql<{ id: string; project_id: string; is_concerned: boolean }>`
+      select id, project_id, status in ('RUNNING', 'WAITING') and (updated_at >= ${since}
+            or exists (select from wait
+              where wait.execution_id = execution.id and wait.event_id is not null)
+            or exists (select from step_execution step
+              where step.execution_id = execution.id and step.updated_at >= ${since}))
+          or updated_at >= ${since} and not ${isEverything}::boolean as is_concerned
+        from (select id, project_id, status, updated_at from execution
+          where ${after}::uuid is null or id > ${after}::uuid
+          order by id limit ${readAtOnce}) execution`.execute(db);
+    const concerned = rows.filter((row) => row.is_concerned);
+    await transact(db, (tx) => signalExecutions(tx, concerned));
+    signalled += concerned.length;
+    after = rows.at(-1)?.id ?? null;
+    if (rows.length < readAtOnce) return signalled;
+  }
+}
+
+/** Starts the lost run of an execution again, where it was. Returns whether it still was active. */
+export async function restartExecution(db: Database, look: ExecutionLook): Promise<boolean> {
+  return transact(db, async (tx) => {
+    const { rows } = await sql<{ id: string; project_id: string }>`
+      update execution set start_generation = start_generation + 1,
+          next_look_at = ${lookWhenRunning}, updated_at = now()
+        where ${isSame(look)}
+        returning id, project_id`.execute(tx);
+    await enqueueExecutions(tx, 'start', rows);
+    return rows.length > 0;
+  });
+}
+
+/** Ends an execution as its run was ended in Temporal: cancelled, or failed with this text. */
+export async function endAsItsRun(
+  db: Database,
+  look: ExecutionLook,
+  end: { cancelled: true } | { error: string },
+): Promise<boolean> {
+  const error = 'error' in end ? end.error : null;
+  const { rows } = await sql`
+    with ended as (
+      update execution set
+          status = case when ${error}::text is null then 'CANCELLED' else 'FAILED' end,
+          exit_reason = case when ${error}::text is null then 'cancelled' end,
+          error = ${error}, stuck_since = null, stuck_reason = null,
+          completed_at = clock_timestamp(), updated_at = now()
+        where ${isSame(look)}
+        returning execution.id
+    ), ${closingSteps({ atWork: error === null ? 'SKIPPED' : 'FAILED' })}
+    select id from ended`.execute(db);
+  return rows.length > 0;
+}

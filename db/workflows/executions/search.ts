@@ -1,0 +1,165 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import { anyOf, containsText, isoInstant } from '../../expressions.ts';
+import { type ExecutionListItem, withContactAndStep } from './executions.ts';
+import type { Position } from '../../../domain/cursor.ts';
+
+/** Executions over all workflows of a project. */
+
+/** What executions are searched by; absent filters do not apply. */
+export interface ExecutionSearch {
+  statuses?: readonly string[] | undefined;
+  workflowId?: string | undefined;
+  contactId?: string | undefined;
+  /** The whole address of the contact, in its stored form. */
+  email?: string | undefined;
+  /** The step it is in, or has ended in. */
+  stepId?: string | undefined;
+  version?: number | undefined;
+  /** By its own pause, also of those that have ended. */
+  paused?: boolean | undefined;
+  hasWarnings?: boolean | undefined;
+  isStuck?: boolean | undefined;
+  /** No worker lives: executions at work are stuck, too. */
+  isDown?: boolean | undefined;
+  /** No sweep runs: executions that it would have compared with their runs are stuck, too. */
+  isSweepLate?: boolean | undefined;
+  startedAfter?: Date | undefined;
+  startedBefore?: Date | undefined;
+  endedAfter?: Date | undefined;
+  endedBefore?: Date | undefined;
+  /** Part of its error, in any case. */
+  error?: string | undefined;
+}
+
+export interface FoundExecution extends ExecutionListItem {
+  current_workflow_name: string;
+  /** Its place in the list. */
+  started_instant: string;
+}
+
+/**
+ * Executions that match, newest start first, and how many they are; 0 on later pages. Those of a
+ * contact are few. Others are looked for in each workflow, where an index has them in the order of the
+ * list by status, warnings, stuck or pause: a page costs as much with millions of them.
+ */
+export async function searchExecutions(
+  db: Database,
+  projectId: string,
+  search: ExecutionSearch,
+  { after, limit }: { after?: Position | undefined; limit: number },
+): Promise<{ rows: FoundExecution[]; total: number }> {
+  const place = after
+    ? sql`(started_at, id) < (${after.value}::timestamptz, ${after.id}::uuid)`
+    : sql`true`;
+  const { places, matches } = matching(projectId, search);
+  const parts = matches.map(
+    (matching) => sql`(select id, started_at from execution where ${matching} and ${place}
+      order by started_at desc, id desc limit ${limit})`,
+  );
+  const page = sql<string>`(select found.id from ${places} cross join lateral (
+      ${sql.join(parts, sql` union all `)}) found
+    order by found.started_at desc, found.id desc limit ${limit})`;
+  const rows = await withContactAndStep(
+    db.selectFrom('execution').where('execution.id', 'in', page),
+  )
+    .innerJoin('workflow', 'workflow.id', 'execution.workflow_id')
+    .select('workflow.name as current_workflow_name')
+    .select(isoInstant(sql`execution.started_at`).as('started_instant'))
+    .orderBy('execution.started_at', 'desc')
+    .orderBy('execution.id', 'desc')
+    .execute();
+  const counts = matches.map(
+    (matching) => sql`select count(*) as number from execution where ${matching}`,
+  );
+  const counted = after
+    ? []
+    : (
+        await sql<{ total: number }>`
+        select coalesce(sum(found.number), 0)::int as total from ${places} cross join lateral (
+          ${sql.join(counts, sql` union all `)}) found`.execute(db)
+      ).rows;
+  return { rows: rows as unknown as FoundExecution[], total: counted[0]?.total ?? 0 };
+}
+
+/**
+ * Where to look, as a table `place`, and which executions match in each place: by conditions of which
+ * one at most holds, each served by an index of its own.
+ */
+function matching(
+  projectId: string,
+  search: ExecutionSearch,
+): { places: RawBuilder<unknown>; matches: RawBuilder<boolean>[] } {
+  const { statuses, workflowId, contactId, email, error } = search;
+  const isOfContact = contactId !== undefined || email !== undefined;
+  // These have an index of their own, which the statuses would only divide.
+  const isRare = search.isStuck || search.hasWarnings || search.paused;
+  // Only a failed execution has an error.
+  const asked = error === undefined ? statuses : ['FAILED'].filter((one) => isAmong(one, statuses));
+  const byStatus = asked !== undefined && !isOfContact && !isRare;
+  const places = isOfContact
+    ? sql`(select id as contact_id from contact inner_contact where ${allOf([
+        sql`project_id = ${projectId}`,
+        ...when(contactId, (id) => sql`id = ${id}`),
+        ...when(email, (address) => sql`email = ${address}`),
+      ])}) place`
+    : sql`(select id as workflow_id${byStatus ? sql`, status` : sql``} from workflow inner_searched
+        ${byStatus ? sql`cross join unnest(${asked}::text[]) status` : sql``}
+        where ${allOf([
+          sql`project_id = ${projectId}`,
+          ...when(workflowId, (id) => sql`id = ${id}`),
+        ])}) place`;
+  const conditions = [
+    ...(isOfContact
+      ? [
+          sql`execution.contact_id = place.contact_id`,
+          // Executions of a deleted workflow are still there for a while.
+          sql`workflow_id in (select id from workflow inner_own where project_id = ${projectId})`,
+          ...when(workflowId, (id) => sql`workflow_id = ${id}`),
+        ]
+      : [sql`execution.workflow_id = place.workflow_id`]),
+    ...(byStatus
+      ? [sql`execution.status = place.status`]
+      : when(asked, (list) => sql`status = ${anyOf(list, 'text')}`)),
+    ...filters(search),
+  ];
+  const kinds = search.isStuck ? stuckKinds(search).map((kind) => [kind]) : [[]];
+  return { places, matches: kinds.map((kind) => allOf([...conditions, ...kind])) };
+}
+
+/** As `stuckOf` of the API has it. */
+function stuckKinds({ isDown, isSweepLate }: ExecutionSearch): RawBuilder<unknown>[] {
+  const recorded = sql`stuck_since is not null and status in ('RUNNING', 'WAITING')`;
+  const isUnrecorded = sql`stuck_since is null and paused_at is null and held_at is null`;
+  if (isDown) return [recorded, sql`${isUnrecorded} and status = 'RUNNING'`];
+  if (!isSweepLate) return [recorded];
+  const unseen = sql`${isUnrecorded} and status in ('RUNNING', 'WAITING') and next_look_at < now()`;
+  return [recorded, unseen];
+}
+
+function filters(search: ExecutionSearch): RawBuilder<unknown>[] {
+  const { stepId, version, paused, startedAfter, startedBefore, endedAfter, endedBefore } = search;
+  return [
+    ...when(stepId, (id) => sql`current_step_id = ${id}`),
+    ...when(version, (number) => sql`workflow_version = ${number}`),
+    ...when(paused, (is) => (is ? sql`paused_at is not null` : sql`paused_at is null`)),
+    ...(search.hasWarnings ? [sql`warnings > 0`] : []),
+    ...when(startedAfter, (moment) => sql`started_at > ${moment}`),
+    ...when(startedBefore, (moment) => sql`started_at < ${moment}`),
+    ...when(endedAfter, (moment) => sql`completed_at > ${moment}`),
+    ...when(endedBefore, (moment) => sql`completed_at < ${moment}`),
+    ...when(search.error, (text) => containsText(['execution.error'], text)),
+  ];
+}
+
+function when<T>(value: T | undefined, condition: (value: T) => RawBuilder<unknown>) {
+  return value === undefined ? [] : [condition(value)];
+}
+
+function allOf(conditions: readonly RawBuilder<unknown>[]): RawBuilder<boolean> {
+  return sql<boolean>`${sql.join(conditions, sql` and `)}`;
+}
+
+function isAmong(one: string, list: readonly string[] | undefined): boolean {
+  return list === undefined || list.includes(one);
+}

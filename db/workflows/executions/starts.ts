@@ -1,0 +1,127 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import { anyOf } from '../../expressions.ts';
+import { isActive } from './executions.ts';
+import { microseconds } from './history.ts';
+import { type FindGraph, graphReader } from '../graphs.ts';
+import type { DueStart, OpenStart, StartedRun } from '../../../domain/runs/execution.ts';
+import { placeOf, type StepMark, refOf } from '../../../domain/workflow/place.ts';
+
+/**
+ * The input of an execution's run. Starting it may be slow: what is reported back counts only for
+ * the start that was sent (`start_generation`), so it never overwrites a later one.
+ */
+
+/**
+ * SQL of the steps of an execution, as far as they say where it is: a JSON array of `StepMark`.
+ * @param execution the table or its alias.
+ */
+export function stepMarks(execution: string): RawBuilder<StepMark[]> {
+  return sql<StepMark[]>`(
+  select coalesce(jsonb_agg(jsonb_build_object('stepId', step_id, 'status', status,
+      'branch', coalesce(output ->> 'branch', lower(output ->> 'waitOutcome')),
+      'startedAt', ${microseconds(sql`started_at`)},
+      'endedAt', case when status in ('COMPLETED', 'SKIPPED')
+        then ${microseconds(sql`coalesce(settled_at, completed_at)`)} end,
+      'eventId', ending_event_id,
+      'hasCalled', coalesce(output ? 'statusCode', false),
+      'hasWaited', coalesce(output ? 'waitOutcome' or output ->> 'resumeAt' is not null, false)
+        or history @> '[{"to": "WAITING"}]',
+      -- One whose delay was given an end in the past begins then: events before do not count for it.
+      'dueAt', ${microseconds(sql`case when status = 'SCHEDULED'
+        then greatest(scheduled_for, updated_at) else scheduled_for end`)},
+      'isOver', coalesce((output ->> 'resumeAt')::timestamptz <= clock_timestamp(),
+        (output ->> 'past')::boolean, false))), '[]')
+    from step_execution inner_mark_of
+    where inner_mark_of.execution_id = ${sql.ref(`${execution}.id`)})`;
+}
+
+/** The steps of an execution, as far as they say where it is. */
+export async function listStepMarks(db: Database, executionId: string): Promise<StepMark[]> {
+  const { rows } = await sql<{ marks: StepMark[] }>`
+    select ${stepMarks('execution')} as marks from execution where id = ${executionId}`.execute(db);
+  return rows[0]?.marks ?? [];
+}
+
+/**
+ * What the runs of these executions are started with. One that has left its trigger resumes where it
+ * is: its step failed and is retried, its run was lost, or somebody has acted on it.
+ */
+export async function listExecutionStarts(
+  db: Database,
+  ids: readonly string[],
+  findGraph: FindGraph = graphReader(db),
+): Promise<DueStart[]> {
+  const rows = await db
+    .selectFrom('execution')
+    .innerJoin('project', 'project.id', 'execution.project_id')
+    .select([
+      'execution.id as executionId',
+      'execution.project_id as projectId',
+      'execution.workflow_id as workflowId',
+      'execution.workflow_name as workflowName',
+      'execution.workflow_version as version',
+      'execution.contact_id as contactId',
+      'project.name as projectName',
+      microseconds(sql`execution.started_at`).as('startedAt'),
+      'execution.current_step_id as currentStepId',
+      'execution.start_generation as generation',
+      'execution.status',
+      sql<boolean>`execution.earlier_versions is not null`.as('isMoved'),
+      stepMarks('execution').as('marks'),
+      sql<string>`execution.updated_at::text`.as('updatedAt'),
+    ])
+    .where('execution.id', '=', anyOf(ids))
+    .execute();
+  const starts = rows.map(async (row): Promise<DueStart | null> => {
+    const { currentStepId, generation, status, updatedAt, isMoved, ...rest } = row;
+    const { marks: steps, projectName, ...ids } = rest;
+    const graph = await findGraph(ids.workflowId, ids.version);
+    // Deleted just now, and the execution with it.
+    if (!graph) return null;
+    const standing = { currentStepId, startedAt: ids.startedAt, marks: steps };
+    const { step, since } = placeOf(graph, standing);
+    const hasBegun = steps.length > 1;
+    return {
+      start: {
+        ...ids,
+        ...(step && hasBegun && { resume: { stepId: step.id, since } }),
+        ...(isMoved && { isMoved }),
+        next: step ? refOf(step) : null,
+      },
+      projectName,
+      generation,
+      hasEnded: !isActive({ status }),
+      updatedAt,
+    };
+  });
+  return (await Promise.all(starts)).filter((start) => start !== null);
+}
+
+/** The executions among these that are as they were when they were sent: nobody has begun them. */
+export async function listUnbegun(db: Database, starts: readonly OpenStart[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from execution join unnest(
+        ${starts.map(({ executionId }) => executionId)}::uuid[],
+        ${starts.map(({ updatedAt }) => updatedAt)}::timestamptz[]) as sent(id, updated_at)
+      using (id, updated_at)
+      where status = 'RUNNING'`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Records the run that an operator's reset has given an execution. Returns false when there was
+ * another request meanwhile: then that run does not count.
+ */
+export async function updateExecutionRun(
+  db: Database,
+  { executionId, generation, runId }: StartedRun,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('execution')
+    .set({ temporal_run_id: runId })
+    .where('id', '=', executionId)
+    .where('start_generation', '=', generation)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}

@@ -1,0 +1,106 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import { anyOf, isoTime } from '../../expressions.ts';
+import { signalExecutions } from '../../outbox/outbox.ts';
+import { historyWith } from './history.ts';
+import { lockExecutions } from './lock.ts';
+import { lookWhenWaiting } from './reconciliation.ts';
+
+/** Where the end of a delay or of a wait for an event is moved to. */
+export type WaitMove =
+  | { until: Date }
+  | { shiftBySeconds: number }
+  /** Only of a wait for an event: it has no time-out any more. */
+  | { forever: true };
+
+/** What an execution is waiting for. */
+export interface OpenWait {
+  executionId: string;
+  /** A delay, or a wait for an event. */
+  kind: 'delay' | 'wait';
+  /** null: without end. */
+  until: Date | null;
+}
+
+/**
+ * What WAITING executions wait for, in the caller's transaction, which locks them. Of one whose event has
+ * come, though its run has not gone on yet, the wait is over.
+ * @param ids some hundreds at most
+ */
+export async function lockWaits(tx: Database, ids: readonly string[]): Promise<OpenWait[]> {
+  await lockExecutions(tx, ids);
+  const { rows } = await sql<OpenWait>`
+    select execution.id as "executionId",
+        case step.status when 'WAITING' then 'wait' else 'delay' end as kind,
+        case step.status when 'WAITING' then step.execute_after
+          else (step.output ->> 'resumeAt')::timestamptz end as until
+      from execution
+      join step_execution step
+        on step.execution_id = execution.id and step.step_id = execution.current_step_id
+      left join wait on wait.step_execution_id = step.id
+      where execution.id = ${anyOf(ids)} and execution.status = 'WAITING'
+        and (step.status = 'COMPLETED' or step.status = 'WAITING' and wait.event_id is null)
+      order by execution.id`.execute(tx);
+  return rows;
+}
+
+/**
+ * How far from now an end may be, in milliseconds: a century. Temporal counts a timer in nanoseconds,
+ * and has room for no three of them.
+ */
+export const farthestMs = 100 * 365 * 86_400_000;
+
+/** SQL of when a wait is over that was given this end: one in the past ends it now, not earlier. */
+export function endingNow(until: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`case when ${until} < now() then now() else ${until} end`;
+}
+
+/** The end of a wait after a move; undefined: it cannot be moved so. */
+export function movedEnd({ kind, until }: OpenWait, move: WaitMove): Date | null | undefined {
+  if ('until' in move) return move.until;
+  if ('forever' in move) return kind === 'wait' ? null : undefined;
+  const end = until && until.getTime() + move.shiftBySeconds * 1000;
+  return end !== null && end < Date.now() + farthestMs ? new Date(end) : undefined;
+}
+
+/**
+ * Moves the ends of waits that the caller has locked by `lockWaits`, and tells their runs. An end in the
+ * past ends the wait at once.
+ */
+export async function moveWaits(
+  tx: Database,
+  ends: readonly { executionId: string; until: Date | null }[],
+): Promise<void> {
+  if (ends.length === 0) return;
+  const moved = sql`unnest(${ends.map(({ executionId }) => executionId)}::uuid[],
+    ${ends.map(({ until }) => until)}::timestamptz[]) as moved(execution_id, until)`;
+  const formerEnd = sql`coalesce(execute_after, (output ->> 'resumeAt')::timestamptz)`;
+  const { rows } = await sql<{ id: string; project_id: string }>`
+    with execution_moved as (
+      update execution set next_look_at = ${lookWhenWaiting(sql`moved.until`)}, updated_at = now()
+        from ${moved} where execution.id = moved.execution_id
+        returning execution.id, project_id, current_step_id, moved.until
+    ), waits as (
+      update wait set expires_at = ${endingNow(sql`execution_moved.until`)} from execution_moved
+        where wait.execution_id = execution_moved.id
+    ), steps as (
+      update step_execution set
+          execute_after = case when status = 'WAITING' then until end,
+          output = case when status = 'COMPLETED'
+            then output || jsonb_build_object('resumeAt', ${isoTime(sql`until`)}) else output end,
+          history = ${historyWith({
+            from: isoTime(formerEnd),
+            to: isoTime(sql`until`),
+            detail: sql`'{"moved": true}'`,
+          })},
+          updated_at = now()
+        from execution_moved
+        where step_execution.execution_id = execution_moved.id and step_id = current_step_id
+    ), scheduled as (
+      update step_execution set scheduled_for = until, updated_at = now()
+        from execution_moved
+        where step_execution.execution_id = execution_moved.id and status = 'SCHEDULED'
+    )
+    select id, project_id from execution_moved`.execute(tx);
+  await signalExecutions(tx, rows);
+}

@@ -1,0 +1,153 @@
+import { sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import { derivedNamed, selectDerived } from '../../sql/derived-events.ts';
+import { clockSkew } from '../../sql/execution-predicates.ts';
+import { microseconds } from './history.ts';
+import { listStepMarks } from './starts.ts';
+import type { StepVisit } from './steps.ts';
+import { countsFrom } from '../../../domain/workflow/place.ts';
+
+export interface MatchedEvent {
+  id: string;
+  name: string;
+  data: Record<string, unknown> | null;
+  createdAt: Date;
+  /** To the microsecond. */
+  recordedAt: string;
+}
+
+/**
+ * Registers a step's wait for an event, in the caller's transaction, and returns the event if one
+ * was recorded since the step began, or earlier (`countsFrom`). One event never ends two waits of an
+ * execution. The contact is locked since the step was entered, and recording an event locks it too: so
+ * an event is either seen here or finds the wait.
+ */
+export async function registerWait(
+  tx: Database,
+  visit: StepVisit,
+  wait: { eventName: string; since: string; expiresAt: Date | null },
+): Promise<MatchedEvent | null> {
+  const { execution, stepExecution } = visit;
+  const isOwn = (at: string) => sql`contact_id = ${execution.contact_id}
+    and ${wait.expiresAt === null ? sql`true` : sql`${sql.ref(at)} < ${wait.expiresAt}`}`;
+  const marks = await listStepMarks(tx, execution.id);
+  const since = sql`${countsFrom(marks) ?? wait.since}::timestamptz`;
+  const used = marks.flatMap(({ eventId }) => eventId ?? []);
+  const isUsed = sql`id = any(${used}::uuid[])`;
+  const derived = derivedNamed(wait.eventName).map((mailed) => {
+    // These times are whole milliseconds: one that was rounded down must not be missed.
+    const isSince = sql`${sql.ref(mailed.at)} >= date_trunc('milliseconds', ${since})`;
+    return sql`union all select ${found}
+      from (${selectDerived(mailed, sql`${isOwn(mailed.at)} and ${isSince}`)}) as mail`;
+  });
+  const { rows } = await sql<MatchedEvent>`
+    select id, name, data, created_at as "createdAt", ${microseconds(sql`recorded_at`)} as "recordedAt"
+      from (
+        select ${found} from event
+          where name = ${wait.eventName} and ${isOwn('recorded_at')} and recorded_at > ${since}
+        ${sql.join(derived, sql` `)}) as found
+      where not ${isUsed} order by recorded_at, id limit 1`.execute(tx);
+  const [event] = rows;
+  if (event) {
+    // In a repeated call, an event may have claimed the wait that the first call left.
+    await tx.deleteFrom('wait').where('step_execution_id', '=', stepExecution.id).execute();
+    return event;
+  }
+  // One round trip for both.
+  await Promise.all([
+    tx
+      .insertInto('wait')
+      .values({
+        step_execution_id: stepExecution.id,
+        project_id: execution.project_id,
+        execution_id: execution.id,
+        contact_id: execution.contact_id,
+        event_name: wait.eventName,
+        expires_at: wait.expiresAt,
+      })
+      .onConflict((conflict) => conflict.column('step_execution_id').doNothing())
+      .execute(),
+    tx
+      .updateTable('step_execution')
+      .set({ status: 'WAITING', execute_after: wait.expiresAt, updated_at: sql<Date>`now()` })
+      .where('id', '=', stepExecution.id)
+      .execute(),
+  ]);
+  return null;
+}
+
+const found = sql`id, name, data, created_at, recorded_at`;
+const noTime = sql`interval '0'`;
+
+/**
+ * Ends a wait, in the caller's transaction. Returns the event that claimed it, or null for a
+ * timeout. When an event and the timeout coincide, the row lock lets exactly one win. A wait that
+ * has neither (its run got a late or stray signal) continues: then this returns until when.
+ * @param isOver the run says that its time is over: its clock may be a little ahead
+ */
+export async function settleWait(
+  tx: Database,
+  stepExecutionId: string,
+  isOver: boolean,
+): Promise<WaitEnd | { until: Date | null }> {
+  const wait = await tx
+    .selectFrom('wait')
+    .select(['event_id', 'expires_at'])
+    .select(
+      sql<boolean>`event_id is null
+        and coalesce(expires_at > clock_timestamp() + ${isOver ? clockSkew : noTime}, true)`.as(
+        'is_open',
+      ),
+    )
+    .where('step_execution_id', '=', stepExecutionId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (wait?.is_open) return { until: wait.expires_at };
+  await tx.deleteFrom('wait').where('step_execution_id', '=', stepExecutionId).execute();
+  const timedOut = { event: null, timedOutAt: wait?.expires_at ?? null };
+  if (!wait?.event_id) return timedOut;
+  const event = await tx
+    .selectFrom('event')
+    .select(['id', 'name', 'created_at as createdAt'])
+    .select(sql<MatchedEvent['data']>`data`.as('data'))
+    .select(microseconds(sql`recorded_at`).as('recordedAt'))
+    .where('id', '=', wait.event_id)
+    .executeTakeFirst();
+  return event ? { event } : timedOut;
+}
+
+/** How a wait ended. */
+export type WaitEnd =
+  | { event: MatchedEvent }
+  /** null: its row is gone. */
+  | { event: null; timedOutAt: Date | null };
+
+/**
+ * Completes a wait with its output. Returns when its event was recorded, or else when it timed out, to
+ * the microsecond: the next step begins then, however late the run has noticed.
+ */
+export async function completeWait(
+  tx: Database,
+  stepExecutionId: string,
+  output: Record<string, unknown>,
+  end: WaitEnd,
+): Promise<string> {
+  // The clock of Temporal may have ended it a little early.
+  const settledAt = end.event
+    ? sql<Date>`${end.event.recordedAt}::timestamptz`
+    : sql<Date>`least(${end.timedOutAt}::timestamptz, clock_timestamp())`;
+  const row = await tx
+    .updateTable('step_execution')
+    .set({
+      status: 'COMPLETED',
+      output: JSON.stringify(output),
+      ending_event_id: end.event?.id ?? null,
+      settled_at: settledAt,
+      completed_at: sql<Date>`clock_timestamp()`,
+      updated_at: sql<Date>`now()`,
+    })
+    .where('id', '=', stepExecutionId)
+    .returning(sql<string>`settled_at::text`.as('at'))
+    .executeTakeFirstOrThrow();
+  return row.at;
+}

@@ -1,0 +1,90 @@
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { continueRemovals } from '../../../db/removals/removals.ts';
+import { useShop } from '../../support/projects/shop.ts';
+import { tasksOf } from '../../support/sweep-now.ts';
+
+/** What belongs to something deleted goes in pages; of a workflow or segment nobody finds it by then. */
+
+const shop = await useShop();
+const { db } = shop.api;
+
+const rowsIn = async (table: string, column: string, id: string) => {
+  const { rows } = await sql<{ rows: number }>`
+    select count(*)::int as rows from ${sql.table(table)} where ${sql.ref(column)} = ${id}`.execute(
+    db,
+  );
+  return rows[0]!.rows;
+};
+
+/** Inserts contacts, and into another table for each what `insert` says. */
+const insertForContacts = (count: number, insert: ReturnType<typeof sql>) =>
+  sql`
+    with people as (
+      insert into contact (project_id, email, subscribed)
+        select ${shop.project.id}, gen_random_uuid() || '@people.test', true
+          from generate_series(1, ${count}::int) returning id
+    ) ${insert}`.execute(db);
+
+const onePage = () => {
+  let pages = 0;
+  return () => (pages += 1) > 1;
+};
+
+it('executions of a workflow', async () => {
+  const { body: made } = await shop.call('POST', '/workflows', { name: 'W', eventName: 'e' });
+  const id = made.id as string;
+  await insertForContacts(
+    1_200,
+    sql`insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
+        status, completed_at)
+      select ${shop.project.id}, ${id}, 1, 'W', id, 'COMPLETED', now() from people`,
+  );
+  const feed = async () => (await shop.call('GET', '/activity?types=workflow.completed')).body;
+  const { body: before } = await shop.call('GET', '/activity/stats');
+  expect((await feed()).data).toHaveLength(50);
+  expect((await shop.call('DELETE', `/workflows/${id}`)).status).toBe(204);
+
+  expect((await shop.call('GET', `/workflows/${id}/executions`)).status).toBe(404);
+  expect((await feed()).data).toEqual([]);
+  const { body: after } = await shop.call('GET', '/activity/stats');
+  expect([before.totalWorkflowsStarted, after.totalWorkflowsStarted]).toEqual([1_200, 0]);
+  expect(await rowsIn('execution', 'workflow_id', id)).toBe(1_200);
+
+  await continueRemovals(db, onePage());
+  expect(await rowsIn('execution', 'workflow_id', id)).toBe(700);
+  await tasksOf(shop.api, {}).CONTINUE_REMOVALS();
+  expect(await rowsIn('execution', 'workflow_id', id)).toBe(0);
+  expect(await rowsIn('workflow_version', 'workflow_id', id)).toBe(0);
+  expect(await rowsIn('removal', 'id', id)).toBe(0);
+});
+
+it('the past of a contact with very many events, before the contact', async () => {
+  const { body: contact } = await shop.call('POST', '/contacts', { email: 'busy@people.test' });
+  await sql`
+    insert into event (project_id, contact_id, name)
+      select ${shop.project.id}, ${contact.id}, 'busy' from generate_series(1, 12000)`.execute(db);
+  expect((await shop.call('DELETE', `/contacts/${contact.id}`)).status).toBe(204);
+  expect(await rowsIn('event', 'contact_id', contact.id)).toBe(0);
+  // Each statement notes how many events it has deleted.
+  const { rows } = await sql<{ count: number }>`
+    select count::int from event_tally where name = 'busy' order by count`.execute(db);
+  expect(rows.map(({ count }) => count)).toEqual([-5_000, -5_000, -2_000, 12_000]);
+});
+
+it('members of a segment', async () => {
+  const { body: made } = await shop.call('POST', '/segments', { name: 'S', type: 'STATIC' });
+  const id = made.id as string;
+  await insertForContacts(
+    6_000,
+    sql`insert into segment_member (project_id, segment_id, contact_id)
+      select ${shop.project.id}, ${id}, id from people`,
+  );
+  expect((await shop.call('DELETE', `/segments/${id}`)).status).toBe(204);
+  expect((await shop.call('GET', `/segments/${id}/contacts`)).status).toBe(404);
+  await continueRemovals(db, onePage());
+  expect(await rowsIn('segment_member', 'segment_id', id)).toBe(1_000);
+  await continueRemovals(db, () => false);
+  expect(await rowsIn('segment_member', 'segment_id', id)).toBe(0);
+  expect(await rowsIn('removal', 'id', id)).toBe(0);
+});
