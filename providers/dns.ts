@@ -1,4 +1,5 @@
 import { Resolver } from 'node:dns/promises';
+import { LRUCache } from 'lru-cache';
 import type { DnsAnswers } from '../domain/sender/domain-check.ts';
 import type { MailHost } from '../domain/mail/verify-email.ts';
 
@@ -29,13 +30,13 @@ export interface DnsSettings {
 
 const triesMax = 2;
 const cacheMs = 5 * 60_000;
-/** Cached names; the oldest are removed first. */
+/** Cached names. */
 const cacheMax = 10_000;
 /** The resolver's negative answers: no such name, no such record, or an impossible name. */
 const absent = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME']);
 
 export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
-  const hosts = new Map<string, { until: number; host: Promise<MailHost> }>();
+  const hosts = new LRUCache<string, Promise<MailHost>>({ max: cacheMax, ttl: cacheMs });
 
   async function ask<T>(query: (resolver: Resolver) => Promise<T[]>): Promise<T[]> {
     for (let tried = 1; ; tried += 1) {
@@ -80,16 +81,13 @@ export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
     findRecords: (type, name) => lookups[type](name),
     findMailHost(name) {
       const known = hosts.get(name);
-      if (known && known.until > Date.now()) return known.host;
+      if (known) return known;
       const host = lookUpHost(name);
-      hosts.delete(name);
-      hosts.set(name, { until: Date.now() + cacheMs, host });
+      hosts.set(name, host);
       // Failures are not cached.
       host.catch(() => {
-        if (hosts.get(name)?.host === host) hosts.delete(name);
+        if (hosts.get(name) === host) hosts.delete(name);
       });
-      const [oldest] = hosts.keys();
-      if (hosts.size > cacheMax && oldest !== undefined) hosts.delete(oldest);
       return host;
     },
   };

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { BillingRules } from '../../db/billing/billing.ts';
 import type { CampaignEmail } from '../../db/transactions/mail/claim-campaign-mail.ts';
 import { findCampaignContent, insertBodyTemplate } from '../../db/campaigns/emails.ts';
@@ -49,7 +50,7 @@ interface Prepared {
   topicKey: string | null;
   sampleRecipient: SampleRecipient;
   /** By what they depend on. */
-  skeletons: Map<string, KnownSkeleton>;
+  skeletons: LRUCache<string, KnownSkeleton>;
 }
 
 interface KnownSkeleton {
@@ -74,7 +75,7 @@ const skeletonsMax = 20;
 
 /** Composes the messages of campaigns. What all messages of a campaign share is made once. */
 export function createCampaignComposer(services: ComposerServices) {
-  const contents = new Map<string, Prepared>();
+  const contents = new LRUCache<string, Prepared>({ max: contentsMax });
 
   async function contentOf(campaignId: string, version: number): Promise<Prepared> {
     const key = `${campaignId} ${version}`;
@@ -91,11 +92,9 @@ export function createCampaignComposer(services: ComposerServices) {
         emailId: randomUUID(),
         mark: randomBytes(16).toString('hex'),
       },
-      skeletons: new Map<string, KnownSkeleton>(),
+      skeletons: new LRUCache<string, KnownSkeleton>({ max: skeletonsMax }),
     };
     contents.set(key, prepared);
-    const [oldest] = contents.keys();
-    if (contents.size > contentsMax && oldest !== undefined) contents.delete(oldest);
     return prepared;
   }
 
@@ -254,7 +253,6 @@ function skeletonFor(
     },
   );
   const skeleton: KnownSkeleton = { making, made: null };
-  if (skeletons.size >= skeletonsMax) skeletons.clear();
   skeletons.set(key, skeleton);
   return making;
 }

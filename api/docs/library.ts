@@ -56,7 +56,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
     ],
   ],
   ['How it works', ['architecture', 'data-model', 'performance', 'benchmarks', 'faults']],
-  ['Decisions', ['decisions/0001-one-email-table']],
+  ['Decisions', ['decisions/0001-one-email-table', 'decisions/0002-libraries']],
 ];
 
 let pages: Promise<ReadonlyMap<string, DocsPage>> | undefined;

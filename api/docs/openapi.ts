@@ -17,7 +17,10 @@ const json = 'application/json';
 /** Statuses without a body. */
 const bodyless = new Set([204, 302]);
 
-/** The OpenAPI 3.1 document of the endpoints, generated from their declarations. */
+/**
+ * The OpenAPI 3.1 document of the endpoints, generated from their declarations: libraries for it need a
+ * second declaration of each endpoint, or a newer Node.js.
+ */
 export function openApiDocument(
   endpoints: readonly AnyEndpoint[],
   settings: { apiUrl: string; version: string },

@@ -21,7 +21,10 @@ import {
   startOfDay,
 } from '../../domain/filter/value.ts';
 
-/** Conditions as SQL. Everything a customer wrote is passed as a parameter. */
+/**
+ * Conditions as SQL, made here to use the indexes of our tables. Everything a customer wrote is passed as
+ * a parameter.
+ */
 
 type Sql = RawBuilder<boolean>;
 

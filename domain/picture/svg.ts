@@ -12,7 +12,7 @@ import type { PictureWay, StepState } from './picture.ts';
 
 /**
  * Writes a drawing as SVG: for a page or a file of its own, in light and dark, without scripts and
- * without anything from elsewhere. Its texts are a customer's.
+ * without anything from elsewhere. Its texts are a customer's. Libraries that draw need a browser's document.
  */
 export function svgOf(drawing: Drawing): string {
   const { width, height, name, title, subtitle } = drawing;

@@ -15,7 +15,10 @@ const waitMs = 30_000;
 /** When to ask a server again that has refused one more connection. */
 const refusedMs = 10_000;
 
-/** A mailer that hands messages to one SMTP server over a pool of connections. */
+/**
+ * A mailer that hands messages to one SMTP server over a pool of connections. The client is our own,
+ * because an outcome must say whether the server has taken a message, refused it, or may have taken it.
+ */
 export function smtpMailer(settings: SmtpSettings): Mailer {
   const pool = new SmtpPool(settings);
   return {

@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
 import { countTags } from '../../domain/template/cost.ts';
 import { inspectTemplate } from '../../domain/template/inspect.ts';
 import {
@@ -18,20 +19,16 @@ import type { RenderTask } from './renderer.ts';
  */
 const keptBytesMax = 20_000_000;
 const tagBytes = 1_000;
-const kept = new Map<string, CompiledTemplate>();
-let keptBytes = 0;
+const kept = new LRUCache<string, CompiledTemplate>({
+  maxSize: keptBytesMax,
+  sizeCalculation: (_, source) => 2 * source.length + tagBytes * countTags(source) + 1,
+});
 
 function compiled(source: string): CompiledTemplate {
   const known = kept.get(source);
   if (known) return known;
-  const bytes = 2 * source.length + tagBytes * countTags(source);
-  if (keptBytes + bytes > keptBytesMax) {
-    kept.clear();
-    keptBytes = 0;
-  }
   const template = compileTemplate(source);
   kept.set(source, template);
-  keptBytes += bytes;
   return template;
 }
 

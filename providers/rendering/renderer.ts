@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
+import { LRUCache } from 'lru-cache';
 import { type Inspection, inspectTemplate, uninspected } from '../../domain/template/inspect.ts';
 import {
   stopped as stoppedRendering,
@@ -63,7 +64,7 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
   const { renderMs = renderMsDefault } = settings;
   const count = settings.threads ?? Math.max(2, Math.min(4, availableParallelism() - 1));
   const threads = new ThreadPool<RenderTask>('render-worker', count, megabytes);
-  const stopped = new Map<string, { times: number; at: number }>();
+  const stopped = new LRUCache<string, { times: number; at: number }>({ max: stoppedMax });
 
   const isAtRest = (source: string): boolean => {
     const stops = stopped.get(source);
@@ -71,10 +72,7 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
   };
   const noteStop = (source: string): void => {
     const times = (stopped.get(source)?.times ?? 0) + 1;
-    stopped.delete(source);
     stopped.set(source, { times, at: Date.now() });
-    const [oldest] = stopped.keys();
-    if (stopped.size > stoppedMax && oldest !== undefined) stopped.delete(oldest);
   };
 
   async function renderAll(
