@@ -86,7 +86,6 @@ export async function findSessionUser(
     emailVerified: user.emailVerified || config.platformFrom === null,
     sessionId: session.id,
     isFresh: minutes === 0 || age <= minutes * 60,
-    projects: [],
   };
 }
 
@@ -164,7 +163,6 @@ export async function findMember(
   }
   const membership = await findMembership(db, projectId, caller.userId);
   if (!membership) return null;
-  caller.projects.push(membership.project);
   requireVerified(caller);
   return member(membership, caller);
 }

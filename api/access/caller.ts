@@ -20,6 +20,9 @@ export interface Project {
   requiresConfirmation: boolean;
 }
 
+/** The project of a record: the API shows its public id, which the rows of one that was reset do not have. */
+export type OwnerProject = Pick<Project, 'publicId'>;
+
 /** A call inside one project, by key or by a member's session. */
 export interface ProjectCaller {
   kind: 'project';
@@ -43,8 +46,6 @@ export interface UserCaller {
   sessionId: string;
   /** Whether the user has logged in within `REAUTHENTICATION_MINUTES`. */
   isFresh: boolean;
-  /** The projects of this call. */
-  projects: Project[];
 }
 
 export type Caller = ProjectCaller | UserCaller | null;

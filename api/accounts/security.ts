@@ -13,6 +13,7 @@ import {
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
 import type { ApiServices } from '../../compose.ts';
+import type { Project } from '../access/caller.ts';
 import { named, Time, Uuid } from '../http/schemas.ts';
 
 const Window = named('FeedbackWindow', {
@@ -97,7 +98,7 @@ const getSecurity = endpoint({
   response: Security,
   example: { response: { success: true, data: example } },
   async handle({ db, member }) {
-    return securityOf(db, member.projectId);
+    return securityOf(db, member.project);
   },
 });
 
@@ -116,7 +117,7 @@ const getMySecurity = endpoint({
   response: Security,
   example: { response: example },
   async handle({ db, member }) {
-    return securityOf(db, member.projectId);
+    return securityOf(db, member.project);
   },
 });
 
@@ -124,7 +125,7 @@ export const securityEndpoints = [getSecurity, getMySecurity];
 
 async function securityOf(
   db: ApiServices['db'],
-  projectId: string,
+  { id: projectId, publicId }: Project,
 ): Promise<z.input<typeof Security>> {
   const project = found('PROJECT', projectId, await findProject(db, projectId));
   const windows = await findFeedback(db, projectId);
@@ -137,7 +138,7 @@ async function securityOf(
   const violations = said('critical');
   return {
     status: {
-      projectId,
+      projectId: publicId,
       isHealthy: violations.length === 0,
       shouldDisable: violations.length > 0,
       twentyFourHour: presentWindow({ total: 0, bounces: 0, complaints: 0 }),

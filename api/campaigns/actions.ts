@@ -39,8 +39,8 @@ export const cancelCampaign = endpoint({
       message: 'The campaign was cancelled.',
     },
   },
-  async handle({ db, caller: { projectId }, params: { id } }) {
-    const data = await act(db, { projectId, id, action: 'cancel' }, (tx) =>
+  async handle({ db, caller: { project }, params: { id } }) {
+    const data = await act(db, { project, id, action: 'cancel' }, (tx) =>
       updateCampaign(tx, id, { status: 'CANCELLED', paused_reason: null }),
     );
     return { success: true as const, data, message: 'The campaign was cancelled.' };
@@ -66,8 +66,8 @@ export const pauseCampaign = endpoint({
       data: { ...campaignExample, status: 'PAUSED', pausedReason: 'requested' },
     },
   },
-  async handle({ db, caller: { projectId }, params: { id } }) {
-    return act(db, { projectId, id, action: 'pause' }, (tx) =>
+  async handle({ db, caller: { project }, params: { id } }) {
+    return act(db, { project, id, action: 'pause' }, (tx) =>
       updateCampaign(tx, id, { status: 'PAUSED', paused_reason: 'requested' }),
     );
   },
@@ -88,8 +88,8 @@ export const resumeCampaign = endpoint({
   response: Campaign,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_RESUMABLE'],
   example: { response: { success: true, data: { ...campaignExample, status: 'SENDING' } } },
-  async handle({ db, caller: { projectId }, params: { id } }) {
-    return act(db, { projectId, id, action: 'resume' }, async (tx) => {
+  async handle({ db, caller: { project }, params: { id } }) {
+    return act(db, { project, id, action: 'resume' }, async (tx) => {
       await updateCampaign(tx, id, { status: 'SENDING', paused_reason: null, refused_in_row: 0 });
       await insertCampaignContent(tx, id);
     });
@@ -116,8 +116,8 @@ function archiving(verb: 'archive' | 'unarchive', archived: boolean) {
     response: Campaign,
     problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_ARCHIVABLE'],
     example: { response: { success: true, data: { ...campaignExample, archived } } },
-    async handle({ db, caller: { projectId }, params: { id } }) {
-      return act(db, { projectId, id, action: 'archive' }, (tx) =>
+    async handle({ db, caller: { project }, params: { id } }) {
+      return act(db, { project, id, action: 'archive' }, (tx) =>
         updateCampaign(tx, id, { archived }),
       );
     },

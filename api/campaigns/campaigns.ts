@@ -55,6 +55,7 @@ import {
   tag,
 } from './record.ts';
 import { recipientEndpoints } from './recipients.ts';
+import type { Project } from '../access/caller.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
 export const listCampaigns = endpoint({
@@ -82,7 +83,12 @@ export const listCampaigns = endpoint({
     return answerList(
       rows,
       (ids) => readCampaigns(db, ids),
-      (items) => presentPage(items.map(presentCampaign), total, query),
+      (items) =>
+        presentPage(
+          items.map((row) => presentCampaign(row, caller.project)),
+          total,
+          query,
+        ),
     );
   },
 });
@@ -132,7 +138,7 @@ export const createCampaign = endpoint({
       () => refuseBadReferences(db, projectId, conditionIn(body)),
     );
   },
-  async handle({ db, caller: { projectId }, body }) {
+  async handle({ db, caller: { projectId, project }, body }) {
     const values = await newValues(db, projectId, body);
     await requireVerifiedSender(db, projectId, values.from_email);
     const total = await countAudience(db, projectId, audienceOf(values), kindOf(values));
@@ -141,7 +147,7 @@ export const createCampaign = endpoint({
       await holdReferences(tx, projectId, values, body);
       return insertCampaign(tx, { ...values, project_id: projectId, total_recipients: total });
     });
-    return answerOf(db, projectId, id);
+    return answerOf(db, project, id);
   },
 });
 
@@ -200,8 +206,8 @@ async function holdReferences(
   await requireTopics(tx, projectId, [topicId]);
 }
 
-async function answerOf(db: Database, projectId: string, id: string) {
-  return presentCampaign(found('CAMPAIGN', id, await findCampaign(db, projectId, id)));
+async function answerOf(db: Database, project: Project, id: string) {
+  return presentCampaign(found('CAMPAIGN', id, await findCampaign(db, project.id, id)), project);
 }
 
 export const getCampaign = endpoint({
@@ -219,7 +225,7 @@ export const getCampaign = endpoint({
   problems: ['CAMPAIGN_NOT_FOUND'],
   example: { response: { success: true, data: campaignExample } },
   async handle({ db, caller, params: { id } }) {
-    return answerOf(db, caller.projectId, id);
+    return answerOf(db, caller.project, id);
   },
 });
 
@@ -263,7 +269,7 @@ export const updateCampaign = endpoint({
       () => refuseBadReferences(db, projectId, conditionIn(body)),
     );
   },
-  async handle({ db, caller: { projectId }, params: { id }, body }) {
+  async handle({ db, caller: { projectId, project }, params: { id }, body }) {
     const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     const plan = planEdit(before, body);
     await requireReferences(db, projectId, plan.values);
@@ -278,7 +284,7 @@ export const updateCampaign = endpoint({
       const counted = total === null ? {} : { total_recipients: total };
       await updateCampaignRow(tx, id, { ...values, ...counted });
     });
-    return answerOf(db, projectId, id);
+    return answerOf(db, project, id);
   },
 });
 
@@ -358,7 +364,7 @@ export const duplicateCampaign = endpoint({
       message: 'The campaign was copied.',
     },
   },
-  async handle({ db, caller: { projectId }, params: { id } }) {
+  async handle({ db, caller: { projectId, project }, params: { id } }) {
     const original = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     const total = await countOf(db, original);
     const copyId = await transact(db, async (tx) => {
@@ -374,7 +380,7 @@ export const duplicateCampaign = endpoint({
         total_recipients: total,
       });
     });
-    const data = await answerOf(db, projectId, copyId);
+    const data = await answerOf(db, project, copyId);
     return { success: true as const, data, message: 'The campaign was copied.' };
   },
 });

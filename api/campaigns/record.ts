@@ -6,6 +6,7 @@ import { conditionToFlat } from '../../domain/filter/forms.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time, time, Uuid } from '../http/schemas.ts';
 import { ConditionAnswer, FlatAnswer } from '../segments/conditions.ts';
+import type { OwnerProject } from '../access/caller.ts';
 import { segmentExample } from '../segments/record.ts';
 
 /** The record of a campaign as the API returns it. */
@@ -77,10 +78,11 @@ export const CampaignDone = z.object({
   message: z.string(),
 });
 
-export function presentCampaign(row: NamedCampaignRow) {
+export function presentCampaign(row: NamedCampaignRow, { publicId: projectId }: OwnerProject) {
   const { audience_condition: condition, segment_id: segmentId, segment_name: segmentName } = row;
   const audienceType = row.audience_type as z.input<typeof AudienceType>;
   return present(Campaign, row, {
+    projectId,
     from: row.from_email,
     type: audienceType,
     segment:

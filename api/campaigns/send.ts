@@ -113,7 +113,7 @@ export const sendCampaign = endpoint({
       message: 'The campaign is scheduled.',
     },
   },
-  async handle({ db, config, renderer, caller: { projectId }, params: { id }, body }) {
+  async handle({ db, config, renderer, caller: { projectId, project }, params: { id }, body }) {
     const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     requireState(before, 'send');
     if (body.at && body.at.getTime() <= Date.now()) throw new Problem('SCHEDULE_IN_PAST');
@@ -131,7 +131,7 @@ export const sendCampaign = endpoint({
     const local = body.local
       ? { local_time: body.local.localTime, late: body.local.late }
       : { local_time: null, late: null };
-    const data = await act(db, { projectId, id, action: 'send' }, async (tx, row) => {
+    const data = await act(db, { project, id, action: 'send' }, async (tx, row) => {
       const planned = { total_recipients: total, scheduled_for: at, ...local };
       await updateCampaign(tx, id, isNow ? planned : { ...planned, status: 'SCHEDULED' });
       if (isNow) await startCampaign(tx, { ...row, ...local });

@@ -4,6 +4,7 @@ import { signalCampaign } from '../../db/outbox/outbox.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { campaignActions } from '../../domain/campaign/campaign.ts';
 import { found, Problem, type ProblemCode } from '../../domain/errors.ts';
+import type { Project } from '../access/caller.ts';
 import { presentCampaign } from './record.ts';
 
 /** The states in which a campaign can be acted on. */
@@ -27,16 +28,16 @@ export function requireState({ status }: CampaignRow, action: Action): void {
 /** Changes a campaign in a fitting state, and signals its run. Of concurrent calls, one wins. */
 export async function act(
   db: Database,
-  given: { projectId: string; id: string; action: Action },
+  given: { project: Project; id: string; action: Action },
   change: (tx: Database, row: CampaignRow) => Promise<void>,
 ) {
-  const { projectId, id, action } = given;
+  const { project, id, action } = given;
   await transact(db, async (tx) => {
-    await holdProject(tx, projectId);
-    const row = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
+    await holdProject(tx, project.id);
+    const row = found('CAMPAIGN', id, await lockCampaign(tx, project.id, id));
     requireState(row, action);
     await change(tx, row);
     if (action !== 'archive') await signalCampaign(tx, row);
   });
-  return presentCampaign(found('CAMPAIGN', id, await findCampaign(db, projectId, id)));
+  return presentCampaign(found('CAMPAIGN', id, await findCampaign(db, project.id, id)), project);
 }

@@ -90,7 +90,7 @@ export const listContacts = endpoint({
   }),
   response: cursorListOf(Contact),
   example: { response: { data: [contactExample], hasMore: false, total: 1 } },
-  async handle({ db, caller: { projectId }, query }) {
+  async handle({ db, caller: { projectId, project }, query }) {
     const { limit, cursor, search, email, subscribed, consent, sort } = query;
     const dir = query.dir ?? (sort === 'email' ? 'asc' : 'desc');
     const filter = { search, email, subscribed, consent };
@@ -104,7 +104,7 @@ export const listContacts = endpoint({
       limit,
       total,
       position,
-      present: presentContact,
+      present: (row) => presentContact(row, project),
     });
   },
 });
@@ -186,7 +186,7 @@ export const upsertContact = endpoint({
       };
     });
     return answer(
-      { ...presentContact(contact), _meta: { isNew, isUpdate: !isNew } },
+      { ...presentContact(contact, caller.project), _meta: { isNew, isUpdate: !isNew } },
       { status: isNew ? 201 : 200 },
     );
   },
@@ -205,7 +205,10 @@ export const getContact = endpoint({
   problems: ['CONTACT_NOT_FOUND'],
   example: { response: contactExample },
   async handle({ db, caller, params: { id } }) {
-    return presentContact(found('CONTACT', id, await findContact(db, caller.projectId, id)));
+    return presentContact(
+      found('CONTACT', id, await findContact(db, caller.projectId, id)),
+      caller.project,
+    );
   },
 });
 
@@ -245,7 +248,7 @@ export const updateContact = endpoint({
     const contact = await transact(db, async (tx) =>
       found('CONTACT', id, await updateRow(tx, caller.projectId, id, change)),
     );
-    return presentContact(contact);
+    return presentContact(contact, caller.project);
   },
 });
 

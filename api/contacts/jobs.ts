@@ -6,6 +6,7 @@ import type { BulkData, BulkResult, ImportData, ImportResult } from '../../domai
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
 import { cursorListOf, cursorQuery, presentCursorList, time } from '../http/schemas.ts';
+import type { OwnerProject } from '../access/caller.ts';
 import { contentOf, exampleProjectId, exampleRunId, exampleTimes, jobOf } from '../jobs/record.ts';
 
 const ImportJob = jobOf('ImportJob', {
@@ -60,8 +61,8 @@ const importExample = {
   ...exampleTimes,
 };
 
-const presentImport = (job: JobRow) =>
-  present(ImportJob, job, contentOf<ImportData, ImportResult>(job));
+const presentImport = (job: JobRow, project: OwnerProject) =>
+  present(ImportJob, job, contentOf<ImportData, ImportResult>(job, project));
 
 export const getImport = endpoint({
   id: 'getImport',
@@ -80,7 +81,7 @@ export const getImport = endpoint({
   example: { response: importExample },
   async handle({ db, caller, params: { jobId } }) {
     const job = found('JOB', jobId, await findJob(db, caller.projectId, 'import', jobId));
-    return presentImport(job);
+    return presentImport(job, caller.project);
   },
 });
 
@@ -111,7 +112,7 @@ export const listImports = endpoint({
       limit,
       total,
       position: (row) => ({ value: time(row.created_at), id: row.id }),
-      present: presentImport,
+      present: (job) => presentImport(job, caller.project),
     });
   },
 });
@@ -155,7 +156,7 @@ export const getBulkAction = endpoint({
   },
   async handle({ db, caller, params: { jobId } }) {
     const job = found('JOB', jobId, await findJob(db, caller.projectId, 'bulk', jobId));
-    return present(BulkJob, job, contentOf<BulkData, BulkResult>(job));
+    return present(BulkJob, job, contentOf<BulkData, BulkResult>(job, caller.project));
   },
 });
 

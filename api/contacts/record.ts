@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ContactRow } from '../../db/contacts/contacts.ts';
 import { exampleOf, present } from '../http/record.ts';
+import type { OwnerProject } from '../access/caller.ts';
 import { JsonObject, named, ofProject } from '../http/schemas.ts';
 
 /** The record of a contact as the API returns it. */
@@ -26,9 +27,9 @@ export const Contact = named('Contact', {
   ...ofProject,
 });
 
-export function presentContact(row: ContactRow) {
+export function presentContact(row: ContactRow, { publicId: projectId }: OwnerProject) {
   const consent = (row.consent ?? undefined) as z.input<typeof ConsentState> | undefined;
-  return present(Contact, row, { consent });
+  return present(Contact, row, { projectId, consent });
 }
 
 export const contactExample = exampleOf(Contact);

@@ -22,6 +22,7 @@ import { type Call, endpoint } from '../http/endpoint.ts';
 import type { ApiServices } from '../../compose.ts';
 import { Uuid, fault, named } from '../http/schemas.ts';
 import { Domain, domainExample, presentDomain } from './record.ts';
+import type { Project } from '../access/caller.ts';
 import { transact } from '../../db/database.ts';
 
 const DomainName = z
@@ -52,7 +53,7 @@ const listProjectDomains = endpoint({
   example: { response: [domainExample] },
   async handle({ db, identities, member }) {
     const rows = await listDomains(db, member.projectId);
-    return rows.map((row) => presentDomain(row, identities));
+    return rows.map((row) => presentDomain(row, member.project, identities));
   },
 });
 
@@ -68,7 +69,7 @@ const listOwnDomains = endpoint({
   example: { response: [domainExample] },
   async handle({ db, identities, caller }) {
     const rows = await listDomains(db, caller.projectId);
-    return rows.map((row) => presentDomain(row, identities));
+    return rows.map((row) => presentDomain(row, caller.project, identities));
   },
 });
 
@@ -103,11 +104,11 @@ const createDomain = endpoint({
     const { config, identities, caller, body } = call;
     const named = body.projectId ?? (caller.kind === 'project' ? caller.projectId : undefined);
     if (!named) throw invalidField('projectId', 'invalid_type', 'Is required.', 'undefined');
-    const { projectId } = await call.authorize(named);
+    const { projectId, project } = await call.authorize(named);
     if (body.domain === config.platformDomain) {
       throw new Problem('FORBIDDEN', { message: 'This server itself sends from this domain.' });
     }
-    return presentDomain(await claimDomain(call, projectId, body.domain), identities);
+    return presentDomain(await claimDomain(call, projectId, body.domain), project, identities);
   },
 });
 
@@ -130,10 +131,10 @@ const verifyDomain = endpoint({
   example: { response: { ...domainExample, tokens: domainExample.dkimTokens } },
   async handle(call) {
     const { identities, params } = call;
-    const domain = await requireDomain(call, params.id);
+    const { domain, project } = await requireDomain(call, params.id);
     const checked = await checkNow(call, domain);
     const row = found('DOMAIN', params.id, checked);
-    return { ...presentDomain(row, identities), tokens: row.dkim_tokens };
+    return { ...presentDomain(row, project, identities), tokens: row.dkim_tokens };
   },
 });
 
@@ -154,7 +155,7 @@ const removeDomain = endpoint({
   example: { response: { success: true } },
   async handle(call) {
     const { db, params } = call;
-    const domain = await requireDomain(call, params.id);
+    const { domain } = await requireDomain(call, params.id);
     await transact(db, async (tx) => {
       const users = await listDomainUsers(tx, domain);
       const { consentPolicy, ...listed } = users;
@@ -188,14 +189,14 @@ export const domainEndpoints = [
 async function requireDomain(
   { db, authorize }: Pick<Call<'project', unknown, unknown, unknown>, 'db' | 'authorize'>,
   id: string,
-): Promise<DomainRow> {
+): Promise<{ domain: DomainRow; project: Project }> {
   const domain = found('DOMAIN', id, await findDomain(db, id));
-  await authorize(domain.project_id).catch((error: unknown) => {
+  const { project } = await authorize(domain.project_id).catch((error: unknown) => {
     throw error instanceof Problem && error.code === 'PROJECT_NOT_FOUND'
       ? notFound('DOMAIN', id)
       : error;
   });
-  return domain;
+  return { domain, project };
 }
 
 /** @throws Problem SERVICE_UNAVAILABLE when DNS or the mail provider does not respond. */

@@ -3,6 +3,7 @@ import { claimOf, type DomainRow } from '../../db/domains/domains.ts';
 import { recordKey } from '../../domain/sender/domain-name.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time } from '../http/schemas.ts';
+import type { OwnerProject } from '../access/caller.ts';
 import type { ApiServices } from '../../compose.ts';
 
 /** The record of a sender domain as the API returns it. */
@@ -32,8 +33,13 @@ export const Domain = named('Domain', {
   ...ofProject,
 });
 
-export function presentDomain(row: DomainRow, identities: ApiServices['identities']) {
+export function presentDomain(
+  row: DomainRow,
+  { publicId: projectId }: OwnerProject,
+  identities: ApiServices['identities'],
+) {
   return present(Domain, row, {
+    projectId,
     domain: row.name,
     verified: row.status === 'verified',
     records: identities.dnsRecords(claimOf(row)).map((record) => ({

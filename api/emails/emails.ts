@@ -12,6 +12,7 @@ import {
   time,
   Uuid,
 } from '../http/schemas.ts';
+import type { Project } from '../access/caller.ts';
 import {
   EmailStatus,
   emailExample,
@@ -40,13 +41,13 @@ export const Email = named('Email', {
 /** @throws Problem EMAIL_NOT_FOUND */
 export async function readEmail(
   { db, config }: Pick<ApiServices, 'db' | 'config'>,
-  projectId: string,
+  project: Project,
   id: string,
 ): Promise<z.input<typeof Email>> {
-  const row = found('EMAIL', id, await findEmail(db, projectId, id));
+  const row = found('EMAIL', id, await findEmail(db, project.id, id));
   const queued = { at: time(row.created_at), state: 'queued' as const, detail: null };
   return {
-    ...presentEmail(row, config.apiUrl, row.body),
+    ...presentEmail(row, project, config.apiUrl, row.body),
     body: row.body,
     trace: [queued, ...row.trace],
   };
@@ -109,7 +110,7 @@ export const listEmails = endpoint({
       limit,
       total,
       position: (row) => ({ value: time(row.created_at), id: row.id }),
-      present: (row) => presentEmail(row, config.apiUrl),
+      present: (row) => presentEmail(row, caller.project, config.apiUrl),
     });
   },
 });
@@ -140,7 +141,7 @@ export const getEmail = endpoint({
     },
   },
   async handle({ db, config, caller, params: { id } }) {
-    return readEmail({ db, config }, caller.projectId, id);
+    return readEmail({ db, config }, caller.project, id);
   },
 });
 

@@ -7,6 +7,7 @@ import { outcomeOf, outcomes, reasonCodes } from '../../domain/outcomes/outcome.
 import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { JsonObject, Time, named, ofProject, times } from '../http/schemas.ts';
+import type { OwnerProject } from '../access/caller.ts';
 import { type MessageClass, classHeaders } from '../../domain/mail/headers.ts';
 
 /** The record of a message as the API returns it. */
@@ -118,11 +119,17 @@ export const emailExample = {
 } as const;
 
 /** @param body if it was read; some headers of older rows follow from it. */
-export function presentEmail(row: EmailSummaryRow, apiUrl: string, body: string | null = null) {
+export function presentEmail(
+  row: EmailSummaryRow,
+  { publicId: projectId }: OwnerProject,
+  apiUrl: string,
+  body: string | null = null,
+) {
   const now = new Date();
   const hold = holdOf(row, now);
   const isReceived = row.status === 'RECEIVED';
   return present(EmailSummary, row, {
+    projectId,
     ...(isReceived ? { outcome: null, reasonCode: null } : outcomeOf(row, now)),
     replyTo: row.reply_to && addressesIn(row.reply_to),
     hold: hold && { ...hold, until: hold.until.toISOString() },

@@ -34,10 +34,16 @@ export const updateEmail = endpoint({
     'BILLING_LIMIT_EXCEEDED',
   ],
   example: { body: { scheduledFor: '2026-12-01T09:00:00.000Z' }, response: waitingExample },
-  async handle({ db, config, caller: { projectId }, params: { id }, body: { scheduledFor: at } }) {
+  async handle({
+    db,
+    config,
+    caller: { projectId, project },
+    params: { id },
+    body: { scheduledFor: at },
+  }) {
     const refuse = () => refusePast(at);
     await rescheduleEmail(db, config.billing, { projectId, id, at, refuse });
-    return readEmail({ db, config }, projectId, id);
+    return readEmail({ db, config }, project, id);
   },
 });
 
@@ -67,9 +73,9 @@ export const deleteEmail = endpoint({
       ],
     },
   },
-  async handle({ db, config, caller: { projectId }, params: { id } }) {
+  async handle({ db, config, caller: { projectId, project }, params: { id } }) {
     await cancelEmail(db, { projectId, id });
-    return readEmail({ db, config }, projectId, id);
+    return readEmail({ db, config }, project, id);
   },
 });
 

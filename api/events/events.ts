@@ -83,7 +83,7 @@ export const trackEvent = endpoint({
 });
 
 async function recordNamed(
-  { db, keyUse, caller: { projectId } }: Call<'secret', unknown, unknown, unknown>,
+  { db, keyUse, caller: { projectId, project } }: Call<'secret', unknown, unknown, unknown>,
   body: z.output<typeof NamedEvent>,
 ) {
   const given = {
@@ -97,15 +97,18 @@ async function recordNamed(
     const recorded = await recordContactEvent(tx, projectId, given);
     if ('missing' in recorded) return recorded;
     const { id, createdAt } = recorded.event;
-    const shown = presentEvent({
-      id,
-      project_id: projectId,
-      contact_id: given.contactId,
-      email_id: given.emailId,
-      name: given.name,
-      data: given.data,
-      created_at: createdAt,
-    });
+    const shown = presentEvent(
+      {
+        id,
+        project_id: projectId,
+        contact_id: given.contactId,
+        email_id: given.emailId,
+        name: given.name,
+        data: given.data,
+        created_at: createdAt,
+      },
+      project,
+    );
     await keyUse?.completeIn(tx, shown, 201);
     return { shown };
   });
@@ -139,7 +142,7 @@ export const getEvents = endpoint({
       (ids) => readEvents(db, ids),
       (rows) => ({
         events: rows.map((row) => ({
-          ...presentEvent(row),
+          ...presentEvent(row, caller.project),
           contact: row.contact_email === null ? null : { email: row.contact_email },
         })),
       }),
@@ -160,12 +163,12 @@ export const getContactEvents = endpoint({
   response: z.object({ events: z.array(EventAnswer) }),
   problems: ['CONTACT_NOT_FOUND'],
   example: { response: { events: [eventExample] } },
-  async handle({ db, caller: { projectId }, params: { contactId }, query: { limit } }) {
+  async handle({ db, caller: { projectId, project }, params: { contactId }, query: { limit } }) {
     found('CONTACT', contactId, await findContact(db, projectId, contactId));
     return answerList(
       await listContactEvents(db, projectId, contactId, limit),
       (ids) => readEvents(db, ids),
-      (rows) => ({ events: rows.map(presentEvent) }),
+      (rows) => ({ events: rows.map((row) => presentEvent(row, project)) }),
     );
   },
 });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Event } from '../../db/tables.ts';
 import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';
+import type { OwnerProject } from '../access/caller.ts';
 import { named, ofProject, Time } from '../http/schemas.ts';
 
 /** The record of an event as the API returns it. */
@@ -26,6 +27,7 @@ export const eventExample = { ...exampleOf(EventAnswer), contactId: exampleOf(Co
 
 export function presentEvent(
   row: Omit<Selectable<Event>, 'recorded_at' | 'data' | 'tx'> & { data: unknown },
+  { publicId: projectId }: OwnerProject,
 ) {
-  return present(EventAnswer, row, { data: row.data as Record<string, unknown> | null });
+  return present(EventAnswer, row, { projectId, data: row.data as Record<string, unknown> | null });
 }

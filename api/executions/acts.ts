@@ -56,7 +56,10 @@ export const pauseOneExecution = endpoint({
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     found('EXECUTION', executionId, await findExecution(db, id, executionId));
     return transact(db, async (tx) => {
-      const record = presentExecution(await pauseExecution(tx, executionId, body.reason ?? null));
+      const record = presentExecution(
+        await pauseExecution(tx, executionId, body.reason ?? null),
+        caller.project,
+      );
       await keyUse?.completeIn(tx, record);
       return record;
     });
@@ -79,7 +82,7 @@ export const resumeOneExecution = endpoint({
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     found('EXECUTION', executionId, await findExecution(db, id, executionId));
     return transact(db, async (tx) => {
-      const record = presentExecution(await resumeExecution(tx, executionId));
+      const record = presentExecution(await resumeExecution(tx, executionId), caller.project);
       await keyUse?.completeIn(tx, record);
       return record;
     });
@@ -121,13 +124,13 @@ export const skipCurrentStep = endpoint({
     const { row, hasFailed } = await transact(db, async (tx) => {
       const skipped = await skipStep(tx, { id: executionId, projectId, branch });
       // A repeated request must not skip the next step, too.
-      await keyUse?.completeIn(tx, presentExecution(skipped.row));
+      await keyUse?.completeIn(tx, presentExecution(skipped.row, caller.project));
       return skipped;
     });
-    if (!hasFailed || row.status !== 'RUNNING') return presentExecution(row);
+    if (!hasFailed || row.status !== 'RUNNING') return presentExecution(row, caller.project);
     // The response names the new run, unless Temporal is unavailable: then it is started later.
     const runId = await dispatcher.startNow(executionId);
-    return presentExecution({ ...row, temporal_run_id: runId });
+    return presentExecution({ ...row, temporal_run_id: runId }, caller.project);
   },
 });
 
@@ -216,7 +219,7 @@ export const moveWait = endpoint({
     const moved = found('EXECUTION', executionId, await findExecution(db, id, executionId));
     const steps = await listStepExecutions(db, executionId);
     return {
-      ...presentExecution(moved),
+      ...presentExecution(moved, caller.project),
       stepExecutions: steps.map((step) => presentStepExecution(step, stepsOf(moved))),
     };
   },

@@ -66,11 +66,11 @@ export const getExecutionJob = endpoint({
       ...exampleTimes,
     },
   },
-  async handle({ db, caller: { projectId }, params: { id, jobId } }) {
+  async handle({ db, caller: { projectId, project }, params: { id, jobId } }) {
     found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     const key = { projectId, workflowId: id, jobId };
     const job = found('JOB', jobId, await findExecutionJob(db, key));
-    return present(ExecutionJob, job, contentOf<ExecutionJobData, Result>(job));
+    return present(ExecutionJob, job, contentOf<ExecutionJobData, Result>(job, project));
   },
 });
 

@@ -82,7 +82,7 @@ export const startExecution = endpoint({
     body: { contactId: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11', context: { source: 'ad' } },
     response: { ...executionExample, temporalRunId: null },
   },
-  async handle({ db, caller: { projectId }, params: { id }, body }) {
+  async handle({ db, caller: { projectId, project }, params: { id }, body }) {
     found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     found('CONTACT', body.contactId, await findContact(db, projectId, body.contactId));
     const execution = await transact(db, (tx) =>
@@ -93,7 +93,7 @@ export const startExecution = endpoint({
         context: body.context ?? null,
       }),
     );
-    return presentExecution(execution);
+    return presentExecution(execution, project);
   },
 });
 
@@ -133,7 +133,7 @@ export const getExecutions = endpoint({
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const { rows, total } = await listExecutions(db, id, query);
     const fleet = await readFleet({ db, recent });
-    const shown = rows.map((row) => presentNamed(row, fleet));
+    const shown = rows.map((row) => presentNamed(row, caller.project, fleet));
     const { data, ...page } = presentPage(shown, total, query);
     return { executions: data, ...page };
   },
@@ -174,7 +174,7 @@ export const getExecution = endpoint({
     const fleet = await readFleet({ db, recent });
     const steps = await listStepExecutions(db, executionId);
     return {
-      ...presentNamed(row, fleet),
+      ...presentNamed(row, caller.project, fleet),
       workflow: { id, name: workflow.name, pausedAt: workflow.paused_at?.toISOString() ?? null },
       stepExecutions: steps.map((step) => presentStepExecution(step, stepsOf(row))),
     };
@@ -200,7 +200,7 @@ export const cancelExecution = endpoint({
       cancelExecutions(tx, [executionId], 'cancelled'),
     );
     if (!cancelled) throw new Problem('EXECUTION_NOT_ACTIVE');
-    return presentExecution(cancelled);
+    return presentExecution(cancelled, caller.project);
   },
 });
 
@@ -265,7 +265,7 @@ export const retryFailedExecution = endpoint({
     );
     // The response names the new run, unless Temporal is unavailable: then it is started later.
     const runId = await dispatcher.startNow(executionId);
-    return presentExecution({ ...row, temporal_run_id: runId });
+    return presentExecution({ ...row, temporal_run_id: runId }, caller.project);
   },
 });
 

@@ -13,6 +13,7 @@ import type { GraphStep } from '../../domain/workflow/graph.ts';
 import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time, times } from '../http/schemas.ts';
+import type { OwnerProject } from '../access/caller.ts';
 import { Step, stepExample, Workflow } from '../workflows/graph/record.ts';
 
 /** The records of executions and their steps as the API returns them. */
@@ -108,8 +109,13 @@ export const cancelledExample = {
 type Outage = Pick<Fleet, 'downSince' | 'isSweepLate'>;
 const noOutage: Outage = { downSince: null, isSweepLate: false };
 
-export function presentExecution(row: ExecutionRow, outage = noOutage) {
+export function presentExecution(
+  row: ExecutionRow,
+  { publicId: projectId }: OwnerProject,
+  outage = noOutage,
+) {
   return present(Execution, row, {
+    projectId,
     context: row.context as Record<string, unknown> | null,
     stuck: stuckOf(row, outage),
     temporalWorkflowId: executionRunId(row.id),
@@ -135,9 +141,9 @@ function stuckOf(
   return { since: dueAt.toISOString(), reason: noSweepReason };
 }
 
-export function presentNamed(row: ExecutionListItem, outage: Outage) {
+export function presentNamed(row: ExecutionListItem, project: OwnerProject, outage: Outage) {
   return {
-    ...presentExecution(row, outage),
+    ...presentExecution(row, project, outage),
     contact: { id: row.contact_id, email: row.contact_email },
     currentStep: row.current_step,
   };

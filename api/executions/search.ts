@@ -24,6 +24,7 @@ import {
   statuses,
   StepName,
 } from './record.ts';
+import type { OwnerProject } from '../access/caller.ts';
 import { tag, Workflow, workflowExample } from '../workflows/graph/record.ts';
 
 /** Executions over all workflows: those of a contact, those that failed, those that need somebody. */
@@ -120,14 +121,14 @@ export const findExecutions = endpoint({
       limit,
       total,
       position: (row) => ({ value: row.started_instant, id: row.id }),
-      present: (row) => presentFound(row, fleet),
+      present: (row) => presentFound(row, caller.project, fleet),
     });
   },
 });
 
-function presentFound(row: FoundExecution, fleet: Fleet) {
+function presentFound(row: FoundExecution, project: OwnerProject, fleet: Fleet) {
   return {
-    ...presentNamed(row, fleet),
+    ...presentNamed(row, project, fleet),
     workflow: { id: row.workflow_id, name: row.current_workflow_name },
     // It stays at the step that has failed.
     failedStep: row.status === 'FAILED' ? row.current_step : null,

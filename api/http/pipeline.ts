@@ -268,16 +268,16 @@ async function runHandler(
   if (contentType) ctx.type = contentType;
   const status = options.status ?? endpoint.status ?? 200;
   if (options.text) {
-    return { status, text: '', stream: await streamed(options.text, options.signal, caller) };
+    return { status, text: '', stream: await streamed(options.text, options.signal) };
   }
   if (options.parts) {
-    const whole = jsonAnswer(endpoint, caller, answered, status);
-    const present = (part: unknown) => jsonAnswer(endpoint, caller, part, status).text;
+    const whole = jsonAnswer(endpoint, answered, status);
+    const present = (part: unknown) => jsonAnswer(endpoint, part, status).text;
     return { ...whole, stream: joined(whole.text, options.parts, present) };
   }
   if (answered instanceof Buffer) return { status, text: '', bytes: answered };
   if (contentType) return { status, text: String(answered) };
-  return jsonAnswer(endpoint, caller, answered, status);
+  return jsonAnswer(endpoint, answered, status);
 }
 
 /** Path, query and body as a handler gets them, and what is wrong with them. */
@@ -355,8 +355,7 @@ function createCall(
       accepted: keyUse.accepted,
       emailId: keyUse.emailId,
       recordAccepted: (tx, email) => keyUse.recordAccepted(tx, email),
-      completeIn: (tx, data, status) =>
-        keyUse.completeIn(tx, jsonAnswer(endpoint, caller, data, status)),
+      completeIn: (tx, data, status) => keyUse.completeIn(tx, jsonAnswer(endpoint, data, status)),
     },
     findSessionUser() {
       return findSessionUser(ctx, call);

@@ -9,14 +9,17 @@ type Answered<Column> = Column extends Date ? string : Column;
 /** A column has text where a field has certain words: a database constraint guarantees them. */
 type Accepted<Field> = Field extends string ? string : Field;
 
-/** The fields that have a column of the same name and a fitting type. */
+/**
+ * The fields that have a column of the same name and a fitting type. The id of a project is not read: the
+ * rows of one that was reset have another id than the API shows.
+ */
 type Read<S extends z.ZodObject, Row> = {
-  [K in keyof z.input<S> & string]: SnakeCase<K> extends keyof Row
+  [K in Exclude<keyof z.input<S> & string, 'projectId'>]: SnakeCase<K> extends keyof Row
     ? [Answered<Row[SnakeCase<K>]>] extends [Accepted<z.input<S>[K]>]
       ? K
       : never
     : never;
-}[keyof z.input<S> & string];
+}[Exclude<keyof z.input<S> & string, 'projectId'>];
 
 /** The other fields: those that must be given beside the row, and the optional ones. */
 type Others<S extends z.ZodObject, Row> = Omit<z.input<S>, Read<S, Row>> & Partial<z.input<S>>;
@@ -44,10 +47,9 @@ const known = new WeakMap<z.ZodObject, [field: string, column: string][]>();
 function columnsRead(schema: z.ZodObject): [field: string, column: string][] {
   const before = known.get(schema);
   if (before) return before;
-  const read = Object.keys(schema.shape).map((field): [string, string] => [
-    field,
-    snakeCase(field),
-  ]);
+  const read = Object.keys(schema.shape)
+    .filter((field) => field !== 'projectId')
+    .map((field): [string, string] => [field, snakeCase(field)]);
   known.set(schema, read);
   return read;
 }

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
-import type { Caller } from '../access/caller.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 import type { StoredAnswer } from './idempotency.ts';
 
@@ -9,13 +8,12 @@ import type { StoredAnswer } from './idempotency.ts';
 /** The endpoint's usual response. */
 export function jsonAnswer(
   endpoint: AnyEndpoint,
-  caller: Caller,
   answered: unknown,
   status = endpoint.status ?? 200,
 ): StoredAnswer {
   const data: unknown = endpoint.response.parse(answered);
   const shown = endpoint.wrapped ? { success: true, data } : data;
-  return { status, text: status === 204 ? '' : outsideIds(JSON.stringify(shown), caller) };
+  return { status, text: status === 204 ? '' : JSON.stringify(shown) };
 }
 
 /**
@@ -55,12 +53,11 @@ const pieceBytes = 64 * 1024;
 export async function streamed(
   text: AsyncGenerator<string, void, undefined>,
   signal: AbortSignal | undefined,
-  caller: Caller,
 ): Promise<Readable> {
   const first = await text.next();
   async function* pieces() {
     for (let part = first; !part.done; part = await text.next()) {
-      const bytes = Buffer.from(outsideIds(part.value, caller));
+      const bytes = Buffer.from(part.value);
       for (let at = 0; at < bytes.length; at += pieceBytes) {
         const clock = setTimeout(() => stream.destroy(new Error('It is not read.')), stalledMs);
         try {
@@ -76,16 +73,6 @@ export async function streamed(
   // Also where nothing was read of it, as for HEAD.
   stream.once('close', () => void text.return().catch(() => {}));
   return stream;
-}
-
-/** A reset project keeps its public id, while its rows get another one. */
-function outsideIds(text: string, caller: Caller): string {
-  const projects = caller?.kind === 'project' ? [caller.project] : (caller?.projects ?? []);
-  return projects.reduce(
-    (shown, { id, publicId }) =>
-      id === publicId ? shown : shown.replaceAll(`"${id}"`, `"${publicId}"`),
-    text,
-  );
 }
 
 /** Sends the response of a handler. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JobRow } from '../../db/jobs/jobs.ts';
+import type { OwnerProject } from '../access/caller.ts';
 import { named, Time } from '../http/schemas.ts';
 
 /** The records of jobs as the API returns them. */
@@ -26,10 +27,10 @@ export function jobOf<D extends z.ZodType, R extends z.ZodType>(
 }
 
 /** The numbers of a job are shown once they are final: it is complete, or failed midway. */
-export function contentOf<Data, Result>(row: JobRow) {
+export function contentOf<Data, Result>(row: JobRow, { publicId: projectId }: OwnerProject) {
   const isFinal = row.state === 'completed' || row.state === 'failed';
   return {
-    data: row.data as unknown as Data,
+    data: { ...(row.data as object), projectId } as Data,
     result: isFinal ? (row.result as unknown as Result | null) : null,
   };
 }

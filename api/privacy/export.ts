@@ -32,6 +32,7 @@ import {
   StepExecution,
 } from '../executions/record.ts';
 import { stepsOf } from '../executions/executions.ts';
+import type { Project } from '../access/caller.ts';
 import { Contact, contactExample, presentContact, tag } from '../contacts/record.ts';
 
 /** All that the project has stored of a contact, in one answer. */
@@ -54,7 +55,7 @@ const ContactExport = named('ContactExport', {
   executions: z.array(Execution.extend({ stepExecutions: z.array(StepExecution) })),
 });
 
-type Configured = Pick<ApiServices, 'config'>;
+type Exporting = Pick<ApiServices, 'config'> & { project: Project };
 
 const exportContact = endpoint({
   id: 'exportContact',
@@ -84,12 +85,21 @@ const exportContact = endpoint({
       executions: [{ ...executionExample, stepExecutions: [] }],
     },
   },
-  async handle({ db, config, exports: slots, caller: { projectId }, params: { id }, note }) {
+  async handle({
+    db,
+    config,
+    exports: slots,
+    caller: { projectId, project },
+    params: { id },
+    note,
+  }) {
     const contact = found('CONTACT', id, await findContact(db, projectId, id));
     await note({ event: 'contact.exported', projectId, details: { contactId: id } });
     const end = new AbortController();
     const room = { slots, projectId, giveWay: () => end.abort() };
-    const text = readSnapshot(db, room, (snapshot) => exported({ config }, snapshot, contact));
+    const text = readSnapshot(db, room, (snapshot) =>
+      exported({ config, project }, snapshot, contact),
+    );
     return new Answer(undefined as never, {
       headers: { 'Content-Disposition': `attachment; filename="contact-${id}.json"` },
       text,
@@ -100,7 +110,7 @@ const exportContact = endpoint({
 
 /** The text of the export, in parts of which each has whole records. */
 async function* exported(
-  services: Configured,
+  exporting: Exporting,
   db: Database,
   { id, project_id: projectId }: ContactRow,
 ): AsyncGenerator<string, void, undefined> {
@@ -109,7 +119,7 @@ async function* exported(
   const entry = await findSuppression(db, projectId, contact.email);
   const head = {
     exportedAt: time(new Date()),
-    contact: presentContact(contact),
+    contact: presentContact(contact, exporting.project),
     topics: (await listContactTopics(db, contact)).map(presentContactTopic),
     consent: (await listConsent(db, id, limits.consentLines)).map(presentConsent),
     suppression: entry ? presentSuppression(entry, contact.email) : null,
@@ -117,9 +127,9 @@ async function* exported(
   };
   yield JSON.stringify(head).slice(0, -1);
   const read: Record<ExportedList, (ids: string[]) => AsyncIterable<object>> = {
-    events: (ids) => eventsOf(db, ids),
-    emails: (ids) => emailsOf(services, db, projectId, ids),
-    executions: (ids) => executionsOf(db, ids),
+    events: (ids) => eventsOf(exporting, db, ids),
+    emails: (ids) => emailsOf(exporting, db, ids),
+    executions: (ids) => executionsOf(exporting, db, ids),
   };
   for (const list of ['events', 'emails', 'executions'] as const) {
     yield `,"${list}":[`;
@@ -135,24 +145,24 @@ async function* exported(
   yield '}';
 }
 
-async function* eventsOf(db: Database, ids: string[]) {
-  for (const event of await readEvents(db, ids)) yield presentEvent(event);
+async function* eventsOf({ project }: Exporting, db: Database, ids: string[]) {
+  for (const event of await readEvents(db, ids)) yield presentEvent(event, project);
 }
 
 /** One by one: a body has up to 2 MB. */
-async function* emailsOf(services: Configured, db: Database, projectId: string, ids: string[]) {
+async function* emailsOf({ config, project }: Exporting, db: Database, ids: string[]) {
   for (const id of ids) {
-    const email = await readEmail({ db, ...services }, projectId, id);
+    const email = await readEmail({ db, config }, project, id);
     yield { ...email, attachments: await listFilesOf(db, id) };
   }
 }
 
-async function* executionsOf(db: Database, ids: string[]) {
+async function* executionsOf({ project }: Exporting, db: Database, ids: string[]) {
   for (const id of ids) {
     const row = found('EXECUTION', id, await findExecutionOf(db, id));
     const steps = await listStepExecutions(db, id);
     const stepExecutions = steps.map((step) => presentStepExecution(step, stepsOf(row)));
-    yield { ...presentExecution(row), stepExecutions };
+    yield { ...presentExecution(row, project), stepExecutions };
   }
 }
 

@@ -41,7 +41,11 @@ export const listSegmentContacts = endpoint({
     const segment = found('SEGMENT', id, await findSegment(db, caller.projectId, id));
     const dir = query.dir ?? (sort === 'email' ? 'asc' : 'desc');
     const { rows, total } = await listMembers(db, segment, { ...query, sort, dir }, new Date());
-    return presentPage(rows.map(presentContact), total, query);
+    return presentPage(
+      rows.map((row) => presentContact(row, caller.project)),
+      total,
+      query,
+    );
   },
 });
 

@@ -3,6 +3,7 @@ import type { SegmentRow } from '../../db/segments/segments.ts';
 import { conditionToFlat } from '../../domain/filter/forms.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Uuid } from '../http/schemas.ts';
+import type { OwnerProject } from '../access/caller.ts';
 import { ConditionAnswer, FlatAnswer } from './conditions.ts';
 
 /** The record of a segment as the API returns it. */
@@ -33,8 +34,11 @@ export const Segment = named('Segment', {
   ...ofProject,
 });
 
-export function presentSegment(row: SegmentRow) {
-  return present(Segment, row, { filters: row.condition && conditionToFlat(row.condition) });
+export function presentSegment(row: SegmentRow, { publicId: projectId }: OwnerProject) {
+  return present(Segment, row, {
+    projectId,
+    filters: row.condition && conditionToFlat(row.condition),
+  });
 }
 
 export const segmentExample = exampleOf(Segment);

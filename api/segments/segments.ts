@@ -44,7 +44,7 @@ export const listSegments = endpoint({
     return answerList(
       await listSegmentRows(db, caller.projectId),
       (ids) => readSegments(db, ids),
-      (items) => items.map(presentSegment),
+      (items) => items.map((row) => presentSegment(row, caller.project)),
     );
   },
 });
@@ -101,7 +101,7 @@ export const createSegment = endpoint({
   async check({ db, caller: { projectId }, body }) {
     await refuseBadReferences(db, projectId, givenCondition(body));
   },
-  async handle({ db, caller: { projectId }, body }) {
+  async handle({ db, caller: { projectId, project }, body }) {
     const given = givenCondition(body);
     const memberCount = given ? await countMatches(db, projectId, given.condition, new Date()) : 0;
     return transact(db, async (tx) => {
@@ -114,7 +114,7 @@ export const createSegment = endpoint({
         condition: given && given.condition,
         member_count: memberCount,
       });
-      return presentSegment(segment);
+      return presentSegment(segment, project);
     });
   },
 });
@@ -163,7 +163,10 @@ export const getSegment = endpoint({
   problems: ['SEGMENT_NOT_FOUND'],
   example: { response: segmentExample },
   async handle({ db, caller, params: { id } }) {
-    return presentSegment(found('SEGMENT', id, await findSegment(db, caller.projectId, id)));
+    return presentSegment(
+      found('SEGMENT', id, await findSegment(db, caller.projectId, id)),
+      caller.project,
+    );
   },
 });
 
@@ -216,7 +219,7 @@ export const updateSegment = endpoint({
       () => refuseBadReferences(db, projectId, givenCondition(body), id),
     );
   },
-  async handle({ db, caller: { projectId }, params: { id }, body }) {
+  async handle({ db, caller: { projectId, project }, params: { id }, body }) {
     const given = givenCondition(body);
     // Before any lock: this may take a while.
     const memberCount = given && (await countMatches(db, projectId, given.condition, new Date()));
@@ -236,7 +239,7 @@ export const updateSegment = endpoint({
         ...(given ? { condition: given.condition } : {}),
         ...(memberCount === null ? {} : { member_count: memberCount }),
       });
-      return { ...presentSegment(after), ...(await renameWarnings(tx, locked, after)) };
+      return { ...presentSegment(after, project), ...(await renameWarnings(tx, locked, after)) };
     });
   },
 });

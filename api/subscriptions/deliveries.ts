@@ -66,7 +66,7 @@ export const getDeliveries = endpoint({
       limit,
       total: 0,
       position: (row) => ({ value: row.recorded_instant, id: row.event_id }),
-      present: presentDelivery,
+      present: (row) => presentDelivery(row, caller.project),
     });
     return list;
   },
@@ -88,7 +88,7 @@ const getDelivery = endpoint({
   async handle({ db, caller, params }) {
     const subscription = await requireSubscription(db, caller.projectId, params.id);
     const row = await findDelivery(db, subscription, eventOf(params));
-    return presentDelivery(found('EVENT_DELIVERY', params.deliveryId, row));
+    return presentDelivery(found('EVENT_DELIVERY', params.deliveryId, row), caller.project);
   },
 });
 
@@ -113,7 +113,7 @@ export const retryOne = endpoint({
     'EVENT_DELIVERY_NOT_RETRYABLE',
   ],
   example: { response: deliveryExample },
-  async handle({ db, caller: { projectId }, params, note }) {
+  async handle({ db, caller: { projectId, project }, params, note }) {
     const subscription = await requireSubscription(db, projectId, params.id);
     const result = await transact(db, async (tx) => {
       const retried = await retryDelivery(tx, subscription, eventOf(params));
@@ -130,7 +130,7 @@ export const retryOne = endpoint({
     if ('gone' in result) {
       throw new Problem('EVENT_DELIVERY_NOT_RETRYABLE', { details: { reason: result.gone } });
     }
-    return presentDelivery(result);
+    return presentDelivery(result, project);
   },
 });
 

@@ -7,6 +7,7 @@ import { found } from '../../domain/errors.ts';
 import { batchIdOf, deliveryIdOf } from '../../domain/subscription/request.ts';
 import { type Attempt } from '../../domain/subscription/schedule.ts';
 import { exampleOf, present } from '../http/record.ts';
+import type { OwnerProject } from '../access/caller.ts';
 import { named, ofProject, Time, time, Uuid } from '../http/schemas.ts';
 
 /** The records of event subscriptions and their deliveries, as the API returns them. */
@@ -46,9 +47,10 @@ export const Subscription = named('EventSubscription', {
 
 export const subscriptionExample = exampleOf(Subscription);
 
-export function presentSubscription(row: SubscriptionRow) {
+export function presentSubscription(row: SubscriptionRow, { publicId: projectId }: OwnerProject) {
   const until = row.previous_secret_expires_at;
   return present(Subscription, row, {
+    projectId,
     batch: row.batch_max === null ? null : { max: row.batch_max },
     disabledReason: row.disabled_reason as z.input<typeof Subscription>['disabledReason'],
     from: time(row.covered_from),
@@ -115,8 +117,12 @@ export const Delivery = named('EventDelivery', {
   ...ofProject,
 });
 
-export function presentDelivery(row: DeliveryRow): z.input<typeof Delivery> {
+export function presentDelivery(
+  row: DeliveryRow,
+  { publicId: projectId }: OwnerProject,
+): z.input<typeof Delivery> {
   return present(Delivery, row, {
+    projectId,
     id: deliveryIdOf(row.event_id, row.subscription_id),
     status: row.status as z.input<typeof Delivery>['status'],
     reason: row.reason as z.input<typeof Delivery>['reason'],

@@ -140,11 +140,11 @@ const getReplay = endpoint({
       ...exampleTimes,
     },
   },
-  async handle({ db, caller: { projectId }, params: { id, jobId } }) {
+  async handle({ db, caller: { projectId, project }, params: { id, jobId } }) {
     await requireSubscription(db, projectId, id);
     const job = found('JOB', jobId, await findJob(db, projectId, 'replay', jobId));
     if (job.subscription_id !== id) throw notFound('JOB', jobId);
-    return present(Replay, job, contentOf<ReplayData, { replayed: number }>(job));
+    return present(Replay, job, contentOf<ReplayData, { replayed: number }>(job, project));
   },
 });
 

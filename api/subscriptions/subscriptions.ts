@@ -46,7 +46,9 @@ export const getSubscriptions = endpoint({
   response: z.array(Subscription),
   example: { response: [subscriptionExample] },
   async handle({ db, caller }) {
-    return (await listSubscriptions(db, caller.projectId)).map(presentSubscription);
+    return (await listSubscriptions(db, caller.projectId)).map((row) =>
+      presentSubscription(row, caller.project),
+    );
   },
 });
 
@@ -76,7 +78,7 @@ const createSubscription = endpoint({
     const sealed = sealHeaders(cipher, headers);
     await refuseForeignHeaders(db, cipher, { project_id: projectId, url, ...sealed });
   },
-  async handle({ db, caller: { projectId }, body, cipher, keyUse, note }) {
+  async handle({ db, caller: { projectId, project }, body, cipher, keyUse, note }) {
     const secret = secretOf(randomBytes(32));
     const row = {
       url: body.url,
@@ -98,7 +100,7 @@ const createSubscription = endpoint({
       await refuseForeignHeaders(tx, cipher, inserted);
       const details = { subscriptionId: inserted.id, host: new URL(inserted.url).host };
       await note({ event: 'event_subscription.created', projectId, details }, tx);
-      const shown = { ...presentSubscription(inserted), secret };
+      const shown = { ...presentSubscription(inserted, project), secret };
       await keyUse?.completeIn(tx, shown, 201);
       return shown;
     });
@@ -144,7 +146,7 @@ export const getSubscription = endpoint({
       countDeliveries(db, row),
     );
     const shown = { ...lag, oldestPendingAt: time(lag.oldestPendingAt) };
-    return { ...presentSubscription(row), lag: shown, last24Hours };
+    return { ...presentSubscription(row, caller.project), lag: shown, last24Hours };
   },
 });
 
@@ -175,7 +177,7 @@ export const patchSubscription = endpoint({
     const changed = { ...stored, ...sealed, ...(url !== undefined && { url }) };
     await refuseForeignHeaders(db, cipher, changed);
   },
-  async handle({ db, caller: { projectId }, params: { id }, body, cipher, note }) {
+  async handle({ db, caller: { projectId, project }, params: { id }, body, cipher, note }) {
     const { url, events, description, enabled, paused, headers } = body;
     const sealed = headers === undefined ? {} : sealHeaders(cipher, headers);
     const batch = body.batch === undefined ? {} : { batch_max: body.batch?.max ?? null };
@@ -191,7 +193,7 @@ export const patchSubscription = endpoint({
       await note({ event: 'event_subscription.changed', projectId, details }, tx);
       return stored;
     });
-    return presentSubscription(row);
+    return presentSubscription(row, project);
   },
 });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { TemplateRow } from '../../db/templates/templates.ts';
 import { exampleOf, present } from '../http/record.ts';
+import type { OwnerProject } from '../access/caller.ts';
 import { named, ofProject } from '../http/schemas.ts';
 
 /** The record of a template as the API returns it. */
@@ -23,8 +24,12 @@ export const Template = named('Template', {
   ...ofProject,
 });
 
-export function presentTemplate(row: TemplateRow) {
-  return present(Template, row, { from: row.from_email, topicId: row.topic_id ?? undefined });
+export function presentTemplate(row: TemplateRow, { publicId: projectId }: OwnerProject) {
+  return present(Template, row, {
+    projectId,
+    from: row.from_email,
+    topicId: row.topic_id ?? undefined,
+  });
 }
 
 export const templateExample = exampleOf(Template);

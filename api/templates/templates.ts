@@ -112,7 +112,12 @@ export const listTemplates = endpoint({
     return answerList(
       rows,
       (ids) => readTemplates(db, ids),
-      (items) => presentPage(items.map(presentTemplate), total, query),
+      (items) =>
+        presentPage(
+          items.map((row) => presentTemplate(row, caller.project)),
+          total,
+          query,
+        ),
     );
   },
 });
@@ -148,14 +153,14 @@ export const createTemplate = endpoint({
       () => requireReadable(renderer, body, projectId),
     );
   },
-  async handle({ db, caller: { projectId }, body }) {
+  async handle({ db, caller: { projectId, project }, body }) {
     if (body.from) await requireVerifiedSender(db, projectId, body.from.email);
     const row = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await requireTopics(tx, projectId, [body.topicId]);
       return insertTemplate(tx, { project_id: projectId, ...valuesOf(body) });
     });
-    return presentTemplate(row);
+    return presentTemplate(row, project);
   },
 });
 
@@ -172,7 +177,10 @@ export const getTemplate = endpoint({
   problems: ['TEMPLATE_NOT_FOUND'],
   example: { response: templateExample },
   async handle({ db, caller, params: { id } }) {
-    return presentTemplate(found('TEMPLATE', id, await findTemplate(db, caller.projectId, id)));
+    return presentTemplate(
+      found('TEMPLATE', id, await findTemplate(db, caller.projectId, id)),
+      caller.project,
+    );
   },
 });
 
@@ -207,12 +215,12 @@ export const updateTemplate = endpoint({
       () => refuseChange(db, stored, body),
     );
   },
-  async handle({ db, caller: { projectId }, params: { id }, body }) {
+  async handle({ db, caller: { projectId, project }, params: { id }, body }) {
     const before = found('TEMPLATE', id, await findTemplate(db, projectId, id));
     // Only a sender in the request is checked: the stored one may have lost its domain since.
     if (body.from) await requireVerifiedSender(db, projectId, body.from.email);
     const changes = valuesOf(body);
-    if (Object.keys(changes).length === 0) return presentTemplate(before);
+    if (Object.keys(changes).length === 0) return presentTemplate(before, project);
     const row = await transact(db, async (tx) => {
       if (body.topicId !== undefined || body.type !== undefined || body.from === null) {
         await lockTemplates(tx, projectId, [id]);
@@ -222,7 +230,7 @@ export const updateTemplate = endpoint({
       }
       return updateTemplateRow(tx, projectId, id, changes);
     });
-    return presentTemplate(found('TEMPLATE', id, row));
+    return presentTemplate(found('TEMPLATE', id, row), project);
   },
 });
 
@@ -259,7 +267,7 @@ export const duplicateTemplate = endpoint({
   response: Template,
   problems: ['TEMPLATE_NOT_FOUND'],
   example: { response: { ...templateExample, name: copyName(templateExample.name) } },
-  async handle({ db, caller: { projectId }, params: { id } }) {
+  async handle({ db, caller: { projectId, project }, params: { id } }) {
     const original = found('TEMPLATE', id, await findTemplate(db, projectId, id));
     const { id: _, created_at: _c, updated_at: _u, ...values } = original;
     const copy = await transact(db, async (tx) => {
@@ -267,7 +275,7 @@ export const duplicateTemplate = endpoint({
       const name = copyName(original.name);
       return insertTemplate(tx, { ...values, topic_id: topicId, name });
     });
-    return presentTemplate(copy);
+    return presentTemplate(copy, project);
   },
 });
 

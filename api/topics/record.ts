@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { TopicRow } from '../../db/topics/topics.ts';
 import { exampleOf, present } from '../http/record.ts';
+import type { OwnerProject } from '../access/caller.ts';
 import { named, ofProject } from '../http/schemas.ts';
 
 /** The record of a topic as the API returns it. */
@@ -28,9 +29,9 @@ export const Topic = named('Topic', {
   ...ofProject,
 });
 
-export function presentTopic(row: TopicRow) {
+export function presentTopic(row: TopicRow, { publicId: projectId }: OwnerProject) {
   const isDefault = row.by_default ? 'subscribed' : 'unsubscribed';
-  return present(Topic, row, { default: isDefault });
+  return present(Topic, row, { projectId, default: isDefault });
 }
 
 export const topicExample = exampleOf(Topic);

@@ -42,7 +42,7 @@ const listTopics = endpoint({
   response: z.array(Topic),
   example: { response: [topicExample] },
   async handle({ db, caller }) {
-    return (await listRows(db, caller.projectId)).map(presentTopic);
+    return (await listRows(db, caller.projectId)).map((row) => presentTopic(row, caller.project));
   },
 });
 
@@ -71,7 +71,12 @@ const createTopic = endpoint({
     body: { key: 'product-news', name: 'Product news', default: 'unsubscribed' },
     response: topicExample,
   },
-  async handle({ db, keyUse, caller: { projectId }, body: { default: byDefault, ...fields } }) {
+  async handle({
+    db,
+    keyUse,
+    caller: { projectId, project },
+    body: { default: byDefault, ...fields },
+  }) {
     return transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await lockTopics(tx, projectId);
@@ -85,7 +90,7 @@ const createTopic = endpoint({
         ...columnsFrom(fields),
         by_default: byDefault === 'subscribed',
       });
-      const answer = presentTopic(row);
+      const answer = presentTopic(row, project);
       await keyUse?.completeIn(tx, answer);
       return answer;
     });
@@ -105,7 +110,10 @@ const getTopic = endpoint({
   problems: ['TOPIC_NOT_FOUND'],
   example: { response: topicExample },
   async handle({ db, caller, params: { id } }) {
-    return presentTopic(found('TOPIC', id, await findTopic(db, caller.projectId, id)));
+    return presentTopic(
+      found('TOPIC', id, await findTopic(db, caller.projectId, id)),
+      caller.project,
+    );
   },
 });
 
@@ -132,8 +140,8 @@ const updateTopic = endpoint({
   response: Topic,
   problems: ['TOPIC_NOT_FOUND'],
   example: { body: { visibility: 'public' }, response: topicExample },
-  async check({ db, caller: { projectId }, params: { id }, body }) {
-    const stored = presentTopic(found('TOPIC', id, await findTopic(db, projectId, id)));
+  async check({ db, caller: { projectId, project }, params: { id }, body }) {
+    const stored = presentTopic(found('TOPIC', id, await findTopic(db, projectId, id)), project);
     const refusals = new Refusals();
     for (const field of ['key', 'default'] as const) {
       const given = body[field];
@@ -142,13 +150,13 @@ const updateTopic = endpoint({
     }
     refusals.throw();
   },
-  async handle({ db, caller: { projectId }, params: { id }, body }) {
+  async handle({ db, caller: { projectId, project }, params: { id }, body }) {
     const { key: _, default: _d, ...fields } = body;
     const before = found('TOPIC', id, await findTopic(db, projectId, id));
-    const stored = presentTopic(before);
+    const stored = presentTopic(before, project);
     const changes = columnsFrom(fields);
     if (Object.keys(changes).length === 0) return stored;
-    return presentTopic(found('TOPIC', id, await updateRow(db, projectId, id, changes)));
+    return presentTopic(found('TOPIC', id, await updateRow(db, projectId, id, changes)), project);
   },
 });
 

@@ -98,7 +98,7 @@ export const listWorkflows = endpoint({
     const enabled = status === undefined ? undefined : status === 'active';
     const { rows, total } = await listWorkflowRows(db, caller.projectId, { ...query, enabled });
     const data = rows.map(({ steps, executions, ...row }) => ({
-      ...presentWorkflow(row),
+      ...presentWorkflow(row, caller.project),
       _count: { steps, executions },
     }));
     return presentPage(data, total, query);
@@ -147,7 +147,7 @@ export const createWorkflow = endpoint({
   async check({ db, caller: { projectId }, body: { graph } }) {
     if (graph) await refuseGraph(db, projectId, null, graph, ['graph']);
   },
-  async handle({ db, renderer, caller: { projectId }, body }) {
+  async handle({ db, renderer, caller: { projectId, project }, body }) {
     const { graph } = body;
     const eventName = body.eventName ?? body.triggerConfig?.eventName ?? null;
     const broken =
@@ -176,13 +176,13 @@ export const createWorkflow = endpoint({
       await insertGraph(tx, [trigger], []);
       if (!graph) {
         await snapshotWorkflow(tx, workflow);
-        return presentWorkflow(workflow);
+        return presentWorkflow(workflow, project);
       }
       const { filled, warnings } = await fillWorkflow(tx, workflow, graph, {
         enabled: body.enabled ?? false,
         broken,
       });
-      return { ...presentWorkflow(filled), ...withWarnings(warnings) };
+      return { ...presentWorkflow(filled, project), ...withWarnings(warnings) };
     });
   },
 });
@@ -202,7 +202,7 @@ export const getWorkflow = endpoint({
   problems: ['WORKFLOW_NOT_FOUND'],
   example: { response: workflowGraphExample },
   async handle({ db, caller, params: { id } }) {
-    return readWorkflow(db, caller.projectId, id);
+    return readWorkflow(db, caller.project, id);
   },
 });
 
@@ -265,7 +265,10 @@ export const updateWorkflow = endpoint({
         await refuseBroken(tx, after, graph, broken);
         warnings.push(...(await findWarnings(tx, caller.projectId, graph)));
       }
-      const shown = (row: WorkflowRow) => ({ ...presentWorkflow(row), ...withWarnings(warnings) });
+      const shown = (row: WorkflowRow) => ({
+        ...presentWorkflow(row, caller.project),
+        ...withWarnings(warnings),
+      });
       if (after.enabled !== before.enabled) await changeSchedule(tx, after);
       if (changes.includes(true)) return shown(await recordWorkflowEdit(tx, after));
       if (after.enabled) await snapshotWorkflow(tx, after);
@@ -331,7 +334,7 @@ export const duplicateWorkflow = endpoint({
   response: Workflow,
   problems: ['WORKFLOW_NOT_FOUND'],
   example: { response: { ...workflowExample, name: copyName(workflowExample.name), version: 1 } },
-  async handle({ db, caller: { projectId }, params: { id } }) {
+  async handle({ db, caller: { projectId, project }, params: { id } }) {
     return transact(db, async (tx) => {
       const [row] = await lockWorkflows(tx, projectId, [id], { for: 'edit' });
       const original = found('WORKFLOW', id, row);
@@ -352,7 +355,7 @@ export const duplicateWorkflow = endpoint({
       });
       await copyGraph(tx, id, copy.id);
       await snapshotWorkflow(tx, copy);
-      return presentWorkflow(copy);
+      return presentWorkflow(copy, project);
     });
   },
 });

@@ -13,6 +13,7 @@ import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
 import { shownConfig } from '../../../domain/secrets/in-templates.ts';
 import { exampleOf, present } from '../../http/record.ts';
 import { ConditionAnswer } from '../../segments/conditions.ts';
+import type { OwnerProject } from '../../access/caller.ts';
 import { named, ofProject, Time, times, Uuid } from '../../http/schemas.ts';
 
 /** The records of workflows, steps and transitions as the API returns them. */
@@ -86,8 +87,9 @@ export function triggerConfig(
   return eventName === null ? {} : { eventName };
 }
 
-export function presentWorkflow(row: WorkflowRow) {
+export function presentWorkflow(row: WorkflowRow, { publicId: projectId }: OwnerProject) {
   return present(Workflow, row, {
+    projectId,
     triggerConfig: triggerConfig(row),
     exitRules: exitRulesOf(row),
   });

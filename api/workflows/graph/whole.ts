@@ -5,6 +5,7 @@ import { found } from '../../../domain/errors.ts';
 import type { StepType } from '../../../domain/workflow/steps/registry.ts';
 import { named } from '../../http/schemas.ts';
 import { findWarnings } from './enabling.ts';
+import type { Project } from '../../access/caller.ts';
 import {
   presentStep,
   presentTransition,
@@ -31,9 +32,10 @@ export const WholeWorkflow = named('WorkflowGraph', {
 /** @throws Problem WORKFLOW_NOT_FOUND */
 export async function readWorkflow(
   db: Database,
-  projectId: string,
+  project: Project,
   id: string,
 ): Promise<z.input<typeof WholeWorkflow>> {
+  const { id: projectId } = project;
   const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
   const transitions = (await listTransitions(db, id)).map(presentTransition);
   const rows = await listSteps(db, id);
@@ -55,5 +57,5 @@ export async function readWorkflow(
     transitions,
   };
   const warnings = await findWarnings(db, projectId, graph);
-  return { ...presentWorkflow(workflow), ...withWarnings(warnings), steps, transitions };
+  return { ...presentWorkflow(workflow, project), ...withWarnings(warnings), steps, transitions };
 }

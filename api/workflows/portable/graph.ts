@@ -30,10 +30,10 @@ const getWorkflowGraph = endpoint({
   response: PortableGraph,
   problems: ['WORKFLOW_NOT_FOUND'],
   example: { response: portableExample },
-  async handle({ db, caller: { projectId }, params: { id } }) {
+  async handle({ db, caller: { projectId, project }, params: { id } }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     const steps = await listKeyedSteps(db, projectId, id);
-    return presentPortable(workflow, steps, await listTransitions(db, id));
+    return presentPortable(workflow, project, steps, await listTransitions(db, id));
   },
 });
 
@@ -65,7 +65,7 @@ const setWorkflowGraph = endpoint({
       await changeSettings(tx, workflow, body);
       return { changed: await storeGraph(tx, workflow, body, []), answer: undefined };
     });
-    return readWorkflow(db, caller.projectId, params.id);
+    return readWorkflow(db, caller.project, params.id);
   },
 });
 

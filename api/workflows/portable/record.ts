@@ -10,6 +10,7 @@ import { choosing } from '../../http/validation.ts';
 import { itemsMax } from '../graph/proposed-graph.ts';
 import { presentWorkflow, Step, Workflow } from '../graph/record.ts';
 import { ofTypes, Position, templateOfConfig, withTemplate } from '../graph/steps.ts';
+import type { OwnerProject } from '../../access/caller.ts';
 import { TriggerConfig, TriggerType } from '../graph/trigger.ts';
 
 /**
@@ -46,11 +47,12 @@ type KeyedStepRow = StepRow & { key: string; template_name: string | null };
 
 export function presentPortable(
   workflow: WorkflowRow,
+  project: OwnerProject,
   steps: readonly KeyedStepRow[],
   transitions: readonly TransitionRow[],
 ): z.input<typeof PortableGraph> {
   const { name, description, allowReentry, triggerType, triggerConfig, exitRules } =
-    presentWorkflow(workflow);
+    presentWorkflow(workflow, project);
   const keys = new Map(steps.map(({ id, key }) => [id, key]));
   return {
     name,

@@ -427,3 +427,33 @@ async function snapshot(projectId: string): Promise<string> {
   }
   return parts.join('\n');
 }
+
+describe('in a project that was reset', () => {
+  const key = { secretKey: '' };
+  const publicId = randomUUID();
+  let inside: Seed;
+  beforeAll(async () => {
+    const made = await api.createProject(cookie);
+    key.secretKey = made.secretKey;
+    inside = await seedProject(api.db, made.id, 'reset');
+    await api.db
+      .updateTable('project')
+      .set({ public_id: publicId })
+      .where('id', '=', made.id)
+      .execute();
+  });
+
+  const kept = endpoints.filter(
+    ({ access, method, path }) =>
+      access !== 'open' && method !== 'DELETE' && !path.endsWith('/reset'),
+  );
+  const readsFirst = kept.toSorted((a, b) => a.method.localeCompare(b.method));
+
+  it.each(named(readsFirst))('%s answers the public id of the project', async (_, endpoint) => {
+    const outside = { ...inside, projectId: publicId };
+    const path = pathWith(endpoint, (parameter) => outside[parameter]);
+    const credential = endpoint.access === 'session' ? { cookie } : { key: key.secretKey };
+    const { body } = await call(endpoint, path, { ...credential, ...exampleBody(endpoint) });
+    expect(JSON.stringify(body) ?? '').not.toContain(inside.projectId);
+  });
+});
