@@ -1,3 +1,5 @@
+import { exchange, readBody } from './web/exchange.ts';
+
 /** Login through GitHub and Google: OAuth 2.0 with an authorization code and PKCE (RFC 7636). */
 
 export type OAuthProvider = 'github' | 'google';
@@ -68,6 +70,8 @@ export const oauthEndpoints: Record<OAuthProvider, OAuthEndpoints> = {
 
 /** Longest wait for the provider: a user is looking at a blank page. */
 const timeoutMs = 10_000;
+/** More is no answer of these addresses, in bytes. */
+const answerBytesMax = 256 * 1024;
 
 export function createOAuth(
   clients: Record<OAuthProvider, OAuthClient | null>,
@@ -101,17 +105,15 @@ function login(
       return url.href;
     },
     async identify({ code, redirectUri, codeVerifier }) {
-      const answer = await ask(endpoints.token, {
-        method: 'POST',
-        body: new URLSearchParams({
-          grant_type: 'authorization_code',
-          code,
-          client_id: client.id,
-          client_secret: client.secret,
-          redirect_uri: redirectUri,
-          code_verifier: codeVerifier,
-        }),
+      const form = new URLSearchParams({
+        grant_type: 'authorization_code',
+        code,
+        client_id: client.id,
+        client_secret: client.secret,
+        redirect_uri: redirectUri,
+        code_verifier: codeVerifier,
       });
+      const answer = await ask(endpoints.token, { form });
       // GitHub refuses with 200 and `error`.
       const { access_token: accessToken } = answer as { access_token?: unknown };
       if (typeof accessToken !== 'string') throw new Error('The provider gave no access token.');
@@ -121,10 +123,9 @@ function login(
 }
 
 async function githubUser(endpoints: OAuthEndpoints, accessToken: string): Promise<OAuthIdentity> {
-  const headers = { Authorization: `Bearer ${accessToken}` };
   const [user, emails] = (await Promise.all([
-    ask(endpoints.user, { headers }),
-    ask(endpoints.emails ?? endpoints.user, { headers }),
+    ask(endpoints.user, { accessToken }),
+    ask(endpoints.emails ?? endpoints.user, { accessToken }),
   ])) as [{ id?: unknown }, { email: string; primary: boolean; verified: boolean }[]];
   const primary = Array.isArray(emails)
     ? emails.find((entry) => entry.primary && entry.verified)
@@ -133,9 +134,11 @@ async function githubUser(endpoints: OAuthEndpoints, accessToken: string): Promi
 }
 
 async function googleUser(endpoints: OAuthEndpoints, accessToken: string): Promise<OAuthIdentity> {
-  const user = (await ask(endpoints.user, {
-    headers: { Authorization: `Bearer ${accessToken}` },
-  })) as { sub?: unknown; email?: unknown; email_verified?: unknown };
+  const user = (await ask(endpoints.user, { accessToken })) as {
+    sub?: unknown;
+    email?: unknown;
+    email_verified?: unknown;
+  };
   const isVerified = user.email_verified === true && typeof user.email === 'string';
   return { providerId: idOf(user.sub), email: isVerified ? (user.email as string) : null };
 }
@@ -147,15 +150,27 @@ function idOf(id: unknown): string {
 
 /** @throws Error with the address and the status, but nothing of the request. */
 async function ask(
-  url: string,
-  request: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> },
+  address: string,
+  { form, accessToken }: { form?: URLSearchParams; accessToken?: string },
 ): Promise<unknown> {
-  const response = await fetch(url, {
-    ...request,
-    headers: { Accept: 'application/json', 'User-Agent': 'Everpost', ...request.headers },
-    redirect: 'error',
+  const url = new URL(address);
+  const request = {
+    method: form ? 'POST' : 'GET',
+    body: form?.toString() ?? null,
+    headers: {
+      Accept: 'application/json',
+      'User-Agent': 'Everpost',
+      ...(form && { 'Content-Type': 'application/x-www-form-urlencoded' }),
+      ...(accessToken !== undefined && { Authorization: `Bearer ${accessToken}` }),
+    },
     signal: AbortSignal.timeout(timeoutMs),
+  };
+  return exchange(url, request, async (answer) => {
+    const { statusCode = 0 } = answer;
+    const refusal = (what: string) => new Error(`${url.host} answered ${what}.`);
+    if (statusCode < 200 || statusCode > 299) throw refusal(String(statusCode));
+    const { bytes, isCut } = await readBody(answer, answerBytesMax);
+    if (isCut) throw refusal('too much, or what cannot be decoded');
+    return JSON.parse(bytes.toString());
   });
-  if (!response.ok) throw new Error(`${new URL(url).host} answered ${response.status}.`);
-  return response.json();
 }

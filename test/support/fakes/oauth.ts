@@ -32,6 +32,8 @@ export async function useFakeOAuth(): Promise<FakeOAuth> {
   const tokens = new Map<string, FakeUser>();
   const client = { id: 'client-of-everpost', secret: `secret-${randomUUID()}` };
   const server = createServer((request, response) => {
+    // As some servers do, unasked. The browser of the tests cannot read that.
+    if (!request.url?.startsWith('/authorize')) response.writeContinue();
     void answer(request, response).catch(() => response.writeHead(500).end());
   });
   const { url: base } = use(await listen(server));
