@@ -15,7 +15,7 @@ import { judgeRun, type RunState } from '../../domain/runs/reconcile.ts';
 
 export interface ReconcileServices {
   db: Database;
-  /** What Temporal has of an execution's run. @throws when Temporal does not respond. */
+  /** Asks what Temporal has of an execution's run. @throws when Temporal does not respond. */
   describeExecutionRun(executionId: string): Promise<RunState>;
   /** The executions whose run was closed since a moment without completing. */
   listClosedExecutions(since: Date): AsyncIterable<string>;
@@ -64,7 +64,7 @@ async function hurryClosed({ db, listClosedExecutions }: ReconcileServices): Pro
 }
 
 /**
- * What is due of executions whose runs are closed. Those that ended before may have a step that was at
+ * Reconciles executions whose runs are closed. Those that ended before may have a step that was at
  * work then, whose worker died.
  */
 async function endWithRuns(db: Database, ids: readonly string[]): Promise<void> {

@@ -107,7 +107,7 @@ export interface SweepServices extends WarningServices, UsageServices, Reconcile
   /** 0: bodies are kept forever. */
   bodyRetentionDays: number;
   securityLogDays: number;
-  /** What Temporal knows of the sweep. @throws when it does not respond. */
+  /** Asks what Temporal knows of the sweep. @throws when it does not respond. */
   describeSweep(): Promise<KnownSweeps>;
 }
 
@@ -233,7 +233,7 @@ async function beginSweep(db: Database, tasks: SweepTasks): Promise<(keyof Sweep
   return Object.keys(tasks) as (keyof SweepTasks)[];
 }
 
-/** Whether so many milliseconds have passed since this call. */
+/** Answers if so many milliseconds have passed since this call. */
 function after(ms: number): () => boolean {
   const end = Date.now() + ms;
   return () => Date.now() > end;

@@ -37,7 +37,7 @@ export interface Call<
   };
   /** Set with an `Idempotency-Key`: a repeat must not do it again. */
   keyUse: {
-    /** What earlier, unfinished requests have accepted under the key, in order. */
+    /** The mails that earlier, unfinished requests have accepted under the key, in order. */
     accepted: readonly AcceptedEmail[];
     /** The id of the mail at an index of the request: the same in every repeat. */
     emailId: (index: number) => string;
@@ -110,7 +110,7 @@ export interface Endpoint<
   role?: 'ADMIN';
   /** True: needs a recent login. See `requireFresh`. */
   fresh?: boolean;
-  /** Whether a body, which no schema has checked, needs one. */
+  /** True if a body, which no schema has checked, needs one. */
   freshFor?: (body: Record<string, unknown>) => boolean;
   /** True: also allowed to write to a disabled project. */
   whileDisabled?: boolean;
@@ -128,9 +128,9 @@ export interface Endpoint<
    * `limits.jsonBodyBytes` with them.
    */
   bodyBytesMax?: number;
-  /** Whether `Idempotency-Key` is honoured. By default by POST within a project. */
+  /** True: `Idempotency-Key` is honoured. By default by POST within a project. */
   idempotent?: boolean;
-  /** What a browser is shown in place of an error's JSON. */
+  /** The page that a browser is shown in place of an error's JSON. */
   problemPage?: (problem: Problem, visitor: Visitor) => Answer<string>;
   /** Content type of a response that is not JSON. */
   contentType?: string;

@@ -33,7 +33,7 @@ export interface StoredAnswer {
  * the process may die at any moment in between.
  */
 export interface KeyUse {
-  /** What earlier, unfinished requests have accepted under the key, in order. */
+  /** The mails that earlier, unfinished requests have accepted under the key, in order. */
   accepted: readonly AcceptedEmail[];
   /** The id of the mail at an index of the request: the same in every repeat. */
   emailId(index: number): string;
@@ -47,7 +47,7 @@ export interface KeyUse {
   release(): Promise<void>;
   /** Says that the request still runs, so that nobody takes its key over. */
   renew(): Promise<void>;
-  /** Whether this request or earlier ones under the key have accepted mail. */
+  /** True if this request or earlier ones under the key have accepted mail. */
   hasAccepted(): Promise<boolean>;
 }
 
@@ -72,7 +72,7 @@ export interface KeySpace {
 /** Prefix of stored keys from requests with the public key. A client cannot send it. */
 const publicMark = 'public\t';
 
-/** Whether an endpoint honours `Idempotency-Key`. */
+/** True if an endpoint honours `Idempotency-Key`. */
 export function honoursKey({ access, method, idempotent }: AnyEndpoint): boolean {
   return method === 'POST' && (idempotent ?? (access !== 'open' && access !== 'session'));
 }

@@ -69,7 +69,7 @@ export function pipeline(endpoint: AnyEndpoint, services: ApiServices): Middlewa
     try {
       const unknown = unknownKeys(endpoint, { query: ctx.query, body });
       const refused = noteUnknown(ctx, unknown) ? unknown : [];
-      // What makes one request wait for the database makes others of the same project wait, too.
+      // A project whose requests are slow in the database delays its own alone.
       const owner = project?.id ?? caller?.userId ?? endpoint.id;
       await services.shares.within(owner, async (db) => {
         const known = { caller, member, body, bytes, db, refused };
@@ -85,7 +85,7 @@ export function pipeline(endpoint: AnyEndpoint, services: ApiServices): Middlewa
 interface Received {
   /** The value of JSON, or the fields of a form. */
   body: unknown;
-  /** Of an endpoint that takes the body as it was sent: a parsed one is not kept twice. */
+  /** The body as it was sent, if the endpoint takes it so: a parsed one is not kept twice. */
   bytes: Buffer;
   /** Gives its memory back. */
   release: () => void;
@@ -206,7 +206,7 @@ async function settleKey(
 }
 
 /**
- * What an error does to the key. A client error frees it, and so does an unavailable service: the
+ * Settles the key of a request that failed. A client error frees it, and so does an unavailable service: the
  * request is worth retrying. Where mail was accepted, the retry continues after it. Any other
  * internal error is stored as the response, as part of the work may be done.
  */

@@ -118,7 +118,7 @@ export const JsonObject = z.custom<Record<string, unknown>>(
 export const ContactData = JsonObject.nullable()
   .optional()
   .superRefine((data, context) => {
-    // What is too large alone is too large when merged.
+    // Data that are too large alone are too large when merged.
     const tooLarge = data ? contactDataFault(planContactData(data).set) : null;
     if (tooLarge) context.addIssue({ code: 'custom', ...fault('too_big', tooLarge) });
     const { set, oneTime } = planContactData({ locale: data?.['locale'] });

@@ -131,7 +131,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   SERVICE_UNAVAILABLE: 'Try again later; GET /health/ready tells which service is away.',
 };
 
-/** What to do about an error, in one or two sentences. */
+/** The next thing to do about an error, in one or two sentences. */
 export function suggestionFor(code: ProblemCode): string {
   return isNotFound(code) ? 'Check the ids in the path and in the body.' : suggestions[code];
 }

@@ -14,7 +14,7 @@ export interface RequestParts {
 
 /** A request as its schemas read it. */
 export interface ReadRequest {
-  /** Of a body that is wrong: those of its fields that are right; undefined: it has none. */
+  /** A body that is wrong is here with its right fields only; undefined: it has none. */
   parts: RequestParts;
   errors: FieldProblem[];
   /** The parts that are wrong. */
@@ -218,7 +218,7 @@ export interface UnknownKey {
   known: readonly string[];
 }
 
-/** What other mail services call our fields. */
+/** The names that other mail services have for our fields. */
 const namesElsewhere: Record<string, readonly string[]> = {
   body: ['html', 'htmlBody', 'text', 'content'],
   template: ['templateId', 'template_id'],
@@ -350,7 +350,7 @@ function collectKeys(
   }
 }
 
-/** Of several schemas the one that knows most of the value. */
+/** Collects by the one of several schemas that knows most of the value. */
 function collectFewest(options: readonly z.core.$ZodType[], value: object, search: Search): void {
   let fewest: UnknownKey[] | undefined;
   for (const option of options) {
@@ -362,7 +362,7 @@ function collectFewest(options: readonly z.core.$ZodType[], value: object, searc
   search.found.push(...(fewest ?? []).slice(0, unknownMax - search.found.length));
 }
 
-/** Whether a schema may mean an object, or a list, like the value. */
+/** True if a schema may mean an object, or a list, like the value. */
 function isOfKind(schema: z.core.$ZodType, value: object): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === 'object') return !Array.isArray(value);
@@ -386,11 +386,11 @@ export function ignoredHeader(before: string, unknown: readonly UnknownKey[]): s
   return [...all].slice(0, ignoredMax).join(', ');
 }
 
-/** Whether a request asks for strictness: `Prefer: handling=strict` (RFC 7240). */
+/** True if a request asks for strictness: `Prefer: handling=strict` (RFC 7240). */
 export function isStrict(prefer: string): boolean {
   for (const preference of prefer.split(',')) {
     const [, wanted] = /^\s*handling\s*=\s*"?([a-z]+)"?\s*(?:;|$)/i.exec(preference) ?? [];
-    // Of several, the first counts.
+    // The first of several counts.
     if (wanted !== undefined) return wanted.toLowerCase() === 'strict';
   }
   return false;

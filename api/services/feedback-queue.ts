@@ -184,7 +184,7 @@ export class FeedbackQueue {
 interface FeedbackServices {
   db: Database;
   shares: Shares;
-  /** Whether a project of bad reputation is disabled. */
+  /** True: a project of bad reputation is disabled. */
   autoDisable: boolean;
 }
 

@@ -134,7 +134,7 @@ export function settle<Item, Answer>(
   }
 }
 
-/** Whether the connection is lost: the transaction may have been committed all the same. */
+/** True if the connection is lost: the transaction may have been committed all the same. */
 export function isLost(error: unknown): boolean {
   return isUnavailable(error) && !isTimeLimit(error);
 }

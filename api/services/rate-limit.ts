@@ -11,7 +11,7 @@ const windowSeconds = 60;
 export type LimitName = 'project' | 'user' | 'ip' | 'auth' | 'failedLogin' | 'accountLogin';
 
 /**
- * What a client is counted by: an IPv4 address, also one written as IPv6 (`::ffff:192.0.2.1`); of
+ * The key that a client is counted by: an IPv4 address, also one written as IPv6 (`::ffff:192.0.2.1`); of
  * an IPv6 address its /64. That is the smallest network assigned to anyone (RFC 6177), and one
  * machine may use any of its 2^64 addresses.
  */

@@ -100,7 +100,7 @@ export class BodyRoom {
     return true;
   }
 
-  /** Whether the owner's brisk bodies leave room for all of this one; slow ones would give way. */
+  /** True if the owner's brisk bodies leave room for all of this one; slow ones would give way. */
   #mayBegin(place: Place): boolean {
     if (place.beganAt !== null) return true;
     let others = 0;
@@ -144,7 +144,7 @@ export class BodyRoom {
       ? [...this.#of(place.owner)]
       : [...this.#places.values()].flatMap((places) => [...places]);
     const others = all.filter((other) => other !== place && other.held > 0);
-    // Where all of them wait, nobody's end would make room.
+    // If all of them wait, none ends to make room.
     const isStuck = others.every(({ state }) => state === 'waiting');
     const slow = others.filter(
       (other) => isStuck || (other.state === 'arriving' && !isBrisk(other)),

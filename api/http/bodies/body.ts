@@ -48,7 +48,7 @@ export function refuseUnreadableBody(ctx: Context, endpoint: BodyRules): void {
   throw new Problem('UNSUPPORTED_MEDIA_TYPE', { message: `Send the body as ${type}.` });
 }
 
-/** Whether the body of a request is read at all. */
+/** True if the body of a request is read at all. */
 export function takesBody({ method, body }: BodyRules): boolean {
   return ['POST', 'PUT', 'PATCH'].includes(method) || !!body;
 }
@@ -62,7 +62,7 @@ const leastBytes = 1024 * 1024;
 /** The owner of the bodies of all requests without credentials. */
 export const anonymous = 'anonymous';
 
-/** Of all endpoints of this process. */
+/** The memory for bodies of all endpoints of this process. */
 const room = new BodyRoom();
 
 interface Body {
@@ -82,7 +82,7 @@ export function readBytes(ctx: Context, endpoint: BodyRules, owner: string): Pro
   const { req } = ctx;
   const bytesMax = bodyBytesMax(endpoint);
   const isChunked = ctx.get('transfer-encoding') !== '';
-  // Nobody's memory is kept in order for strangers, who could keep others waiting.
+  // No memory is reserved for requests without credentials: they could keep others waiting.
   const expected = owner === anonymous ? 0 : isChunked ? bytesMax : (ctx.request.length ?? 0);
   const chunks: Buffer[] = [];
   let size = 0;

@@ -8,6 +8,16 @@ import { track, untilDeliveries } from '../../support/subscriptions.ts';
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'false' });
 const receiver = await useReceiver();
 
+/** Waits for the first attempt of a subscription's only delivery, which is refused with the error. */
+async function expectRefusal(subscriptionId: string, error: string): Promise<void> {
+  const [delivery] = await untilDeliveries(
+    engine,
+    subscriptionId,
+    ([one]) => (one?.attempts.length ?? 0) > 0,
+  );
+  expect(delivery).toMatchObject({ status: 'pending', attempts: [{ statusCode: null, error }] });
+}
+
 it('a name that means an address of this machine is refused when it is connected', async () => {
   const { port } = new URL(receiver.url);
   const body = { url: `http://localhost:${port}/inside`, events: ['guarded'] };
@@ -19,15 +29,7 @@ it('a name that means an address of this machine is refused when it is connected
     expect(JSON.stringify(refused.body)).toContain('not_allowed');
   }
   await track(engine, 'guarded');
-  const [delivery] = await untilDeliveries(
-    engine,
-    made.body.id,
-    ([one]) => (one?.attempts.length ?? 0) > 0,
-  );
-  expect(delivery).toMatchObject({
-    status: 'pending',
-    attempts: [{ statusCode: null, error: 'address_refused' }],
-  });
+  await expectRefusal(made.body.id, 'address_refused');
   expect(receiver.requests('/inside')).toEqual([]);
 });
 
@@ -44,15 +46,7 @@ it('nothing is sent with a secret that was bound to other hosts since', async ()
   expect(made.status).toBe(201);
   await put(['hooks.example']);
   await track(engine, 'bound');
-  const [delivery] = await untilDeliveries(
-    engine,
-    made.body.id,
-    ([one]) => (one?.attempts.length ?? 0) > 0,
-  );
-  expect(delivery).toMatchObject({
-    status: 'pending',
-    attempts: [{ statusCode: null, error: 'secret_refused' }],
-  });
+  await expectRefusal(made.body.id, 'secret_refused');
   const tested = await engine.call('POST', `/event-subscriptions/${made.body.id}/test`, {});
   expect(tested.body).toMatchObject({ statusCode: null, error: 'secret_refused' });
   expect(receiver.requests('/bound')).toEqual([]);
