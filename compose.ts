@@ -30,7 +30,7 @@ import { createIdentities } from './providers/mail/identities.ts';
 import type { Mailer } from './providers/mail/mailer.ts';
 import { createSns } from './providers/mail/sns.ts';
 import { Metrics, type Reading } from './providers/metrics.ts';
-import { createOAuth } from './providers/oauth.ts';
+import { createOAuth } from './providers/login/oauth.ts';
 import { createPayments } from './providers/payments.ts';
 import { createDrawer } from './providers/rendering/drawer.ts';
 import { createRenderer } from './providers/rendering/renderer.ts';

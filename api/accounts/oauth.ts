@@ -10,7 +10,7 @@ import {
   type UserType,
 } from '../../db/accounts/users.ts';
 import { normaliseEmail } from '../../domain/email-address.ts';
-import type { OAuthProvider } from '../../providers/oauth.ts';
+import type { OAuthProvider } from '../../providers/login/oauth.ts';
 import { type Answer, answer, type AnyEndpoint, endpoint } from '../http/endpoint.ts';
 import type { ApiServices } from '../../compose.ts';
 import type { SecurityLog } from '../access/security-log.ts';

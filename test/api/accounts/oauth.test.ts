@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createOAuth } from '../../../providers/oauth.ts';
+import { createOAuth } from '../../../providers/login/oauth.ts';
 import { useApi, type TestAnswer, type TestApi } from '../../support/api.ts';
 import { useFakeOAuth } from '../../support/fakes/oauth.ts';
 

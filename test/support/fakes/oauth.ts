@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { OAuthClient, OAuthEndpoints } from '../../../providers/oauth.ts';
+import type { OAuthClient, OAuthEndpoints } from '../../../providers/login/oauth.ts';
 import { listen, use } from '../use.ts';
 
 /** Who is logged in at the fake provider, in the words of both real ones. */

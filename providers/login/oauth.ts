@@ -1,4 +1,4 @@
-import { exchange, readBody } from './web/exchange.ts';
+import { exchange, readBody } from '../web/exchange.ts';
 
 /** Login through GitHub and Google: OAuth 2.0 with an authorization code and PKCE (RFC 7636). */
 
