@@ -19,7 +19,7 @@ import {
 } from './db/database.ts';
 import { findFleet } from './db/delivery/workers.ts';
 import { insertMailboxMessage } from './db/emails/mailbox.ts';
-import { dispatchStore } from './db/workflows/executions/dispatch-store.ts';
+import { dispatchStore } from './workflows/client/dispatch-store.ts';
 import { encryptAddressKeys } from './db/suppression/keys.ts';
 import { createDns } from './providers/dns.ts';
 import { readDomainLists } from './providers/domain-lists.ts';

@@ -38,8 +38,9 @@ const rooms: readonly Room[] = [
     packages: /^@temporalio\/(workflow|common)$/,
   },
   {
+    // Tells Temporal of what is due in the database.
     prefix: 'workflows/client/',
-    uses: ['domain/'],
+    uses: ['domain/', 'db/database.ts', 'db/outbox/', 'db/workflows/'],
     packages: /^(@temporalio\/(client|common)|p-limit)$/,
   },
   {

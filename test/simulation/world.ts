@@ -6,7 +6,7 @@ import { createStepActivities } from '../../activities/steps/steps.ts';
 import { createSweepActivities } from '../../activities/upkeep/sweep.ts';
 import { transact, type Database } from '../../db/database.ts';
 import { onCommitted } from '../../db/commits.ts';
-import { dispatchStore } from '../../db/workflows/executions/dispatch-store.ts';
+import { dispatchStore } from '../../workflows/client/dispatch-store.ts';
 import { insertEmail } from '../../db/emails/emails.ts';
 import { recordContactEvent } from '../../db/transactions/events/record-events.ts';
 import { signalCampaign } from '../../db/outbox/outbox.ts';

@@ -23,17 +23,9 @@ import {
   signalDelivery,
   signalRun,
 } from './runs.ts';
+import type { DispatchStore } from './dispatch-store.ts';
 import { createFairQueue } from './fair-queue.ts';
 import { createStartWindow, type StartWindow } from './start-window.ts';
-
-/** What the dispatcher reads from and writes to the database. */
-export interface DispatchStore {
-  listPending(runIds: readonly string[]): Promise<OutboxEntry[]>;
-  listStarts(executionIds: readonly string[]): Promise<DueStart[]>;
-  markSent(sent: readonly SentEntry[]): Promise<void>;
-  claimOverdue(): Promise<{ runs: NotedRun[]; isMore: boolean }>;
-  listUnbegun(starts: readonly OpenStart[]): Promise<string[]>;
-}
 
 export interface DispatcherOptions {
   client: Client;

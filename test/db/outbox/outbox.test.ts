@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { transact } from '../../../db/database.ts';
-import { dispatchStore } from '../../../db/workflows/executions/dispatch-store.ts';
+import { dispatchStore } from '../../../workflows/client/dispatch-store.ts';
 import { retryExecution } from '../../../db/transactions/executions/retry-execution.ts';
 import { claimOverdue, enqueue, listPending, markSent } from '../../../db/outbox/outbox.ts';
 import { cancelExecutions } from '../../../db/transactions/executions/cancel-executions.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { onCommitted } from '../../../db/commits.ts';
-import { dispatchStore } from '../../../db/workflows/executions/dispatch-store.ts';
+import { dispatchStore } from '../../../workflows/client/dispatch-store.ts';
 import type { EmailRow } from '../../../db/emails/emails.ts';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { connectTemporal } from '../../../workflows/client/connection.ts';

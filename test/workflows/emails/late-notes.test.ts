@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
-import { dispatchStore } from '../../../db/workflows/executions/dispatch-store.ts';
+import { dispatchStore } from '../../../workflows/client/dispatch-store.ts';
 import { listPending } from '../../../db/outbox/outbox.ts';
 import { listExecutionStarts } from '../../../db/workflows/executions/starts.ts';
 import { retryExecution } from '../../../db/transactions/executions/retry-execution.ts';
