@@ -6,7 +6,7 @@ import { openApiDocument } from '../api/docs/openapi.ts';
 import { clientTypes, type OpenApi } from './support/client-types.ts';
 import { checkRequest } from '../api/http/validation.ts';
 import { useEngine } from './support/engine.ts';
-import { runScenario } from './support/golden-scenario.ts';
+import { runScenario } from './support/golden/golden-scenario.ts';
 import { formatStatement, nounOf, nouns, recordStatements } from './support/statements.ts';
 
 /**

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { findCampaignWork } from '../../db/campaigns/emails.ts';
 import { findNextDue } from '../../db/emails/emails.ts';
-import { useDatabase } from '../support/processes/servers.ts';
+import { useDatabase } from '../support/servers.ts';
 import { millisecondsUntil } from '../../db/expressions.ts';
 
 const { db } = await useDatabase();

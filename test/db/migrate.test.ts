@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { inject, it, expect } from 'vitest';
 import { migrateToLatest, schemaState } from '../../db/migrate.ts';
-import { databaseAt, execute } from '../support/processes/servers.ts';
+import { databaseAt, execute } from '../support/servers.ts';
 import { atEnd, useFolder } from '../support/use.ts';
 import { waitFor } from '../support/wait-for.ts';
 

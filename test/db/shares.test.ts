@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database } from '../../db/database.ts';
-import { useDatabase } from '../support/processes/servers.ts';
+import { useDatabase } from '../support/servers.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const timeouts = { lockMs: 1_000, statementMs: 5_000, connectionMs: 300 };

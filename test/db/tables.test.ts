@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { generate, PostgresDialect } from 'kysely-codegen';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type OpenDatabase, openDatabase } from '../../db/database.ts';
-import { createTestDatabase } from '../support/processes/servers.ts';
+import { createTestDatabase } from '../support/servers.ts';
 
 let opened: OpenDatabase;
 let drop: () => Promise<void>;

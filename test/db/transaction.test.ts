@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { andCommit, type Database, openDatabase, transact } from '../../db/database.ts';
-import { useDatabase } from '../support/processes/servers.ts';
+import { useDatabase } from '../support/servers.ts';
 import { use } from '../support/use.ts';
 
 const { db, url } = await useDatabase();

@@ -4,7 +4,7 @@ import { Client, Connection } from '@temporalio/client';
 import { expect, it } from 'vitest';
 import { useDnsServer } from '../support/fakes/dns-server.ts';
 import { useLaptop } from '../support/processes/npm-start.ts';
-import { stackPids } from '../support/processes/servers.ts';
+import { stackPids } from '../support/servers.ts';
 import { use } from '../support/use.ts';
 import { waitFor } from '../support/wait-for.ts';
 

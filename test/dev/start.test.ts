@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 
 import { ports, readyWithin, root, useLaptop } from '../support/processes/npm-start.ts';
-import { isRunning, stackPids } from '../support/processes/servers.ts';
+import { isRunning, stackPids } from '../support/servers.ts';
 import { listen, use } from '../support/use.ts';
 
 const user = JSON.stringify({ email: 'ada@shop.example', password: 'correct-horse-battery' });

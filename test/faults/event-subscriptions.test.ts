@@ -8,7 +8,7 @@ import { startTemporal } from '../../dev/servers/temporal.ts';
 import { useEngine } from '../support/engine.ts';
 import { useReceiver } from '../support/fakes/receiver.ts';
 import { useApiProcess, useWorkerProcess } from '../support/processes/processes.ts';
-import { received, subscribe } from '../support/subscriptions.ts';
+import { received, subscribe } from '../support/projects/subscriptions.ts';
 import { atEnd, useFolder } from '../support/use.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -4,7 +4,7 @@ import { deliveryRunId } from '../../domain/runs/execution.ts';
 import { useEngine } from '../support/engine.ts';
 import { createTemplate, createWorkflow, executionIn } from '../support/histories/executions.ts';
 import { useApiProcess, useWorkerProcess } from '../support/processes/processes.ts';
-import { temporalAddress } from '../support/processes/servers.ts';
+import { temporalAddress } from '../support/servers.ts';
 import { newAddress } from '../support/projects/shop.ts';
 import { useSmtpSink } from '../support/fakes/smtp-sink.ts';
 import { sweepNow } from '../support/sweep-now.ts';

@@ -13,7 +13,7 @@ import { createTemplate, createWorkflow } from '../support/histories/executions.
 import { root } from '../support/processes/npm-start.ts';
 import { type Program, startProgram } from '../support/processes/processes.ts';
 import { useNextBuild } from '../support/processes/next-build.ts';
-import { databaseAt, execute, temporalAddress } from '../support/processes/servers.ts';
+import { databaseAt, execute, temporalAddress } from '../support/servers.ts';
 import { createCampaign } from '../support/projects/campaigns.ts';
 import { newAddress } from '../support/projects/shop.ts';
 import { atEnd, use } from '../support/use.ts';

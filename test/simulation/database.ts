@@ -13,7 +13,7 @@ import pg from 'pg';
 import type { Database } from '../../db/database.ts';
 import { migrateToLatest } from '../../db/migrate.ts';
 import type { DB } from '../../db/tables.ts';
-import { databaseAt, execute } from '../support/processes/servers.ts';
+import { databaseAt, execute } from '../support/servers.ts';
 import { BlockedEffect, context, type Scheduler } from './scheduler.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject, it, vi } from 'vitest';
-import { execute } from '../support/processes/servers.ts';
+import { execute } from '../support/servers.ts';
 import { atEnd, use } from '../support/use.ts';
 import { connectSimulated, createSimulatedDatabase } from './database.ts';
 import { createFixture } from './fixture.ts';

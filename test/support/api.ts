@@ -8,8 +8,8 @@ import { readConfig } from '../../config.ts';
 import { type Database, openDatabase, watchDatabase } from '../../db/database.ts';
 import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
 import { requireDocumented } from './documented.ts';
-import { createTestDatabase } from './processes/servers.ts';
-import { watchLog, type WatchedLog } from './processes/watched-log.ts';
+import { createTestDatabase } from './servers.ts';
+import { watchLog, type WatchedLog } from './watched-log.ts';
 import { listen, use } from './use.ts';
 
 export interface TestRequest {

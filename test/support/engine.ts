@@ -6,7 +6,7 @@ import { createLog } from '../../worker/log.ts';
 import { startWorkers, type Workers, type WorkersOptions } from '../../worker/workers.ts';
 import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
 import { type TestApi, type TestAnswer, useApi } from './api.ts';
-import { temporalAddress } from './processes/servers.ts';
+import { temporalAddress } from './servers.ts';
 import { waitFor } from './wait-for.ts';
 import { atEnd } from './use.ts';
 

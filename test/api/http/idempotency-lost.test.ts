@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { claimIdempotencyKey, releaseLostKey } from '../../../db/idempotency.ts';
 import { useApi } from '../../support/api.ts';
 import { useTcpProxy } from '../../support/fakes/tcp-proxy.ts';
-import { useDatabase } from '../../support/processes/servers.ts';
+import { useDatabase } from '../../support/servers.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** The line to the database breaks while a request claims its idempotency key. */

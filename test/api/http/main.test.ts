@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
-import { useDatabase, databaseAt, execute } from '../../support/processes/servers.ts';
+import { useDatabase, databaseAt, execute } from '../../support/servers.ts';
 
 const program = join(import.meta.dirname, '../../../api/main.ts');
 const children = new Set<ChildProcess>();

@@ -6,7 +6,7 @@ import {
   type SendingRates,
   takeSendingTokens,
 } from '../../../db/delivery/send-rate.ts';
-import { useDatabase } from '../../support/processes/servers.ts';
+import { useDatabase } from '../../support/servers.ts';
 
 const { db } = await useDatabase({ poolMax: 20 });
 beforeEach(() => db.deleteFrom('token_bucket').execute());

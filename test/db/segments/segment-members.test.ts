@@ -6,7 +6,7 @@ import { countMatches } from '../../../db/segments/members.ts';
 import { withinConditionTime } from '../../../db/bounded.ts';
 import { deleteSegment, insertSegment, type SegmentRow } from '../../../db/segments/segments.ts';
 import type { Condition, Filter } from '../../../domain/filter/filter.ts';
-import { useDatabase } from '../../support/processes/servers.ts';
+import { useDatabase } from '../../support/servers.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const { db } = await useDatabase({ poolMax: 5 });

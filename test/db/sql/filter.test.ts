@@ -9,7 +9,7 @@ import { parseCondition, type Segments } from '../../../domain/filter/parse.ts';
 import { limits } from '../../../domain/limits.ts';
 import { filterTable, nameOf, now, segmentIds } from '../../domain/filter/filter-table.ts';
 import { alone, useFilterDatabase } from '../../support/projects/filter-database.ts';
-import { databaseAt, execute } from '../../support/processes/servers.ts';
+import { databaseAt, execute } from '../../support/servers.ts';
 
 const database = await useFilterDatabase();
 const { store, ask } = database;

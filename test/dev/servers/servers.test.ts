@@ -1,11 +1,7 @@
 import pg from 'pg';
 import { describe, expect, inject, it } from 'vitest';
 
-import {
-  createTestDatabase,
-  databaseAt,
-  temporalAddress,
-} from '../../support/processes/servers.ts';
+import { createTestDatabase, databaseAt, temporalAddress } from '../../support/servers.ts';
 
 async function rows(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });

@@ -10,7 +10,7 @@ import { describe, expect, inject, it, vi } from 'vitest';
 import { claimFreePort, claimPort } from '../../../dev/servers/ports.ts';
 import { startStack } from '../../../dev/servers/stack.ts';
 import { readStackFile } from '../../../dev/servers/stack-file.ts';
-import { isRunning, stackPids } from '../../support/processes/servers.ts';
+import { isRunning, stackPids } from '../../support/servers.ts';
 import { atEnd, useFolder } from '../../support/use.ts';
 
 // Two small programs that keep the promises the real ones make to the launcher: the API answers

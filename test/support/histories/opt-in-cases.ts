@@ -2,7 +2,7 @@ import { transact } from '../../../db/database.ts';
 import { enqueue } from '../../../db/outbox/outbox.ts';
 import { runIds } from '../../../domain/runs/runs.ts';
 import type { Engine } from '../engine.ts';
-import { optInsOf } from '../opt-ins.ts';
+import { optInsOf } from '../projects/opt-ins.ts';
 import { waitFor } from '../wait-for.ts';
 
 /** The runs of opt-in requests whose histories are kept. */

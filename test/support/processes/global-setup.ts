@@ -10,7 +10,7 @@ import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { startPostgres } from '../../../dev/servers/postgres.ts';
 import { startTemporal } from '../../../dev/servers/temporal.ts';
 import { bundleWorkflows } from '../../../worker/bundle.ts';
-import { databaseAt, execute, template } from './servers.ts';
+import { databaseAt, execute, template } from '../servers.ts';
 
 /** What a run has started, to be undone last first. */
 const undo: (() => Promise<void>)[] = [];

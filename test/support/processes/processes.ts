@@ -5,7 +5,7 @@ import { end, launch, type Running } from '../../../dev/servers/processes.ts';
 import { readyMessage } from '../../../dev/servers/supervisor.ts';
 import type { TestAnswer } from '../api.ts';
 import type { Engine } from '../engine.ts';
-import { temporalAddress } from './servers.ts';
+import { temporalAddress } from '../servers.ts';
 import { atEnd } from '../use.ts';
 
 const root = join(import.meta.dirname, '../../..');

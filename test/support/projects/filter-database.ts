@@ -5,7 +5,7 @@ import { conditionSql } from '../../../db/sql/filter.ts';
 import { type Condition, emailActivities, type Filter } from '../../../domain/filter/filter.ts';
 import type { Segments } from '../../../domain/filter/parse.ts';
 import { now, plainContact, type TableContact } from '../../domain/filter/filter-table.ts';
-import { useDatabase } from '../processes/servers.ts';
+import { useDatabase } from '../servers.ts';
 
 /** A database that contacts are stored in and asked for by conditions. */
 export interface FilterDatabase {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../support/api.ts';
 import { useEngine } from '../../support/engine.ts';
-import { optInsOf } from '../../support/opt-ins.ts';
+import { optInsOf } from '../../support/projects/opt-ins.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { endOfJob, importFile } from '../../support/projects/upload.ts';
 import { tasksOf } from '../../support/sweep-now.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { transact } from '../../../db/database.ts';
 import { recordInboundMail } from '../../../db/transactions/mail/record-inbound.ts';
 import { useEngine } from '../../support/engine.ts';
-import { optInsOf } from '../../support/opt-ins.ts';
+import { optInsOf } from '../../support/projects/opt-ins.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 
 /** A project in which nobody is subscribed who has not confirmed it. */

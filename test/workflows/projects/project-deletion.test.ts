@@ -16,7 +16,7 @@ import {
   projectTables,
   rowsOf,
   statusOf,
-} from '../../support/projects/busy-project.ts';
+} from '../../support/histories/busy-project.ts';
 import { useEngine } from '../../support/engine.ts';
 import { listUnwatched } from '../../support/heartbeats.ts';
 import { waitFor } from '../../support/wait-for.ts';

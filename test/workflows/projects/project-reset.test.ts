@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { busyProject, ended, rowsOf, statusOf } from '../../support/projects/busy-project.ts';
+import { busyProject, ended, rowsOf, statusOf } from '../../support/histories/busy-project.ts';
 import { useEngine } from '../../support/engine.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { traceHistory } from '../../../dev/trace-history.ts';
 import { useEngine } from '../../support/engine.ts';
 import { beginExecution } from '../../support/histories/executions.ts';
-import { temporalAddress } from '../../support/processes/servers.ts';
+import { temporalAddress } from '../../support/servers.ts';
 import { requireXml } from '../../support/svg.ts';
 import { useFolder } from '../../support/use.ts';
 

@@ -10,7 +10,7 @@ import { executionRunId } from '../../../domain/runs/execution.ts';
 import { bundleWorkflows } from '../../../worker/bundle.ts';
 import { useEngine } from '../../support/engine.ts';
 import { beginExecution } from '../../support/histories/executions.ts';
-import { temporalAddress } from '../../support/processes/servers.ts';
+import { temporalAddress } from '../../support/servers.ts';
 import { useFolder } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

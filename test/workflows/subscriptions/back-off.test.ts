@@ -9,7 +9,7 @@ import {
   subscribe,
   track,
   untilDeliveries,
-} from '../../support/subscriptions.ts';
+} from '../../support/projects/subscriptions.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** A receiver that is down is asked now and then, and gets everything when it is back. */

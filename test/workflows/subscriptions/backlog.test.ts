@@ -8,7 +8,7 @@ import {
   subscribe,
   track,
   untilDeliveries,
-} from '../../support/subscriptions.ts';
+} from '../../support/projects/subscriptions.ts';
 import {
   act,
   campaignIn,

@@ -15,7 +15,7 @@ import {
   subscribe,
   track,
   untilDeliveries,
-} from '../../support/subscriptions.ts';
+} from '../../support/projects/subscriptions.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 import { listen } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';

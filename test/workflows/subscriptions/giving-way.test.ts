@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest';
 import { createPaces } from '../../../activities/subscriptions/pace.ts';
 import { useEngine } from '../../support/engine.ts';
 import { useReceiver } from '../../support/fakes/receiver.ts';
-import { received, subscribe, track } from '../../support/subscriptions.ts';
+import { received, subscribe, track } from '../../support/projects/subscriptions.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** Deliveries leave the machine to mail and requests, and never stand still. */

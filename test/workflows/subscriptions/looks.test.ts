@@ -4,7 +4,12 @@ import { listForgotten, listToClear, noteRecorded } from '../../../db/subscripti
 import { foldEventTally } from '../../../db/transactions/events/delete-events.ts';
 import { useEngine } from '../../support/engine.ts';
 import { useReceiver } from '../../support/fakes/receiver.ts';
-import { received, subscribe, track, untilDeliveries } from '../../support/subscriptions.ts';
+import {
+  received,
+  subscribe,
+  track,
+  untilDeliveries,
+} from '../../support/projects/subscriptions.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

@@ -9,7 +9,7 @@ import {
   createCampaign,
   insertContacts,
 } from '../../support/projects/campaigns.ts';
-import { received, subscribe, track } from '../../support/subscriptions.ts';
+import { received, subscribe, track } from '../../support/projects/subscriptions.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** A receiver that hangs, or fails for long, is its own subscription's matter. */

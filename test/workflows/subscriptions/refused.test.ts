@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { useEngine } from '../../support/engine.ts';
 import { useReceiver } from '../../support/fakes/receiver.ts';
-import { track, untilDeliveries } from '../../support/subscriptions.ts';
+import { track, untilDeliveries } from '../../support/projects/subscriptions.ts';
 
 /** Where private addresses are not allowed, nothing is sent to one, whatever its name. */
 

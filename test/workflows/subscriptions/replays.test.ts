@@ -10,7 +10,7 @@ import {
   subscribe,
   track,
   untilDeliveries,
-} from '../../support/subscriptions.ts';
+} from '../../support/projects/subscriptions.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** Events that are sent again, or that were not sent before. */

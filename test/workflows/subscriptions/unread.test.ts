@@ -8,7 +8,7 @@ import {
   subscribe,
   track,
   untilDeliveries,
-} from '../../support/subscriptions.ts';
+} from '../../support/projects/subscriptions.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** Events that the run of a subscription has not read yet are listed, as all that is pending. */

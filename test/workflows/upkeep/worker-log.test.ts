@@ -7,7 +7,7 @@ import { createLog, temporalLog } from '../../../worker/log.ts';
 import { composeWorker } from '../../../compose.ts';
 import { startWorkers } from '../../../worker/workers.ts';
 import { useApi } from '../../support/api.ts';
-import { temporalAddress } from '../../support/processes/servers.ts';
+import { temporalAddress } from '../../support/servers.ts';
 
 it('a worker that starts and stops has nothing to warn of', async () => {
   const lines: string[] = [];

@@ -11,7 +11,7 @@ import { useTcpProxy } from '../../support/fakes/tcp-proxy.ts';
 import { beginExecution } from '../../support/histories/executions.ts';
 import { root } from '../../support/processes/npm-start.ts';
 import { startWorkerProcess, useWorkerProcess } from '../../support/processes/processes.ts';
-import { temporalAddress } from '../../support/processes/servers.ts';
+import { temporalAddress } from '../../support/servers.ts';
 import { atEnd, useFolder } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

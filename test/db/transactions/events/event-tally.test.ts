@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { foldEventTally } from '../../../../db/transactions/events/delete-events.ts';
 import { listEventNames } from '../../../../db/events/statistics.ts';
 import { recordEvents } from '../../../../db/transactions/events/record-events.ts';
-import { useDatabase } from '../../../support/processes/servers.ts';
+import { useDatabase } from '../../../support/servers.ts';
 
 const projectId = randomUUID();
 const { db } = await useDatabase({ poolMax: 12 });

@@ -1,6 +1,6 @@
-import type { Engine } from './engine.ts';
-import type { Receiver } from './fakes/receiver.ts';
-import { waitFor } from './wait-for.ts';
+import type { Engine } from '../engine.ts';
+import type { Receiver } from '../fakes/receiver.ts';
+import { waitFor } from '../wait-for.ts';
 
 /** Subscriptions of an engine's project, and what their receiver has got. */
 

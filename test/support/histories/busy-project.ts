@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Engine } from '../engine.ts';
-import { createTemplate, createWorkflow } from '../histories/executions.ts';
-import { newAddress } from './shop.ts';
+import { createTemplate, createWorkflow } from './executions.ts';
+import { newAddress } from '../projects/shop.ts';
 import { waitFor } from '../wait-for.ts';
 
 /** Every table with rows of projects, as the database has them. */

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import pg from 'pg';
 import { inject } from 'vitest';
-import { openDatabase } from '../../../db/database.ts';
-import { mailTableFaults } from '../mail-tables.ts';
-import { atEnd, use } from '../use.ts';
+import { openDatabase } from '../../db/database.ts';
+import { mailTableFaults } from './mail-tables.ts';
+import { atEnd, use } from './use.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Engine } from './engine.ts';
-import { createTemplate, createWorkflow } from './histories/executions.ts';
-import { act, campaignIn, createCampaign } from './projects/campaigns.ts';
-import { endOfJob, importFile } from './projects/upload.ts';
-import { waitFor } from './wait-for.ts';
+import type { Engine } from '../engine.ts';
+import { createTemplate, createWorkflow } from '../histories/executions.ts';
+import { act, campaignIn, createCampaign } from '../projects/campaigns.ts';
+import { endOfJob, importFile } from '../projects/upload.ts';
+import { waitFor } from '../wait-for.ts';
 
 /** One day of a small shop, the same each time: what it asks of PostgreSQL is kept as golden. */
 export async function runScenario(engine: Engine): Promise<void> {

@@ -1,6 +1,6 @@
-import { newAddress } from './projects/shop.ts';
-import type { Engine } from './engine.ts';
-import { waitFor } from './wait-for.ts';
+import { newAddress } from './shop.ts';
+import type { Engine } from '../engine.ts';
+import { waitFor } from '../wait-for.ts';
 
 interface LogLine {
   action: string;
