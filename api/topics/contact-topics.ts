@@ -62,12 +62,10 @@ export const listContactTopics = endpoint({
 
 const Choices = z
   .record(z.string(), z.boolean().nullable())
+  .refine((topics) => Object.keys(topics).length >= 1, fault('too_small', 'Must have a key.'))
   .refine(
-    (topics) => {
-      const { length } = Object.keys(topics);
-      return length >= 1 && length <= limits.topics;
-    },
-    fault('too_big', `Must have 1 to ${limits.topics} keys.`),
+    (topics) => Object.keys(topics).length <= limits.topics,
+    fault('too_big', `Must have at most ${limits.topics} keys.`),
   )
   .describe('By the keys of topics; null: back to the default');
 

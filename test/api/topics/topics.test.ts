@@ -185,7 +185,10 @@ describe('the topics of a contact', () => {
     const both = await ask('PUT', path, { topics: { news: false, nope: true } });
     expect(faultOf(both)).toEqual([422, 'topics.nope', 'not_found']);
     expect((await ask('GET', path)).body).toMatchObject([{ subscribed: true, explicit: false }]);
-    expect((await ask('PUT', path, { topics: {} })).status).toBe(422);
+    const none = await ask('PUT', path, { topics: {} });
+    expect(faultOf(none)).toEqual([422, 'topics', 'too_small']);
+    const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`t${index}`, true]));
+    expect(faultOf(await ask('PUT', path, { topics: many }))).toEqual([422, 'topics', 'too_big']);
     const nobody = `/contacts/${randomUUID()}/topics`;
     expect(codeOf(await ask('GET', nobody))).toEqual([404, 'CONTACT_NOT_FOUND']);
     const put = await ask('PUT', nobody, { topics: { news: true } });
