@@ -6,6 +6,7 @@ import { ProjectKeys } from './api/services/project-keys.ts';
 import { createRateLimits } from './api/services/rate-limit.ts';
 import { backgroundState } from './api/services/background.ts';
 import { Recent } from './api/services/recent.ts';
+import type { Services } from './api/services/services.ts';
 import { createTrackQueue } from './api/services/track-queue.ts';
 import type { Config } from './config.ts';
 import { countedMax, readBacklog } from './db/reads/backlog.ts';
@@ -85,10 +86,8 @@ function composeShared(
     dispatcher,
     cipher,
     dns: createDns({ servers: config.dnsServers }),
-    /** null: nothing can be uploaded. */
     files: createFiles(config.storage, config.apiUrl),
     identities: createIdentities(config.mail),
-    /** null: billing is off. */
     payments: config.billing && createPayments(config.billing),
     renderer: createRenderer(),
     webhooks: createWebhookSender(config.webhook),
@@ -102,22 +101,16 @@ export interface OpenedByApi extends Omit<Opened, 'db' | 'client'> {
   temporal: Temporal;
 }
 
-/** The services of every handler. */
-export type ApiServices = ReturnType<typeof apiServices>;
-
 /** The services of the API. `overrides` replace some of them. */
-export function composeApi(opened: OpenedByApi, overrides: Partial<ApiServices> = {}): ApiServices {
-  const services = { ...apiServices(opened), ...overrides };
-  onCommitted(opened.database.db, (runs) => services.dispatcher.handOn(runs));
-  return services;
-}
-
-function apiServices({ database, watch, temporal, ...opened }: OpenedByApi) {
+export function composeApi(
+  { database, watch, temporal, ...opened }: OpenedByApi,
+  overrides: Partial<Services> = {},
+): Services {
   const { config } = opened;
   const { db, pool, shares } = database;
   const recent = new Recent();
   const startedAt = Date.now();
-  return {
+  const services: Services = {
     ...composeShared({ ...opened, db, client: temporal.client }),
     config,
     domainLists: readDomainLists(config.domainLists),
@@ -126,21 +119,13 @@ function apiServices({ database, watch, temporal, ...opened }: OpenedByApi) {
     drawer: createDrawer(),
     rateLimits: createRateLimits(pool, config.rateLimit),
     keys: new ProjectKeys(db),
-    /** Records feedback on mail, that of many requests together. */
     feedback: new FeedbackQueue({ db, shares, autoDisable: config.autoProjectDisable }),
-    /** Records tracked events, those of many requests together. */
     tracking: createTrackQueue(shares),
-    /** For the requests of one project: at most a share of the connections. */
     shares,
-    /** For exports, which hold a connection as long as their client reads. */
     exports: new ExportSlots(config.databasePoolMax),
-    /** Answers that may be a few seconds old. */
     recent,
-    /** True when the database responds, asked over a connection of its own. */
     databaseAnswers: () => watch.answers(),
-    /** True when the Temporal server responds. */
     temporalAnswers: () => temporal.answers(),
-    /** Whether the work in the background goes on, as it was at most a few seconds ago. */
     background: () =>
       recent.get('background', async () =>
         backgroundState({
@@ -149,9 +134,11 @@ function apiServices({ database, watch, temporal, ...opened }: OpenedByApi) {
           uptimeMs: Date.now() - startedAt,
         }),
       ),
-    /** Aborted when the process is about to end: long requests stop where they can be continued. */
     stopping: new AbortController().signal,
+    ...overrides,
   };
+  onCommitted(db, (runs) => services.dispatcher.handOn(runs));
+  return services;
 }
 
 /** The services of the activities. `close` closes them. */

@@ -5,7 +5,7 @@ import { Problem } from '../domain/errors.ts';
 import { maskUnknownPath } from '../domain/logging.ts';
 import { cors } from './http/cors.ts';
 import type { AnyEndpoint } from './http/endpoint.ts';
-import type { ApiServices } from '../compose.ts';
+import type { Services } from './services/services.ts';
 import { endpoints } from './endpoints.ts';
 import { consolePages, showConsole } from './console/pages/console.ts';
 import { asProblem, errorBody } from './http/envelope.ts';
@@ -16,7 +16,7 @@ import { pipeline } from './http/pipeline.ts';
 import { logRefusedAccess } from './access/security-log.ts';
 
 /** The API as a Koa application, not listening yet. */
-export function createApp(services: ApiServices): Koa {
+export function createApp(services: Services): Koa {
   const { config } = services;
   // The last address, which the proxy added: the client may have written the others.
   const app = new Koa({ proxy: config.trustProxy, maxIpsCount: 1 });
@@ -44,7 +44,7 @@ export function createApp(services: ApiServices): Koa {
 }
 
 /** All that this server answers, with or without the console. */
-function endpointsOf({ console: hasConsole }: ApiServices['config']): readonly AnyEndpoint[] {
+function endpointsOf({ console: hasConsole }: Services['config']): readonly AnyEndpoint[] {
   if (hasConsole) return [...endpoints, ...consolePages];
   return endpoints.filter(({ id }) => id !== showConsole.id);
 }
@@ -114,7 +114,7 @@ function loggedPath(ctx: Context): string {
 }
 
 /** By the declared path: one route, whatever ids and addresses are in the path. */
-function requestMetrics({ metrics }: ApiServices): Middleware {
+function requestMetrics({ metrics }: Services): Middleware {
   return async (ctx, next) => {
     const startedAt = performance.now();
     await next();
@@ -125,7 +125,7 @@ function requestMetrics({ metrics }: ApiServices): Middleware {
   };
 }
 
-function requestLog({ config, log: whole }: ApiServices): Middleware {
+function requestLog({ config, log: whole }: Services): Middleware {
   // These fields are no secrets; looking for them costs more than the rest of the line.
   const log = whole.child({}, { redact: [] });
   return async (ctx, next) => {
@@ -170,7 +170,7 @@ function securityHeaders(apiUrl: string): Middleware {
 /** When a request is worth repeating that a lock, a time limit or a lost connection has ended. */
 const retrySeconds = 5;
 
-function errors({ log, config }: ApiServices): Middleware {
+function errors({ log, config }: Services): Middleware {
   return async (ctx, next) => {
     try {
       await next();
@@ -199,7 +199,7 @@ function errors({ log, config }: ApiServices): Middleware {
 }
 
 /** Where no endpoint ran: what is below the console is for people. */
-function problemPageOf(path: string, { console: hasConsole }: ApiServices['config']) {
+function problemPageOf(path: string, { console: hasConsole }: Services['config']) {
   return hasConsole && path.startsWith('/console/') ? showConsole.problemPage : undefined;
 }
 

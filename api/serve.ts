@@ -10,7 +10,8 @@ import { connectTemporal } from '../workflows/client/connection.ts';
 import { keepSweep } from '../workflows/client/schedule.ts';
 import { createApp } from './app.ts';
 import { createLog } from './http/log.ts';
-import { type ApiServices, composeApi, serveMetrics } from '../compose.ts';
+import { composeApi, serveMetrics } from '../compose.ts';
+import type { Services } from './services/services.ts';
 
 /** How long running requests may take to end when the process is asked to stop, in milliseconds. */
 const requestsEndMs = 10_000;
@@ -33,7 +34,7 @@ export const serverOptions: ServerOptions = {
  * Serves the API until the process is asked to stop. Any number of processes may.
  * @param overrides replace services: a benchmark has an Amazon SNS of its own.
  */
-export async function serve(config: Config, overrides: Partial<ApiServices> = {}): Promise<void> {
+export async function serve(config: Config, overrides: Partial<Services> = {}): Promise<void> {
   const stopped = stopAsked();
   const log = createLog(config);
   for (const warning of config.warnings) log.warn(warning);

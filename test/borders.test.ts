@@ -48,10 +48,10 @@ const rooms: readonly Room[] = [
     uses: ['domain/', 'db/', 'providers/'],
     packages: /^(?!@temporalio\/(?!(activity|common)$))/,
   },
-  { prefix: 'api/', uses: [...product, 'compose.ts', 'package.json'], types: ['config.ts'] },
+  { prefix: 'api/', uses: [...product, 'package.json'], types: ['config.ts'] },
   {
     prefix: 'worker/',
-    uses: [...product, 'compose.ts', 'workflows/', 'activities/'],
+    uses: [...product, 'workflows/', 'activities/'],
     types: ['config.ts'],
     packages: /./,
   },
@@ -65,7 +65,8 @@ const rooms: readonly Room[] = [
     packages: /./,
   },
   // The process entries put together what the rooms take as arguments.
-  { prefix: 'api/main.ts', uses: [...product, 'api/', 'compose.ts', 'config.ts'] },
+  { prefix: 'api/main.ts', uses: ['api/', 'config.ts'] },
+  { prefix: 'api/serve.ts', uses: [...product, 'api/', 'compose.ts'], types: ['config.ts'] },
   { prefix: 'db/main.ts', uses: ['db/', 'config.ts', 'providers/'] },
   {
     prefix: 'worker/main.ts',

@@ -5,7 +5,7 @@ import type { Role } from '../../domain/roles.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { findMembership } from '../../db/projects/projects.ts';
 import { findSessionUser as findUser, updateSessionSeen } from '../../db/accounts/sessions.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import type { Access, Caller, Project, ProjectCaller, UserCaller } from './caller.ts';
 import { clientOf, hasSessionCookie, readSession } from './session.ts';
 
@@ -17,7 +17,7 @@ import { clientOf, hasSessionCookie, readSession } from './session.ts';
 export async function findCaller(
   ctx: Context,
   access: Access,
-  services: ApiServices,
+  services: Services,
 ): Promise<Caller> {
   const authorization = ctx.get('authorization');
   if (access === 'open') return null;
@@ -35,7 +35,7 @@ export async function findCaller(
 async function keyCaller(
   authorization: string,
   access: Access,
-  { keys }: ApiServices,
+  { keys }: Services,
 ): Promise<ProjectCaller> {
   const [scheme, key, ...rest] = authorization.trim().split(/ +/);
   if (scheme?.toLowerCase() !== 'bearer' || !key || rest.length > 0) {
@@ -56,7 +56,7 @@ export function hashSecret(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
 
-async function sessionCaller(ctx: Context, services: ApiServices): Promise<UserCaller> {
+async function sessionCaller(ctx: Context, services: Services): Promise<UserCaller> {
   const user = await findSessionUser(ctx, services);
   if (!user) throw new Problem('UNAUTHORIZED');
   return user;
@@ -68,7 +68,7 @@ async function sessionCaller(ctx: Context, services: ApiServices): Promise<UserC
  */
 export async function findSessionUser(
   ctx: Context,
-  services: ApiServices,
+  services: Services,
 ): Promise<UserCaller | null> {
   const { db, config } = services;
   const session = await readSession((name) => ctx.cookies.get(name), config);
@@ -93,7 +93,7 @@ export async function findSessionUser(
  * Prevents other sites from using a visitor's cookie (CSRF). A browser sends the origin with every
  * cross-site write; a request without any such header is not from a browser.
  */
-function refuseForeignOrigin(ctx: Context, { config }: ApiServices): void {
+function refuseForeignOrigin(ctx: Context, { config }: Services): void {
   const reads = ctx.method === 'GET' || ctx.method === 'HEAD';
   const site = ctx.get('sec-fetch-site').toLowerCase();
   if (reads) {
@@ -119,7 +119,7 @@ function foreignOrigin(): Problem {
 async function memberCaller(
   projectId: string,
   user: UserCaller,
-  { db }: ApiServices,
+  { db }: Services,
 ): Promise<ProjectCaller> {
   if (!isUuid(projectId)) throw new Problem('PROJECT_ID_REQUIRED');
   const membership = await findMembership(db, projectId, user.userId);
@@ -154,7 +154,7 @@ export function requireFresh(caller: ProjectCaller | UserCaller): void {
  * @throws Problem EMAIL_VERIFICATION_REQUIRED
  */
 export async function findMember(
-  db: ApiServices['db'],
+  db: Services['db'],
   caller: ProjectCaller | UserCaller,
   projectId: string,
 ): Promise<ProjectCaller | null> {

@@ -5,7 +5,7 @@ import { keyId, type Secrets } from '../../providers/encryption.ts';
 import { type Client, insertSession } from '../../db/accounts/sessions.ts';
 import { Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 
 /** Seven days, in seconds. */
 const sessionSeconds = 7 * 24 * 60 * 60;
@@ -46,7 +46,7 @@ export function setCookie(name: string, value: string, maxAge: number, apiUrl: s
  *   the row of the user was read.
  */
 export async function startSession(
-  { db, config, request }: Pick<ApiServices, 'db' | 'config'> & { request: { client: Client } },
+  { db, config, request }: Pick<Services, 'db' | 'config'> & { request: { client: Client } },
   user: { id: string; session_version: number },
 ): Promise<string> {
   const sid = await insertSession(db, {

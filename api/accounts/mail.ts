@@ -10,7 +10,7 @@ import {
   passwordResetMail,
   verificationMail,
 } from '../../domain/mail/account-mail.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import { fault } from '../http/schemas.ts';
 
 /** The token of a link: 32 random bytes as hex. */
@@ -29,7 +29,7 @@ export function hashToken(token: string): Buffer {
  */
 export function recordVerification(
   tx: Database,
-  config: ApiServices['config'],
+  config: Services['config'],
   user: UserRow,
   purpose: 'sign_up' | 'verify_email',
 ): Promise<boolean> {
@@ -39,7 +39,7 @@ export function recordVerification(
 /** Creates a mail to set a new password. As above. */
 export function recordPasswordReset(
   tx: Database,
-  config: ApiServices['config'],
+  config: Services['config'],
   user: UserRow,
 ): Promise<boolean> {
   return recordLink(tx, config, user, 'reset_password', '/auth/reset-password', passwordResetMail);
@@ -54,7 +54,7 @@ const invitationMailsPerHour = 10;
 /** Creates a mail that invites a user to a project, where mail can be sent. */
 export async function recordInvitation(
   tx: Database,
-  { platformFrom, dashboardUrl }: ApiServices['config'],
+  { platformFrom, dashboardUrl }: Services['config'],
   user: UserRow,
   invitation: { project: string; by: string | null; role: string },
 ): Promise<void> {
@@ -71,7 +71,7 @@ const membersByKeyPerHour = 20;
 /** Creates mails that tell the administrators of a project, found before, what a secret key did to its members. */
 export async function recordMembersByKey(
   tx: Database,
-  { platformFrom, dashboardUrl }: ApiServices['config'],
+  { platformFrom, dashboardUrl }: Services['config'],
   administrators: readonly { user_id: string; email: string }[],
   change: Omit<Parameters<typeof membersByKeyMail>[0], 'link'>,
 ): Promise<void> {
@@ -87,7 +87,7 @@ export async function recordMembersByKey(
 /** A mail with a link that works once, for an hour. */
 async function recordLink(
   tx: Database,
-  config: ApiServices['config'],
+  config: Services['config'],
   user: UserRow,
   purpose: TokenPurpose,
   path: string,

@@ -12,7 +12,7 @@ import {
 import { normaliseEmail } from '../../domain/email-address.ts';
 import type { OAuthProvider } from '../../providers/login/oauth.ts';
 import { type Answer, answer, type AnyEndpoint, endpoint } from '../http/endpoint.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import { cookieName, setCookie, startSession } from '../access/session.ts';
 
@@ -135,7 +135,7 @@ async function identify(
     config,
     oauth,
     note,
-  }: Pick<ApiServices, 'db' | 'config' | 'oauth'> & Pick<SecurityLog, 'note'>,
+  }: Pick<Services, 'db' | 'config' | 'oauth'> & Pick<SecurityLog, 'note'>,
   { provider, type }: (typeof ways)[number],
   state: string,
   code: unknown,
@@ -176,7 +176,7 @@ async function checkState(
   cookie: string | undefined,
   provider: OAuthProvider,
   given: unknown,
-  config: ApiServices['config'],
+  config: Services['config'],
 ): Promise<string> {
   const verified = await jwtVerify(cookie ?? '', keyFor('oauth state', config), {
     algorithms: ['HS256'],
@@ -193,23 +193,23 @@ async function checkState(
  * The PKCE verifier, which only the client that began the login can know. It is derived from the
  * state, so it need not be stored.
  */
-function verifierOf(state: string, config: ApiServices['config']): string {
+function verifierOf(state: string, config: Services['config']): string {
   return createHmac('sha256', keyFor('oauth verifier', config)).update(state).digest('base64url');
 }
 
-function keyFor(purpose: string, { jwtSecret }: ApiServices['config']): Uint8Array {
+function keyFor(purpose: string, { jwtSecret }: Services['config']): Uint8Array {
   return createHmac('sha256', jwtSecret).update(purpose).digest();
 }
 
-function redirectUri(provider: OAuthProvider, { apiUrl }: ApiServices['config']): string {
+function redirectUri(provider: OAuthProvider, { apiUrl }: Services['config']): string {
   return `${apiUrl}/oauth/${provider}/callback`;
 }
 
-function stateCookie({ apiUrl }: ApiServices['config']): string {
+function stateCookie({ apiUrl }: Services['config']): string {
   return cookieName('everpost_oauth', apiUrl);
 }
 
-function cookieText(value: string, maxAge: number, config: ApiServices['config']): string {
+function cookieText(value: string, maxAge: number, config: Services['config']): string {
   return setCookie(stateCookie(config), value, maxAge, config.apiUrl);
 }
 

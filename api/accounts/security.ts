@@ -12,7 +12,7 @@ import {
 } from '../../domain/sender/reputation.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import type { Project } from '../access/caller.ts';
 import { named, Time, Uuid } from '../http/schemas.ts';
 
@@ -124,7 +124,7 @@ const getMySecurity = endpoint({
 export const securityEndpoints = [getSecurity, getMySecurity];
 
 async function securityOf(
-  db: ApiServices['db'],
+  db: Services['db'],
   { id: projectId, publicId }: Project,
 ): Promise<z.input<typeof Security>> {
   const project = found('PROJECT', projectId, await findProject(db, projectId));

@@ -4,7 +4,7 @@ import { Problem } from '../../domain/errors.ts';
 import { requireFresh } from '../access/auth.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import { Time, named } from '../http/schemas.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import { endSession, startSession } from '../access/session.ts';
@@ -116,7 +116,7 @@ const changePassword = endpoint({
 
 export const userEndpoints = [getMe, deleteMe, changePassword];
 
-async function loggedInUser(db: ApiServices['db'], id: string): Promise<UserRow> {
+async function loggedInUser(db: Services['db'], id: string): Promise<UserRow> {
   const user = await findUser(db, id);
   // Deleted since the session was read.
   if (!user) throw new Problem('UNAUTHORIZED');

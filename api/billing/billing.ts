@@ -18,7 +18,7 @@ import { Problem, found } from '../../domain/errors.ts';
 import { type Payments, currencies } from '../../providers/payments.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import { Time, Uuid, named, time } from '../http/schemas.ts';
 import { transact } from '../../db/database.ts';
 
@@ -28,7 +28,7 @@ const common = {
   access: 'session',
   projectParam: 'id',
   params: z.object({ id: Uuid }),
-  unavailable: (config: ApiServices['config']) => (config.billing ? null : 'BILLING_DISABLED'),
+  unavailable: (config: Services['config']) => (config.billing ? null : 'BILLING_DISABLED'),
 } as const;
 const everyProblem = ['BILLING_DISABLED'] as const;
 
@@ -261,7 +261,7 @@ export const billingEndpoints = [
 ];
 
 /** The billing data of the project in the path. */
-export async function billed({ db, member }: Pick<ApiServices, 'db'> & { member: ProjectCaller }) {
+export async function billed({ db, member }: Pick<Services, 'db'> & { member: ProjectCaller }) {
   const { projectId, project } = member;
   const row = found('PROJECT', project.publicId, await findBillingProject(db, projectId));
   return { projectId, publicId: project.publicId, project: row };
@@ -272,7 +272,7 @@ export async function billed({ db, member }: Pick<ApiServices, 'db'> & { member:
  * @throws Problem SERVICE_UNAVAILABLE when it does not respond, or not as expected.
  */
 export async function askProvider<T>(
-  { payments, log }: Pick<ApiServices, 'payments' | 'log'>,
+  { payments, log }: Pick<Services, 'payments' | 'log'>,
   ask: (payments: Payments) => Promise<T>,
 ): Promise<T> {
   if (!payments) throw new Problem('BILLING_DISABLED');
@@ -285,7 +285,7 @@ export async function askProvider<T>(
 }
 
 async function limitsOf(
-  call: Pick<ApiServices, 'db' | 'config' | 'payments' | 'log'>,
+  call: Pick<Services, 'db' | 'config' | 'payments' | 'log'>,
   projectId: string,
   project: BillingProject,
 ): Promise<z.input<typeof Limits>> {

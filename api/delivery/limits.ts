@@ -8,14 +8,14 @@ import {
 } from '../../db/delivery/state.ts';
 import { type Fleet, findFleet } from '../../db/delivery/workers.ts';
 import { type DeliveryLimit, limitOf } from '../../domain/mail/delivery-limit.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 
 /** How the delivery of a project is going, a few seconds old at most. */
 
-type Sources = Pick<ApiServices, 'db' | 'config' | 'recent'>;
+type Sources = Pick<Services, 'db' | 'config' | 'recent'>;
 
 /** The workers of the server. */
-export function readFleet({ db, recent }: Pick<ApiServices, 'db' | 'recent'>): Promise<Fleet> {
+export function readFleet({ db, recent }: Pick<Services, 'db' | 'recent'>): Promise<Fleet> {
   return recent.get('fleet', () => findFleet(db));
 }
 

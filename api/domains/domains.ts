@@ -19,7 +19,7 @@ import { Problem, found, invalidField, notFound } from '../../domain/errors.ts';
 import { DnsError } from '../../providers/dns.ts';
 import { IdentityProviderError } from '../../providers/mail/identities.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import { Uuid, fault, named } from '../http/schemas.ts';
 import { Domain, domainExample, presentDomain } from './record.ts';
 import type { Project } from '../access/caller.ts';
@@ -200,7 +200,7 @@ async function requireDomain(
 }
 
 /** @throws Problem SERVICE_UNAVAILABLE when DNS or the mail provider does not respond. */
-async function checkNow(services: ApiServices, domain: DomainRow) {
+async function checkNow(services: Services, domain: DomainRow) {
   const { db, log } = services;
   try {
     const finding = await inspectDomain(claimOf(domain), services);
@@ -215,7 +215,7 @@ async function checkNow(services: ApiServices, domain: DomainRow) {
   }
 }
 
-type Claiming = ApiServices & Pick<Call<'project', unknown, unknown, unknown>, 'note'>;
+type Claiming = Services & Pick<Call<'project', unknown, unknown, unknown>, 'note'>;
 
 /** How long to wait for a name that the mail provider is removing, in milliseconds. */
 const releaseMs = 10_000;
@@ -241,11 +241,7 @@ async function claimDomain(call: Claiming, projectId: string, name: string): Pro
   throw new Problem('DOMAIN_EXISTS', { details: { domain: name } });
 }
 
-async function insertClaim(
-  { db }: ApiServices,
-  projectId: string,
-  name: string,
-): Promise<NewClaim> {
+async function insertClaim({ db }: Services, projectId: string, name: string): Promise<NewClaim> {
   for (const until = Date.now() + releaseMs; Date.now() < until; await sleep(200)) {
     const claim = await insertDomain(db, { projectId, name });
     if (claim === 'taken') throw new Problem('DOMAIN_EXISTS', { details: { domain: name } });
@@ -279,10 +275,7 @@ async function registerDomain(call: Claiming, projectId: string, claim: NewClaim
  * this server has not created is used as it is: the ownership record still proves its owner.
  * @throws Problem FORBIDDEN when such an identity has no DKIM records that could be checked.
  */
-async function provideIdentity(
-  { db, identities, log }: ApiServices,
-  name: string,
-): Promise<string[]> {
+async function provideIdentity({ db, identities, log }: Services, name: string): Promise<string[]> {
   if (!identities.keepsDomains) return (await identities.create(name)).dkimTokens;
   const known = await identities.find(name);
   if (!known) await insertSesIdentity(db, name);

@@ -4,7 +4,7 @@ import { recordKey } from '../../domain/sender/domain-name.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time } from '../http/schemas.ts';
 import type { OwnerProject } from '../access/caller.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 
 /** The record of a sender domain as the API returns it. */
 
@@ -36,7 +36,7 @@ export const Domain = named('Domain', {
 export function presentDomain(
   row: DomainRow,
   { publicId: projectId }: OwnerProject,
-  identities: ApiServices['identities'],
+  identities: Services['identities'],
 ) {
   return present(Domain, row, {
     projectId,

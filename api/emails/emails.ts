@@ -3,7 +3,7 @@ import { findEmail, listEmails as listEmailRows } from '../../db/emails/records.
 import { found } from '../../domain/errors.ts';
 import type { CursorForm } from '../../domain/cursor.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import {
   cursorListOf,
   cursorQuery,
@@ -40,7 +40,7 @@ export const Email = named('Email', {
 
 /** @throws Problem EMAIL_NOT_FOUND */
 export async function readEmail(
-  { db, config }: Pick<ApiServices, 'db' | 'config'>,
+  { db, config }: Pick<Services, 'db' | 'config'>,
   project: Project,
   id: string,
 ): Promise<z.input<typeof Email>> {

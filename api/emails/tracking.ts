@@ -5,7 +5,7 @@ import type { Feedback } from '../../domain/mail/feedback.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { readTrackedTarget } from '../../domain/mail/tracking.ts';
 import { type Call, answer, endpoint } from '../http/endpoint.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 
 /** Targets of the tracking pixel and links in mail. */
 
@@ -85,7 +85,7 @@ export const trackingEndpoints = [openPixel, followLink];
  * @throws Problem RESOURCE_NOT_FOUND
  */
 function trustedTarget(
-  secrets: ApiServices['config'],
+  secrets: Services['config'],
   id: string,
   { u, s }: { u?: unknown; s?: unknown },
 ): string {

@@ -6,7 +6,7 @@ import type { AcceptedEmail } from '../../db/idempotency.ts';
 import type { Client } from '../../db/accounts/sessions.ts';
 import type { Access, CallerOf, ProjectCaller, UserCaller } from '../access/caller.ts';
 import type { LimitName } from '../services/rate-limit.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import type { UploadLimits } from './bodies/upload.ts';
 
@@ -17,7 +17,7 @@ export interface Call<
   Q,
   B,
   M extends string | undefined = undefined,
-> extends ApiServices {
+> extends Services {
   caller: CallerOf<A>;
   /** The caller in the project that `projectParam` of the path names. */
   member: M extends string ? ProjectCaller : null;

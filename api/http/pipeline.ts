@@ -16,7 +16,7 @@ import {
 import type { Caller, Project, ProjectCaller } from '../access/caller.ts';
 import { anonymous, readBytes, readJson, refuseUnreadableBody, takesBody } from './bodies/body.ts';
 import { type AnyEndpoint, Answer } from './endpoint.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import { asProblem, errorBody } from './envelope.ts';
 import {
   honoursKey,
@@ -50,7 +50,7 @@ import {
  * body tells, idempotency, schema, the handler. A stored response is repeated only to callers who
  * may ask for it now.
  */
-export function pipeline(endpoint: AnyEndpoint, services: ApiServices): Middleware {
+export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware {
   return async (ctx) => {
     ctx.state['endpoint'] = endpoint;
     refuseUnreadableBody(ctx, endpoint);
@@ -136,7 +136,7 @@ async function runOnce(
   ctx: Context,
   endpoint: AnyEndpoint,
   prepared: Prepared,
-  services: ApiServices,
+  services: Services,
 ): Promise<StoredAnswer> {
   const space = keySpace(endpoint, prepared.caller);
   const key = ctx.get('idempotency-key');
@@ -186,7 +186,7 @@ const settleMarginMs = 60_000;
 async function settleKey(
   settle: () => Promise<void>,
   over: () => void,
-  log: ApiServices['log'],
+  log: Services['log'],
 ): Promise<void> {
   const attempt = () =>
     settle().then(
@@ -244,7 +244,7 @@ async function runHandler(
   endpoint: AnyEndpoint,
   prepared: Prepared,
   keyUse: KeyUse | null,
-  services: ApiServices,
+  services: Services,
 ): Promise<StoredAnswer> {
   const { caller, db } = prepared;
   const { parts, errors, wrong } = partsOf(ctx, endpoint, prepared);
@@ -318,10 +318,10 @@ function createCall(
   endpoint: AnyEndpoint,
   { caller, member, bytes, db, keyUse, security }: Handled,
   { params, query, body }: RequestParts,
-  services: ApiServices,
+  services: Services,
 ): AnyCall {
   // Methods in place of arrow functions, which are given a name each time (esbuild's `keepNames`).
-  const own: Omit<AnyCall, Exclude<keyof ApiServices, 'db'>> = {
+  const own: Omit<AnyCall, Exclude<keyof Services, 'db'>> = {
     db,
     params,
     query,
@@ -407,11 +407,7 @@ function namedProject(
 }
 
 /** Identifies the caller. Failed credentials count against the client's address. */
-async function identify(
-  ctx: Context,
-  endpoint: AnyEndpoint,
-  services: ApiServices,
-): Promise<Caller> {
+async function identify(ctx: Context, endpoint: AnyEndpoint, services: Services): Promise<Caller> {
   try {
     return await findCaller(ctx, endpoint.access, services);
   } catch (error) {
@@ -427,7 +423,7 @@ async function countRequest(
   endpoint: AnyEndpoint,
   caller: Caller,
   project: Project | null,
-  { rateLimits }: ApiServices,
+  { rateLimits }: Services,
 ): Promise<void> {
   if (endpoint.limit === 'none') return;
   // A non-member must not use up another project's limit by naming it.

@@ -20,7 +20,7 @@ import { ConsentLine, presentConsent } from '../consent/log.ts';
 import { Email, readEmail, waitingExample } from '../emails/emails.ts';
 import { EventAnswer, eventExample, presentEvent } from '../events/record.ts';
 import { Answer, endpoint } from '../http/endpoint.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import { named, Time, time, Uuid } from '../http/schemas.ts';
 import { presentSuppression, SuppressionEntry } from '../suppression/list.ts';
 import { ContactTopicAnswer, presentContactTopic } from '../topics/contact-topics.ts';
@@ -55,7 +55,7 @@ const ContactExport = named('ContactExport', {
   executions: z.array(Execution.extend({ stepExecutions: z.array(StepExecution) })),
 });
 
-type Exporting = Pick<ApiServices, 'config'> & { project: Project };
+type Exporting = Pick<Services, 'config'> & { project: Project };
 
 const exportContact = endpoint({
   id: 'exportContact',

@@ -15,7 +15,7 @@ import { roles } from '../../domain/roles.ts';
 import type { ProjectCaller, UserCaller } from '../access/caller.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import { Email, Time, Uuid, named } from '../http/schemas.ts';
 import { recordInvitation, recordMembersByKey } from '../accounts/mail.ts';
 import { transact } from '../../db/database.ts';
@@ -197,14 +197,14 @@ function isKey(caller: ProjectCaller | UserCaller): boolean {
 }
 
 /** A member who may be changed: anyone but the owner. */
-async function changeable(db: ApiServices['db'], projectId: string, memberId: string) {
+async function changeable(db: Services['db'], projectId: string, memberId: string) {
   const row = found('MEMBER', memberId, await findMember(db, projectId, memberId));
   if (row.role === 'OWNER') throw new Problem('OWNER_PROTECTED');
   return row;
 }
 
 /** The inviter, for the mail; null: a key. */
-async function addressOf(db: ApiServices['db'], { userId }: ProjectCaller | UserCaller) {
+async function addressOf(db: Services['db'], { userId }: ProjectCaller | UserCaller) {
   const user = userId ? await findUser(db, userId) : undefined;
   return user?.email ?? null;
 }

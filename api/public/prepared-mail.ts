@@ -30,7 +30,7 @@ import type { TemplateWarning } from '../../domain/template/warnings.ts';
 import { composeMessage, messageBytesEstimate } from '../../providers/mail/mime.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 import { actorOf } from '../consent/evidence.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import { noSender, type SendBody } from './send-schema.ts';
 
 /** One message of a request: what its recipients share, and how it is recorded for each of them. */
@@ -209,7 +209,7 @@ export class AlreadyAccepted extends Error {}
  */
 export async function recordMail(
   tx: Database,
-  { config, renderer }: Pick<ApiServices, 'config'> & { renderer: Renderer },
+  { config, renderer }: Pick<Services, 'config'> & { renderer: Renderer },
   mail: PreparedMail,
   recipient: SendBody['to'][number],
   ids: { email: string; newContact: string },

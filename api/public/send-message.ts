@@ -10,7 +10,7 @@ import { renderAhead } from '../../domain/template/render-ahead.ts';
 import { asProblem } from '../http/envelope.ts';
 import { Time, named } from '../http/schemas.ts';
 import type { ProjectCaller } from '../access/caller.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import {
   AlreadyAccepted,
   type PreparedMail,
@@ -60,7 +60,7 @@ export const sendProblems: ProblemCode[] = [
 ];
 
 /** What a message needs of the request that brings it. */
-export interface SendCall extends Pick<ApiServices, 'db' | 'config' | 'renderer'> {
+export interface SendCall extends Pick<Services, 'db' | 'config' | 'renderer'> {
   caller: ProjectCaller;
   stopping: AbortSignal;
 }
@@ -187,7 +187,7 @@ function withEmails(error: unknown, emails: readonly SentEmail[]): unknown {
  * text is slow to render. Where the mail is there already, nothing is done again.
  */
 async function sendTo(
-  { db, config, renderer }: Pick<ApiServices, 'db' | 'config' | 'renderer'>,
+  { db, config, renderer }: Pick<Services, 'db' | 'config' | 'renderer'>,
   mail: PreparedMail,
   recipient: SendBody['to'][number],
   emailId: string,

@@ -4,7 +4,7 @@ import { Problem } from '../../domain/errors.ts';
 import { type AddressFindings, judgeAddress } from '../../domain/mail/verify-email.ts';
 import { DnsError } from '../../providers/dns.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import { Email } from '../http/schemas.ts';
 
 export const verify = endpoint({
@@ -64,7 +64,7 @@ export const verify = endpoint({
  * @throws Problem SERVICE_UNAVAILABLE when DNS does not respond.
  */
 export async function verifyAddress(
-  { dns, domainLists }: Pick<ApiServices, 'dns' | 'domainLists'>,
+  { dns, domainLists }: Pick<Services, 'dns' | 'domainLists'>,
   email: string,
 ): Promise<AddressFindings> {
   try {

@@ -17,7 +17,7 @@ import { findMailWarnings, warningCodes } from '../../domain/template/warnings.t
 import { textFromHtml } from '../../providers/mail/mime.ts';
 import { GivenContact } from '../contacts/given.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import { ContactData, fault, named, Subject, Uuid } from '../http/schemas.ts';
 import { TemplateType } from './record.ts';
 
@@ -142,7 +142,7 @@ export const previewStoredTemplate = endpoint({
 });
 
 async function previewOf(
-  { db, config, renderer }: Pick<ApiServices, 'db' | 'config' | 'renderer'>,
+  { db, config, renderer }: Pick<Services, 'db' | 'config' | 'renderer'>,
   projectId: string,
   template: { subject: string; body: string; type: string; topic_id?: string | null },
   given: z.output<typeof Reader>,
@@ -193,7 +193,7 @@ async function previewOf(
 
 /** Nobody has an address and data, but an id: the opt-out links need one. */
 async function contactOf(
-  db: ApiServices['db'],
+  db: Services['db'],
   projectId: string,
   { contactId, contact }: z.output<typeof Reader>,
 ): Promise<TemplateVariables['contact']> {

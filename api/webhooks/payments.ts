@@ -26,7 +26,7 @@ import {
 } from '../../providers/payments.ts';
 import { askProvider } from '../billing/billing.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 
 /** Webhooks of the payment provider. The body must be read as it was sent: it is signed. */
 const receivePayments = (id: string, path: `/${string}`) =>
@@ -114,7 +114,7 @@ async function withCustomer(ask: Ask, event: PaymentEvent): Promise<PaymentEvent
 
 /** Receipt and effect are one transaction: a failed event is repeated, and takes effect once. */
 async function handleEvent(
-  { db, config, log }: Pick<ApiServices, 'db' | 'config' | 'log'>,
+  { db, config, log }: Pick<Services, 'db' | 'config' | 'log'>,
   ask: Ask,
   event: PaymentEvent,
 ): Promise<void> {
@@ -133,7 +133,7 @@ async function effectOf(
   tx: Database,
   event: Exclude<PaymentEvent, { kind: 'other' }>,
   ask: Ask,
-  { config, log }: Pick<ApiServices, 'config' | 'log'>,
+  { config, log }: Pick<Services, 'config' | 'log'>,
 ): Promise<void> {
   if (event.customer === null) return;
   await lockCustomer(tx, event.customer);
@@ -222,7 +222,7 @@ async function subscribe(
   tx: Database,
   event: Extract<PaymentEvent, { kind: 'checkedOut' }>,
   ask: Ask,
-  { config, log }: Pick<ApiServices, 'config' | 'log'>,
+  { config, log }: Pick<Services, 'config' | 'log'>,
 ): Promise<void> {
   const { customer, subscription, projectId, server } = event;
   for (;;) {
@@ -264,7 +264,7 @@ async function hasOther(
 async function warn(
   tx: Database,
   project: Payer,
-  { platformFrom, dashboardUrl }: ApiServices['config'],
+  { platformFrom, dashboardUrl }: Services['config'],
 ): Promise<void> {
   const mail = paymentFailedMail({ project: project.name, link: dashboardUrl });
   const to = await listAdministrators(tx, project.id);

@@ -6,7 +6,7 @@ import { limits } from '../../domain/limits.ts';
 import { hasForbiddenText } from '../../domain/text-rules.ts';
 import type { SnsEnvelope } from '../../providers/mail/sns.ts';
 import { endpoint } from '../http/endpoint.ts';
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../services/services.ts';
 import {
   acceptedAt,
   feedbackOf,
@@ -76,7 +76,7 @@ function readEnvelope(bytes: Buffer): SnsEnvelope {
  * Nothing in the body is used before its signature is checked. Checks that need no request come
  * first, so that nobody can make us fetch anything for another topic.
  */
-async function requireAuthentic({ sns, config, log }: ApiServices, envelope: SnsEnvelope) {
+async function requireAuthentic({ sns, config, log }: Services, envelope: SnsEnvelope) {
   const flaw = sns.findFlaw(envelope);
   if (flaw !== null) throw new Problem('INVALID_SIGNATURE', { message: flaw });
   const topic = envelope['TopicArn'] as string;
@@ -90,7 +90,7 @@ async function requireAuthentic({ sns, config, log }: ApiServices, envelope: Sns
   if (!isAuthentic) throw new Problem('INVALID_SIGNATURE');
 }
 
-async function receive(call: ApiServices, envelope: SnsEnvelope): Promise<{ message?: string }> {
+async function receive(call: Services, envelope: SnsEnvelope): Promise<{ message?: string }> {
   switch (envelope['Type']) {
     case 'SubscriptionConfirmation':
       return confirm(call, envelope['SubscribeURL'] as string);
@@ -102,7 +102,7 @@ async function receive(call: ApiServices, envelope: SnsEnvelope): Promise<{ mess
   }
 }
 
-async function confirm({ sns, log }: ApiServices, url: string): Promise<{ message: string }> {
+async function confirm({ sns, log }: Services, url: string): Promise<{ message: string }> {
   if (!sns.isSnsUrl(url)) throw new Problem('INVALID_SUBSCRIBE_URL');
   await sns.confirm(url).catch((error: unknown) => {
     log.warn({ error }, 'a subscription cannot be confirmed');
@@ -118,7 +118,7 @@ async function confirm({ sns, log }: ApiServices, url: string): Promise<{ messag
 const patienceMs = 100;
 
 /** The receipt and all effects are one transaction: a failure leaves nothing; SNS repeats. */
-async function handleNotification(call: ApiServices, envelope: SnsEnvelope): Promise<void> {
+async function handleNotification(call: Services, envelope: SnsEnvelope): Promise<void> {
   const now = new Date();
   const message = readSesMessage(envelope['Message']);
   const receipt = receiptOf(envelope);
@@ -150,11 +150,7 @@ function receiptOf({ MessageId: id }: SnsEnvelope): string {
   return id;
 }
 
-async function recordInbound(
-  { db }: ApiServices,
-  receipt: string,
-  mail: InboundMail,
-): Promise<void> {
+async function recordInbound({ db }: Services, receipt: string, mail: InboundMail): Promise<void> {
   await transact(db, async (tx) => {
     if (await insertSnsReceipt(tx, receipt)) await recordInboundMail(tx, mail);
   });

@@ -3,7 +3,8 @@ import { createServer } from 'node:http';
 import { createApp } from '../../api/app.ts';
 import { createLog } from '../../api/http/log.ts';
 import { serverOptions } from '../../api/serve.ts';
-import { type ApiServices, composeApi } from '../../compose.ts';
+import { composeApi } from '../../compose.ts';
+import type { Services } from '../../api/services/services.ts';
 import { readConfig } from '../../config.ts';
 import { type Database, openDatabase, watchDatabase } from '../../db/database.ts';
 import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
@@ -33,7 +34,7 @@ export interface TestAnswer {
 export interface TestApi {
   url: string;
   db: Database;
-  services: ApiServices;
+  services: Services;
   /** The runs that the dispatcher was told of, oldest first. Nothing is handed on. */
   dispatched: string[];
   /** All that is logged; `close` fails when it holds a key, a password, a cookie or a mail body. */
@@ -101,7 +102,7 @@ function startServices(
   temporal: Temporal | undefined,
   watched: WatchedLog,
   environment: Record<string, string>,
-): { services: ApiServices; closeDatabase: () => Promise<void> } {
+): { services: Services; closeDatabase: () => Promise<void> } {
   const config = readConfig(environment);
   const database = openDatabase(config.databaseUrl, {
     poolMax: config.databasePoolMax,
@@ -109,7 +110,7 @@ function startServices(
   });
   const watch = watchDatabase(config.databaseUrl);
   const log = createLog(config, watched.stream);
-  const recording: Partial<ApiServices> = {
+  const recording: Partial<Services> = {
     dispatcher: {
       handOn: (runs) => void dispatched.push(...runs.map(({ runId }) => runId)),
       handOnOverdue: async () => {},

@@ -1,10 +1,10 @@
-import type { ApiServices } from '../../compose.ts';
+import type { Services } from '../../api/services/services.ts';
 import type { Database } from '../../db/database.ts';
 import { createSigner } from '../../providers/encryption.ts';
 import { trackingLinks } from '../../domain/mail/tracking.ts';
 
 /** The path of the pixel of a mail, as it stands in the mail. */
-export function pixelOf({ services }: { services: ApiServices }, emailId: string): string {
+export function pixelOf({ services }: { services: Services }, emailId: string): string {
   const sign = createSigner(services.config.jwtSecret, 'tracking links');
   return trackingLinks('', emailId, sign).pixelUrl;
 }

@@ -15,14 +15,14 @@ import {
 } from '../../../domain/workflow/graph-rules.ts';
 import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
 import { unknownKeyTexts } from '../../contacts/known-fields.ts';
-import type { ApiServices } from '../../../compose.ts';
+import type { Services } from '../../services/services.ts';
 import { findBrokenText } from '../../templates/stored.ts';
 import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
 /** Templates read at once: each may have 2 MB. */
 const readAtOnce = 5;
 
-type Reading = Pick<ApiServices, 'db' | 'renderer'>;
+type Reading = Pick<Services, 'db' | 'renderer'>;
 
 /**
  * What is wrong with the templates of a workflow, by their ids. Before any transaction, as a large

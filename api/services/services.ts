@@ -1,0 +1,66 @@
+import type { Logger } from 'pino';
+import type { Config } from '../../config.ts';
+import type { ExportSlots } from '../../db/contacts/export-slots.ts';
+import type { Database } from '../../db/database.ts';
+import type { Shares } from '../../db/shares.ts';
+import type { DomainLists } from '../../domain/mail/verify-email.ts';
+import type { Dispatcher } from '../../domain/runs/runs.ts';
+import type { Dns } from '../../providers/dns.ts';
+import type { Cipher } from '../../providers/encryption.ts';
+import type { Files } from '../../providers/files.ts';
+import type { OAuth } from '../../providers/login/oauth.ts';
+import type { Identities } from '../../providers/mail/identities.ts';
+import type { Sns } from '../../providers/mail/sns.ts';
+import type { Metrics } from '../../providers/metrics.ts';
+import type { Payments } from '../../providers/payments.ts';
+import type { Drawer } from '../../providers/rendering/drawer.ts';
+import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
+import type { WebhookSender } from '../../providers/web/webhook.ts';
+import type { BackgroundState } from './background.ts';
+import type { FeedbackQueue } from './feedback-queue.ts';
+import type { ProjectKeys } from './project-keys.ts';
+import type { RateLimits } from './rate-limit.ts';
+import type { Recent } from './recent.ts';
+import type { TrackQueue } from './track-queue.ts';
+
+/** The services of every handler: `compose.ts` makes them. */
+export interface Services {
+  config: Config;
+  db: Database;
+  log: Logger;
+  metrics: Metrics;
+  dispatcher: Dispatcher;
+  cipher: Cipher;
+  dns: Dns;
+  domainLists: DomainLists;
+  /** null: nothing can be uploaded. */
+  files: Files | null;
+  identities: Identities;
+  oauth: OAuth;
+  /** null: billing is off. */
+  payments: Payments | null;
+  sns: Sns;
+  renderer: TemplateRenderer;
+  drawer: Drawer;
+  webhooks: WebhookSender;
+  rateLimits: RateLimits;
+  keys: ProjectKeys;
+  /** Records feedback on mail, that of many requests together. */
+  feedback: FeedbackQueue;
+  /** Records tracked events, those of many requests together. */
+  tracking: TrackQueue;
+  /** For the requests of one project: at most a share of the connections. */
+  shares: Shares;
+  /** For exports, which hold a connection as long as their client reads. */
+  exports: ExportSlots;
+  /** Answers that may be a few seconds old. */
+  recent: Recent;
+  /** True when the database responds, asked over a connection of its own. */
+  databaseAnswers: () => Promise<boolean>;
+  /** True when the Temporal server responds. */
+  temporalAnswers: () => Promise<boolean>;
+  /** Whether the work in the background goes on, as it was at most a few seconds ago. */
+  background: () => Promise<BackgroundState>;
+  /** Aborted when the process is about to end: long requests stop where they can be continued. */
+  stopping: AbortSignal;
+}
