@@ -23,9 +23,9 @@ import {
   type Outcome,
 } from '../../domain/workflow/decide.ts';
 import { passOver, refOf } from '../../domain/workflow/place.ts';
-import { type FixedDelay, fixedDelay } from '../../domain/workflow/steps/delay.ts';
+import type { FixedDelay } from '../../domain/workflow/steps/effects.ts';
 import { StepFailure } from '../../domain/workflow/steps/step.ts';
-import type { StepConfig } from '../../domain/workflow/steps/registry.ts';
+import { stepModules } from '../../domain/workflow/steps/registry.ts';
 
 interface CallIds {
   executionId: string;
@@ -90,8 +90,7 @@ export async function performCalled(
   const marks = isMoved ? await listStepMarks(db, executionId) : [];
   const following = passOver(graph, stepAfter(graph, stepId, null), marks);
   // One until a time or a date has a call of its own, which reads the contact.
-  const rule =
-    following?.type === 'DELAY' ? fixedDelay(following.config as StepConfig<'DELAY'>) : null;
+  const rule = following && stepModules[following.type]?.fixedRest?.(following.config);
   const delay = following &&
     rule && {
       step: following,

@@ -1,17 +1,7 @@
-import { createHmac } from 'node:crypto';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import { v7 as uuidV7 } from 'uuid';
-import type { Database } from '../../db/database.ts';
-import type { Cipher } from '../../providers/encryption.ts';
-import { findSecrets, type SealedSecret } from '../../db/projects/secrets.ts';
-import {
-  completeLateStep,
-  postponeStep,
-  type StepVisit,
-} from '../../db/workflows/executions/steps.ts';
-import type { StepConfig } from '../../domain/workflow/steps/registry.ts';
-import { StepFailure } from '../../domain/workflow/steps/step.ts';
-import { foreignSecrets } from '../../domain/secrets/hosts.ts';
+import { completeLateStep, postponeStep } from '../../db/workflows/executions/steps.ts';
+import type { StepCallout } from '../../domain/workflow/steps/effects.ts';
+import { stepModules } from '../../domain/workflow/steps/registry.ts';
 import {
   retryAfterAttempt,
   type WebhookCall,
@@ -19,20 +9,14 @@ import {
   type WebhookOutcome,
   webhookOutput,
 } from '../../domain/webhook/webhook.ts';
-import { renderWebhook } from '../../domain/webhook/render.ts';
-import { hidden, SecretMask } from '../../domain/secrets/in-templates.ts';
-import { renderAhead } from '../../domain/template/render-ahead.ts';
-import type { Renderer } from '../../domain/template/render.ts';
+import { SecretMask } from '../../domain/secrets/in-templates.ts';
 import type { WebhookAttempt, WebhookSender } from '../../providers/web/webhook.ts';
 import { createBulkhead } from './bulkhead.ts';
-import { finishStep, performStep, type StepCall, type StepResult } from './perform.ts';
-import { stepVariables } from './variables.ts';
+import { performStep, type StepCall, type StepResult } from './perform.ts';
+import { endPlayed, enterAndPlay } from './play.ts';
+import type { PlayServices, RowEffects } from './row-effects.ts';
 
-export interface WebhookServices {
-  db: Database;
-  apiUrl: string;
-  cipher: Cipher;
-  renderer: Renderer;
+export interface WebhookServices extends PlayServices {
   webhooks: WebhookSender;
   webhookAttemptsMax: number;
 }
@@ -40,15 +24,15 @@ export interface WebhookServices {
 /** A request ready to be sent; it was sent `earlier` times before. */
 interface Ready {
   request: WebhookAttempt;
-  /** The address without secrets, safe to store. */
-  shownUrl: string;
+  /** The same without secrets: safe to store. */
+  shown: WebhookCall;
   mask: SecretMask;
   earlier: number;
 }
 
 /**
- * Calls the webhooks of steps in a limited number of slots. A project whose receivers hang gets
- * only its share of them; further calls go back to Temporal until their turn.
+ * Makes the requests of steps in a limited number of slots. A project whose receivers hang gets only
+ * its share of them; further calls go back to Temporal until their turn.
  */
 export function createWebhookCalls(
   services: WebhookServices,
@@ -82,20 +66,19 @@ export function createWebhookCalls(
  */
 async function callWebhook(services: WebhookServices, call: StepCall): Promise<StepResult> {
   const { db, webhooks } = services;
-  const newId = uuidV7();
-  const ready = await renderAhead(services.renderer, (renderer) =>
-    performStep<Ready | StepResult>(
-      db,
-      call,
-      (tx, visit) => prepare({ ...services, renderer }, tx, visit, call),
-      newId,
-    ),
+  const ready = await enterAndPlay<Ready | StepResult>(
+    services,
+    call,
+    async (tx, effects, played) =>
+      played.kind === 'call'
+        ? readyFor(effects, played.call)
+        : endPlayed(tx, effects, call, played),
   );
   if (!('request' in ready)) return ready;
-  const { request, shownUrl, mask } = ready;
+  const { request, shown, mask } = ready;
   const outcome = masked(await webhooks.send(request), mask);
   const attempts = ready.earlier + 1;
-  const answered = webhookOutput({ ...request, url: shownUrl }, outcome, attempts);
+  const answered = webhookOutput(shown, outcome, attempts);
   const output = { ...answered, response: mask.value(answered.response) };
   const delayMs = retryAfterAttempt(attempts, outcome, {
     attemptsMax: services.webhookAttemptsMax,
@@ -109,11 +92,9 @@ async function callWebhook(services: WebhookServices, call: StepCall): Promise<S
       await postponeStep(tx, visit.stepExecution.id, { ...output, nextAttemptAt });
       return 'again';
     }
-    const { onFailure } = call.step.config as StepConfig<'WEBHOOK'>;
-    if (!output.success && onFailure === 'fail')
-      throw new StepFailure(webhookError(outcome), output);
-    const finished = await finishStep(tx, visit, call, output);
-    return output.success ? finished : { ...finished, gaveUp: webhookError(outcome) };
+    const { afterCall } = stepModules[call.step.type];
+    if (!afterCall) throw new Error(`Steps of type ${call.step.type} make no requests.`);
+    return endPlayed(tx, { visit, pending: [] }, call, afterCall(call.step.config, output));
   });
   if (result === 'again') {
     throw ApplicationFailure.create({
@@ -129,60 +110,23 @@ async function callWebhook(services: WebhookServices, call: StepCall): Promise<S
   return result;
 }
 
-async function prepare(
-  services: WebhookServices,
-  tx: Database,
-  visit: StepVisit,
-  call: StepCall,
-): Promise<Ready | StepResult> {
-  const { apiUrl, cipher, renderer } = services;
-  const { execution, stepExecution, completedAt } = visit;
-  if (completedAt) return { outcome: { kind: 'done' }, since: completedAt };
-  const { project, variables } = await stepVariables(tx, apiUrl, execution, stepExecution.id);
-  const config = call.step.config as StepConfig<'WEBHOOK'>;
-  const known = {
-    ...variables,
-    workflow: { id: execution.workflow_id, name: execution.workflow_name },
-    execution: { id: execution.id, startedAt: execution.started_at.toISOString() },
-  };
-  const signingSecret = cipher.decrypt(project.webhook_signing_secret);
-  const mark = createHmac('sha256', signingSecret).update('mark of secrets').digest('hex');
-  const rendered = await renderWebhook(renderer, config, known, mark);
-  const found = await requireSecrets(tx, execution.project_id, rendered.secretNames);
-  const secrets = new Map(found.map(({ name, value }) => [name, cipher.decrypt(value)]));
-  const request = rendered.build((name) => secrets.get(name) ?? '');
-  const shown = secrets.size === 0 ? request : rendered.build(() => hidden);
-  if ('fault' in request) throw new StepFailure(request.fault);
-  if ('fault' in shown) throw new StepFailure(shown.fault);
-  // An address that cannot be read is not called.
-  const address = URL.canParse(request.url) ? new URL(request.url) : null;
-  const [foreign] = address ? foreignSecrets(found, address) : [];
-  if (foreign !== undefined) throw new StepFailure(`secret not allowed: ${foreign}`);
+async function readyFor(
+  effects: RowEffects,
+  { request, shown, secrets }: StepCallout,
+): Promise<Ready> {
+  const { id, attempts } = effects.visit.stepExecution;
   return {
     request: {
       ...request,
-      deliveryId: stepExecution.id,
-      secret: signingSecret,
+      deliveryId: id,
+      secret: await effects.signingSecret(),
       timestamp: Math.floor(Date.now() / 1000),
       bodyIsSecret: request.body !== shown.body || typeOf(request) !== typeOf(shown),
     },
-    shownUrl: shown.url,
-    mask: new SecretMask(secrets.values()),
-    earlier: stepExecution.attempts,
+    shown,
+    mask: new SecretMask(secrets),
+    earlier: attempts,
   };
-}
-
-/** The secrets of these names. @throws StepFailure when one does not exist. */
-async function requireSecrets(
-  tx: Database,
-  projectId: string,
-  names: readonly string[],
-): Promise<SealedSecret[]> {
-  if (names.length === 0) return [];
-  const found = await findSecrets(tx, projectId, names);
-  const missing = names.find((name) => !found.some((secret) => secret.name === name));
-  if (missing !== undefined) throw new StepFailure(`unknown secret: ${missing}`);
-  return found;
 }
 
 function typeOf({ headers }: WebhookCall): string | undefined {

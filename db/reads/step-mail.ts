@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { ContactRow } from '../contacts/contacts.ts';
 import type { Database } from '../database.ts';
-import type { StepMailSource } from '../../domain/workflow/steps/send-email.ts';
+import type { StepMailSource } from '../../domain/workflow/steps/effects.ts';
 
 /**
  * What the mail of a step is made of, in one statement: the contact, its project, the template (null:

@@ -1,4 +1,5 @@
 import { type Graph, type GraphStep, type GraphTransition, waysByStep } from '../workflow/graph.ts';
+import { branchIn } from '../workflow/place.ts';
 import { stepModules, type StepType } from '../workflow/steps/registry.ts';
 import type { Picture, PictureStep, StepState } from './picture.ts';
 
@@ -81,7 +82,7 @@ export function pictureOfExecution(graph: Graph, execution: ExecutionState): Pic
   /** The way on which it left a step, if it has come to where that leads. */
   const wayFrom = (step: StepDone | undefined): GraphTransition | undefined => {
     const out = (step && ways.get(step.stepId)) ?? [];
-    const branch = branchOf(step);
+    const branch = branchIn(step?.output ?? null);
     const way = out.find((one) => one.branch === branch) ?? out.find((one) => one.branch === null);
     return way && done.has(way.toStepId) ? way : undefined;
   };
@@ -185,13 +186,6 @@ function timesOf(state: StepState, step: StepDone, delay: DelayEnd | null): stri
 
 function momentOf(text: unknown): Date | null {
   return typeof text === 'string' && Number.isFinite(Date.parse(text)) ? new Date(text) : null;
-}
-
-/** The branch that a step has taken, as its output says; null: it has none. */
-function branchOf(step: StepDone | undefined): string | null {
-  const { branch, waitOutcome } = step?.output ?? {};
-  if (typeof branch === 'string') return branch;
-  return typeof waitOutcome === 'string' ? waitOutcome.toLowerCase() : null;
 }
 
 function waysOf(graph: Graph, isTaken: (way: GraphTransition) => boolean | null): Picture['ways'] {

@@ -1,6 +1,6 @@
 import { isPoliced, type LookedAt, lookAt } from '../mail/look.ts';
 import type { SendPolicy } from '../mail/send-policy.ts';
-import type { StepMail } from '../workflow/steps/send-email.ts';
+import type { StepMail } from '../workflow/steps/effects.ts';
 import type { SimulatedContact, SimulatedMail } from './simulation.ts';
 
 type Verdict = Pick<SimulatedMail, 'outcome' | 'reason' | 'heldUntil'>;

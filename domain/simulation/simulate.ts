@@ -1,11 +1,9 @@
 import { contactDataFault, planContactData } from '../contact/data.ts';
-import { evaluateStepCondition } from '../filter/step.ts';
 import { isJsonEqual } from '../filter/value.ts';
 import { localeOf, optOutUrls } from '../mail/content.ts';
 import { wrapDocument } from '../template/html.ts';
 import type { TemplateVariables } from '../template/render.ts';
 import { findMailWarnings, type TemplateWarning } from '../template/warnings.ts';
-import { delayEnd } from '../workflow/steps/delay.ts';
 import {
   begin,
   type Command,
@@ -13,7 +11,6 @@ import {
   type Doing,
   type Outcome,
   runOrComplete,
-  waitOutcome,
 } from '../workflow/decide.ts';
 import { exitReasonOf } from '../workflow/exit-rules.ts';
 import { findStep, type GraphStep, stepAfter } from '../workflow/graph.ts';
@@ -32,16 +29,18 @@ import {
   simulatedStepsMax,
   TooManySteps,
 } from './simulation.ts';
-import { composeStepMail, mailOutput, type StepMail } from '../workflow/steps/send-email.ts';
-import { exitOf } from '../workflow/steps/exit.ts';
-import { renderedUpdates, subscribedAfter } from '../workflow/steps/update-contact.ts';
-import { StepFailure } from '../workflow/steps/step.ts';
 import { triggerOutput } from '../workflow/steps/trigger.ts';
-import { waitEnd, waitOutput } from '../workflow/steps/wait-for-event.ts';
-import type { StepConfig } from '../workflow/steps/registry.ts';
 import { retryAfterAttempt, webhookOutput, type WebhookOutcome } from '../webhook/webhook.ts';
-import { renderWebhook } from '../webhook/render.ts';
 import { hidden } from '../secrets/in-templates.ts';
+import type {
+  EndingEvent,
+  Played,
+  StepCallout,
+  StepEffects,
+  StepMail,
+} from '../workflow/steps/effects.ts';
+import { stepModules } from '../workflow/steps/registry.ts';
+import { StepFailure, type StepModule } from '../workflow/steps/step.ts';
 
 /**
  * Plays one execution in memory, with a clock that jumps from one moment to the next. What a step
@@ -195,59 +194,38 @@ class Player {
   }
 
   async #run(step: GraphStep): Promise<Outcome> {
-    switch (step.type) {
-      case 'SEND_EMAIL':
-        return this.#done(await this.#sendEmail(step));
-      case 'UPDATE_CONTACT':
-        return this.#done(await this.#updateContact(step));
-      case 'WEBHOOK':
-        this.#recorded.count();
-        return this.#done(await this.#callWebhook(step));
-      case 'CONDITION':
-        return this.#decide(step);
-      case 'EXIT': {
-        const { reason, output } = exitOf(step.config);
-        this.#leave(null, output);
-        throw new Exited(reason);
+    const { play } = moduleOf(step);
+    if (!play) throw new Error(`Steps of type ${step.type} are not performed.`);
+    return this.#end(step, await play(step, this.#effects(step)));
+  }
+
+  /** Ends a step as it was played. */
+  #end(step: GraphStep, played: Played): Promise<Outcome> | Outcome {
+    switch (played.kind) {
+      case 'done':
+        this.#leave(null, played.output);
+        return { kind: 'done' };
+      case 'branch':
+        this.#leave(played.branch, played.output);
+        return { kind: 'branch', branch: played.branch };
+      case 'exit':
+        this.#leave(null, played.output);
+        throw new Exited(played.reason);
+      case 'rest': {
+        const { end } = played;
+        const until = 'until' in end ? end.until : new Date(this.#now.getTime() + end.ms);
+        this.#last().output = { ...end.output, resumeAt: until.toISOString() };
+        return { kind: 'resting', until: until.toISOString() };
       }
-      case 'DELAY': {
-        const end = delayEnd(step.config as StepConfig<'DELAY'>, {
-          beganAt: this.#now,
-          now: this.#now,
-          contact: this.#contact,
-          context: this.#context,
-          zones: this.#input.policy,
-        });
-        if (end.kind === 'past') {
-          const done = this.#done(end.output);
-          if (end.exitReason !== null) throw new Exited(end.exitReason);
-          return done;
-        }
-        this.#last().output = end.output;
-        return { kind: 'resting', until: end.until.toISOString() };
-      }
-      case 'WAIT_FOR_EVENT': {
+      case 'wait': {
         this.#recorded.count();
         const ended = this.#endByEvent(step);
-        if (ended) return ended;
-        const until = waitEnd(step.config as StepConfig<'WAIT_FOR_EVENT'>, this.#now);
-        return { kind: 'waiting', until: until?.toISOString() ?? null };
+        return ended ?? { kind: 'waiting', until: played.until?.toISOString() ?? null };
       }
-      case 'TRIGGER':
-        throw new Error('The trigger is not performed.');
+      case 'call':
+        this.#recorded.count();
+        return this.#call(step, played.call);
     }
-  }
-
-  #done(output: Record<string, unknown>): Outcome {
-    this.#leave(null, output);
-    return { kind: 'done' };
-  }
-
-  #decide({ config }: GraphStep): Outcome {
-    const scope = { contact: this.#contact, context: this.#context };
-    const decision = evaluateStepCondition(config as StepConfig<'CONDITION'>, scope);
-    this.#leave(decision.branch, { ...decision });
-    return { kind: 'branch', branch: decision.branch };
   }
 
   /** An event at the moment of the time-out is too late, as for `recordEvents`. */
@@ -262,20 +240,21 @@ class Player {
     if (until === null) throw this.#stillWaiting();
     this.#advance(until);
     this.#recorded.forget();
-    return this.#endWait('TIMEOUT', waitOutput(eventNameOf(step), null));
+    return this.#endWait(step, null);
   }
 
   /** Ends a wait if its event was recorded. */
   #endByEvent(step: GraphStep): Outcome | null {
-    const eventName = eventNameOf(step);
-    const event = this.#recorded.take(eventName);
+    const event = this.#recorded.take(String(step.config['eventName']));
     if (!event) return null;
     if (event.data) this.#context = { ...this.#context, ...event.data };
-    return this.#endWait('EVENT', waitOutput(eventName, event));
+    return this.#endWait(step, event);
   }
 
-  #endWait(result: 'EVENT' | 'TIMEOUT', output: Record<string, unknown>): Outcome {
-    const outcome = waitOutcome(result);
+  #endWait(step: GraphStep, event: EndingEvent | null): Outcome {
+    const { afterWait } = moduleOf(step);
+    if (!afterWait) throw new Error(`Steps of type ${step.type} do not wait.`);
+    const { output, ...outcome } = afterWait(step.config, event);
     this.#leave(outcome.kind === 'branch' ? outcome.branch : null, output);
     return outcome;
   }
@@ -322,7 +301,7 @@ class Player {
 
   #isAtRest(): boolean {
     const { type, leftAt } = this.#last();
-    return leftAt !== null || type === 'DELAY' || type === 'WAIT_FOR_EVENT';
+    return leftAt !== null || stepModules[type].rests !== undefined;
   }
 
   /**
@@ -346,6 +325,49 @@ class Player {
     return null;
   }
 
+  #effects(step: GraphStep): StepEffects {
+    const { project, policy, workflow, startAt } = this.#input;
+    const { renderer, billed, mark, secretNames } = this.#services;
+    return {
+      beganAt: this.#now,
+      renderer,
+      isBilled: billed,
+      now: () => this.#now,
+      readScope: async () => ({ contact: this.#contact, context: this.#context }),
+      readZones: async () => policy,
+      readVariables: async () => ({
+        ...this.#variables(),
+        workflow,
+        execution: { id: this.#executionId, startedAt: startAt.toISOString() },
+      }),
+      findMail: async (templateId) => {
+        const found = templateId === null ? noMail : await this.#services.findMail(templateId);
+        const variables = () => this.#variables();
+        return { contact: this.#contact, project, ...found, topic: null, variables };
+      },
+      sendMail: async (mail, { found, variables }) => {
+        this.#emails.push({
+          stepId: step.id,
+          at: this.#now,
+          to: mail.recipient.email,
+          from: mail.from.email,
+          subject: mail.content.subject,
+          body: mail.content.body,
+          messageClass: mail.messageClass,
+          ...this.#judge(mail, this.#contact, this.#now),
+          warnings: await this.#warningsOf(mail, found.template, variables),
+        });
+        return null;
+      },
+      changeContact: async ({ data, subscribed }) => this.#changeContact(data, subscribed),
+      secretMark: async () => mark,
+      findSecrets: async (names) =>
+        names
+          .filter((name) => secretNames.has(name))
+          .map((name) => ({ name, value: hidden, hosts: null })),
+    };
+  }
+
   #variables(): TemplateVariables {
     const { project } = this.#input;
     return {
@@ -355,26 +377,6 @@ class Player {
       locale: localeOf(this.#contact.data, project.language),
       urls: optOutUrls(this.#services.apiUrl, this.#contact.id, this.#services.newId()),
     };
-  }
-
-  async #sendEmail(step: GraphStep): Promise<Record<string, unknown>> {
-    const { renderer, billed, findMail } = this.#services;
-    const found = step.templateId === null ? noMail : await findMail(step.templateId);
-    const source = { contact: this.#contact, project: this.#input.project, ...found };
-    const variables = this.#variables();
-    const mail = await composeStepMail(renderer, step, source, variables, billed);
-    this.#emails.push({
-      stepId: step.id,
-      at: this.#now,
-      to: mail.recipient.email,
-      from: mail.from.email,
-      subject: mail.content.subject,
-      body: mail.content.body,
-      messageClass: mail.messageClass,
-      ...this.#judge(mail, this.#contact, this.#now),
-      warnings: await this.#warningsOf(mail, found.template, variables),
-    });
-    return mailOutput(mail, null, this.#now);
   }
 
   async #warningsOf(
@@ -388,35 +390,27 @@ class Player {
     return findMailWarnings(this.#services.renderer, template, mail);
   }
 
-  async #updateContact({ config }: GraphStep): Promise<Record<string, unknown>> {
-    const { updates = {}, subscriptionAction = 'none' } = config as StepConfig<'UPDATE_CONTACT'>;
-    const rendered = await renderedUpdates(updates, this.#variables(), this.#services.renderer);
+  /** @throws StepFailure */
+  #changeContact(
+    data: { set: Record<string, unknown>; remove: readonly string[] },
+    subscribed: boolean | undefined,
+  ): SimulatedContact {
     const before = this.#contact.subscribed;
-    const fault = this.#write(planContactData(rendered), subscribedAfter[subscriptionAction]);
+    const fault = this.#write(data, subscribed);
     if (fault !== null) throw new StepFailure(fault);
-    const { subscribed, data } = this.#contact;
-    if (subscribed !== before) {
-      const name = subscribed ? 'contact.subscribed' : 'contact.unsubscribed';
+    if (this.#contact.subscribed !== before) {
+      const name = this.#contact.subscribed ? 'contact.subscribed' : 'contact.unsubscribed';
       this.#meet({ name, data: { source: 'workflow' } });
     }
-    return { updated: true, updates: rendered, newData: data, subscriptionAction, subscribed };
+    return this.#contact;
   }
 
-  async #callWebhook(step: GraphStep): Promise<Record<string, unknown>> {
-    const { workflow, startAt, receivers } = this.#input;
-    const { renderer, mark, webhookAttemptsMax: attemptsMax } = this.#services;
-    const config = step.config as StepConfig<'WEBHOOK'>;
-    const variables = {
-      ...this.#variables(),
-      workflow,
-      execution: { id: this.#executionId, startedAt: startAt.toISOString() },
-    };
-    const rendered = await renderWebhook(renderer, config, variables, mark);
-    const missing = rendered.secretNames.find((name) => !this.#services.secretNames.has(name));
-    if (missing !== undefined) throw new StepFailure(`unknown secret: ${missing}`);
-    const request = rendered.build(() => hidden);
-    if ('fault' in request) throw new StepFailure(request.fault);
-    const receiver = receivers.get(step.id) ?? { statusCode: 200, failures: 0 };
+  /** Makes the request of a step until it is answered for good. */
+  async #call(step: GraphStep, { shown }: StepCallout): Promise<Outcome> {
+    const { afterCall } = moduleOf(step);
+    if (!afterCall) throw new Error(`Steps of type ${step.type} make no requests.`);
+    const receiver = this.#input.receivers.get(step.id) ?? { statusCode: 200, failures: 0 };
+    const { webhookAttemptsMax: attemptsMax } = this.#services;
     for (let attempts = 1; ; attempts++) {
       const outcome = answerOf(receiver, attempts);
       const delayMs = retryAfterAttempt(attempts, outcome, { attemptsMax, now: this.#now });
@@ -424,19 +418,17 @@ class Player {
         this.#advance(new Date(this.#now.getTime() + delayMs));
         continue;
       }
-      const headers = { ...request.headers };
-      for (const name of Object.keys(config.headers ?? {})) headers[name] = hidden;
-      const { method, url, body } = request;
+      const headers = { ...shown.headers };
+      for (const name of Object.keys(step.config['headers'] ?? {})) headers[name] = hidden;
+      const { method, url, body } = shown;
       this.#webhooks.push({ stepId: step.id, at: this.#now, attempts, method, url, headers, body });
-      const output = webhookOutput(request, outcome, attempts);
-      if (output.success || config.onFailure !== 'fail') return output;
-      throw new StepFailure(output.error ?? '', output);
+      return this.#end(step, afterCall(step.config, webhookOutput(shown, outcome, attempts)));
     }
   }
 }
 
-function eventNameOf({ config }: GraphStep): string {
-  return (config as StepConfig<'WAIT_FOR_EVENT'>).eventName;
+function moduleOf({ type }: GraphStep): StepModule {
+  return stepModules[type];
 }
 
 const noMail = { template: null, domainStatus: null };

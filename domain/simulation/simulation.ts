@@ -2,7 +2,7 @@ import type { SendPolicy } from '../mail/send-policy.ts';
 import type { Renderer } from '../template/render.ts';
 import type { Inspector, TemplateWarning } from '../template/warnings.ts';
 import type { Graph } from '../workflow/graph.ts';
-import type { StepMailSource } from '../workflow/steps/send-email.ts';
+import type { StepMailSource } from '../workflow/steps/effects.ts';
 import type { StepType } from '../workflow/steps/registry.ts';
 
 /** What goes into a simulated execution, and what comes of it. */

@@ -194,14 +194,22 @@ export function readRetryAfter(value: string | null, now: Date): number {
 }
 
 /**
- * The stored output of a WEBHOOK step's last attempt. `success` says whether the response was 2xx;
- * `error` is present only when it was not.
+ * The stored output of a WEBHOOK step's last attempt. `success`: the response was 2xx; `error` is
+ * present only when it was not.
  */
+export type WebhookOutput = Pick<WebhookCall, 'url' | 'method'> & {
+  statusCode: number | null;
+  success: boolean;
+  response: unknown;
+  attempts: number;
+  error?: string;
+};
+
 export function webhookOutput(
   { url, method }: WebhookCall,
   outcome: WebhookOutcome,
   attempts: number,
-) {
+): WebhookOutput {
   const answer = outcome.kind === 'answered' ? outcome : null;
   const success = answer !== null && answer.statusCode >= 200 && answer.statusCode <= 299;
   return {

@@ -1,5 +1,4 @@
 import { findStep, type Graph, type GraphStep, stepAfter, type StepRef } from './graph.ts';
-import { waitBranches } from './steps/step.ts';
 
 /**
  * How an execution walks its graph: a pure function picks the next command. The workflow run turns
@@ -104,11 +103,6 @@ export function follow<S extends StepRef>(
     case 'closed':
       return { do: 'stop', status: 'CANCELLED' };
   }
-}
-
-/** The outcome of a wait that ended by its event or its timeout. */
-export function waitOutcome(result: keyof typeof waitBranches): Outcome {
-  return { kind: 'branch', branch: waitBranches[result] };
 }
 
 /** The command of a run whose next step is this one, or that has none left. */

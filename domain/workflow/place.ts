@@ -39,6 +39,13 @@ export interface Standing {
   marks: readonly StepMark[];
 }
 
+/** The branch that a step has taken, as its output says; null: it has none. */
+export function branchIn(output: Record<string, unknown> | null): string | null {
+  const { branch, waitOutcome } = output ?? {};
+  if (typeof branch === 'string') return branch;
+  return typeof waitOutcome === 'string' ? waitOutcome.toLowerCase() : null;
+}
+
 /** The step that an execution goes on at, and since when that one counts events. */
 export interface Place {
   /** None: nothing is left to do. */

@@ -378,8 +378,8 @@ export const deleteStep = endpoint({
 });
 
 const insertable = stepTypes.filter((type) => {
-  const { isPerformed, ways } = stepModules[type];
-  return isPerformed && ways !== 'none';
+  const { play, ways } = stepModules[type];
+  return play && ways !== 'none';
 });
 
 export const insertStep = endpoint({

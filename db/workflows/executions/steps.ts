@@ -6,7 +6,7 @@ import { isDue, isOn } from '../../sql/execution-predicates.ts';
 import type { StepExecution } from '../../tables.ts';
 import type { ExecutionRow } from './executions.ts';
 import { lookWhenRunning, lookWhenWaiting } from './reconciliation.ts';
-import type { FixedDelay } from '../../../domain/workflow/steps/delay.ts';
+import type { FixedDelay } from '../../../domain/workflow/steps/effects.ts';
 
 /** What an execution's run records while it walks its graph. */
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { stepFieldOf } from '../../filter/filter.ts';
+import { evaluateStepCondition } from '../../filter/step.ts';
 import { selection } from '../../filter/selection.ts';
 import { whenRight } from '../../errors.ts';
 import { limits } from '../../limits.ts';
@@ -53,7 +54,10 @@ export const condition: StepModule<z.output<typeof ConditionConfig>> = {
   config: ConditionConfig,
   ways: 'branches',
   branches: branchesOf,
-  isPerformed: true,
+  async play({ config }, effects) {
+    const decision = evaluateStepCondition(config, await effects.readScope());
+    return { kind: 'branch', branch: decision.branch, output: { ...decision } };
+  },
   fieldsRead: ({ field }) => (typeof field === 'string' ? [{ at: 'field', name: field }] : []),
   problems({ name, config }, { taken }) {
     const named = taken.flatMap((branch) => branch ?? []);

@@ -14,6 +14,7 @@ import {
   weekdays,
   type ZonePolicy,
 } from '../../time/zones.ts';
+import type { FixedDelay } from './effects.ts';
 import { addFault } from './schemas.ts';
 import type { StepModule } from './step.ts';
 
@@ -118,8 +119,18 @@ function checkDateField(context: z.core.$RefinementCtx, untilField: string): voi
 export const delay: StepModule<DelayConfig> = {
   config: DelaySettings,
   ways: 'one',
-  isPerformed: true,
   rests: 'delay',
+  fixedRest: fixedDelay,
+  async play({ config }, effects) {
+    const fixed = fixedDelay(config);
+    if (fixed) return { kind: 'rest', end: fixed };
+    const { beganAt } = effects;
+    const scope = { ...(await effects.readScope()), zones: await effects.readZones() };
+    const end = delayEnd(config, { ...scope, beganAt, now: beganAt });
+    if (end.kind === 'rest') return { kind: 'rest', end };
+    const { exitReason: reason, output } = end;
+    return reason === null ? { kind: 'done', output } : { kind: 'exit', reason, output };
+  },
   fieldsRead: (config) =>
     'untilField' in config && typeof config.untilField === 'string'
       ? [{ at: 'untilField', name: config.untilField }]
@@ -167,12 +178,6 @@ export type DelayEnd =
 
 /** A date is at most this many days ahead. */
 const daysAheadMax = 3650;
-
-/** A delay of a fixed length, and its output but for the time when it is over. */
-export interface FixedDelay {
-  ms: number;
-  output: Record<string, unknown>;
-}
 
 /** What a delay is whenever it begins and whoever is in it; null: that decides how long it lasts. */
 export function fixedDelay(config: DelayConfig): FixedDelay | null {

@@ -8,15 +8,10 @@ const ExitConfig = z.object({ reason: z.string().max(limits.exitReasonChars).opt
 export const exit: StepModule<z.output<typeof ExitConfig>> = {
   config: ExitConfig,
   ways: 'none',
-  isPerformed: true,
+  async play({ config: { reason } }) {
+    const given = reason || 'exit_step';
+    return { kind: 'exit', reason: given, output: { exited: true, reason: given } };
+  },
   label: 'EXIT',
   examples: [{ name: 'Done', config: { reason: 'welcomed' } }],
 };
-
-export function exitOf({ reason }: z.output<typeof ExitConfig>): {
-  reason: string;
-  output: Record<string, unknown>;
-} {
-  const given = reason || 'exit_step';
-  return { reason: given, output: { exited: true, reason: given } };
-}

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { whenRight } from '../../errors.ts';
 import { limits } from '../../limits.ts';
-import { isBodyTooLarge, type RenderedMail, renderMailWith } from '../../mail/content.ts';
+import { isBodyTooLarge, renderMailWith } from '../../mail/content.ts';
 import { domainOf, normaliseEmail } from '../../email-address.ts';
 import { type MessageClass, needsSubscription } from '../../mail/headers.ts';
-import type { WithheldReason } from '../../outcomes/outcome.ts';
 import { compileTemplate, type Renderer, type TemplateVariables } from '../../template/render.ts';
 import { addFault, StoredId } from './schemas.ts';
+import type { FoundMail, StepEffects, StepMail, StepTemplate } from './effects.ts';
 import { type Step, StepFailure, type StepModule } from './step.ts';
 
 const Recipient = z
@@ -42,8 +42,17 @@ type SendEmailConfig = z.output<typeof SendEmailSettings>;
 export const sendEmail: StepModule<SendEmailConfig> = {
   config: SendEmailSettings,
   ways: 'one',
-  isPerformed: true,
   sendsMail: true,
+  async play(step, effects) {
+    const { config, templateId } = step;
+    const given = await effects.findMail(templateId, config.topicId);
+    const topic = hasTopic(config, given.template) ? given.topic : null;
+    const found = { ...given, topic };
+    const variables = found.variables(topic?.key ?? null);
+    const mail = await compose(step, found, variables, effects);
+    const emailId = await effects.sendMail(mail, { found, variables });
+    return { kind: 'done', output: outputOf(mail, emailId, effects.now()) };
+  },
   problems({ name, config, templateId }, { templates }) {
     const template = templateId === null ? undefined : templates.get(templateId);
     if (!template) return [`"${name}" has no template.`];
@@ -63,47 +72,12 @@ export const sendEmail: StepModule<SendEmailConfig> = {
   ],
 };
 
-/** What the mail of a step is made of. */
-export interface StepMailSource {
-  contact: { email: string; subscribed: boolean };
-  project: { name: string; subscription: string | null };
-  /** null: it is gone. */
-  template: StepTemplate | null;
-  /** Of the template's sender; null: the project has no such domain. */
-  domainStatus: string | null;
-}
-
-export interface StepTemplate {
-  id: string;
-  type: string;
-  subject: string;
-  body: string;
-  fromEmail: string | null;
-  fromName: string | null;
-  replyTo: string | null;
-}
-
-export interface StepMail extends RenderedMail {
-  messageClass: MessageClass;
-  templateId: string;
-  from: { email: string; name: string };
-  replyTo: string | null;
-  recipient: { type: 'CONTACT' | 'CUSTOM'; email: string };
-  /** Why it is not sent; null: it is. */
-  withheld: Extract<WithheldReason, 'contact_unsubscribed' | 'message_too_large'> | null;
-}
-
-/**
- * Makes the mail of a SEND_EMAIL step.
- * @param billed whether this server bills: then mail without a subscription has a badge.
- * @throws StepFailure when there is no template or no usable sender.
- */
-export async function composeStepMail(
-  renderer: Renderer,
-  step: Step,
-  { contact, project, template, domainStatus }: StepMailSource,
+/** @throws StepFailure when there is no template or no usable sender. */
+async function compose(
+  step: Step<SendEmailConfig>,
+  { contact, project, template, domainStatus, topic }: FoundMail,
   variables: TemplateVariables,
-  billed: boolean,
+  { renderer, isBilled }: StepEffects,
 ): Promise<StepMail> {
   if (!template) throw new StepFailure('The template of this step no longer exists.');
   const from = requireSender(template.fromEmail, domainStatus);
@@ -115,9 +89,10 @@ export async function composeStepMail(
     messageClass,
     sourceType: 'WORKFLOW',
     variables,
-    hasBadge: billed && project.subscription === null,
+    // A server that bills marks the mail of projects without a subscription.
+    hasBadge: isBilled && project.subscription === null,
   });
-  // Mail to a custom address goes to somebody else: the contact's subscription is irrelevant.
+  // Mail to a custom address is not for the contact: its subscription is irrelevant.
   const isUnwanted =
     needsSubscription(messageClass, 'WORKFLOW') &&
     recipient.type === 'CONTACT' &&
@@ -129,6 +104,7 @@ export async function composeStepMail(
     warnings,
     messageClass,
     templateId: template.id,
+    topicId: topic?.id ?? null,
     from: { email: from, name: template.fromName ?? project.name },
     replyTo: template.replyTo,
     recipient,
@@ -136,14 +112,13 @@ export async function composeStepMail(
   };
 }
 
-/** Whether the topic of a step concerns its mail: marketing mail to the contact itself. */
-export function hasTopic({ config }: Step, template: { type: string } | null): boolean {
-  const { recipient } = config as SendEmailConfig;
+/** The topic of a step concerns its mail if that is marketing mail to the contact itself. */
+function hasTopic({ recipient }: SendEmailConfig, template: StepTemplate | null): boolean {
   return template?.type === 'MARKETING' && recipient?.type !== 'CUSTOM';
 }
 
 /** @param emailId null: it is not stored. */
-export function mailOutput(
+function outputOf(
   { recipient, warnings }: StepMail,
   emailId: string | null,
   at: Date,
@@ -166,12 +141,11 @@ function requireSender(from: string | null, domainStatus: string | null): string
 }
 
 async function recipientOf(
-  step: Step,
+  { config: { recipient } }: Step<SendEmailConfig>,
   contactEmail: string,
   variables: TemplateVariables,
   renderer: Renderer,
 ): Promise<StepMail['recipient']> {
-  const { recipient } = step.config as SendEmailConfig;
   if (recipient?.type !== 'CUSTOM') return { type: 'CONTACT', email: contactEmail };
   const custom = compileTemplate(recipient.customEmail ?? '');
   const { text: written } = await renderer.render('text', custom, variables);

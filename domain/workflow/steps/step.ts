@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import type { WebhookOutput } from '../../webhook/webhook.ts';
+import type { Ended, EndingEvent, FixedDelay, Played, StepEffects } from './effects.ts';
 
 /** What every type of step declares. One file for each, listed in `registry.ts`. */
 
@@ -24,8 +26,6 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   ways: 'one' | 'branches' | 'outcomes' | 'none';
   /** The branches, where there are any. */
   branches?(config: Config): string[];
-  /** Whether executions come to it. Only the trigger is not performed. */
-  isPerformed: boolean;
   /**
    * Suffix of the task queue of its activity, for a step that acts on the world. Absent: a local
    * activity inside the workflow task, which is for work in our database only: fewer history events,
@@ -37,6 +37,8 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
    * not.
    */
   rests?: 'delay' | 'wait';
+  /** How long it rests, where its config alone says so: then it may begin with the end of another step. */
+  fixedRest?(config: Config): FixedDelay | null;
   /** It sends mail, made from the step's template. */
   sendsMail?: true;
   /** The address that it calls, as it is written: the secrets in the config go there. */
@@ -45,6 +47,20 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   fieldsRead?(config: Config): { at: string; name: string }[];
   /** What it changes of the contact. */
   contactChanges?(config: Config): { dataKeys: string[]; subscribed: boolean };
+  /**
+   * What happens when an execution comes to it. It may be repeated, with the same result. Absent: no
+   * execution comes to it, as it begins behind it.
+   * @throws StepFailure before it changes anything
+   */
+  play?(step: Step<Config>, effects: StepEffects): Promise<Played>;
+  /** How a step goes on that has waited. @param event what ended the wait; null: its time-out */
+  afterWait?(config: Config, event: EndingEvent | null): Ended;
+  /**
+   * How a step goes on that has made a request.
+   * @param output of the last attempt, for its record
+   * @throws StepFailure
+   */
+  afterCall?(config: Config, output: WebhookOutput): Ended;
   /** What prevents a workflow that has the step from being enabled, in sentences. */
   problems?(step: Step<Config>, surroundings: Surroundings): string[];
   /** What is hardly meant. */

@@ -8,7 +8,6 @@ const TriggerConfig = z.object({ eventName: ExpectedEvent.optional() });
 export const trigger: StepModule<z.output<typeof TriggerConfig>> = {
   config: TriggerConfig,
   ways: 'one',
-  isPerformed: false,
   problems: (_, { taken }) => (taken.length === 0 ? ['Nothing follows the trigger.'] : []),
   label: 'TRIGGER',
   examples: [],

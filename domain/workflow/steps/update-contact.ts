@@ -30,7 +30,22 @@ const UpdateContactConfig = z
 export const updateContact: StepModule<z.output<typeof UpdateContactConfig>> = {
   config: UpdateContactConfig,
   ways: 'one',
-  isPerformed: true,
+  async play({ config: { updates = {}, subscriptionAction = 'none' } }, effects) {
+    const variables = await effects.readVariables();
+    const rendered = await renderedUpdates(updates, variables, effects.renderer);
+    const { data, subscribed } = await effects.changeContact({
+      data: planContactData(rendered),
+      subscribed: subscribedAfter[subscriptionAction],
+    });
+    const output = {
+      updated: true,
+      updates: rendered,
+      newData: data,
+      subscriptionAction,
+      subscribed,
+    };
+    return { kind: 'done', output };
+  },
   contactChanges: ({ updates, subscriptionAction = 'none' }) => ({
     dataKeys: Object.keys(updates ?? {}),
     subscribed: subscriptionAction !== 'none',
@@ -39,8 +54,8 @@ export const updateContact: StepModule<z.output<typeof UpdateContactConfig>> = {
   examples: [{ name: 'Note it', config: { updates: { welcomed: true } } }],
 };
 
-/** What UPDATE_CONTACT makes of `subscribed`; undefined: nothing. */
-export const subscribedAfter = { none: undefined, subscribe: true, unsubscribe: false } as const;
+/** What the step makes of `subscribed`; undefined: nothing. */
+const subscribedAfter = { none: undefined, subscribe: true, unsubscribe: false } as const;
 
 /**
  * The updates of UPDATE_CONTACT with every text rendered, also inside lists and objects; keys stay as

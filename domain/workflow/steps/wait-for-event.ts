@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { selection } from '../../filter/selection.ts';
 import { limits } from '../../limits.ts';
 import { ExpectedEvent } from './schemas.ts';
+import type { EndingEvent } from './effects.ts';
 import { type StepModule, waitBranches } from './step.ts';
 
 const WaitForEventConfig = selection({
@@ -17,8 +18,15 @@ export const waitForEvent: StepModule<WaitConfig> = {
   config: WaitForEventConfig,
   ways: 'outcomes',
   branches: () => Object.values(waitBranches),
-  isPerformed: true,
   rests: 'wait',
+  async play({ config }, { beganAt }) {
+    return { kind: 'wait', eventName: config.eventName, until: waitEnd(config, beganAt) };
+  },
+  afterWait: ({ eventName }, event) => ({
+    kind: 'branch',
+    branch: event ? waitBranches.EVENT : waitBranches.TIMEOUT,
+    output: outputOf(eventName, event),
+  }),
   warnings({ name, config }, { taken }) {
     if (config.timeout != null || !taken.includes(waitBranches.TIMEOUT)) return [];
     const message =
@@ -35,11 +43,7 @@ export function waitEnd({ timeout }: WaitConfig, beganAt: Date): Date | null {
   return timeout === undefined ? null : new Date(beganAt.getTime() + timeout * 1000);
 }
 
-/** @param event what ended the wait; null: its time-out. */
-export function waitOutput(
-  eventName: string,
-  event: { data: Record<string, unknown> | null; at: Date } | null,
-): Record<string, unknown> {
+function outputOf(eventName: string, event: EndingEvent | null): Record<string, unknown> {
   if (!event) return { waitOutcome: 'TIMEOUT', timedOut: true, eventName };
   return {
     waitOutcome: 'EVENT',

@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { limits } from '../../limits.ts';
+import { foreignSecrets } from '../../secrets/hosts.ts';
+import { hidden } from '../../secrets/in-templates.ts';
 import { addFault, JsonObject } from './schemas.ts';
-import type { StepModule } from './step.ts';
+import { renderWebhook } from '../../webhook/render.ts';
+import type { FoundSecret, StepEffects } from './effects.ts';
+import { StepFailure, type StepModule } from './step.ts';
 
 /** Headers of a webhook that only the service sets, in lower case. */
 const reservedHeaders: ReadonlySet<string> = new Set([
@@ -50,8 +54,29 @@ const WebhookConfig = z.object({
 export const webhook: StepModule<z.output<typeof WebhookConfig>> = {
   config: WebhookConfig,
   ways: 'one',
-  isPerformed: true,
   queue: '-webhook',
+  async play({ config }, effects) {
+    const variables = await effects.readVariables();
+    const mark = await effects.secretMark();
+    const rendered = await renderWebhook(effects.renderer, config, variables, mark);
+    const secrets = await requireSecrets(effects, rendered.secretNames);
+    const request = rendered.build((name) => secrets.find((one) => one.name === name)?.value ?? '');
+    const shown = secrets.length === 0 ? request : rendered.build(() => hidden);
+    if ('fault' in request) throw new StepFailure(request.fault);
+    if ('fault' in shown) throw new StepFailure(shown.fault);
+    // An address that cannot be read is not called.
+    const address = URL.canParse(request.url) ? new URL(request.url) : null;
+    const [foreign] = address ? foreignSecrets(secrets, address) : [];
+    if (foreign !== undefined) throw new StepFailure(`secret not allowed: ${foreign}`);
+    const call = { request, shown, secrets: secrets.map(({ value }) => value) };
+    return { kind: 'call', call };
+  },
+  afterCall({ onFailure }, output) {
+    if (output.success) return { kind: 'done', output };
+    const error = output.error ?? '';
+    if (onFailure === 'fail') throw new StepFailure(error, output);
+    return { kind: 'done', output, gaveUp: error };
+  },
   address: ({ url }) => url,
   label: 'WEBHOOK',
   examples: [
@@ -66,3 +91,15 @@ export const webhook: StepModule<z.output<typeof WebhookConfig>> = {
     },
   ],
 };
+
+/** The secrets of these names. @throws StepFailure when one does not exist. */
+async function requireSecrets(
+  effects: StepEffects,
+  names: readonly string[],
+): Promise<FoundSecret[]> {
+  if (names.length === 0) return [];
+  const found = await effects.findSecrets(names);
+  const missing = names.find((name) => !found.some((secret) => secret.name === name));
+  if (missing !== undefined) throw new StepFailure(`unknown secret: ${missing}`);
+  return found;
+}

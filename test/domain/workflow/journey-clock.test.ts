@@ -1,13 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
-import {
-  begin,
-  type Command,
-  decide,
-  type Outcome,
-  waitOutcome,
-} from '../../../domain/workflow/decide.ts';
+import { begin, type Command, decide, type Outcome } from '../../../domain/workflow/decide.ts';
 import { outcomeOf, thirtyDays } from '../../support/histories/virtual-execution.ts';
+import { waitOutcome } from '../../support/histories/virtual-execution.ts';
 
 /** A world with a clock of its own: months pass in no time. */
 interface World {

@@ -3,13 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
 import { transitionFault, branchesOf } from '../../../domain/workflow/graph-rules.ts';
 import { type StepType, stepModules } from '../../../domain/workflow/steps/registry.ts';
-import {
-  begin,
-  type Command,
-  decide,
-  type Outcome,
-  waitOutcome,
-} from '../../../domain/workflow/decide.ts';
+import { begin, type Command, decide, type Outcome } from '../../../domain/workflow/decide.ts';
+import { waitOutcome } from '../../support/histories/virtual-execution.ts';
 
 type Doing = Exclude<Command, { do: 'complete' | 'stop' }>;
 

@@ -4,6 +4,12 @@ import type { StepType } from '../../../domain/workflow/steps/registry.ts';
 import type { Outcome } from '../../../domain/workflow/decide.ts';
 import { fixedDelay } from '../../../domain/workflow/steps/delay.ts';
 import type { StepConfig } from '../../../domain/workflow/steps/registry.ts';
+import { waitBranches } from '../../../domain/workflow/steps/step.ts';
+
+/** The outcome of a wait that ended by its event or its time-out. */
+export function waitOutcome(result: keyof typeof waitBranches): Outcome {
+  return { kind: 'branch', branch: waitBranches[result] };
+}
 
 /** What comes of a step that begins at `now` for a contact with this data. */
 export function outcomeOf(step: GraphStep, data: Record<string, unknown>, now: number): Outcome {

@@ -3,11 +3,11 @@ import { describe, expect, inject, it } from 'vitest';
 import type { StepCallById, StepResult } from '../../../activities/steps/perform.ts';
 import type { StepActivities } from '../../../activities/steps/steps.ts';
 import type { ExecutionStart } from '../../../domain/runs/execution.ts';
-import { nextStep, type Outcome, waitOutcome } from '../../../domain/workflow/decide.ts';
+import { nextStep, type Outcome } from '../../../domain/workflow/decide.ts';
 import { findStep } from '../../../domain/workflow/graph.ts';
 import type { customerWorkflow } from '../../../workflows/execution.ts';
 import { canSkipTime, startTimeSkipping } from '../../support/histories/time-skipping.ts';
-import { outcomeOf, thirtyDays } from '../../support/histories/virtual-execution.ts';
+import { outcomeOf, thirtyDays, waitOutcome } from '../../support/histories/virtual-execution.ts';
 import { refOf } from '../../../domain/workflow/place.ts';
 
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */

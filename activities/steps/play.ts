@@ -1,0 +1,167 @@
+import { v7 as uuidV7 } from 'uuid';
+import type { Database } from '../../db/database.ts';
+import { endExecution } from '../../db/workflows/executions/executions.ts';
+import {
+  completeDelay,
+  completeStep,
+  leaveWait,
+  type StepVisit,
+  updateExecutionWaiting,
+} from '../../db/workflows/executions/steps.ts';
+import {
+  completeWait,
+  registerWait,
+  settleWait,
+  type WaitEnd,
+} from '../../db/workflows/executions/waits.ts';
+import { exitWithStep } from '../../db/transactions/executions/fail-step.ts';
+import { renderAhead } from '../../domain/template/render-ahead.ts';
+import { branchIn } from '../../domain/workflow/place.ts';
+import type { Played } from '../../domain/workflow/steps/effects.ts';
+import { stepModules } from '../../domain/workflow/steps/registry.ts';
+import { finishStep, performStep, placeOfCall, type StepCall, type StepResult } from './perform.ts';
+import { type PlayServices, RowEffects } from './row-effects.ts';
+
+/** Plays a step and ends it, in one transaction. It may be repeated. */
+export function playStep(services: PlayServices, call: StepCall): Promise<StepResult> {
+  return enterAndPlay(services, call, (tx, effects, played) =>
+    endPlayed(tx, effects, call, played),
+  );
+}
+
+/**
+ * Enters a step and plays it, in one transaction. A step that is complete or waits already goes on as its
+ * row says.
+ * @param end what becomes of what the step has come to
+ */
+export function enterAndPlay<T>(
+  services: PlayServices,
+  call: StepCall,
+  end: (tx: Database, effects: RowEffects, played: Played) => Promise<T>,
+): Promise<T | StepResult> {
+  // The same ones when the transaction is restarted: rendered texts have them.
+  const [newId, emailId] = [uuidV7(), uuidV7()];
+  return renderAhead(services.renderer, (renderer) =>
+    performStep(
+      services.db,
+      call,
+      async (tx, visit): Promise<T | StepResult> => {
+        if (visit.completedAt) return repeatedResult(tx, visit, visit.completedAt, call);
+        // Its run begins again here, or its end was moved.
+        if (visit.stepExecution.status === 'WAITING') return settle(tx, visit, call, false);
+        const { play } = stepModules[call.step.type];
+        if (!play) throw new Error(`Steps of type ${call.step.type} are not performed.`);
+        const effects = new RowEffects(tx, visit, { ...services, renderer }, emailId);
+        return end(tx, effects, await play(call.step, effects));
+      },
+      newId,
+    ),
+  );
+}
+
+/** Ends a step as it was played. */
+export async function endPlayed(
+  tx: Database,
+  { visit, pending }: Pick<RowEffects, 'visit' | 'pending'>,
+  call: StepCall,
+  played: Played,
+): Promise<StepResult> {
+  switch (played.kind) {
+    case 'done': {
+      const [result] = await Promise.all([finishStep(tx, visit, call, played.output), ...pending]);
+      return played.gaveUp === undefined ? result : { ...result, gaveUp: played.gaveUp };
+    }
+    case 'branch': {
+      const since = await completeStep(tx, visit.stepExecution.id, played.output);
+      return { outcome: { kind: 'branch', branch: played.branch }, since };
+    }
+    case 'exit':
+      await Promise.all([
+        completeStep(tx, visit.stepExecution.id, played.output),
+        endExecution(tx, visit.execution.id, { status: 'EXITED', reason: played.reason }),
+      ]);
+      return { outcome: { kind: 'exited' } };
+    case 'rest': {
+      const place = { stepId: call.step.id, nextStepId: call.nextStepId };
+      const until = await completeDelay(tx, visit.execution, place, played.end);
+      return { outcome: { kind: 'resting', until: until.toISOString() } };
+    }
+    case 'wait':
+      return beginWait(tx, visit, call, played);
+    case 'call':
+      throw new Error(`Steps of type ${call.step.type} make requests: their activity does that.`);
+  }
+}
+
+/** The result of a step that an earlier attempt has completed. */
+async function repeatedResult(
+  tx: Database,
+  visit: StepVisit,
+  since: string,
+  call: StepCall,
+): Promise<StepResult> {
+  const { rests, branches } = stepModules[call.step.type];
+  const output = visit.stepExecution.output as Record<string, unknown> | null;
+  // Where its end was moved, the output has that. None: its date was past.
+  const resumeAt = output?.['resumeAt'];
+  if (rests === 'delay' && typeof resumeAt === 'string') {
+    await updateExecutionWaiting(tx, placeOfCall(call), new Date(resumeAt));
+    return { outcome: { kind: 'resting', until: resumeAt } };
+  }
+  const branch = branches ? branchIn(output) : null;
+  return { outcome: branch === null ? { kind: 'done' } : { kind: 'branch', branch }, since };
+}
+
+async function beginWait(
+  tx: Database,
+  visit: StepVisit,
+  call: StepCall,
+  { eventName, until }: Extract<Played, { kind: 'wait' }>,
+): Promise<StepResult> {
+  const event = await registerWait(tx, visit, { eventName, since: call.since, expiresAt: until });
+  if (event) return endWait(tx, visit, call, { event });
+  // Met while the step was to be tried again.
+  if (await exitWithStep(tx, visit)) return { outcome: { kind: 'exited' } };
+  await updateExecutionWaiting(tx, placeOfCall(call), until);
+  return { outcome: { kind: 'waiting', until: until?.toISOString() ?? null } };
+}
+
+/** Ends the wait of a step by its event or its time-out, whichever the database has first. */
+export function settleStep(db: Database, call: StepCall): Promise<StepResult> {
+  return performStep(db, call, (tx, visit) =>
+    visit.completedAt
+      ? repeatedResult(tx, visit, visit.completedAt, call)
+      : settle(tx, visit, call, true),
+  );
+}
+
+/** @param isOver the run says that the time of the wait is over */
+async function settle(
+  tx: Database,
+  visit: StepVisit,
+  call: StepCall,
+  isOver: boolean,
+): Promise<StepResult> {
+  const settled = await settleWait(tx, visit.stepExecution.id, isOver);
+  if ('event' in settled) return endWait(tx, visit, call, settled);
+  // One that is retried is running until then.
+  await updateExecutionWaiting(tx, placeOfCall(call), settled.until);
+  return { outcome: { kind: 'waiting', until: settled.until?.toISOString() ?? null } };
+}
+
+/** Ends a wait, by its event, whose data is added to the context, or by its time-out. */
+async function endWait(
+  tx: Database,
+  visit: StepVisit,
+  { step }: StepCall,
+  end: WaitEnd,
+): Promise<StepResult> {
+  const { event } = end;
+  const { afterWait } = stepModules[step.type];
+  if (!afterWait) throw new Error(`Steps of type ${step.type} do not wait.`);
+  await leaveWait(tx, visit.execution.id, event?.data ?? null);
+  const ended = afterWait(step.config, event && { data: event.data, at: event.createdAt });
+  const since = await completeWait(tx, visit.stepExecution.id, ended.output, end);
+  const { kind } = ended;
+  return { outcome: kind === 'branch' ? { kind, branch: ended.branch } : { kind }, since };
+}

@@ -1,0 +1,213 @@
+import { createHmac } from 'node:crypto';
+import { sql } from 'kysely';
+import type { BillingRules } from '../../db/billing/billing.ts';
+import { noEvidence } from '../../db/consent/log.ts';
+import { type ContactRow, findContact } from '../../db/contacts/contacts.ts';
+import { recordContact } from '../../db/transactions/contacts/record-contact.ts';
+import type { Database } from '../../db/database.ts';
+import { insertEmail } from '../../db/emails/emails.ts';
+import { findProject } from '../../db/projects/projects.ts';
+import { findSecrets } from '../../db/projects/secrets.ts';
+import { readSendPolicy } from '../../db/projects/send-policy.ts';
+import { findStepMail } from '../../db/reads/step-mail.ts';
+import { rereadExitPending, type StepVisit } from '../../db/workflows/executions/steps.ts';
+import { Problem } from '../../domain/errors.ts';
+import { localeOf, optOutUrls } from '../../domain/mail/content.ts';
+import type { Renderer, TemplateVariables } from '../../domain/template/render.ts';
+import type { FoundMail, StepEffects, StepMail } from '../../domain/workflow/steps/effects.ts';
+import { StepFailure } from '../../domain/workflow/steps/step.ts';
+import type { Cipher } from '../../providers/encryption.ts';
+
+export interface PlayServices {
+  db: Database;
+  apiUrl: string;
+  renderer: Renderer;
+  cipher: Cipher;
+  /** null: no billing. */
+  billingRules: BillingRules;
+}
+
+interface ContactAndProject {
+  contact: ContactRow;
+  project: NonNullable<Awaited<ReturnType<typeof findProject>>>;
+}
+
+/**
+ * The effects of a step on rows, in the transaction that has entered it. One that is restarted needs
+ * the same ids: rendered texts have them.
+ */
+export class RowEffects implements StepEffects {
+  readonly renderer: Renderer;
+  readonly isBilled: boolean;
+  /** The visit as it is now: an event of the step itself may have met an exit rule. */
+  visit: StepVisit;
+  /** Statements that are awaited with those that end the step, in one round trip. */
+  readonly pending: Promise<unknown>[] = [];
+  readonly #tx: Database;
+  readonly #services: PlayServices;
+  readonly #emailId: string;
+  #read: Promise<ContactAndProject> | undefined;
+
+  constructor(tx: Database, visit: StepVisit, services: PlayServices, emailId: string) {
+    this.renderer = services.renderer;
+    this.isBilled = services.billingRules !== null;
+    this.visit = visit;
+    this.#tx = tx;
+    this.#services = services;
+    this.#emailId = emailId;
+  }
+
+  get beganAt(): Date {
+    return this.visit.stepExecution.started_at;
+  }
+
+  now(): Date {
+    return new Date();
+  }
+
+  async readScope() {
+    const { project_id: projectId, contact_id: contactId } = this.visit.execution;
+    const contact = required(await findContact(this.#tx, projectId, contactId));
+    return {
+      contact: { ...contact, createdAt: contact.created_at, updatedAt: contact.updated_at },
+      context: this.#context(),
+    };
+  }
+
+  readZones() {
+    return readSendPolicy(this.#tx, this.visit.execution.project_id);
+  }
+
+  async readVariables() {
+    const { execution, stepExecution } = this.visit;
+    return {
+      ...this.#variables(await this.#contactAndProject(), stepExecution.id),
+      workflow: { id: execution.workflow_id, name: execution.workflow_name },
+      execution: { id: execution.id, startedAt: execution.started_at.toISOString() },
+    };
+  }
+
+  async findMail(
+    templateId: string | null,
+    topicId: string | null | undefined,
+  ): Promise<FoundMail> {
+    const { project_id: projectId, contact_id: contactId } = this.visit.execution;
+    const wanted = { projectId, contactId, templateId, topicId };
+    const found = required(await findStepMail(this.#tx, wanted));
+    return {
+      ...found,
+      variables: (topicKey) => this.#variables(found, this.#emailId, topicKey),
+    };
+  }
+
+  /** The mail is delivered by another run, so a slow provider never delays an execution. */
+  async sendMail(mail: StepMail): Promise<string> {
+    const { execution, stepExecution } = this.visit;
+    const { content, withheld, warnings } = mail;
+    const inserted = insertEmail(this.#tx, {
+      id: this.#emailId,
+      project_id: execution.project_id,
+      contact_id: execution.contact_id,
+      to_email: mail.recipient.email,
+      ...content,
+      // A body too large to send is too large to keep.
+      body: withheld === 'message_too_large' ? null : content.body,
+      from_email: mail.from.email,
+      from_name: mail.from.name,
+      reply_to: mail.replyTo,
+      message_class: mail.messageClass,
+      source_type: 'WORKFLOW',
+      template_id: mail.templateId,
+      topic_id: mail.topicId,
+      workflow_execution_id: execution.id,
+      workflow_step_execution_id: stepExecution.id,
+      ...(withheld && { withheld }),
+      renderedPlainly: warnings[0],
+    });
+    this.pending.push(inserted);
+    return this.#emailId;
+  }
+
+  /** By the same rules as every other write. */
+  async changeContact({ data, subscribed }: Parameters<StepEffects['changeContact']>[0]) {
+    const { execution } = this.visit;
+    const { contact } = await this.#contactAndProject();
+    await sql`savepoint change_contact`.execute(this.#tx);
+    try {
+      const { contact: after } = await recordContact(this.#tx, execution.project_id, {
+        email: contact.email,
+        subscribed,
+        subscribedWhenNew: contact.subscribed,
+        data,
+        origin: { ...noEvidence, source: 'workflow' },
+        executionId: execution.id,
+      });
+      if (after.subscribed !== contact.subscribed) {
+        this.visit = await rereadExitPending(this.#tx, this.visit);
+      }
+      return after;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      await sql`rollback to savepoint change_contact`.execute(this.#tx);
+      throw new StepFailure(error.errors?.[0]?.message ?? error.message);
+    }
+  }
+
+  /** Of the project, so that a step that is repeated renders the same text. */
+  async secretMark(): Promise<string> {
+    return createHmac('sha256', await this.signingSecret())
+      .update('mark of secrets')
+      .digest('hex');
+  }
+
+  async signingSecret(): Promise<string> {
+    const { project } = await this.#contactAndProject();
+    return this.#services.cipher.decrypt(project.webhook_signing_secret);
+  }
+
+  async findSecrets(names: readonly string[]) {
+    const sealed = await findSecrets(this.#tx, this.visit.execution.project_id, names);
+    return sealed.map((secret) => ({
+      ...secret,
+      value: this.#services.cipher.decrypt(secret.value),
+    }));
+  }
+
+  #contactAndProject(): Promise<ContactAndProject> {
+    this.#read ??= this.#readContactAndProject();
+    return this.#read;
+  }
+
+  async #readContactAndProject(): Promise<ContactAndProject> {
+    const { project_id: projectId, contact_id: contactId } = this.visit.execution;
+    const [contact, project] = await Promise.all([
+      findContact(this.#tx, projectId, contactId),
+      findProject(this.#tx, projectId),
+    ]);
+    return { contact: required(contact), project: required(project) };
+  }
+
+  #context(): Record<string, unknown> | null {
+    return this.visit.execution.context as Record<string, unknown> | null;
+  }
+
+  /** @param emailId for the opt-out links */
+  #variables(
+    { contact, project }: { contact: ContactRow; project: { id: string; language: string } },
+    emailId: string,
+    topicKey: string | null = null,
+  ): TemplateVariables {
+    return {
+      owner: project.id,
+      contact,
+      context: this.#context(),
+      locale: localeOf(contact.data, project.language),
+      urls: optOutUrls(this.#services.apiUrl, contact.id, emailId, topicKey),
+    };
+  }
+}
+
+function required<T>(row: T | undefined): T {
+  if (!row) throw new StepFailure('The contact no longer exists.');
+  return row;
+}

@@ -1,0 +1,129 @@
+import type { ContactDataChange } from '../../contact/data.ts';
+import type { ContactValues } from '../../filter/evaluate.ts';
+import type { RenderedMail } from '../../mail/content.ts';
+import type { MessageClass } from '../../mail/headers.ts';
+import type { WithheldReason } from '../../outcomes/outcome.ts';
+import type { Renderer, TemplateVariables } from '../../template/render.ts';
+import type { ZonePolicy } from '../../time/zones.ts';
+import type { WebhookCall, WebhookVariables } from '../../webhook/webhook.ts';
+
+type Json = Record<string, unknown>;
+
+/** A delay of a fixed length, and its output but for the time when it is over. */
+export interface FixedDelay {
+  ms: number;
+  output: Json;
+}
+
+/** What a step comes to. `output` is what its record shows. */
+export type Played =
+  /** It is complete. `gaveUp`: why it failed, though the execution goes on: for operators. */
+  | { kind: 'done'; output: Json; gaveUp?: string }
+  /** It is complete, and the execution goes on along this branch. */
+  | { kind: 'branch'; branch: string; output: Json }
+  /** It ends the execution. */
+  | { kind: 'exit'; reason: string; output: Json }
+  /** It is complete; the next step begins when its time is over. The output gets `resumeAt`. */
+  | { kind: 'rest'; end: FixedDelay | { until: Date; output: Json } }
+  /** It waits for an event, at most until this moment; then `afterWait` says how it goes on. */
+  | { kind: 'wait'; eventName: string; until: Date | null }
+  /** It makes a request, several times if need be; then `afterCall` says how it goes on. */
+  | { kind: 'call'; call: StepCallout };
+
+export type Ended = Extract<Played, { kind: 'done' | 'branch' }>;
+
+/** A request of a step. */
+export interface StepCallout {
+  request: WebhookCall;
+  /** The same without secrets: safe to store. */
+  shown: WebhookCall;
+  /** The secrets in the request. */
+  secrets: string[];
+}
+
+/** The event that ended a wait. */
+export interface EndingEvent {
+  data: Json | null;
+  at: Date;
+}
+
+/**
+ * What a step may ask of the world and do to it. Executions and the simulator play steps alike, each
+ * with effects of its own. Every method throws a StepFailure when the contact is gone.
+ */
+export interface StepEffects {
+  /** When the step began. */
+  readonly beganAt: Date;
+  readonly renderer: Renderer;
+  /** Whether this server bills. */
+  readonly isBilled: boolean;
+  now(): Date;
+  /** The contact, and the context of the execution. */
+  readScope(): Promise<{ contact: ContactValues; context: Json | null }>;
+  readZones(): Promise<ZonePolicy>;
+  /** The variables of templates that are not mail. */
+  readVariables(): Promise<WebhookVariables>;
+  /** @param topicId of the step; undefined: that of the template */
+  findMail(templateId: string | null, topicId: string | null | undefined): Promise<FoundMail>;
+  /** Stores mail with the end of the step. Returns its id; null: it is not stored. */
+  sendMail(
+    mail: StepMail,
+    from: { found: FoundMail; variables: TemplateVariables },
+  ): Promise<string | null>;
+  /**
+   * @param change.subscribed undefined: as before
+   * @throws StepFailure when the contact would exceed a limit
+   */
+  changeContact(change: {
+    data: ContactDataChange;
+    subscribed: boolean | undefined;
+  }): Promise<{ data: Json | null; subscribed: boolean }>;
+  /** A text that cannot be guessed and stands for secrets while a request is rendered. */
+  secretMark(): Promise<string>;
+  /** The secrets of these names that the project has. */
+  findSecrets(names: readonly string[]): Promise<FoundSecret[]>;
+}
+
+export interface FoundSecret {
+  name: string;
+  value: string;
+  /** It goes to these alone; null: to any. */
+  hosts: string[] | null;
+}
+
+/** What the mail of a step is made of. */
+export interface StepMailSource {
+  contact: { email: string; subscribed: boolean };
+  project: { name: string; subscription: string | null };
+  /** null: it is gone. */
+  template: StepTemplate | null;
+  /** Of the template's sender; null: the project has no such domain. */
+  domainStatus: string | null;
+}
+
+export interface FoundMail extends StepMailSource {
+  topic: { id: string; key: string } | null;
+  /** @param topicKey of the mail; null: it has no topic */
+  variables(topicKey: string | null): TemplateVariables;
+}
+
+export interface StepTemplate {
+  id: string;
+  type: string;
+  subject: string;
+  body: string;
+  fromEmail: string | null;
+  fromName: string | null;
+  replyTo: string | null;
+}
+
+export interface StepMail extends RenderedMail {
+  messageClass: MessageClass;
+  templateId: string;
+  topicId: string | null;
+  from: { email: string; name: string };
+  replyTo: string | null;
+  recipient: { type: 'CONTACT' | 'CUSTOM'; email: string };
+  /** Why it is not sent; null: it is. */
+  withheld: Extract<WithheldReason, 'contact_unsubscribed' | 'message_too_large'> | null;
+}
