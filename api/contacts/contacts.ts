@@ -15,7 +15,7 @@ import {
   updateContact as updateRow,
 } from '../../db/transactions/contacts/record-contact.ts';
 import { type Database, transact } from '../../db/database.ts';
-import { recordWish } from '../../db/transactions/contacts/consent-request.ts';
+import { applyConsentRequest } from '../../db/transactions/contacts/consent-request.ts';
 import { planContactData } from '../../domain/contact/data.ts';
 import { type CursorForm, type Position, decodeCursor } from '../../domain/cursor.ts';
 import { found, invalidField, notFound } from '../../domain/errors.ts';
@@ -172,7 +172,7 @@ export const upsertContact = endpoint({
         data: planContactData(body.data),
         origin,
       });
-      await recordWish(
+      await applyConsentRequest(
         tx,
         recorded.contact,
         { isOptIn, topics, keepsLeft: false },

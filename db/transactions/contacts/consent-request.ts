@@ -4,7 +4,7 @@ import type { Database } from '../../database.ts';
 import { joinTopics } from './choose-topics.ts';
 
 /** What a request asks for beside the contact's own subscription. */
-export interface TopicWish {
+export interface ConsentRequest {
   /** Nothing is granted before the owner of the address has confirmed it. */
   isOptIn: boolean;
   /** The ids of topics that the contact is to get. */
@@ -14,13 +14,14 @@ export interface TopicWish {
 }
 
 /**
- * Records what a request asks for, of a contact that it has just written.
+ * Applies what a request asks for to a contact that it has just written: it asks for consent, or the contact
+ * joins the topics.
  * @throws Problem CONSENT_SENDER_REQUIRED
  */
-export async function recordWish(
+export async function applyConsentRequest(
   tx: Database,
   contact: AskingContact,
-  { isOptIn, topics, keepsLeft }: TopicWish,
+  { isOptIn, topics, keepsLeft }: ConsentRequest,
   { origin, isNew }: { origin: ConsentOrigin; isNew: boolean },
 ): Promise<void> {
   if (isOptIn) return requestOptIn(tx, contact, { topicIds: topics, origin });

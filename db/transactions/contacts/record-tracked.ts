@@ -6,7 +6,7 @@ import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 import { hasAddressKey } from '../../sql/mail-claims.ts';
 import { type MadeContact, unsubscribeErased } from '../../suppression/erased.ts';
-import { recordWish } from './consent-request.ts';
+import { applyConsentRequest } from './consent-request.ts';
 import { recordContact } from './record-contact.ts';
 import { recordEvents } from '../events/record-events.ts';
 import type { ContactDataChange } from '../../../domain/contact/data.ts';
@@ -53,7 +53,7 @@ export async function recordTracked(
     data: change,
     origin,
   });
-  await recordWish(tx, contact, wish, { origin, isNew });
+  await applyConsentRequest(tx, contact, wish, { origin, isNew });
   const contactId = contact.id;
   const [event] = await recordEvents(tx, projectId, [{ contactId, name, data }], {
     contactsLocked: true,
