@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { useFolder } from '../use.ts';
@@ -13,9 +13,33 @@ const addition = [
   'create table next_build (project_id uuid primary key);',
 ].join('\n');
 
+/** The type of steps that the next build has more: one file, and its line in the registry. */
+const noteStep = `import { z } from 'zod';
+import type { StepModule } from './step.ts';
+
+const NoteConfig = z.object({ text: z.string() });
+
+export const note: StepModule<z.output<typeof NoteConfig>> = {
+  config: NoteConfig,
+  ways: 'one',
+  play: async ({ config: { text } }) => ({ kind: 'done', output: { note: text } }),
+  label: 'NOTE',
+  examples: [{ name: 'Welcomed', config: { text: 'Has been welcomed' } }],
+};
+`;
+
+async function addStepType(folder: string): Promise<void> {
+  const steps = join(folder, 'domain/workflow/steps');
+  await writeFile(join(steps, 'note.ts'), noteStep);
+  const registry = await readFile(join(steps, 'registry.ts'), 'utf8');
+  const extended = registry.replace('  EXIT: exit,\n', '  EXIT: exit,\n  NOTE: note,\n');
+  if (extended === registry) throw new Error('The registry of steps has no place for one more.');
+  await writeFile(join(steps, 'registry.ts'), `import { note } from './note.ts';\n${extended}`);
+}
+
 /**
- * The sources of this build in a folder of their own, with a schema file more: what the next release is
- * to this one. Packages are shared.
+ * The sources of this build in a folder of their own, with a schema file and a type of steps more: what
+ * the next release is to this one. Packages are shared.
  */
 export async function useNextBuild(): Promise<string> {
   const folder = join(await useFolder(), 'sources');
@@ -32,6 +56,7 @@ export async function useNextBuild(): Promise<string> {
   const count = (await readdir(migrations)).length;
   const number = String(count + 1).padStart(4, '0');
   await writeFile(join(migrations, `${number}-next-build.sql`), addition);
+  await addStepType(folder);
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   return folder;
 }

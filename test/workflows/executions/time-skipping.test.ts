@@ -9,6 +9,7 @@ import type { customerWorkflow } from '../../../workflows/execution.ts';
 import { canSkipTime, startTimeSkipping } from '../../support/histories/time-skipping.ts';
 import { outcomeOf, thirtyDays, waitOutcome } from '../../support/histories/virtual-execution.ts';
 import { refOf } from '../../../domain/workflow/place.ts';
+import { type PerformedType, stepTypes } from '../../../domain/workflow/steps/registry.ts';
 
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keywordType = 2;
@@ -45,13 +46,10 @@ describe('the run of a journey of thirty days', () => {
       return result(call, outcomeOf(step, { plan: 'pro' }, now));
     };
     const activities: StepActivities = {
-      SEND_EMAIL: act,
-      DELAY: act,
-      WAIT_FOR_EVENT: act,
-      CONDITION: act,
-      WEBHOOK: act,
-      UPDATE_CONTACT: act,
-      EXIT: act,
+      ...(Object.fromEntries(stepTypes.map((type) => [type, act])) as Record<
+        PerformedType,
+        typeof act
+      >),
       SETTLE_WAIT: async (call) => result(call, waitOutcome('TIMEOUT')),
       COMPLETE: async () => undefined,
       FIND_POSITION: async () => ({ end: 'CANCELLED' }),
