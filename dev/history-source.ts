@@ -106,7 +106,7 @@ export function refuseSource(source: string, runId: string | undefined): void {
   if (source.includes('@')) {
     throw new NoHistory(
       `Temporal holds no mail addresses: ${source} cannot be found there. Find the execution in ` +
-        'the API (GET /workflows/{id}/executions) and name its id; docs/operating.md shows more ways.',
+        'the API (GET /workflows/{id}/executions) and name its id; docs/operating/temporal-ui.md shows more ways.',
     );
   }
   const isRunId: boolean = runId === undefined || isUuid(runId);
@@ -146,7 +146,7 @@ function unknown(source: string, runId: string | undefined): string {
   return (
     `Temporal has no run of ${what}. It keeps closed runs for as long as the retention of its ` +
     'namespace says. Name the id of an execution, a campaign, a domain, a project or a job, or a ' +
-    'workflow id as the Temporal UI shows it (docs/operating.md lists them). The ids of contacts, ' +
+    'workflow id as the Temporal UI shows it (docs/operating/temporal-ui.md lists them). The ids of contacts, ' +
     'of mail and of workflows have no run of their own.'
   );
 }

@@ -7,7 +7,7 @@ export const docsFolder = join(import.meta.dirname, '../../docs');
 
 /** A page of the documentation. */
 export interface DocsPage {
-  /** Below `/docs`: `operating`, `guides/quick-start`. */
+  /** Below `/docs`: `upgrading`, `guides/quick-start`. */
   slug: string;
   title: string;
   /** Its first paragraph, as text. */
@@ -47,7 +47,10 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
     [
       'guides/production',
       'guides/moving',
-      'operating',
+      'operating/night-shift',
+      'operating/metrics',
+      'operating/delivery',
+      'operating/temporal-ui',
       'replaying',
       'configuration',
       'scaling',

@@ -53,7 +53,7 @@ it('says in its index what a page is about, not what its commands need', () => {
 
 it('finds the pages that have all the words, the fittest first', async () => {
   const { body } = await get('/docs?q=Night+SHIFT');
-  expect(/<dt><a href="([^"]*)">/.exec(body)?.[1]).toBe('/docs/operating');
+  expect(/<dt><a href="([^"]*)">/.exec(body)?.[1]).toBe('/docs/operating/night-shift');
   expect(body).toContain('value="Night SHIFT"');
   // As the page has it, fit to be copied; only at the beginning of a word.
   expect((await get('/docs?q=shiftbyseconds')).body).toContain('shiftBySeconds');
@@ -93,7 +93,7 @@ it.each([
 });
 
 it('allows its pages nothing but their own style and images', async () => {
-  for (const path of ['/docs', '/docs/operating', '/docs/images/find.png']) {
+  for (const path of ['/docs', '/docs/operating/night-shift', '/docs/images/find.png']) {
     const policy = (await get(path)).headers.get('content-security-policy');
     expect(policy).toContain("default-src 'none'");
     expect(policy).not.toContain('script-src');
