@@ -281,6 +281,10 @@ describe('the documents', () => {
     expect(pages.filter((file) => titles(read(file)) !== 1)).toEqual([]);
   });
 
+  it('keep the README to 120 lines', () => {
+    expect(read('README.md').split('\n').length).toBeLessThanOrEqual(120);
+  });
+
   it('name every folder of the code in CONTRIBUTING.md', () => {
     const rooms = readdirSync(root, { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && tracked.some((f) => f.startsWith(`${entry.name}/`)))

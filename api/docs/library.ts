@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Marked, type Tokens } from 'marked';
@@ -45,6 +46,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
   [
     'Running it',
     [
+      'installing',
       'guides/production',
       'guides/moving',
       'operating/night-shift',
@@ -59,8 +61,14 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
     ],
   ],
   ['How it works', ['architecture', 'data-model', 'performance', 'benchmarks', 'faults']],
-  ['Decisions', ['decisions/0001-one-email-table', 'decisions/0002-libraries']],
+  ['Decisions', decisions()],
 ];
+
+function decisions(): string[] {
+  return readdirSync(join(docsFolder, 'decisions'))
+    .map((file) => `decisions/${file.replace(/\.md$/, '')}`)
+    .toSorted();
+}
 
 let pages: Promise<ReadonlyMap<string, DocsPage>> | undefined;
 
