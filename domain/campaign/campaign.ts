@@ -89,7 +89,7 @@ export function absenceOf(
 /** The phase of a campaign, for its run. Numbers of messages, milliseconds. */
 export type CampaignPhase =
   | { phase: 'scheduled'; waitMs: number; startsAt: string }
-  /** Messages must be inserted or sent. */
+  /** Messages must be inserted or sent; of a paused campaign only inserted. */
   | { phase: 'sending'; sent: number; total: number }
   /** For the next retry, or for unknown outcomes. */
   | { phase: 'waiting'; for: 'retry' | 'outcome'; waitMs: number; sent: number; total: number }

@@ -47,7 +47,7 @@ export async function advanceCampaign(
       case 'SENDING':
         return sendingPhase(tx, row, sending);
       case 'PAUSED':
-        return { phase: 'paused', ...countsOf(row) };
+        return { phase: isFreezing(row) ? 'sending' : 'paused', ...countsOf(row) };
       case 'CANCELLED':
         await deleteCampaignBucket(tx, campaignId);
         return { phase: 'cancelled' };
@@ -56,6 +56,11 @@ export async function advanceCampaign(
         return { phase: 'over', ...countsOf(row) };
     }
   });
+}
+
+/** True while messages are still to be inserted: that goes on while the campaign is paused. */
+function isFreezing(row: CampaignRow): boolean {
+  return row.frozen_at !== null && !row.audience_fixed;
 }
 
 function countsOf(row: CampaignRow) {

@@ -16,7 +16,10 @@ import { traceEntry } from '../../sql/mail-trace.ts';
 import type { CampaignRef } from './advance-campaign.ts';
 import type { CampaignAudience } from '../../../domain/campaign/campaign.ts';
 
-/** Inserts the next messages of a sending campaign. Returns whether there is more to do. */
+/**
+ * Inserts the next messages of a campaign that is sending or paused. A pause does not hold it up, or the
+ * audience would be that of the resumption. Returns whether there is more to do.
+ */
 export async function freezeCampaign(
   db: Database,
   { projectId, campaignId }: CampaignRef,
@@ -44,6 +47,10 @@ export async function isCampaignFreezing(db: Database, campaignId: string): Prom
   return row !== undefined;
 }
 
+function isFreezable({ status }: CampaignRow): boolean {
+  return status === 'SENDING' || status === 'PAUSED';
+}
+
 /** Contacts read in one step while the audience is fixed. */
 const freezePage = 5_000;
 
@@ -58,7 +65,7 @@ export async function insertCampaignEmails(
   audience: CampaignAudience,
 ): Promise<{ isMore: boolean }> {
   const { id, project_id: projectId, frozen_at: frozenAt } = campaign;
-  if (campaign.status !== 'SENDING' || frozenAt === null || campaign.audience_fixed) {
+  if (!isFreezable(campaign) || frozenAt === null || campaign.audience_fixed) {
     return { isMore: false };
   }
   const kind = kindOf(campaign);
@@ -120,10 +127,10 @@ export async function insertCampaignEmails(
           total_recipients = ${isMore ? sql`greatest(total_recipients, ${frozen})` : frozen},
           left_unsubscribed = left_unsubscribed + ${last?.unsubscribed ?? 0},
           left_topic = left_topic + ${last?.topicLeft ?? 0}
-        where id = ${id} and status = 'SENDING' and not audience_fixed
+        where id = ${id} and status in ('SENDING', 'PAUSED') and not audience_fixed
           and frozen_to_id is not distinct from ${campaign.frozen_to_id}
         returning id`.execute(tx);
-    // Paused or cancelled meanwhile, or another call has done it: roll back.
+    // Cancelled meanwhile, or another call has done it: roll back.
     if (noted.length === 0) throw new StaleRow();
     return { isMore };
   });

@@ -231,7 +231,8 @@ update campaign
 set frozen_to_at = coalesce($1, frozen_to_at), frozen_to_id = coalesce($2, frozen_to_id),
     audience_fixed = $3, frozen_count = frozen_count + $4, total_recipients = frozen_count + $5,
     left_unsubscribed = left_unsubscribed + $6, left_topic = left_topic + $7
-where id = $8 and status = 'SENDING' and not audience_fixed and frozen_to_id is not distinct from $9
+where id = $8 and status in ('SENDING', 'PAUSED') and not audience_fixed and frozen_to_id is not
+    distinct from $9
 returning id
 
 update campaign

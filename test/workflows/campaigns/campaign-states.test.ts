@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { pixelOf } from '../../support/pixel.ts';
+import { findCampaign } from '../../../db/campaigns/campaigns.ts';
+import { freezeCampaign } from '../../../db/transactions/mail/freeze-audience.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import {
   act,
   campaignIn,
   campaignOf,
   createCampaign,
   deleteContacts,
+  insertContacts,
 } from '../../support/projects/campaigns.ts';
 import { useEngine } from '../../support/engine.ts';
 import { refusal } from '../../support/projects/shop.ts';
@@ -46,6 +50,27 @@ async function deleted(id: string): Promise<void> {
     'CAMPAIGN_NOT_FOUND',
   ]);
 }
+
+it('keeps the audience of its start when it is paused before all messages are made', async () => {
+  await insertContacts(engine, 5_000);
+  const late = await contact();
+  const ref = { projectId: engine.project.id, campaignId: await createCampaign(engine) };
+  await engine.stopWorker();
+  await engine.call('PATCH', `/contacts/${late}`, { subscribed: false });
+  await act(engine, ref.campaignId, 'send');
+  expect(await freezeCampaign(engine.api.db, ref)).toEqual({ isMore: true });
+  await act(engine, ref.campaignId, 'pause');
+  await engine.startWorker();
+  await waitFor('all messages', async () => {
+    const campaign = await findCampaign(engine.api.db, ref.projectId, ref.campaignId);
+    return campaign?.audience_fixed;
+  });
+  await engine.call('PATCH', `/contacts/${late}`, { subscribed: true });
+  expect((await campaignOf(engine, ref.campaignId)).status).toBe('PAUSED');
+  await act(engine, ref.campaignId, 'cancel');
+  const { body } = await engine.call('GET', `/campaigns/${ref.campaignId}/recipients/${late}`);
+  expect(body).toMatchObject({ included: false, reason: 'unsubscribed_at_freeze' });
+});
 
 describe('a campaign that was sent', () => {
   /** To three, of whom one opens it and opts out and one bounces. */
