@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { useApi, type TestApi } from '../../support/api.ts';
 
-/** What a secret key does to the members of a project. */
+/** Tests how a secret key manages the members of a project. */
 
 type User = Awaited<ReturnType<TestApi['signUp']>>;
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { cookieOf, useApi } from '../../support/api.ts';
 import { sessionSince } from '../../support/sessions.ts';
 
-/** What cannot be undone needs a login of the last two hours, unless a key does it. */
+/** Irreversible actions need a login of the last two hours, or a secret key. */
 
 const api = await useApi();
 

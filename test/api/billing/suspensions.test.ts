@@ -220,7 +220,7 @@ describe('reasons in any order', () => {
                 owed.delete(id);
                 if (owed.size === 0) reasons.delete('PAYMENT_FAILED');
               }
-              // Of another subscription it is another invoice.
+              // An invoice of another subscription has another id.
               await project.invoice(one.does, one.isOwn ? id : `${id}x`, own);
             } else if (one.does === 'fraud') {
               reasons.add('CARD_VERIFICATION_FAILED');

@@ -3,7 +3,7 @@ import { createOptInActivities } from '../../../activities/opt-in.ts';
 import { readOptInTokens } from '../../../db/transactions/contacts/run-opt-in.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 
-/** What the run of an opt-in request does, where nothing else runs. */
+/** Calls the activity of an opt-in request directly, because no worker runs here. */
 
 const shop = await useShop();
 const { api, call } = shop;

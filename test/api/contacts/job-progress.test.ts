@@ -8,7 +8,7 @@ import { cancelJobs } from '../../../db/jobs/jobs.ts';
 import { useShop } from '../../support/projects/shop.ts';
 import { formWith } from '../../support/projects/upload.ts';
 
-/** Imports whose run is played by the test: nobody else works on them. */
+/** The test plays the run of an import, because no worker processes it. */
 
 const shop = await useShop();
 

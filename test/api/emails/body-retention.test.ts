@@ -52,12 +52,12 @@ describe('bodies of mail', () => {
     ]);
     await clear(90);
     expect(await bodyOf(old)).toBeNull();
-    // It is still told that it was sent, and what about.
+    // The activity feed keeps the event and its subject.
     expect(await itemsOf(old)).toMatchObject([
       { type: 'email.sent', metadata: { subject: 'Hi', body: null } },
     ]);
     expect(await bodyOf(young)).toContain('<p>Hi</p>');
-    // What is still to leave is not emptied.
+    // An unsent message keeps its body.
     expect(await bodyOf(unsent)).toContain('<p>Hi</p>');
     const files = await shop.api.db.selectFrom('attachment').select('created_at').execute();
     expect(files).toHaveLength(1);

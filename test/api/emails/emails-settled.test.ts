@@ -6,7 +6,7 @@ import { useShop } from '../../support/projects/shop.ts';
 
 const shop = await useShop();
 
-/** A message of a campaign whose sender died: claimed an hour ago, and nobody knows more. */
+/** Inserts a campaign message with unknown outcome: its worker claimed it an hour ago and died. */
 async function lostEmail(): Promise<string> {
   const { api, project } = shop;
   const email = `${randomUUID()}@people.test`;

@@ -87,7 +87,7 @@ describe('the local mailbox', () => {
     { 'X-Real-IP': '127.0.0.1' },
   ])('does not answer what a proxy hands on: %j', async (headers) => {
     expect(await ask(api, headers)).toEqual(hidden);
-    // Whoever the proxy says the client is.
+    // The address of the client that the proxy reports does not matter.
     expect(await askOf({ TRUST_PROXY: 'true' }, headers)).toEqual(hidden);
   });
 

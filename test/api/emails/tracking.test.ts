@@ -83,7 +83,7 @@ describe('the pixel', () => {
       await get(pixel);
       expect((await emailOf(id)).opens).toBe(opens);
     }
-    // A click is none, whenever it comes.
+    // A click does not count as an open.
     await get(clickUrl('https://shop.test/'));
     await ageEvents(api.db, id, 9);
     await get(pixel);
@@ -96,7 +96,7 @@ describe('the pixel', () => {
       'email.click',
       'email.open',
     ]);
-    // Of another mail of the same person an open is an open.
+    // The limit applies to each message, not to each contact.
     const other = await sentEmail();
     await get(other.pixel);
     expect((await emailOf(other.id)).opens).toBe(1);

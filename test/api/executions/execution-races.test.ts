@@ -12,7 +12,7 @@ import { tasksOf } from '../../support/sweep-now.ts';
 
 /** Executions that begin while what they need is taken away. */
 
-/** Of the test at hand. */
+/** The project of the current test. */
 let project: { id: string; secretKey: string };
 const api = await useApi();
 beforeEach(async () => {

@@ -52,7 +52,7 @@ function signal() {
   return { given, give: () => give() };
 }
 
-/** Has a lock held by somebody else until `work` is over. */
+/** Runs `work` while another transaction holds a lock. */
 async function whileLocked(take: (tx: Database) => Promise<unknown>, work: () => Promise<void>) {
   const [locked, done] = [signal(), signal()];
   const holding = db.transaction().execute(async (tx) => {
@@ -202,7 +202,7 @@ describe('feedback beside rows that somebody has locked', () => {
       select count(distinct xmin::text)::int as transactions,
           count(distinct project_id)::int as projects
         from event where email_id = any(${ids}) and name = 'email.delivery'`.execute(db);
-    // The first waits for nobody.
+    // The first report starts a transaction at once; the other four share the next one.
     expect(rows).toEqual([{ transactions: 2, projects: 5 }]);
     let stuck: Promise<FeedbackAnswer> | undefined;
     await whileLocked(lock('campaign', campaigns[2]!), async () => {

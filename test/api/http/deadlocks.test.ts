@@ -5,7 +5,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const shop = await useShop();
 
-/** Whether somebody waits for a lock in the database. */
+/** Returns true if a transaction waits for a lock in the database. */
 async function someoneWaits(): Promise<boolean> {
   const { rows } = await sql`
     select from pg_stat_activity

@@ -41,7 +41,7 @@ it('is free soon, though its claim was committed and nobody has heard of it', as
       where locktype = 'advisory' and objid = ${held} and not granted`.execute(db);
     return rows.length > 0;
   });
-  // What goes to the server arrives, what it answers does not.
+  // Requests still reach the server, but its responses are lost.
   line.mode = 'closed';
   await holder.end();
   await waitFor('the commit', async () => {

@@ -6,7 +6,7 @@ import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 const shop = await useShop();
 
 let keys = 0;
-/** The header with a key nobody has used before. */
+/** Returns the header with an unused key. */
 const newKey = () => ({ 'Idempotency-Key': `key ${(keys += 1)}` });
 const isReplay = ({ headers }: { headers: Headers }) =>
   headers.get('idempotency-replayed') === 'true';

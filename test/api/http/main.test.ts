@@ -236,7 +236,7 @@ async function answerWith(socket: Socket, text: string): Promise<void> {
   }
 }
 
-/** Resolves when nobody takes connections any more. */
+/** Resolves when the server no longer accepts connections. */
 async function refused(url: string): Promise<void> {
   while (
     await fetch(`${url}/health`).then(

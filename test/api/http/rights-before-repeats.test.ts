@@ -81,7 +81,7 @@ describe.each(forAdmins)('%s', (_, endpoint) => {
   });
 });
 
-/** Of those whose project only the body or a row tells, the JSON is needed first. */
+/** Endpoints whose project is known before the body is read. The others parse the JSON first. */
 const knownByHead = forAdmins.filter(
   ([, { method, access, projectParam }]) =>
     method !== 'GET' && (projectParam || access === 'secret'),

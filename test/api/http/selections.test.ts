@@ -5,7 +5,7 @@ import { endpoints } from '../../../api/endpoints.ts';
 import { openApiDocument } from '../../../api/docs/openapi.ts';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
-/** A filter that is not understood never means everybody. */
+/** A filter with an unknown key must be refused: it must never select every contact. */
 
 type Schema = z.core.JSONSchema.JSONSchema;
 
@@ -21,11 +21,11 @@ const document = JSON.parse(JSON.stringify(openApiDocument(endpoints, settings))
   components: { schemas: Record<string, Schema> };
 };
 
-/** Keys by which a request says whom it concerns, or when something holds for somebody. */
+/** Keys that select contacts or executions, or that restrict when a rule applies. */
 const selecting = ['groups', 'field', 'search', 'contactIds', 'executionIds', 'excludeIds', 'ids'];
 const narrowing = ['versions', 'failedAfter', 'onlyFailed', 'where', 'cron', 'timeout', 'branches'];
 
-/** Every object in the request bodies, with where it stands. */
+/** Returns every object schema in the request bodies, with its path. */
 function objectsOf(schema: Schema, path: string, seen: Schema[]): [string, Schema][] {
   if (schema.$ref) {
     const named = document.components.schemas[schema.$ref.split('/').at(-1) ?? ''];

@@ -55,7 +55,7 @@ async function stallMany(count: number, given: Stalled) {
   return stalled;
 }
 
-/** What a mail with an attachment is answered, and how long that takes in milliseconds. */
+/** Sends a mail with an attachment. Returns the response and its duration in milliseconds. */
 async function sendLarge(key: string, bytes = 2 * MB) {
   const began = performance.now();
   const content = 'A'.repeat(bytes);

@@ -13,18 +13,20 @@ import {
 import { startFakeStripe } from '../../support/fakes/stripe.ts';
 import { type Seed, seedProject } from '../../support/projects/seed.ts';
 
-/** What holds for every endpoint, however new: it is swept the moment it is in the list. */
+/**
+ * Rules for every endpoint: these tests read the endpoint list, so they cover new endpoints too.
+ */
 
 let api: TestApi;
 let stripe: Awaited<ReturnType<typeof startFakeStripe>>;
 let cookie: string;
-/** Of a user who is invited to the foreign project as an ADMIN, and has not accepted. */
+/** Session of a user with an open invitation to the foreign project as an ADMIN. */
 let invitedCookie: string;
 let keys: { publicKey: string; secretKey: string };
 let own: Seed;
 let foreign: Seed;
 let before: string;
-/** In every text of the foreign project; must never be seen. */
+/** Text in every field of the foreign project; no response may contain it. */
 const mark = `secret-${randomUUID()}`;
 
 beforeAll(async () => {
@@ -60,7 +62,7 @@ const takesProjectHeader = endpoints.filter(
   ({ access }) => access === 'secret' || access === 'either',
 );
 
-/** What each kind of collection calls `{id}`. */
+/** The seeded id that `{id}` stands for, by collection. */
 const idOf: Record<string, keyof Seed> = {
   contacts: 'contactId',
   segments: 'segmentId',
@@ -73,7 +75,7 @@ const idOf: Record<string, keyof Seed> = {
   projects: 'projectId',
 };
 
-/** The path of an endpoint with the ids of `seed`; a kind nobody seeded gets a random one. */
+/** Returns the path of an endpoint with the given ids; a missing id becomes a random one. */
 function pathWith(endpoint: AnyEndpoint, valueOf: (parameter: keyof Seed) => string | undefined) {
   const [, collection = ''] = endpoint.path.split('/');
   return endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {

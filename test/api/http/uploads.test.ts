@@ -28,7 +28,7 @@ const extensions = {
   'image/webp': 'webp',
 };
 
-/** What counts as an image of the type, of some bytes. */
+/** Returns bytes with the signature of the image type. */
 function image(type: keyof typeof signatures, size = 20_480): Buffer {
   const bytes = Buffer.alloc(size, 7);
   bytes.set(signatures[type]);

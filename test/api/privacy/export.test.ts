@@ -24,7 +24,7 @@ async function createProject() {
 }
 type Project = Awaited<ReturnType<typeof createProject>>;
 
-/** Begins an export that nobody reads. */
+/** Begins an export whose response the client does not read. */
 function leaveUnread({ key, path }: Project) {
   const headers = { Authorization: `Bearer ${key}` };
   const client = get(`${api.url}${path}`, { headers, agent: false });

@@ -164,7 +164,7 @@ it('the link of an opt-in request stays the same as long as its secret is known'
 });
 
 it('every encrypted column is re-encrypted', async () => {
-  // What else is kept as bytes: hashes, files, and answers that are gone in a day.
+  // Other columns of bytes: hashes, files, and responses that are deleted after a day.
   const others = [
     'account_token.token_hash',
     'attachment.content',

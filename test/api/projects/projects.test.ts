@@ -95,7 +95,7 @@ describe('POST /users/@me/projects', () => {
     api.services.config.platformFrom = null;
     expect([status, body.error.code]).toEqual([403, 'EMAIL_VERIFICATION_REQUIRED']);
     expect(listed).toBe(200);
-    // Nobody can be asked to verify any more.
+    // Without a platform sender, users cannot receive a verification mail.
     expect((await create(cookie, { name: 'Shop' })).status).toBe(201);
   });
 

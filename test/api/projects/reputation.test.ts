@@ -24,7 +24,7 @@ interface Given {
 
 /** A project that has sent mail; most of what comes back is there already. */
 async function createProject(given: Given, on = api) {
-  // Whoever has a disabled project can make no other.
+  // A user with a disabled project cannot create another, so each project has a new user.
   const project = await on.createProject((await on.signUp()).cookie);
   const { sent, bounced = 0, complained = 0, bouncedDaysAgo = 0, domain = 'x.example' } = given;
   await sql`update project set created_at = now() - make_interval(days => ${given.ageDays ?? 60})

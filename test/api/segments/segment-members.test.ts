@@ -357,7 +357,7 @@ describe('a segment of one filter', () => {
         ])
         .execute();
       const wrong: string[] = [];
-      // Nobody can name a deleted segment in a new condition.
+      // A new condition cannot name a deleted segment.
       const rows = filterTable.filter(({ filter }) => !filter.field.endsWith(segmentIds.deleted));
       for (const row of rows) {
         const id = await storeContact(row.contact);

@@ -25,7 +25,7 @@ it('a renamed segment names later events anew, and leaves earlier ones alone', a
   const [staying, leaving] = [await create(), await create()];
   expect(await compute()).toEqual({ added: 2, removed: 0, total: 2 });
   expect((await call('PATCH', path, { name: 'Second one' })).status).toBe(200);
-  // The name alone makes nobody come or go.
+  // A new name does not change the members.
   expect(await compute()).toEqual({ added: 0, removed: 0, total: 2 });
   const entered = event('segment.first.entry', 'First!');
   expect(await eventsOf(staying.email)).toEqual([entered]);

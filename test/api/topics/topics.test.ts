@@ -121,7 +121,7 @@ describe('topics', () => {
     expect((await ask('GET', `/contacts/${ada}/topics`)).body).toEqual([]);
     const { body: log } = await ask('GET', `/contacts/${ada}/consent`);
     expect(log.map(({ topic }: { topic: string | null }) => topic)).toEqual([null, 'news']);
-    // The same key is another topic: nobody has chosen it.
+    // A new topic with the same key has no choices.
     await create('news');
     const { body } = await ask('GET', `/contacts/${ada}/topics`);
     expect(body).toMatchObject([{ subscribed: true, explicit: false }]);

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { errorFields, useWorkflowApi } from '../../support/projects/workflow-api.ts';
 
-/** What an edit would mean for the executions that are under way. */
+/** A dry run shows the effect of an edit on live executions. */
 
 const { api, projectId, call, make, createWorkflow, addDelay, read } = await useWorkflowApi();
 const { db } = api;

@@ -167,7 +167,7 @@ describe('exit rules of a workflow', () => {
     const { id, version } = await ruled([bought]);
     const { id: executionId } = await inside([{ id }]);
     const dryRun = async (given: object = {}) => {
-      // Of one that has left its trigger.
+      // The execution has already left its trigger.
       await sql`update execution set current_step_id = (select id from workflow_step
         where workflow_id = ${id} and type = 'DELAY') where id = ${executionId}`.execute(db);
       const { body } = await call('POST', `/workflows/${id}/dry-run`, given);

@@ -3,7 +3,10 @@ import { codeOf } from '../../support/api.ts';
 import { keyed, trigger, ways } from '../../support/projects/portable-graph.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 
-/** What only an older version names in which somebody is: it cannot be deleted until nobody is inside. */
+/**
+ * A resource that only an older version uses cannot be deleted while executions are on that
+ * version.
+ */
 
 const shop = await useShop();
 const { call, api } = shop;
@@ -11,7 +14,9 @@ const { call, api } = shop;
 const entry = { type: 'EVENT', config: { eventName: 'joined' } };
 const pause = keyed('pause', 'DELAY', { config: { amount: 1, unit: 'days' } });
 
-/** A workflow in whose former version an execution is, before a step that is not drawn any more. */
+/**
+ * Creates a workflow with an execution on an older version, before a step that the new one lacks.
+ */
 async function pinned(type: string, config: object, exitRules: object[] = []) {
   const end = keyed('end', 'EXIT', { config: { reason: 'end' } });
   const step = keyed('used', type, { config });

@@ -8,7 +8,7 @@ import {
   useWorkflowGraph,
 } from '../../support/projects/workflow-graph.ts';
 
-/** Of the workflow of the test at hand. */
+/** The trigger of the current test's workflow. */
 let trigger: string;
 const graph = await useWorkflowGraph();
 const { call, inWorkflow, read, add, link, chain, ways } = graph;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { faultsOf, multi, useWorkflowGraph } from '../../support/projects/workflow-graph.ts';
 
-/** Of the workflow of the test at hand. */
+/** The trigger of the current test's workflow. */
 let trigger: string;
 const graph = await useWorkflowGraph();
 const { call, inWorkflow, read, add, link, chain } = graph;

@@ -75,7 +75,7 @@ describe('the warnings of a graph', () => {
     const contact = { email: newAddress() };
     const played = await call('POST', `${path}/simulate`, { contact });
     expect(textsOf(played.body.data.warnings)).toEqual(byId);
-    // Of a contact that has it, the field is known.
+    // The field is known if the simulated contact has it.
     const known = await call('POST', `${path}/simulate`, {
       contact: { ...contact, data: { plna: 1 } },
     });
