@@ -130,7 +130,7 @@ function shared(): string[] {
     .map(({ name }) => name);
 }
 
-/** What takes values alone, so that no name of a caller can come into it. */
+/** Fragments that take only values, so that no alias of a caller can occur in them. */
 const withoutCaller: readonly string[] = [
   'countedTo',
   'hasAddressKey',
@@ -138,13 +138,13 @@ const withoutCaller: readonly string[] = [
   'suppressed',
 ];
 
-/** Both tenants have the same, but what the fragment asks for. */
+/** Rows of two tenants that differ only in what the fragment tests. */
 interface Play {
-  /** The caller's table: its columns, of the first tenant and of the second. */
+  /** Rows of the caller's table: the first tenant's and the second tenant's. */
   rows: [Record<string, string | null>, Record<string, string | null>];
   /** @param caller the alias of the caller's table. */
   fragment(caller: string): RawBuilder<unknown>;
-  /** Of the first tenant, and of the second. */
+  /** Results for the first and the second tenant. */
   answers: [unknown, unknown];
 }
 

@@ -8,7 +8,7 @@ const byEmail: CursorForm = { order: 'contacts.email', value: 'text' };
 const id = '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11';
 const value = '2026-11-21T08:30:00.000Z';
 
-/** A cursor somebody made: base64url of any text. */
+/** Returns a forged cursor: base64url of any text. */
 const forged = (text: string) => Buffer.from(text).toString('base64url');
 
 describe('a cursor', () => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, readConfig } from '../../config.ts';
 
-/** Settings nobody has anything to say against. */
+/** Settings without an error or a warning. */
 const safe = {
   NODE_ENV: 'production',
   DATABASE_URL: 'postgres://localhost/everpost',

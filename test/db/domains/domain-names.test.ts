@@ -53,7 +53,7 @@ describe('the identity of a name', () => {
     await insertSesIdentity(api.db, name);
     await forgetUnclaimedIdentity(api.db, name, async () => {
       expect(await claim(name)).toBe('releasing');
-      // Another name does not wait, and nobody else forgets this one.
+      // Another name can be claimed meanwhile, and a second call does not delete this identity.
       expect(await claim(`x.${name}`)).toMatchObject({ name: `x.${name}` });
       await forgetUnclaimedIdentity(api.db, name, notToBeCalled);
     });

@@ -11,13 +11,16 @@ import { pagesRead, rowsRead } from '../../support/rows-read.ts';
 import { use } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** What is read to find mail: little, whatever else there is; and as it is when it is locked. */
+/** Queries that find mail read few pages, and a claim checks the row again under its lock. */
 
 const api = await useApi();
 const { db } = api;
 const { cookie } = await api.signUp();
 
-/** Gives a new project so many contacts with a message each, `n` being its number. */
+/**
+ * Creates a project with `many` contacts and one message for each. `columns` are SQL expressions in
+ * which `n` is the row number.
+ */
 async function projectWith(many: number, columns: Record<string, string>) {
   const { id: projectId } = await api.createProject(cookie);
   const names = Object.keys(columns);

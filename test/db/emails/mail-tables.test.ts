@@ -18,7 +18,7 @@ const moments = [
   'complained_at',
 ];
 
-/** SQL of a change of a message, as somebody may make it. */
+/** Returns SQL with a random change of a message. */
 function changeOf(random: () => number): string {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
   const later = () => `now() + ${Math.floor(random() * 4) - 2} * interval '1 hour'`;

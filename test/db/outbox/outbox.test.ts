@@ -37,7 +37,7 @@ const stateOf = async (id: string) => {
   return { due: entry?.action ?? null, runId: row.temporal_run_id };
 };
 
-/** What is due is sent to Temporal as this run: call what it returns to record that. */
+/** Plays the send of the due entry to Temporal, as this run. Returns a function that records it. */
 async function send(id: string, runId: string) {
   const [entry] = await listPending(db, [`execution-${id}`]);
   const [due] = await store.listStarts([id]);

@@ -99,7 +99,7 @@ it('a campaign that waits for a moment is left alone by the sweep, until one has
   const id = await started('send');
   await freeze(id);
   await db.deleteFrom('outbox').execute();
-  /** Whether the sweep has found it after a long time. */
+  /** Returns true if the sweep signals the campaign ten minutes after the last look at it. */
   async function isFound() {
     const long = new Date(Date.now() - 600_000);
     await db.updateTable('campaign').set({ looked_at: long }).where('id', '=', id).execute();

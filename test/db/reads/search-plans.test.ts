@@ -6,7 +6,7 @@ import { type ExecutionSearch, searchExecutions } from '../../../db/workflows/ex
 import { useShop } from '../../support/projects/shop.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 
-/** What is looked for daily is found by reading little, however much there is. */
+/** Daily queries read few rows, however large the tables are. */
 
 const shop = await useShop();
 const { db } = shop.api;

@@ -4,7 +4,10 @@ import { continueRemovals } from '../../../db/removals/removals.ts';
 import { useShop } from '../../support/projects/shop.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 
-/** What belongs to something deleted goes in pages; of a workflow or segment nobody finds it by then. */
+/**
+ * Rows of a deleted resource are deleted in pages; until then, the API hides those of a workflow or
+ * segment.
+ */
 
 const shop = await useShop();
 const { db } = shop.api;

@@ -75,7 +75,7 @@ const inCapitals = (text: string) => text.replaceAll(/[a-z]/g, (letter) => lette
 const units = ['minutes', 'hours', 'days'] as const;
 const amounts = [0, 0.5, 1, 1.7, 24, 9999, 1e9, 1e308];
 
-/** Every filter of the field with the given comparison values; those nobody may send left out. */
+/** Returns every valid filter of the field with the given comparison values. */
 function allFilters(field: string, given: readonly unknown[]): Filter[] {
   const { kind } = fieldOf(field)!;
   const filters = operatorsOf[kind].flatMap((operator: Operator): Filter[] => {

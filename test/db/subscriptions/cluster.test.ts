@@ -5,8 +5,8 @@ import { findWork, readPage } from '../../../db/subscriptions/log.ts';
 import { codeOf, useApi } from '../../support/api.ts';
 
 /**
- * What has become of a database when its dump was restored into another cluster: the numbers of its transactions
- * are far ahead of those that the cluster gives.
+ * A dump that was restored into another cluster holds transaction ids far ahead of the new
+ * cluster's ids.
  */
 
 const api = await useApi();

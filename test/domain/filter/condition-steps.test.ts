@@ -16,7 +16,10 @@ type Data = Record<string, unknown> | null;
 
 const named = (some: Row[]) => some.map((row) => [nameOf(row), row] as const);
 
-/** What a step with a field of its own decides, alone and as a branch of several. */
+/**
+ * Returns the decisions of a step with a field of its own: as one condition and as one branch of
+ * several.
+ */
 function decisions(
   field: string,
   { operator, filter, matches }: Row,
@@ -37,7 +40,7 @@ function decisions(
     { mode: 'multi' as const, field, branches: [{ id: 'hit', name: 'Hit', ...comparison }] },
   ];
   const decided = configs.map((config) => {
-    // What no step can be saved with proves nothing.
+    // A config that no step can have would prove nothing.
     expect(stepModules.CONDITION.config.safeParse(config).error?.issues).toBeUndefined();
     const { result, branch } = evaluateStepCondition(config, given);
     return [result, branch];

@@ -1,8 +1,8 @@
 import type { Filter, Operator } from '../../../domain/filter/filter.ts';
 
-/** What filters mean, row by row. Both ways of evaluating them are held against it. */
+/** The truth table of filters. Tests check both evaluators, SQL and memory, against it. */
 
-/** A contact as far as a row says; the rest is as in `plainContact`. */
+/** Fields of a contact that a row sets; the others are as in `plainContact`. */
 export interface TableContact {
   email?: string;
   subscribed?: boolean;

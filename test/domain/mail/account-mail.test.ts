@@ -10,7 +10,7 @@ import {
 import { withoutLinks } from '../../../domain/text-rules.ts';
 import { textFromHtml } from '../../../providers/mail/mime.ts';
 
-/** What mail programs make links of, as far as a library knows that finds links in plain text. */
+/** Finds the links that a mail program would make in plain text, according to linkify-it. */
 const finder = new LinkifyIt().set({ fuzzyIP: true });
 const linksIn = (text: string) => finder.match(text)?.map(({ url }) => url) ?? [];
 

@@ -40,7 +40,7 @@ describe('footer', () => {
     "<body><img alt='</body>' title=</body>F</body >",
     '<title></body></title><p>Hi</p>F',
     '<p>Hi</p><!-- </body> -->F',
-    // What is never closed hides all behind it.
+    // An element or comment without an end hides everything after it.
     '<p>Hi</p>F<!-- </body>',
     '<p>Hi</p>F<style>p{} </body>',
     '<p>Hi</p>F<a href="',

@@ -89,7 +89,7 @@ it("is judged in the contact's zone", () => {
   const at = (timeZone: unknown) => look({ contact_data: { timeZone } }, quiet);
   expect(at('Etc/GMT-1')).toEqual({ ...heldQuiet, until: hours(1) });
   expect(at('Etc/GMT-6')).toEqual({ kind: 'goes' });
-  // What is no zone is that of the project.
+  // An invalid time zone is replaced by the project's.
   expect(at('nonsense')).toEqual(heldQuiet);
   expect(at(7)).toEqual(heldQuiet);
 });

@@ -28,7 +28,7 @@ const mx = (exchange: string, priority = 10) => ({ exchange, priority });
 
 interface Given {
   mode?: 'ses' | 'local';
-  /** What SES says of DKIM; null: it does not know the domain. */
+  /** DKIM status in SES; null: SES does not know the domain. */
   isSigned?: boolean | null;
   ownershipRecordNeeded?: boolean;
 }

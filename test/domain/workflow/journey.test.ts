@@ -52,7 +52,7 @@ function branchChoicesOf(step: GraphStep): (string | null)[] {
   return stepModules[step.type].ways === 'branches' ? branches : [null, ...branches];
 }
 
-/** What the world could answer to a command; `choice` picks. */
+/** Returns a possible outcome of a command; `choice` selects it. */
 function answer(command: Doing, choice: number): Outcome {
   if (command.do === 'sleep' || command.do === 'await') return { kind: 'resumed' };
   if (command.do === 'settle') return waitOutcome(choice % 2 === 0 ? 'EVENT' : 'TIMEOUT');

@@ -31,7 +31,7 @@ const record = (names: string[]) =>
   });
 
 it('is exact while events are recorded, deleted and folded at the same time', async () => {
-  // In both orders in one transaction: whoever waited for a counter would wait for ever.
+  // Transactions record the names in both orders: with a lock on each counter they would deadlock.
   const work = Array.from({ length: 60 }, (_, n) => async () => {
     if (n % 10 === 3) return foldEventTally(db);
     if (n % 10 === 7) {
