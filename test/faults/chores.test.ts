@@ -13,7 +13,7 @@ import { useWorld } from './table/world.ts';
 const world = await useWorld(100);
 const { db, engine } = world;
 const projectId = engine.project.id;
-// What an API finds by itself is none of the sweep's.
+// An API finds some of this work by itself, so the test stops all APIs.
 await Promise.all(world.apis.splice(0).map((api) => api.stop()));
 
 interface Chore {

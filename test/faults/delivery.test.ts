@@ -53,7 +53,7 @@ describe('a batch that was claimed', () => {
     });
     await sql`alter table attachment_away rename to attachment`.execute(db);
     await arrivedOnce(to);
-    // What never left does not count as an attempt.
+    // A message that was not handed over does not count as an attempt.
     expect((await rowsTo(to)).map(({ attempts }) => attempts)).toEqual(to.map(() => 1));
   });
 

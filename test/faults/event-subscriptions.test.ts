@@ -57,7 +57,7 @@ describe('event subscriptions', async () => {
   let worker: Awaited<ReturnType<typeof useWorkerProcess>>;
   let api: Awaited<ReturnType<typeof useApiProcess>>;
 
-  /** What dies and comes back, each. */
+  /** Processes that die and restart. */
   const faults: [string, () => Promise<void>][] = [
     [
       'the worker, twice',
@@ -96,7 +96,7 @@ describe('event subscriptions', async () => {
   ];
 
   it.each(faults)('lose nothing when %s dies', { timeout: 400_000 }, async (what, fault) => {
-    // They end with each test.
+    // Both processes stop at the end of each test.
     worker = await useWorkerProcess(engine, there);
     api = await useApiProcess(engine, there);
     const event = what.replaceAll(/\W/g, '');
@@ -105,7 +105,7 @@ describe('event subscriptions', async () => {
     const client = async (number: number) => {
       for (let count = 0; count < eventsOfEach;) {
         const given = { email: `${number}@${event}.test`, event, data: { count } };
-        // What is not answered may be recorded or not.
+        // An event without a response may or may not be recorded.
         const answer = await api.call('POST', '/v1/track', given).catch(() => null);
         if (answer?.status === 200) {
           answered.add(answer.body.data.event);

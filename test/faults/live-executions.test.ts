@@ -22,9 +22,9 @@ import {
 import { waitFor } from '../support/wait-for.ts';
 
 /**
- * The API, the worker or both are killed while somebody acts on live executions: paused and released,
- * moved, skipped, exited by a rule, migrated, retried. Each execution ends as if nothing had died, and
- * no step is done twice. `FAULT_SEEDS` is how often each is played.
+ * Kills the API, the worker or both while live executions are paused, released, moved, skipped,
+ * exited by a rule, migrated or retried. Each execution ends as it would without the fault, and no
+ * step is done twice. `FAULT_SEEDS` is the number of plays of each case.
  */
 
 const seeds = Array.from({ length: Number(process.env['FAULT_SEEDS'] ?? 1) }, (_, at) => at + 1);
@@ -45,7 +45,7 @@ interface Group {
 
 type Call = (method: string, path: string, body?: object) => Promise<TestAnswer>;
 
-/** What is done to a group, and how its executions and their steps end. */
+/** An operation on a group, and the expected end of its executions and steps. */
 interface Act {
   steps(mail: string, hook: string): StepPlan[];
   /** The status in which its executions wait for the act. */
@@ -308,7 +308,7 @@ async function begin(
   return { workflowId: workflow.id, path, members, steps: workflow.steps };
 }
 
-/** Whether those that go on waiting have come to where they wait now. */
+/** Returns true if all executions have reached the last step of the plan. */
 async function isAt(engine: Engine, group: Group, plan: Act): Promise<boolean> {
   const last = plan.ends.at(-1)!.split(' ')[0]!;
   const { rows } = await sql<{ count: number }>`

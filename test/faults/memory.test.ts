@@ -5,7 +5,7 @@ import { useApiProcess, useWorkerProcess } from '../support/processes/processes.
 import { newAddress } from '../support/projects/shop.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** What the mail of one request may cost the processes that handle it. */
+/** Limits the memory that the mail of one request may need in a process. */
 
 const engine = await useEngine({}, { worker: false });
 

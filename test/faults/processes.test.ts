@@ -113,7 +113,7 @@ describe('a worker process that ends', async () => {
     return to;
   }
 
-  /** What Temporal does by itself once the heartbeats of the killed worker have been missed. */
+  /** Ends the delivery run, as Temporal does after missed heartbeats of the killed worker. */
   const loseDelivery = () =>
     engine.temporal.client.workflow
       .getHandle(deliveryRunId(engine.project.id))
@@ -257,7 +257,7 @@ describe('a worker process that ends', async () => {
   it('killed when the provider has accepted and the row does not say so never sends again', async () => {
     const { db } = engine.api;
     const to = await send(20);
-    // The outcome cannot be recorded while somebody else holds the rows.
+    // The lock keeps the outcome from being recorded.
     await db.transaction().execute(async (tx) => {
       await tx.selectFrom('contact').select('id').where('email', 'in', to).forUpdate().execute();
       const first = await worker();

@@ -175,7 +175,7 @@ async function createShop() {
   return { ...shop, projectId: project.id as string };
 }
 
-/** What each address has to get: the number of mails. */
+/** Expected number of mails by address. */
 const expected = new Map<string, number>();
 let executions = 0;
 let campaigns = 0;
@@ -324,7 +324,7 @@ it('two builds work side by side, and so does the way back', async () => {
   const missing = () => [...expected].filter(([to, count]) => (sink.counts.get(to) ?? 0) < count);
   const isDone = async () =>
     (await isCompleted()) && (await countOf('campaign', 'SENT')) === campaigns && !missing().length;
-  // What is not done by then is named below.
+  // A time-out is ignored here: the assertions below name the missing work.
   await waitFor('the end of all', isDone, 90_000).catch(() => {});
   say(`${executions} executions and ${campaigns} campaigns, ${expected.size} people`);
 

@@ -42,7 +42,7 @@ const played = all.filter(({ name }) =>
 
 const world = await useWorld(Math.ceil(recipients / campaignSeconds));
 
-/** What happens in a play, for who looks for the cause of a slow one. */
+/** True if each play logs its steps, to find the cause of a slow one. */
 const verbose = process.env['FAULT_VERBOSE'] !== undefined;
 function log(line: string): void {
   if (verbose) process.stdout.write(`${new Date().toISOString()} ${line}\n`);

@@ -59,7 +59,7 @@ const faults = {
   },
 };
 
-/** Of each kind. */
+/** Number of messages of each kind. */
 const count = 40;
 const hourMs = 3_600_000;
 
@@ -115,14 +115,15 @@ it.each(Object.keys(faults) as (keyof typeof faults)[])(
     const due = Math.ceil(Date.now() / 1000) * 1000 + 20_000;
     const at = new Date(due).toISOString();
     const localTime = at.slice(0, 19);
-    // Not of the class that the quiet hours are for.
+    // Quiet hours do not apply to HEADLESS messages.
     const begun = await campaignTo(group, { messageType: 'HEADLESS' }, { localTime });
     const later = await campaignTo(group, { messageType: 'HEADLESS' }, { localTime, late: 'skip' });
     const held = await campaignTo(`${group}-night`, {}, {});
     const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
     const sent = await api.call('POST', '/v1/send', { ...mail, to: scheduled, scheduledFor: due });
     expect(sent.status).toBe(200);
-    // Recorded: of what is being handed over when a worker dies, nobody knows.
+    // Wait for the record of delivery: a message in flight has an unknown outcome if its worker
+    // dies.
     await waitFor('those who are late', async () => {
       const [rows] = await mailWhere(sql`campaign_id = ${begun} and status = 'DELIVERED'`);
       return rows?.count === count;

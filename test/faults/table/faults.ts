@@ -4,15 +4,15 @@ import type { PartMaker, Play } from './workload.ts';
 /** One row of the table. */
 export interface Fault {
   name: string;
-  /** The work it breaks into; by default mail of every kind. */
+  /** The work during which the fault occurs; default: mail of every kind. */
   parts?: readonly PartMaker[];
-  /** Where it breaks; by default when a part of the mail has been sent. */
+  /** The point at which the fault occurs; default: when some of the mail has been sent. */
   at?: Point;
   /** Prepares the world, before any work begins. */
   before?(play: Play): Promise<void> | void;
-  /** Breaks it. Returns how it is mended; without, nothing is to be mended. */
+  /** Injects the fault. Returns a function that ends it, if one is needed. */
   breaks?(play: Play): Promise<(() => Promise<void>) | void> | (() => Promise<void>) | void;
-  /** How long it stays broken, in milliseconds. */
+  /** Duration of the fault in milliseconds. */
   lastsMs?: number;
   /** Puts the world back, after all work is over. */
   after?(play: Play): Promise<void> | void;

@@ -32,7 +32,7 @@ export const network: readonly Fault[] = lines.flatMap((name): Fault[] => [
       line.mode = 'silent';
       return async () => {
         line.mode = 'open';
-        // What was held back is gone: a stream with a hole in it is a broken one.
+        // The silent line dropped data, so the connections must be closed.
         line.cut();
       };
     },

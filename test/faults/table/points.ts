@@ -18,7 +18,7 @@ export interface Hold {
   release(): Promise<void>;
 }
 
-/** Any number that nobody else locks by. */
+/** An arbitrary number for the advisory lock; no other code uses it. */
 const lock = 4_712;
 
 /** Holds the statements of a point from now on. */

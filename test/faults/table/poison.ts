@@ -6,7 +6,7 @@ import { waitFor } from '../../support/wait-for.ts';
 import type { Fault } from './faults.ts';
 import { campaignWith, executions, type Part, type Play, sends } from './workload.ts';
 
-/** Data that would stop whoever works on it: the work beside it must not notice. */
+/** Data that could stop the process that handles it; other work must continue. */
 
 /** Each 20th contact makes the template of the campaign run into its limits. */
 const poisonedCampaign = (play: Play) =>

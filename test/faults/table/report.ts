@@ -16,7 +16,7 @@ export interface Row {
   status: string;
 }
 
-/** What is played with Temporal on PostgreSQL stands beside what else was measured there. */
+/** Results with Temporal on PostgreSQL belong to the page of the other measurements with it. */
 const page = process.env['FAULT_TEMPORAL'] === 'postgresql' ? 'scaling.md' : 'faults.md';
 const file = join(import.meta.dirname, '../../../docs', page);
 const markers = ['<!-- table -->', '<!-- end of table -->'] as const;

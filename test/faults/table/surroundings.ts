@@ -6,7 +6,7 @@ import { systemMail } from './jobs.ts';
 import { campaign, executions, sends } from './workload.ts';
 import type { World } from './world.ts';
 
-/** What Everpost runs on and hands its mail to: the disk, the clock, the mail provider. */
+/** Faults of the environment: the disk, the clock, the mail provider. */
 
 const clock = join(import.meta.dirname, '../../support/processes/shifted-clock.mjs');
 

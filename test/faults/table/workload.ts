@@ -11,16 +11,16 @@ export interface Tally {
   lost: number;
   /** Done once more than asked for. */
   duplicated: number;
-  /** May have been done, and is said to be unknown. */
+  /** Possibly done, and reported as unknown. */
   unknown: number;
-  /** What else is wrong, in words. */
+  /** Other faults, in words. */
   wrong: string[];
 }
 
 export interface Part {
   /** Makes all its requests. Resolves when each has been answered. */
   begin(): Promise<void>;
-  /** Whether nothing is under way any more; null, or in words what still is. */
+  /** Returns null if no work is left, else a description of the open work. */
   pending(): Promise<string | null>;
   tally(): Promise<Tally>;
 }
@@ -31,7 +31,7 @@ export interface Play {
   mark: string;
   recipients: number;
   random: () => number;
-  /** Of its campaign, once there is one. */
+  /** The id of its campaign, once the campaign exists. */
   campaignId?: string;
 }
 
