@@ -129,7 +129,7 @@ export async function connectSimulated(url: string): Promise<SimulatedServer> {
   /** Sends one statement; its time goes with it. */
   async function send(connection: Connection, text: string, values: unknown[]) {
     const { client } = connection;
-    // What is set in a transaction that is rolled back was never set.
+    // PostgreSQL also rolls back the clock that a transaction has set.
     if (text === 'rollback') {
       connection.clock = -1;
       return client.query(text);

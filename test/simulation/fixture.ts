@@ -33,7 +33,7 @@ const graph = {
   })),
 };
 
-/** What stays from one history to the next. */
+/** Tables that keep their rows between histories. */
 const kept = ['project', 'domain', 'template', 'workflow', 'workflow_step', 'workflow_version'];
 
 export async function createFixture(client: pg.Client): Promise<void> {

@@ -15,10 +15,10 @@ import {
   startWorker,
 } from './world.ts';
 
-/** What came of one history. */
+/** The result of one history. */
 export interface Outcome {
   seed: number;
-  /** What must not be, in words. */
+  /** Broken invariants, in words. */
   broken: string[];
   operations: number;
   /** Equal for equal seeds. */
@@ -115,7 +115,7 @@ async function end(sim: Scheduler, temporal: SimulatedTemporal, apis: SimulatedA
   await sim.kill(temporal.process);
 }
 
-/** What clients do, and when Temporal is away. */
+/** Plays the requests of clients and the outages of Temporal. */
 async function plan(
   sim: Scheduler,
   temporal: SimulatedTemporal,

@@ -3,9 +3,9 @@ import { mailTableFaults } from '../support/mail-tables.ts';
 import type { SimulatedTemporal } from './temporal.ts';
 import type { SimulatedProvider, Taken } from './world.ts';
 
-/** What must hold of every history. */
+/** Invariants of every history. */
 
-/** What is still to come: rows that are not over, and what Temporal has not been told. */
+/** Lists the open work: unfinished rows, outbox entries, and open runs. */
 export async function findOpen(client: pg.Client, temporal: SimulatedTemporal): Promise<string[]> {
   const { rows } = await client.query(`
     select 'email ' || status || ' ' || id as what from email
@@ -23,15 +23,15 @@ export async function findOpen(client: pg.Client, temporal: SimulatedTemporal): 
   return [...rows.map(({ what }) => what), ...runs.map(({ workflowId }) => `run ${workflowId}`)];
 }
 
-/** Whether the product must know that a message was taken. */
+/** Returns true if the product must know that the provider took the message. */
 function isKnown({ by, at, isDoubtful }: Taken): boolean {
   return by.alive && by.stoppedUntil < at && !isDoubtful;
 }
 
 /**
- * What is lost, doubled or out of order. A message is handed over again only by the policy to send
- * again, and only when nobody can know whether it was taken: its process died or was stopped, or the
- * answer was uncertain or late.
+ * Lists work that is lost, duplicated or out of order. A message may be handed over again only
+ * under the policy `resend`, and only if its outcome is unknown: its process died or was stopped,
+ * or the answer was uncertain or late.
  */
 export async function findBroken(
   client: pg.Client,

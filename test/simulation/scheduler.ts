@@ -9,11 +9,11 @@ export interface Process {
   name: string;
   sim: Scheduler;
   alive: boolean;
-  /** Whether the seed may kill or stop it. */
+  /** True if the seed may kill or stop it. */
   mortal: boolean;
   /** Called when it is killed, before anything else happens. */
   onDeath: (() => void | Promise<void>)[];
-  /** Stopped until this time: then it goes on as if nothing had been. */
+  /** Virtual time until which it is stopped; after that it continues. */
   stoppedUntil: number;
   /** Called when it is stopped. */
   onStop: ((ms: number) => void)[];
@@ -79,7 +79,7 @@ export class Scheduler {
   now = Date.UTC(2026, 0, 5);
   /** A hash of all that has happened: equal for equal seeds. */
   trace = 0;
-  /** What has happened, when it is to be shown. */
+  /** A log of all operations; null: not kept. */
   lines: string[] | null = null;
   operations = 0;
   /** How many more processes the seed may kill. */
@@ -88,7 +88,7 @@ export class Scheduler {
   deathEvery = 60;
   /** How many more times the seed may stop a process: SIGSTOP, a machine without memory. */
   stops = 0;
-  /** Whether anything has died or was stopped. */
+  /** True if a process has died or was stopped. */
   isDisturbed = false;
   #ready: Operation[] = [];
   #blocked: Blocked[] = [];
@@ -214,7 +214,7 @@ export class Scheduler {
     if (dies) this.deaths -= 1;
     const stopEvery = label.startsWith('hands over') ? 4 : this.deathEvery;
     const stops = process.mortal && this.stops > 0 && this.random() * stopEvery < 1;
-    // Before its effect, or after it: then nobody hears of it.
+    // A process dies before the effect, or after it without seeing the result.
     if (dies && this.random() < 0.5) return this.kill(process);
     this.#note(`${process.name} ${label}`);
     try {

@@ -15,7 +15,7 @@ import { playHistory } from './history.ts';
 vi.mock('@temporalio/workflow', () => import('./workflow-runtime.ts'));
 vi.mock('@temporalio/activity', () => import('./activity-runtime.ts'));
 vi.mock('uuid', () => ({ v7: () => seededUuidV7() }));
-// What it makes is for mail programs; how long it takes is not for a simulation.
+// The content of a message does not matter here, and composing it takes real time.
 vi.mock('../../providers/mail/mime.ts', async (original) => ({
   ...(await original<object>()),
   composeMessage: async () => Buffer.from('mail'),

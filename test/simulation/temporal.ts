@@ -11,10 +11,10 @@ import { context, type Process, type Scheduler } from './scheduler.ts';
 import { seededUuid } from './globals.ts';
 
 /**
- * What Temporal promises, and no more: a run's state survives everything; an activity happens at
- * least once, is tried again when its worker dies or it fails, and its answer may be lost; signals
- * and starts are kept from the moment they are answered, and may have been kept when the answer was
- * lost. Workflow code runs as it is, on the functions of `workflow-runtime.ts`.
+ * Only the guarantees of Temporal: the state of a run survives every fault. An activity runs at
+ * least once; it is retried if it fails or its worker dies, and its result may be lost. Signals and
+ * starts are durable once they are answered, and may be durable if the answer was lost. Workflow
+ * code runs unchanged, on the functions of `workflow-runtime.ts`.
  */
 
 export type RunStatus = 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TERMINATED';
@@ -222,7 +222,7 @@ export class SimulatedTemporal {
     return able.length > 0 ? this.sim.pick(able) : undefined;
   }
 
-  /** What the product's code uses of a client: each call is an operation of its process. */
+  /** The part of a client that the product uses: each call is an operation of its process. */
   client(): Client {
     const call = <T>(label: string, effect: () => T): Promise<T> =>
       this.sim.perform(label, () => {

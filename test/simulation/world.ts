@@ -34,13 +34,13 @@ export interface Taken {
   /** Who handed it over. */
   by: Process;
   at: number;
-  /** Whether the product cannot have known in time that it was taken. */
+  /** True if the product could not know in time that the message was taken. */
   isDoubtful: boolean;
 }
 
 /** A mail provider that remembers what it took, and fails as the seed says. */
 export class SimulatedProvider {
-  /** What it took, by email id. */
+  /** Messages it took, by email id. */
   readonly taken = new Map<string, Taken[]>();
   /** When it last refused a mail for good. */
   readonly refused = new Map<string, number>();
@@ -97,7 +97,7 @@ interface Made {
   temporal: SimulatedTemporal;
   provider: SimulatedProvider;
   unknownPolicy: 'fail' | 'resend';
-  /** Runs that nobody told Temporal of in time, though nothing had been disturbed. */
+  /** Runs that reached Temporal too late, although no process had died or been stopped. */
   left: string[];
 }
 
@@ -125,7 +125,7 @@ function startDispatcher({ sim, db, temporal, left }: Made, process: Process): D
   return dispatcher;
 }
 
-/** What the simulated Temporal says of a run. */
+/** Returns the state of a run in the simulated Temporal. */
 function stateOf(run: Run | undefined): RunState {
   if (!run) return { kind: 'missing' };
   const generation = typeof run.memo['generation'] === 'number' ? run.memo['generation'] : null;
@@ -206,7 +206,7 @@ export function startWorker(made: Made, name: string): Process {
   return process;
 }
 
-/** What a client asks of the API. Each may be cut short by the death of the process. */
+/** Requests of a client to the API. The death of the process may interrupt each of them. */
 export interface SimulatedApi {
   process: Process;
   send(contactId: string): Promise<void>;
