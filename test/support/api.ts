@@ -136,7 +136,7 @@ function startServices(
   };
 }
 
-/** What a body may hold that nobody else may read. */
+/** Fields of a request body that must not be logged. */
 interface SecretFields {
   body?: unknown;
   password?: unknown;

@@ -38,7 +38,7 @@ interface Operation {
   responses: Record<string, Content>;
 }
 
-/** What is read of an OpenAPI 3.1 document, as JSON. */
+/** The parts of an OpenAPI 3.1 document that are read, as JSON. */
 export interface OpenApi {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Schema> };
@@ -104,7 +104,7 @@ function requestOf({ parameters, requestBody }: Operation): string {
   return braced(fields);
 }
 
-/** What the operation answers when it succeeds; nothing for what is for browsers. */
+/** Returns the type of a successful response; undefined for content that only browsers use. */
 function answerOf({ responses }: Operation): string | undefined {
   const types = Object.entries(responses)
     .filter(([status]) => status.startsWith('2'))
@@ -121,7 +121,7 @@ function typeOf(schema: Schema): string {
   if ($ref !== undefined) return nameOf($ref.split('/').at(-1) ?? '');
   if ('const' in schema) return literal(schema.const);
   if (schema.enum) return union(schema.enum.map(literal));
-  // What else is said of a type narrows it by a rule that TypeScript does not have.
+  // Other keywords only narrow the type, by rules that TypeScript cannot express.
   if (type !== undefined) return union([type].flat().map((one) => typeNamed(one, schema)));
   if (schema.anyOf ?? schema.oneOf) return union(alternatives(schema).map(typeOf));
   if (schema.not && Object.keys(schema.not).length === 0) return 'never';

@@ -45,7 +45,7 @@ export function requireDocumented(method: string, path: string, answer: Response
   documented ??= operations();
   const [pathname = ''] = path.split('?');
   const operation = documented.find((one) => one.method === method && one.route.test(pathname));
-  // Of methods that a path does not take nothing is documented.
+  // The document has no entry for a method that the path does not support.
   if (!operation || answer.status === 405) return;
   const [type = ''] = (answer.headers.get('content-type') ?? '').split(';');
   const { responses } = operation;

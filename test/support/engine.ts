@@ -17,7 +17,7 @@ export interface Engine {
   api: TestApi;
   temporal: Temporal;
   taskQueue: string;
-  /** What its worker works with. */
+  /** Services of its worker. */
   services: Worker['services'];
   project: { id: string; publicKey: string; secretKey: string };
   /** A verified sender domain of the project. */

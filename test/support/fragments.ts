@@ -10,7 +10,7 @@ export interface Fragment {
   source: string;
 }
 
-/** What begins so is a statement, or a part of one, and no expression. */
+/** Matches the beginning of a statement or of a part of one; other SQL is an expression. */
 const statement =
   /^[\s$]*(?:(?:insert into|update|delete from|with|select|union)\b|\w+ as (?:materialized )?\()/i;
 

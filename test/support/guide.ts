@@ -5,7 +5,7 @@ export interface GuideBlock {
   /** The words after the language: `file=verify.py`. */
   info: string;
   code: string;
-  /** Of the guide, from 1. */
+  /** The line in the guide, from 1. */
   line: number;
 }
 
@@ -39,8 +39,8 @@ const kinds = [
 ];
 
 /**
- * Where an answer differs from what a guide shows, as `path: shown, answered`; null: nowhere. Ids,
- * times and keys are alike if they are of one kind.
+ * Returns the first difference between an answer and a guide, as `path: shown, answered`; null:
+ * none. Ids, times and keys match any value of the same kind.
  */
 export function differenceOf(shown: unknown, answered: unknown, path = 'answer'): string | null {
   if (shown === rest) return null;
@@ -69,7 +69,7 @@ export function differenceOf(shown: unknown, answered: unknown, path = 'answer')
   return null;
 }
 
-/** Whether a text is what a guide shows, in which `…` stands for anything. */
+/** Returns true if a text matches the guide, in which `…` stands for any text. */
 export function isLike(shown: string, answered: string): boolean {
   if (kinds.some((kind) => kind.test(shown) && kind.test(answered))) return true;
   let at = 0;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { waitFor } from './wait-for.ts';
 
-/** Any number that nobody else locks by. */
+/** An arbitrary number for the advisory lock; no other code uses it. */
 const lock = 4_711;
 
 /** Makes inserts of mail to an address wait until they are released. */

@@ -4,8 +4,8 @@ import type { TestAnswer, TestApi } from './api.ts';
 import { waitFor } from './wait-for.ts';
 
 /**
- * What is answered to a request that finds a row, and waits for `change` to be committed before it
- * can write: its status and the code of its refusal.
+ * Sends a request that finds a row and then waits for `change` to commit before it can write.
+ * Returns the status and the error code of the response.
  */
 export async function overtaken(
   api: TestApi,

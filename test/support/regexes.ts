@@ -4,12 +4,12 @@ import { check } from 'recheck';
 /** Finds the regular expressions of our code, and those that take long for what is long. */
 
 export interface Regex {
-  /** Of the file, from 1. */
+  /** The line in the file, from 1. */
   line: number;
-  /** null: it is put together while the program runs. */
+  /** The source of the expression; null: it is built at run time. */
   pattern: string | null;
   flags: string;
-  /** Why it is safe although it cannot be shown to be: the comment before it, or null. */
+  /** The comment that says why it is safe, if the analysis cannot prove it; null: none. */
   reason: string | null;
 }
 
@@ -48,9 +48,9 @@ export function regexesOf(file: string, source: string): Regex[] {
 }
 
 /**
- * Why an expression may take more than time proportional to the text, or null. One that repeats
- * nothing without end looks at a bounded piece from each place, so that only others are analysed.
- * What the analysis cannot tell counts as a fault.
+ * Returns why an expression may take more than linear time, or null. An expression without
+ * unbounded repetition reads a bounded piece from each position, so only the others are analysed. A
+ * failed analysis counts as a fault.
  */
 export async function faultOf({ pattern, flags, reason }: Regex): Promise<string | null> {
   if (reason !== null) return null;

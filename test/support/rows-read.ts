@@ -63,7 +63,7 @@ async function plansOf(
   return plans;
 }
 
-/** What PostgreSQL reads for a statement with one of its plans. */
+/** The rows and pages that PostgreSQL reads for a statement with one of its plans. */
 export interface Reading {
   text: string;
   /** `custom`: for these values. `generic`: for any, which PostgreSQL may take from the sixth use. */

@@ -12,7 +12,7 @@ export function recordStatements() {
   const query = vi.spyOn(Client.prototype, 'query');
   onTestFinished(() => query.mockRestore());
   return {
-    /** What was asked since the last look, in order. */
+    /** Returns the statements since the last call, in order. */
     take(): Statement[] {
       const calls = query.mock.calls.splice(0) as unknown[][];
       return calls.flatMap(([given, values]) => {
@@ -24,7 +24,7 @@ export function recordStatements() {
   };
 }
 
-/** Where a line of a formatted statement begins. */
+/** Keywords that begin a line of a formatted statement. */
 const clauses = [
   'with',
   'select',

@@ -1,4 +1,4 @@
-/** What XML 1.0 asks of a document: tags that match, and no text that it has no way to write. */
+/** Checks two rules of XML 1.0: tags match, and every character is allowed. */
 export function requireXml(text: string): void {
   // oxlint-disable-next-line no-control-regex
   const bad = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/u.exec(text);

@@ -6,7 +6,7 @@ export interface WatchedLog {
   stream: { write(line: string): void };
   /** Keys, passwords, cookies and mail bodies; anything but a text long enough is ignored. */
   mustNotTell(...secrets: unknown[]): void;
-  /** What was logged so far, oldest first. */
+  /** Returns the log entries so far, oldest first. */
   entries(): Record<string, unknown>[];
   /** @throws Error with the line that tells a secret. */
   check(): void;

@@ -38,11 +38,11 @@ export interface Certificate {
 export interface CertificateOptions {
   /** Who vouches for it; itself where not given. */
   issuer?: Certificate;
-  /** Host names it is made out to. */
+  /** Host names it is valid for. */
   hosts?: string[];
-  /** Whether it may vouch for others. */
+  /** True if it may issue certificates. */
   isAuthority?: boolean;
-  /** Where the certificate of the issuer is. */
+  /** The address of the issuer's certificate. */
   issuerUrl?: string;
   validFrom?: Date;
   validTo?: Date;

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import packet, { type Answer, type Packet, type RecordType } from 'dns-packet';
 import { atEnd } from '../use.ts';
 
-/** What becomes of the questions about a name beside its records. */
+/** A failure of the queries about a name, in place of its records. */
 export type DnsFault = 'SERVFAIL' | 'REFUSED' | 'silence';
 
 export interface DnsServer {

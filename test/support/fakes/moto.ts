@@ -5,10 +5,10 @@ import { findPythonTool } from '../../../dev/python-tool.ts';
 import { waitFor } from '../wait-for.ts';
 import { atEnd } from '../use.ts';
 
-/** AWS as other people wrote it down: the server of moto, from PyPI, on loopback. */
+/** A third-party emulator of AWS: the server of moto, from PyPI, on loopback. */
 export interface Moto {
   endpoint: string;
-  /** What it holds of a kind (`ses`, `RawMessage`), as it calls the parts. */
+  /** Lists the objects it holds of a kind (`ses`, `RawMessage`), with moto's names. */
   list(service: string, kind: string): Promise<Record<string, unknown>[]>;
 }
 

@@ -17,7 +17,7 @@ export interface FakeOAuth {
   google: OAuthEndpoints;
   /** Who logs in next. */
   user: FakeUser;
-  /** What the token endpoint refused, oldest first. */
+  /** Authorization codes that the token endpoint refused, oldest first. */
   refusals: string[];
 }
 

@@ -18,9 +18,9 @@ export interface FakeSesIdentity {
 }
 
 /**
- * What goes wrong with a request: nothing (`ok`), an error answer, or the connection.
- * `drop`: closed without accepting. `accept-then-drop`: accepted, the answer is lost.
- * `accept-then-cut`: accepted, the answer breaks off. `silence`: accepted, no answer at all.
+ * The failure of a request: none (`ok`), an error response, or a broken connection. `drop`: closed
+ * without accepting. `accept-then-drop`: accepted, the response is lost. `accept-then-cut`:
+ * accepted, the response breaks off. `silence`: accepted, no response at all.
  */
 export type SesFault =
   | 'ok'

@@ -6,7 +6,7 @@ export interface SmtpPeer {
   port: number;
   /** Connections opened so far. */
   connections: number;
-  /** What came, packet by packet. */
+  /** Packets received, in order. */
   packets: string[];
   /** Commands as they were answered, without EHLO; `.` for the end of a message. */
   commands: string[];

@@ -18,9 +18,9 @@ export interface SmtpSink {
 }
 
 /**
- * A well-behaved SMTP server that keeps what it gets. `refuseTo` answers a recipient with an SMTP
- * code (450, 550, …) or null; with `user`, it wants that user with the password
- * `secret`; with `startTls` it offers encryption with a certificate nobody knows.
+ * A well-behaved SMTP server that keeps the messages it receives. `refuseTo` returns an SMTP code
+ * for a recipient (450, 550, …) or null. With `user`, it requires that user with the password
+ * `secret`; with `startTls`, it offers encryption with an untrusted certificate.
  */
 export async function useSmtpSink(
   options: {
@@ -83,7 +83,7 @@ async function listening(server: SMTPServer): Promise<number> {
   return (tcp.address() as AddressInfo).port;
 }
 
-/** Where in an SMTP dialogue something is to happen; `middle`: before the data is complete. */
+/** A stage of an SMTP dialogue; `middle`: before the data is complete. */
 export type SmtpStage = 'greeting' | 'EHLO' | 'MAIL' | 'RCPT' | 'DATA' | 'middle' | 'end';
 /** A reply line, or what a dying server does instead. */
 export type SmtpAct = 'close' | 'reset' | 'silence' | `${number} ${string}`;

@@ -5,9 +5,9 @@ import type { SnsEnvelope, SnsSettings } from '../../../providers/mail/sns.ts';
 import { type Certificate, createCertificate } from './certificate.ts';
 
 /**
- * What Amazon SNS has, on this machine: its addresses, and what it signs with. All of its
- * certificates are vouched for by an authority of its own, that of its host directly, that it signs
- * with by way of another, whose certificate is where the first one says, as with SNS.
+ * The addresses and certificates of Amazon SNS, on this machine. An authority of its own issues all
+ * certificates: that of the host directly, the signing one through an intermediate. As with SNS,
+ * the signing certificate names the address of the intermediate's certificate.
  */
 export interface SnsAuthority {
   url: string;
@@ -18,9 +18,9 @@ export interface SnsAuthority {
   /** Serves a file at an address of its own, and answers the address. */
   serve(file: string | Buffer): string;
   authority: Certificate;
-  /** Vouches for the certificate that messages are signed with. */
+  /** Issuer of the signing certificate. */
   intermediate: Certificate;
-  /** What messages are signed with. */
+  /** The certificate that signs messages. */
   signing: Certificate;
   /** A notification of `message`, an object or a text, signed. */
   notification(message: unknown, more?: SnsEnvelope, version?: '1' | '2'): SnsEnvelope;

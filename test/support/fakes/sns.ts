@@ -6,7 +6,7 @@ import { createSnsAuthority, type SnsAuthority, trusting } from './sns-authority
 export interface FakeSns extends SnsAuthority {
   /** Trusts this server as it would trust Amazon's. */
   sns: Sns;
-  /** What makes it do so. */
+  /** Settings by which it trusts this server. */
   settings: SnsSettings;
 }
 

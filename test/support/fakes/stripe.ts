@@ -20,7 +20,7 @@ export interface FakeStripe {
   subscriptions: Map<string, string>;
   /** The status of invoices. */
   invoices: Map<string, string>;
-  /** What an answer, made already, waits for before it leaves. */
+  /** Delays each prepared response until it resolves. */
   answersAfter: Promise<void>;
   /** The meter refuses what was sent before, in seconds since 1970. */
   meterFrom: number;

@@ -6,9 +6,9 @@ export interface TcpProxy {
   /** host:port to connect to instead of the server's. */
   address: string;
   /**
-   * `open` carries everything; `deaf` lets nothing come back, so that what was asked is done and
-   * nobody hears of it; `silent` carries nothing either way. What was held back is dropped.
-   * `closed` refuses: each new connection is broken at once.
+   * `open` carries everything. `deaf` carries requests but drops the answers, so that work is done
+   * without an answer. `silent` carries nothing either way. Dropped data does not arrive later.
+   * `closed` refuses: each new connection is closed at once.
    */
   mode: 'open' | 'deaf' | 'silent' | 'closed';
   /** How late everything arrives, each way, in milliseconds. */
@@ -44,7 +44,7 @@ export async function useTcpProxy(target: string): Promise<TcpProxy> {
     far.on('close', () => near.destroy());
   });
   const { port: ownPort } = use(await listen(server));
-  // What it connects to is let go of, too.
+  // Closes the connections to the target, too.
   atEnd(() => proxy.cut());
   const proxy: TcpProxy = {
     address: `127.0.0.1:${ownPort}`,

@@ -12,7 +12,7 @@ import {
 import { newAddress } from '../projects/shop.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** Journeys in which somebody acts on the execution. As `historyCases`. */
+/** Journeys with an action on the execution, such as a moved delay. Same form as `historyCases`. */
 export const actHistoryCases: Record<
   string,
   (engine: Engine, receiver: Receiver) => Promise<string>

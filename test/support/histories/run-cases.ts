@@ -39,7 +39,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     await endOfExecutionJob(engine, workflow.id, jobId);
     return jobId;
   },
-  // Told to Temporal.
+  // The run that writes the schedule to Temporal.
   'workflow-schedule': async (engine) =>
     `keep-schedule-${(await insertScheduled(engine)).workflowId}`,
   // Every contact, in one page.
@@ -176,7 +176,7 @@ export async function beginErasing(engine: Engine, { isUnderWay }: { isUnderWay:
   };
 }
 
-/** A subscription to an address that nobody answers at. */
+/** Creates a subscription to an address without a server. */
 export async function subscribedTo(engine: Engine): Promise<{ id: string }> {
   const given = { url: 'http://nobody.invalid/', events: ['noted'] };
   const { body } = await engine.call('POST', '/event-subscriptions', given);

@@ -41,7 +41,7 @@ async function program(): Promise<string> {
     'dependency:copy-dependencies',
     `-DoutputDirectory=${fetched}`,
   ]);
-  // Complete or not there at all, whoever else is fetching it.
+  // The rename is atomic: the folder is complete or missing, even if other processes fetch it too.
   await rename(fetched, join(folder, 'lib')).catch(() => undefined);
   const main = 'io.temporal.testserver.TestServer';
   await writeFile(script, `#!/bin/sh\nexec java -cp '${folder}/lib/*' ${main} "$@"\n`);

@@ -11,7 +11,7 @@ export function waitOutcome(result: keyof typeof waitBranches): Outcome {
   return { kind: 'branch', branch: waitBranches[result] };
 }
 
-/** What comes of a step that begins at `now` for a contact with this data. */
+/** Returns the outcome of a step that begins at `now` for a contact with this data. */
 export function outcomeOf(step: GraphStep, data: Record<string, unknown>, now: number): Outcome {
   switch (step.type) {
     case 'DELAY': {

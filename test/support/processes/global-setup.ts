@@ -12,7 +12,7 @@ import { startTemporal } from '../../../dev/servers/temporal.ts';
 import { bundleWorkflows } from '../../../worker/bundle.ts';
 import { databaseAt, execute, template } from '../servers.ts';
 
-/** What a run has started, to be undone last first. */
+/** Cleanup functions of a run, called in reverse order. */
 const undo: (() => Promise<void>)[] = [];
 
 /**

@@ -15,7 +15,7 @@ export const readyWithin = { timeout: 120_000, interval: 100 };
 /** One start of the stack. */
 export interface Start {
   child: ChildProcess;
-  /** What it has printed so far. */
+  /** Output so far. */
   output: { text: string };
   /** Resolves when it says that it runs. */
   ready(): Promise<void>;

@@ -13,7 +13,7 @@ const readyWithinMs = 60_000;
 
 /** One of the two programs of Everpost, running as a process of its own. */
 export interface Program {
-  /** What it has logged so far. */
+  /** Log lines so far. */
   lines: string[];
   /** Resolves when it has ended, in words: "exit code 0", "SIGKILL". */
   ended: Promise<string>;

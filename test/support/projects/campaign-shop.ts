@@ -1,7 +1,7 @@
 import type { TestAnswer } from '../api.ts';
 import { newAddress, type Shop, useShop } from './shop.ts';
 
-/** What a campaign is made of. */
+/** The fields of a campaign. */
 interface Draft {
   name: string;
   subject: string;

@@ -16,7 +16,7 @@ export interface FilterDatabase {
    * may repeat; answers their ids in the same order.
    */
   store(contacts: TableContact[], segments: Segments): Promise<string[]>;
-  /** What the database says: for each contact whether it meets each condition. */
+  /** Returns the database's result for each contact and each condition. */
   ask(conditions: Condition[], ids: string[], segments: Segments): Promise<(boolean | null)[][]>;
 }
 

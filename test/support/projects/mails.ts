@@ -125,7 +125,7 @@ export async function deliverDue(
   return claimed;
 }
 
-/** What a worker knows of a chunk that an attempt of it has claimed. */
+/** Returns a worker's data about a chunk that this attempt has claimed. */
 export const chunkOrigin = (attemptId: string): ChunkOrigin => ({
   attemptId,
   contentVersion: 1,

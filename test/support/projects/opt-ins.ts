@@ -9,7 +9,7 @@ interface LogLine {
   [field: string]: unknown;
 }
 
-/** What tests of double opt-in do: ask, read the mail, follow its link. */
+/** Returns helpers for double opt-in: request it, read the mail, follow its link. */
 export function optInsOf(engine: Engine) {
   const { call, api, project } = engine;
   const contact = async (email: string) =>

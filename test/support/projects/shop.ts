@@ -31,7 +31,7 @@ export interface Shop {
   eventsOf(email: string): Promise<{ name: string; data: unknown }[]>;
 }
 
-/** An address nobody has had before. */
+/** Returns an unused address. */
 export const newAddress = () => `${randomUUID()}@people.test`;
 
 /** `overrides` are environment variables by name. */

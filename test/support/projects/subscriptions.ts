@@ -9,7 +9,7 @@ export interface Made {
   secret: string;
   /** The path at the receiver. */
   path: string;
-  /** What has come so far, oldest first. */
+  /** Returns the requests so far, oldest first. */
   requests: () => { at: number; headers: Record<string, string>; body: string; event: SentBody }[];
 }
 
