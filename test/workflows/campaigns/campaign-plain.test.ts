@@ -20,7 +20,7 @@ async function sent(given: object) {
   const { body: stats } = await engine.call('GET', `/campaigns/${id}/stats`);
   const { body: emails } = await engine.call('GET', `/emails?campaignId=${id}`);
   const { body: email } = await engine.call('GET', `/emails/${emails.data[0].id}`);
-  // Whether the sending limits delay a mail depends on how busy the machine is.
+  // The `throttled` state depends on the machine's load.
   const whole = email.trace as { state: string; detail: unknown }[];
   const trace = whole.filter(({ state }) => state !== 'throttled');
   return { stats: stats.data, states: trace.map(({ state }) => state), trace, email };

@@ -16,7 +16,7 @@ import { useEngine } from '../../support/engine.ts';
 import { refusal } from '../../support/projects/shop.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 
-/** What can be done with a campaign in the states its own run has brought it to. */
+/** Actions that the API allows on a campaign in the states that its own run reaches. */
 
 const engine = await useEngine();
 afterEach(() => deleteContacts(engine));

@@ -127,7 +127,7 @@ describe('while a campaign of 10,000 is under way', () => {
     );
     return own - 1 - since;
   };
-  /** What leaves in two seconds, with a batch of each sender that was under way. */
+  /** Mails that leave in two seconds, plus one batch of each sender in flight. */
   const few = 2 * 600 + 4 * 200;
 
   it('another project’s mail is not kept waiting', async () => {

@@ -17,7 +17,7 @@ const engine = await useEngine();
 beforeEach(() => deleteContacts(engine));
 
 const hourMs = 3_600_000;
-/** Where it is as late as in UTC, an hour less and an hour more. */
+/** Zones with the time of UTC, an hour behind it and an hour ahead. */
 const [here, behind, ahead] = ['Etc/UTC', 'Etc/GMT+1', 'Etc/GMT-1'];
 
 /** A whole second that lies a few ahead, as instant and as the clocks of UTC show it. */

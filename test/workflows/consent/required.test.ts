@@ -6,7 +6,7 @@ import { useEngine } from '../../support/engine.ts';
 import { optInsOf } from '../../support/projects/opt-ins.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 
-/** A project in which nobody is subscribed who has not confirmed it. */
+/** A project that subscribes contacts only after they confirm. */
 
 const engine = await useEngine();
 const { call, api } = engine;

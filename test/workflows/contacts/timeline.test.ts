@@ -56,7 +56,7 @@ async function withHistory() {
     return body.status === 'DELIVERED';
   });
   await engine.call('PATCH', `/contacts/${contactId}`, { subscribed: false });
-  // Somebody else gets it, or it could not be sent.
+  // A campaign needs at least one recipient to be sent.
   await createContact(engine, newAddress(), { data: { plan: 'pro' } });
   const campaignId = await createCampaign(engine, { name: `For ${contactId}` });
   await act(engine, campaignId, 'send');
@@ -77,7 +77,7 @@ describe('GET /contacts/{id}/timeline', () => {
     const campaignId = await createCampaign(engine, { name: 'Offers', topicId: body.id });
     await act(engine, campaignId, 'send');
     await campaignIn(engine, campaignId, 'SENT');
-    // What it chooses later changes nothing of that.
+    // A later choice does not change the reason.
     await choose(true);
     const [missed] = (await timelineOf(contactId)).filter(({ type }) => type === 'not_reached');
     expect(missed).toMatchObject({

@@ -45,7 +45,7 @@ const settled = (engine: Engine, ids: readonly string[]) =>
     return rows.every(({ status }) => status !== 'PENDING' && status !== 'SENDING') && rows;
   });
 
-/** What a mail went through, as the API tells it. */
+/** Returns the states of a mail, as the API lists them. */
 const traceOf = async (engine: Engine, id: string): Promise<[string, unknown][]> => {
   const { body } = await engine.call('GET', `/emails/${id}`);
   return body.trace.map(({ state, detail }: { state: string; detail: unknown }) => [state, detail]);
@@ -340,7 +340,7 @@ describe('while Temporal is away', () => {
   });
 });
 
-/** A port that was free a moment ago: nobody answers there. */
+/** Returns a port without a listener: it was free a moment ago. */
 async function closedPort(): Promise<number> {
   const { port, release } = await claimFreePort();
   await release();

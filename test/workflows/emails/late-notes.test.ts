@@ -25,7 +25,7 @@ import { newAddress } from '../../support/projects/shop.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** What is told to Temporal, or found there, after the row has gone on without it. */
+/** Temporal gets a signal or a start, or still has a run, after the row has changed. */
 
 const receiver = await useReceiver();
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
@@ -38,7 +38,7 @@ const rowOf = (id: string) =>
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
 
-/** What the outbox has for its run. */
+/** Returns the action of the outbox for the execution's run; null: none. */
 async function dueOf(id: string) {
   const [entry] = await listPending(engine.api.db, [executionRunId(id)]);
   return entry?.action ?? null;
@@ -213,7 +213,7 @@ describe('a start that finds a run of before', () => {
   it('waits for its end when that run has failed but is not closed yet', async () => {
     const { workflow, id, runId } = await waiting();
     const { db } = engine.api;
-    // Nobody had noted that run.
+    // The id of that run was never recorded.
     await db
       .updateTable('execution')
       .set({ status: 'FAILED', temporal_run_id: null })

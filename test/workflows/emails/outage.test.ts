@@ -12,7 +12,7 @@ import { newAddress } from '../../support/projects/shop.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** A mail provider that cannot take mail, whoever sends it. */
+/** A mail provider that cannot accept mail from any sender. */
 
 const engine = await useEngine(
   { EMAIL_RATE_LIMIT_PER_SECOND: '0', EMAIL_RATE_PER_PROJECT_PER_SECOND: '0' },
@@ -61,7 +61,9 @@ const send = (to: string[]) =>
 const deliveryRun = () =>
   engine.temporal.client.workflow.getHandle(`delivery-${engine.project.id}`);
 
-/** The time of the next attempt has come, and `wake` has somebody make it. */
+/**
+ * Makes the next attempt due. `wake` has to start it; by default a signal to the delivery run does.
+ */
 async function probeNow(wake = () => deliveryRun().signal('mailDue')): Promise<void> {
   const { probes } = (await circuit())!;
   await sql`update provider_circuit set next_probe_at = now() - interval '1 minute'`.execute(db);

@@ -94,7 +94,7 @@ it('costs the run of its project nothing until it is due', async () => {
     }),
   );
   const eventsOf = async () => (await run.describe()).historyLength;
-  // What the first of them has caused must be over.
+  // The run must finish its work for the first mail.
   const before = await waitFor('the run to rest', async () => {
     const length = await eventsOf();
     await new Promise((resolve) => setTimeout(resolve, 1000));

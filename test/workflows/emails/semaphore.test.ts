@@ -40,7 +40,7 @@ it('gives without waiting what is free, if nobody waits for it', async () => {
   const giveBack = semaphore.tryAcquire(1);
   expect(semaphore.tryAcquire(2)).toBeNull();
   const waiting = semaphore.acquire(2);
-  // One is free, and somebody waits for two.
+  // One permit is free, but an earlier caller waits for two.
   expect(semaphore.tryAcquire(1)).toBeNull();
   giveBack?.();
   const giveBackAll = await waiting;

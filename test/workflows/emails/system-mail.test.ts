@@ -59,7 +59,7 @@ function attempt(mailId: string, db: Database = api.db) {
   return new MockActivityEnvironment().run(SEND_SYSTEM_MAIL, { mailId });
 }
 
-/** The database, losing the answer of the nth change of a mail: it is committed, and nobody knows. */
+/** Returns a database that commits the nth change of a mail but loses its response. */
 function losingAnswer(nth: number): Database {
   const changes = new WeakSet();
   let seen = 0;

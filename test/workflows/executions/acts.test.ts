@@ -12,7 +12,7 @@ import {
 import { newAddress, refusal } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** What operators do to live executions: pause, resume, skip, move a wait. */
+/** Actions of operators on live executions: pause, resume, skip, move a wait. */
 
 const receiver = await useReceiver();
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });

@@ -16,7 +16,7 @@ import { useEngine } from '../../support/engine.ts';
 import { createContact, createWorkflow } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 
-/** What is open of an execution when it ends, as after a restore from a backup. */
+/** Steps and waits that are open when an execution ends, as after a restore from a backup. */
 
 const engine = await useEngine({}, { worker: false });
 const { db } = engine.api;

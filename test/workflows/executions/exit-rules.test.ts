@@ -32,7 +32,7 @@ async function begin(steps: StepPlan[], more: Partial<ExecutionPlan> = {}) {
     ...execution,
     track: async (event: string, data: object = {}) =>
       engine.call('POST', '/v1/track', { email: execution.email, event, data }),
-    /** What became of its steps after the trigger, in their order. */
+    /** Returns the result of each step after the trigger, in order. */
     async steps(): Promise<{ name: string; status: string; error: string | null }[]> {
       const { body } = await engine.call('GET', execution.path);
       return body.stepExecutions

@@ -121,7 +121,7 @@ describe('move-waits', () => {
     expect(job.result).toEqual({ moved: 1, skipped: 0 });
     await executionIn(engine, waiting.id, waiting.ids[0]!, 'EXITED');
     expect((await waiting.shown(later)).status).toBe('WAITING');
-    // Nobody is left there on any version: then it is no step of this workflow.
+    // Without executions on any version, the deleted step no longer belongs to the workflow.
     await engine.call('DELETE', `${path}/executions/${later}`);
     expect(await waiting.refused({ forever: true })).toEqual([404, 'STEP_NOT_FOUND']);
   });

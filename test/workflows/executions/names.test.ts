@@ -5,7 +5,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
 
-/** What Temporal's list finds, as operators see it. */
+/** Returns the runs that Temporal lists for a query of an operator. */
 async function found(query: string) {
   const runs = [];
   for await (const run of engine.temporal.client.workflow.list({ query })) runs.push(run);

@@ -13,7 +13,7 @@ import { newAddress } from '../../support/projects/shop.ts';
 import { randomOf } from '../../support/random.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** What a simulation plays is what an execution of the same graph, contact and events does. */
+/** A simulation has the same result as an execution of the same graph, contact and events. */
 
 const receiver = await useReceiver();
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });

@@ -13,7 +13,7 @@ import { createWorkflow } from '../../support/histories/executions.ts';
 import { endOfJob, importFile } from '../../support/projects/upload.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** What an operator sees in Temporal: nothing but what the documentation lists. */
+/** Temporal shows operators only the data that the documentation lists. */
 
 const engine = await useEngine();
 

@@ -2,12 +2,18 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 
-/** Temporal keeps histories for long: what is erased from the database must never have been in one. */
+/**
+ * Temporal keeps histories for long, so they must not contain data that can be erased from the
+ * database.
+ */
 
 const folder = path.join(import.meta.dirname, '../../histories');
 const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.json'));
 
-/** What the customer has written into a step, and the name of the SDK with its version. */
+/**
+ * Allowed matches: the address that the customer wrote into a step, and the SDK's name with its
+ * version.
+ */
 const known = ['owner@people.test', /^worker@\d+\.\d+\.\d+$/];
 
 /** All texts of a history: inputs, results, memos and search attributes are encoded. */

@@ -22,7 +22,7 @@ async function recorded(file: string) {
   return { workflowId: file, history };
 }
 
-/** What a replay of a recorded history says about changed code. */
+/** Replays a recorded history with changed code. Returns the divergence; null: none. */
 async function divergenceOf(file: string, ...changes: CodeChange[]): Promise<Divergence | null> {
   const bundle = await bundleChanged(changes, { forReplay: true });
   return replayHistory(bundle, (await recorded(file)).history, file);

@@ -6,15 +6,15 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { bundleRewritten } from '../../support/histories/changed-bundle.ts';
 
 /**
- * Whether the recorded histories would catch a change that running work does not survive: of every
- * kind of run, and where one goes on as another.
+ * The recorded histories must detect a change that breaks running workflows, for every kind of run
+ * and for every kind that continues as new.
  */
 
 const root = path.join(import.meta.dirname, '../../..');
 const histories = new Map<string, History>();
 
 beforeAll(async () => {
-  // A divergence is what is asked for here: not worth a warning.
+  // Divergences are expected here, so they are not logged as warnings.
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },

@@ -55,7 +55,7 @@ describe('a change of the interpreter', { timeout: 120_000 }, () => {
       "step.queue === undefined && type !== 'DELAY'",
     ];
     const found = await divergences(await bundleChanged([change]));
-    // Also those in which somebody acts on an execution that is in a delay.
+    // Histories with an action on an execution in a delay are concerned, too.
     const concerned = /^(delay-|held-|exited-by-rule)/;
     expect([...found.keys()]).toEqual([...histories.keys()].filter((file) => concerned.test(file)));
   });

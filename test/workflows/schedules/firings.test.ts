@@ -42,7 +42,10 @@ async function scheduled(triggerConfig: object = often, more: object = {}) {
     path,
     change,
     firings,
-    /** What Temporal holds. While it deletes a schedule it may answer neither it nor that it is gone. */
+    /**
+     * Returns the schedule in Temporal; null: none. Asks again after a service error, because
+     * Temporal may return one while it deletes a schedule.
+     */
     schedule: async () => {
       const handle = engine.temporal.client.schedule.getHandle(`schedule-${workflow.id}`);
       const { held } = await waitFor('an answer about the schedule', () =>
@@ -142,7 +145,7 @@ describe('a schedule', () => {
     await transact(db, (tx) => enableProject(tx, engine.project.id, 'MANUAL'));
     await keepDueSchedules(db, 100);
     await waitFor('the schedule of an enabled one', () => workflow.schedule());
-    // What was planned meanwhile is not missed.
+    // Firings planned while the project was disabled do not count as missed.
     expect((await workflow.firings()).firings).toEqual([]);
     await engine.call('DELETE', workflow.path);
     await waitFor('none of a deleted workflow', async () => !(await workflow.schedule()));

@@ -90,7 +90,7 @@ function waitsOf(executionId: string) {
     .execute();
 }
 
-/** What the outbox has for the run of an execution. */
+/** Returns the signals in the outbox for the run of an execution. */
 function signalsOf(executionId: string) {
   return engine.api.db
     .selectFrom('outbox')

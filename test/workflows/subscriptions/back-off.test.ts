@@ -45,7 +45,7 @@ it('tries little while the receiver is down, and sends all when it is back', asy
   const shop = await subscribe(engine, receiver, ['down']);
   const path = `/event-subscriptions/${shop.id}`;
   const { url } = receiver;
-  // Nobody listens there.
+  // No server listens on this port.
   await change(engine, shop.id, { url: 'http://127.0.0.1:9/' });
   const ids = await trackMany('down', 100);
   await backingOff(shop.id);

@@ -78,7 +78,7 @@ it('finds the events that only messages tell of, as a replay does', async () => 
     .where('campaign_id', '=', id)
     .where('derived_events', '>', 0)
     .execute();
-  // Nobody listened.
+  // Without a subscription, the events are kept only as bits in the rows of the messages.
   expect(derived).toHaveLength(3);
   const { body } = await engine.call('GET', '/events?eventName=email.sent&limit=100');
   const sent = (body.events as { id: string }[]).map((event) => event.id).toSorted();

@@ -90,7 +90,7 @@ it('sends one that has failed again as it was', async () => {
   await resume(shop);
   const failed = await untilDeliveries(engine, shop.id, ([one]) => one?.attempts.length === 1);
   expect(failed[0]).toMatchObject({ status: 'pending', response: 'not now' });
-  // What is recorded meanwhile does not join it.
+  // An event recorded meanwhile does not join the batch.
   await track(engine, 'again', 'late@again.test');
   await arrived(shop, 8);
   await allAre(shop, 'delivered');

@@ -28,7 +28,7 @@ const engine = await useEngine({
   EVENT_DELIVERY_RETRY_SECONDS: '1,1,1',
   EVENT_DELIVERY_FAILING_SECONDS: '3600',
 });
-// Of the workers alone: with the setting, accounts would have to verify their addresses.
+// Only the workers get this setting: with it, the API would require verified addresses.
 engine.services.platformFrom = 'everpost@platform.test';
 const receiver = await useReceiver();
 const { db } = engine.api;
@@ -179,7 +179,7 @@ it('a disabled project sends nothing, and goes on when it is enabled', async () 
   await tasksOf(engine.api, {}).SIGNAL_STALLED_RUNS();
   expect(shop.requests()).toHaveLength(1);
   await transact(db, (tx) => enableProject(tx, other.id, 'MANUAL'));
-  // As the sweep does, every half minute: nobody has told the run.
+  // No signal has reached the run, so the sweep sends one, as it does every half minute.
   await tasksOf(engine.api, {}).SIGNAL_STALLED_RUNS();
   await received(shop, 2);
 });

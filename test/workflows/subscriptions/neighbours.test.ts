@@ -20,12 +20,12 @@ const engine = await useEngine({
   EVENT_DELIVERY_RETRY_SECONDS: '1,1,1',
   EVENT_DELIVERY_FAILING_SECONDS: '5',
 });
-// Of the workers alone: with the setting, accounts would have to verify their addresses.
+// Only the workers get this setting: with it, the API would require verified addresses.
 engine.services.platformFrom = 'everpost@platform.test';
 const receiver = await useReceiver();
 const { api } = engine;
 
-/** Another project of somebody else, called with its own key. */
+/** Creates a project of another user, called with its own key. */
 async function anotherProject(name: string): Promise<{ id: string; engine: Engine }> {
   const { id, secretKey } = await api.createProject((await api.signUp()).cookie, name);
   const call: Engine['call'] = (method, path, body, headers = {}) =>

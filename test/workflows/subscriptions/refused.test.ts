@@ -3,7 +3,7 @@ import { useEngine } from '../../support/engine.ts';
 import { useReceiver } from '../../support/fakes/receiver.ts';
 import { track, untilDeliveries } from '../../support/projects/subscriptions.ts';
 
-/** Where private addresses are not allowed, nothing is sent to one, whatever its name. */
+/** If private addresses are not allowed, no request goes to one, under any host name. */
 
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'false' });
 const receiver = await useReceiver();

@@ -84,7 +84,7 @@ describe('mail of a topic', () => {
     expect((await call('GET', `/campaigns/${id}`)).body.data.totalRecipients).toBe(1);
     const reasonOf = async ({ id: contact }: { id: string }) =>
       (await call('GET', `/campaigns/${id}/recipients/${contact}`)).body.reason;
-    // What was chosen since does not count.
+    // A choice after the freeze does not change the reasons.
     await choose(left.id, { [key]: true });
     expect([await reasonOf(on), await reasonOf(left), await reasonOf(off)]).toEqual([
       'sent',

@@ -128,7 +128,7 @@ it('webhooks that had to wait for a slot are all called, each once', async () =>
     .select('output')
     .where('step_id', '=', workflow.steps['Call']!)
     .execute();
-  // What waits for its turn has made no attempt.
+  // Waiting for a slot does not count as an attempt.
   expect(outputs.map(({ output }) => (output as { attempts: number }).attempts)).toEqual(
     Array.from({ length: 25 }, () => 1),
   );

@@ -61,7 +61,7 @@ async function scrape(part: keyof typeof ports): Promise<{ text: string; samples
   return { text, samples: parse(text) };
 }
 
-/** Of both processes, beside what each counts itself. */
+/** Metrics that both processes have, beside their own counters. */
 const common = [
   'everpost_database_up',
   'everpost_temporal_up',

@@ -54,7 +54,7 @@ async function waitingExecution(eventName: string) {
   return { workflow, contactId, id };
 }
 
-/** Whether the outbox has nothing left for the run of an execution. */
+/** Returns true if the outbox has no entry for the run of an execution. */
 async function isTold(id: string): Promise<boolean> {
   const left = engine.api.db.selectFrom('outbox').select('run_id');
   return (await left.where('run_id', '=', `execution-${id}`).execute()).length === 0;
@@ -194,7 +194,7 @@ describe('a message whose outcome is unknown', () => {
   // A task handed to a worker that is just stopping counts as lost only after its time-out.
   const afterLostTask = { timeout: 60_000 };
 
-  /** Claimed by a process that died when it had handed it over, or before: nobody knows. */
+  /** Inserts a message with unknown outcome: its process died before or after the handover. */
   async function uncertain() {
     const { db } = engine.api;
     const email = newAddress();
