@@ -21,7 +21,7 @@ const product = ['domain/', 'db/', 'providers/', 'workflows/client/'];
 const anything = [''];
 
 const rooms: readonly Room[] = [
-  // What is true without a computer: no clock, no files, no network.
+  // Pure code: no clock, no files, no network.
   { prefix: 'domain/', uses: ['domain/'], packages: /^(liquidjs|entities\/lib\/decode\.js)$/ },
   { prefix: 'domain/picture/', uses: ['domain/'], packages: /^@dagrejs\/dagre$/ },
   { prefix: 'domain/workflow/steps/', uses: ['domain/'], packages: /^zod$/ },
@@ -73,7 +73,7 @@ const rooms: readonly Room[] = [
     uses: [...product, 'worker/', 'compose.ts', 'config.ts'],
     packages: /./,
   },
-  // What users install: it knows the API as they do, and needs no package.
+  // The client that users install: it needs no package and uses only the public API.
   { prefix: 'client/', uses: [], packages: /^$/ },
   {
     prefix: 'dev/',

@@ -9,7 +9,7 @@ const needed = {
 };
 const read = (environment: Record<string, string>) => readConfig({ ...needed, ...environment });
 
-/** What is wrong with these settings, one line for each variable. */
+/** Returns the problems of these settings, one line for each variable. */
 function problemsOf(environment: Record<string, string | undefined>): readonly string[] {
   try {
     readConfig(environment);
@@ -175,7 +175,7 @@ describe('docs/configuration.md', () => {
     'TEST_DATABASE_URL',
     'TEST_TEMPORAL_ADDRESS',
   ];
-  /** Told in words, because they depend on others. */
+  /** Variables whose default depends on other variables; the page describes it in words. */
   const inWords = [
     'API_URL',
     'DASHBOARD_URL',

@@ -10,8 +10,8 @@ import { runScenario } from './support/golden/golden-scenario.ts';
 import { formatStatement, nounOf, nouns, recordStatements } from './support/statements.ts';
 
 /**
- * What clients see of the API, and what PostgreSQL is asked, kept in files so that every change of
- * it is read in review. `npm run golden` rewrites them.
+ * Compares the API that clients see and the SQL that PostgreSQL gets with files, so that a review
+ * shows every change. `npm run golden` rewrites the files.
  */
 async function expectGolden(name: string, text: string): Promise<void> {
   const file = join(import.meta.dirname, 'golden', name);

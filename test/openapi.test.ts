@@ -8,7 +8,7 @@ import { buildWebhook, type WebhookVariables } from '../domain/webhook/webhook.t
 interface Media {
   schema: z.core.JSONSchema.JSONSchema;
   example?: unknown;
-  /** Of each kind, by name. */
+  /** Examples of each kind, by name. */
   examples?: Record<string, { value: unknown }>;
 }
 interface Answer {

@@ -20,7 +20,7 @@ describe.runIf(browser)('the documentation in a browser', () => {
     await operation.locator('.opblock-summary-control').click();
     await operation.getByRole('button', { name: 'Execute' }).click();
     await operation.getByText('"code": "MISSING_AUTH"').first().waitFor();
-    // That the request was refused is told on the console, too.
+    // The browser also logs the 401 response on the console.
     expect(faults.filter((fault) => !fault.includes('401'))).toEqual([]);
   });
 });

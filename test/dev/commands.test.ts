@@ -13,7 +13,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const run = promisify(execFile);
 
-/** What a command of the operators writes where nothing of Everpost runs. */
+/** Returns what an operator's command writes to stderr when Everpost does not run. */
 async function complaintOf(script: string, ...args: string[]): Promise<string> {
   const { DATABASE_URL: _, TEMPORAL_ADDRESS: __, ...env } = process.env;
   return run('node', ['--import', 'tsx', script, ...args], {

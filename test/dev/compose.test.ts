@@ -32,7 +32,7 @@ const compose = parse(read('compose.yml'), { merge: true }) as {
 const { services } = compose;
 const own = ['migrate', 'api', 'worker'];
 
-/** What the image is made of: the sources of COPY, without the lock file that npm ci reads. */
+/** Sources of COPY in the Dockerfile, without those of another stage. */
 const copied = [
   ...new Set(
     [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources]) =>

@@ -37,7 +37,7 @@ async function useProject(cookie: string, name: string): Promise<void> {
   const post = async (path: string, body: unknown) => (await call('POST', path, key, body)).body;
   const from = `team@${name}.test`;
   await post('/domains', { domain: `${name}.test` });
-  // Nobody publishes its records: it is looked at again and again.
+  // The DNS records of this domain are never published, so it is checked again and again.
   await post('/domains', { domain: `${name}-idle.dev` });
   await post('/v1/send', { to: `ada@${name}.example`, from, subject: 'Hi', body: '<p>Hi</p>' });
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createLog } from '../../api/http/log.ts';
 import { lineReader } from '../../dev/log-lines.ts';
 
-/** What a person reads of an entry of the API's log. */
+/** Returns an entry of the API's log as `lineReader` prints it. */
 function read(fields: object, message: string): string {
   const lines: string[] = [];
   const reader = lineReader({ colour: false });

@@ -29,7 +29,7 @@ import { atEnd, useFolder } from '../support/use.ts';
  */
 
 const root = join(import.meta.dirname, '../..');
-/** Where `npm start` listens when the port is free. */
+/** The default address of `npm start` when the port is free. */
 const usualUrl = 'http://localhost:8080';
 const guides = join(root, 'docs/guides');
 const receiver = await useReceiver();
@@ -86,7 +86,7 @@ async function openShell() {
   const end = `end-of-block-${process.pid}`;
   return {
     folder,
-    /** What the commands print, and what the last of them complains of if it fails. */
+    /** Runs the commands. Returns their output, and the error output if the last one fails. */
     async run({ code, line }: GuideBlock): Promise<{ answered: string; fault: string | null }> {
       errors = '';
       shell.stdin.write(`${code}\nprintf '\\n%s %s\\n' ${end} $?\n`);
@@ -105,7 +105,7 @@ async function openShell() {
   };
 }
 
-/** Where an answer differs from what the guide shows; null: nowhere. */
+/** Returns the difference between the answer and the guide; null: none. */
 function differenceFrom(shown: GuideBlock, answered: string): string | null {
   if (shown.language === 'json') {
     try {

@@ -48,7 +48,7 @@ async function composed(more: Partial<ComposedMail> = {}) {
   return { raw, text, headers, parsed: await PostalMime.parse(raw) };
 }
 
-/** What must hold for every message, whatever went into it. */
+/** Checks the rules that every message must meet, whatever its content. */
 function expectWellFormed(text: string, headers: string[]) {
   expect(text).toMatch(/^[\r\n\t -~]*$/);
   expect(text).not.toMatch(/^\./m);

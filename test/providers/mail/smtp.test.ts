@@ -43,7 +43,7 @@ async function sendTo(
   options: { pipelining?: boolean; message?: OutgoingMessage } = {},
 ) {
   const server = await useScriptedSmtp(script, options);
-  // Where nobody says anything any more, only the time-out ends it.
+  // If the server stays silent, only the time-out ends the attempt.
   const silence = script.middle !== undefined || Object.values(script).includes('silence');
   const mailer = mailerTo(server.port, silence ? { timeoutMs: 150 } : {});
   const outcome = await mailer.send(options.message ?? message());

@@ -4,7 +4,7 @@ import { type CertificateOptions, createCertificate } from '../../support/fakes/
 import { useFakeSns } from '../../support/fakes/sns.ts';
 
 let sns: Sns;
-/** What the store takes for now. */
+/** The current time for the certificate store. */
 let clock: number;
 
 const fake = await useFakeSns();

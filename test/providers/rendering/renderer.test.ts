@@ -16,8 +16,8 @@ const renderAs = async (kind: RenderKind, source: string, ...layers: Layers) =>
   (await renderer.render(kind, compileTemplate(source), variables(...layers))).text;
 
 /**
- * Whether everything else went on meanwhile: whether the event loop never stood still for longer
- * than half of the time that the work took, or 0.7 s. Work on this thread would take all of it.
+ * Returns the answer, and whether the event loop stayed free during the work: no pause was longer
+ * than half of the work's duration, or 0.7 s. Work on this thread would block it the whole time.
  */
 async function besides<T>(work: Promise<T>): Promise<{ answer: T; isFree: boolean }> {
   const start = performance.now();
@@ -201,7 +201,7 @@ describe('projects that share the threads', () => {
     expect(ended.length).toBeLessThanOrEqual(5);
     expect(ended.filter((owner) => owner === 'good')).toHaveLength(2);
     await lone.close();
-    // What waits when the server stops is left to be done again.
+    // Work that waits when the renderer closes is rejected, so that it can be repeated later.
     expect((await bad).at(-1)).toMatchObject({ status: 'rejected' });
   });
 

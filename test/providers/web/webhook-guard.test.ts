@@ -104,7 +104,7 @@ describe('the address guard of a webhook', () => {
     const outcome = await sendWebhook(
       `http://hooks.example:${receiver.port}/`,
       {},
-      // Nobody listens at 127.0.0.2, which plays the public address.
+      // 127.0.0.2 plays the public address; no server listens there.
       { ...guarded, timeoutMs: 1_000, lookup, isPublic: (address) => address === '127.0.0.2' },
     );
     expect(['unreachable', 'timeout']).toContain(outcome.kind);
