@@ -83,6 +83,16 @@ const most = { rows: 250, pages: 250 };
 /** The statements of `ask` that read more; it is done before, until there is nothing left to do. */
 async function heavyIn(ask: () => Promise<unknown>): Promise<unknown[]> {
   for (const _ of [1, 2]) await ask();
+  let heavy = await measuredIn(ask);
+  if (heavy.length > 0) {
+    // Index entries of rows that were just changed count until they are removed; autovacuum may hold that up.
+    await sql`vacuum`.execute(db);
+    heavy = await measuredIn(ask);
+  }
+  return heavy.map(({ text, plan, ...read }) => ({ [plan]: formatStatement(text), ...read }));
+}
+
+async function measuredIn(ask: () => Promise<unknown>): Promise<Reading[]> {
   const recorded = recordStatements();
   await ask();
   const asked = recorded
@@ -94,7 +104,7 @@ async function heavyIn(ask: () => Promise<unknown>): Promise<unknown[]> {
     heavy.push(...readings.filter(({ rows, pages }) => rows > most.rows || pages > most.pages));
   }
   recorded.take();
-  return heavy.map(({ text, plan, ...read }) => ({ [plan]: formatStatement(text), ...read }));
+  return heavy;
 }
 
 const rates = { perSecond: 100, perProjectPerSecond: 100 };
