@@ -74,7 +74,8 @@ create table invitation (
 comment on table invitation is 'Who may become a member of a project by accepting; no member until then.';
 create index invitation_user on invitation (user_id, created_at desc);
 
--- Nobody is both. A trigger, because members are made in several places.
+-- An invitation ends when its user becomes a member. A trigger, because several
+-- places make members.
 create function end_invitation() returns trigger language plpgsql as $$
 begin
   delete from invitation where project_id = new.project_id and user_id = new.user_id;
@@ -85,18 +86,18 @@ $$;
 create trigger membership_invitation after insert on membership for each row
   execute function end_invitation();
 
--- What matters to security: who did it, from where, when. Rows are removed after
+-- Security-relevant actions: who did it, from where, when. Rows are removed after
 -- SECURITY_LOG_RETENTION_DAYS, and with their project or, without one, with their user.
 create table security_event (
   id uuid primary key default uuid_v7(),
   event text not null,
-  -- Who did it; null: a secret key, or somebody who is not logged in.
+  -- User who acted; null: a secret key, or a client that is not logged in.
   user_id uuid references app_user on delete set null,
   project_id uuid,
   ip text,
   -- The request, as in the log of the API.
   request_id text,
-  -- What it was about: ids and words, never a secret.
+  -- Subject of the action: ids and words, never a secret.
   details jsonb not null default '{}',
   created_at timestamptz(3) not null default now()
 );
@@ -113,7 +114,7 @@ create table suspension (
   id uuid primary key default uuid_v7(),
   project_id uuid not null,
   reason text not null,
-  -- Of PAYMENT_FAILED: the invoices that have failed and are still owed.
+  -- For PAYMENT_FAILED: the invoices that have failed and are still owed.
   invoices text[] not null default '{}',
   at timestamptz(3) not null default now(),
   ended_at timestamptz(3)
@@ -180,7 +181,7 @@ comment on table upload_usage is 'The sum of the uploads of an owner.';
 
 -- Deleted when all is gone that belongs to the workflow or segment.
 create table removal (
-  -- Of the workflow or segment.
+  -- Id of the workflow, segment or topic.
   id uuid primary key,
   project_id uuid not null,
   kind text not null check (kind in ('workflow', 'segment', 'topic'))

@@ -29,7 +29,7 @@ create index domain_look on domain (next_check_at) where next_check_at is not nu
 -- An identity that is not here was in the provider's account before: it is never changed.
 create table ses_identity (
   name text primary key,
-  -- Until then at most, somebody is having the provider forget it.
+  -- Latest end of the removal at the provider, while one is in progress.
   removing_until timestamptz(3),
   created_at timestamptz(3) not null default now()
 );

@@ -8,7 +8,7 @@ create table topic (
   name text not null,
   description text,
   visibility text not null check (visibility in ('public', 'private')),
-  -- Whether a contact without a choice of its own gets its mail.
+  -- True if contacts without a choice of their own get its mail.
   by_default boolean not null,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
@@ -19,7 +19,7 @@ comment on table topic is 'Kinds of marketing mail that a contact can choose.';
 create trigger topic_removal after delete on topic
   for each row execute function note_removal();
 
--- What contacts have chosen themselves; without a row the default of the topic holds.
+-- Choices that contacts have made themselves; without a row the default of the topic holds.
 create table contact_topic (
   contact_id uuid not null references contact on delete cascade,
   topic_id uuid not null,
@@ -44,7 +44,7 @@ create table consent (
   topic text,
   ip text,
   user_agent text,
-  -- What the person has read.
+  -- Text that the person has read.
   text text,
   -- pk, sk or the id of a user.
   actor text,
@@ -60,7 +60,7 @@ create table opt_in (
   -- The address of then: with another one the request has ended.
   email text not null,
   state text not null default 'pending' check (state in ('pending', 'confirmed', 'expired')),
-  -- What is asked for: mail as a whole, and topics.
+  -- The request: mail as a whole, and topics.
   of_mail boolean not null,
   topic_ids uuid[] not null,
   -- SHA-256 of the token in its link; null: no mail has left yet.
@@ -93,7 +93,7 @@ create index opt_in_look on opt_in (look_at) where state = 'pending';
 
 create table suppression_key (
   owner_id uuid primary key,
-  -- Encrypted. Whoever has it can find out whether the list has an address.
+  -- Encrypted. With this key, one can find out if the list has an address.
   key bytea not null,
   created_at timestamptz(3) not null default now()
 );
@@ -113,7 +113,7 @@ create table suppression (
   email_id uuid,
   -- null: it never ends.
   until timestamptz(3),
-  -- Of an erased contact: its consent log, without the person's connection.
+  -- Consent log of an erased contact, without the person's connection.
   history jsonb,
   created_at timestamptz(3) not null default now()
 );
@@ -132,7 +132,7 @@ create table erasure (
   contact_id uuid,
   email text,
   state text not null default 'waiting' check (state in ('waiting', 'active', 'completed')),
-  -- What is being removed, and where that is; null: from the beginning.
+  -- Current task of the removal and its position; null: the beginning.
   task text,
   position text,
   counts jsonb not null default '{}',
@@ -151,7 +151,8 @@ create index erasure_open on erasure (touched_at) where state <> 'completed';
 create table send_policy (
   project_id uuid not null primary key,
   time_zone text not null default 'UTC',
-  -- Where the contact's own zone stands, as data.<path>; null: everybody is in the project's.
+  -- Field with the contact's own time zone, as data.<path>; null: all contacts are in the
+  -- project's.
   contact_time_zone_field text default 'data.timeZone',
   -- {from, to, days}; null: none.
   quiet_hours jsonb,

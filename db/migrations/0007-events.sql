@@ -18,7 +18,7 @@ $$;
 
 create table database_cluster (
   is_only_row boolean primary key default true check (is_only_row),
-  -- Of pg_control_system(); null: that may not be read.
+  -- From pg_control_system(); null: it may not be read.
   system_identifier text,
   -- The numbers of the database and of the table `event`: a restored dump has others, a physical copy the same.
   objects text,
@@ -59,8 +59,8 @@ create index event_tracked on event (project_id, created_at desc, id desc)
 create index event_log on event (project_id, tx) where tx is not null;
 
 -- How many events of a name a project has on a UTC day: the sum of the rows of that key. Every
--- statement that changes events appends what it changed, so nobody waits for a counter that
--- somebody else holds; the sweep folds the fresh rows of a key into one.
+-- statement that changes events appends its change, so no statement waits for a counter that
+-- another one has locked; the sweep folds the fresh rows of a key into one.
 create table event_tally (
   project_id uuid not null,
   name text not null,

@@ -30,14 +30,14 @@ create table event_subscription (
   read_id uuid,
   -- How many of `earlier` there were when that began.
   read_earlier integer not null default 0,
-  -- What held before changes that are not read past: [{until: snapshot, events, epoch}], oldest first.
+  -- Values before changes that are not read past: [{until: snapshot, events, epoch}], oldest first.
   earlier jsonb not null default '[]',
   -- Grows when it is disabled. Pending deliveries of a lower epoch are to be skipped.
   epoch integer not null default 0,
   has_outdated boolean not null default false,
   -- The receiver has asked for silence until then.
   hold_until timestamptz,
-  -- What was to wait for a retry at this time is due at once.
+  -- Deliveries that were to be retried at this time are due at once.
   released_at timestamptz,
   -- Its project was disabled when it was looked at last.
   suspended boolean not null default false,
@@ -56,7 +56,7 @@ create table event_subscription (
   batch_max smallint,
   -- Grows when that is changed: batches that wait are taken apart.
   batch_turn integer not null default 0,
-  -- Of a subscription that begins in the past, until it has read what was recorded before it:
+  -- For a subscription that begins in the past, until it has read the events recorded before it:
   -- {from, after: {at, id} of the last event read, or null}.
   backlog jsonb,
   -- When the sweep looks whether a subscription's run should be told something, and when at what is old.
@@ -75,7 +75,7 @@ create table event_delivery (
   project_id uuid not null,
   contact_id uuid,
   event_name text not null,
-  -- Of the event. The second one is its place in recorded order.
+  -- Times of the event. The second one is its place in recorded order.
   created_at timestamptz(3) not null,
   recorded_at timestamptz not null,
   status text not null default 'pending'
@@ -88,7 +88,7 @@ create table event_delivery (
   tries smallint not null default 0,
   -- It waits for a retry: new ones have places of their own.
   is_retry boolean not null default false,
-  -- Somebody has asked for an attempt at once, also while the subscription is paused or held.
+  -- True if an attempt at once was requested, also while the subscription is paused or held.
   urgent boolean not null default false,
   -- Grows with each such request: the end of an attempt before does not undo it.
   turn integer not null default 0,
@@ -99,8 +99,8 @@ create table event_delivery (
   updated_at timestamptz(3) not null default now(),
   -- The batch that it was last sent in; null: it was sent alone.
   batch_id uuid,
-  -- That of the subscription: it is tried again with its batch. Another number: it has failed, and goes
-  -- in a request of its own. Null: it may be sent with others.
+  -- The same as the subscription's: it is retried with its batch. Another number: it has failed,
+  -- and goes in a request of its own. Null: it may be sent with others.
   batch_turn integer,
   primary key (subscription_id, event_id)
 );

@@ -70,7 +70,7 @@ create table campaign (
       check (max_per_minute between 1 and 1000000),
   -- As it was sent; null: all at once.
   local_time text,
-  -- What becomes of those whose moment was before the first one that lay ahead.
+  -- Handling of contacts whose moment was before the first one that lay ahead.
   late text check (late in ('send', 'skip')),
   -- {timeZone, contactTimeZoneField} by which the moments are made; set when it begins to send.
   zone_policy jsonb,
@@ -102,8 +102,8 @@ create index campaign_frozen on campaign (project_id, frozen_at desc, id desc)
   where frozen_at is not null;
 create index campaign_topic on campaign (topic_id) where topic_id is not null;
 
--- What a campaign says, kept once for all its messages: read when it begins to send, and again
--- when it goes on after a pause.
+-- Content of a campaign, kept once for all its messages: read when it begins to send, and again
+-- when it resumes after a pause.
 create table campaign_content (
   campaign_id uuid not null references campaign on delete cascade,
   version integer not null,
@@ -131,8 +131,8 @@ create table body_template (
 comment on table body_template is 'The text around the values in which a campaign''s messages differ.';
 create index body_template_project on body_template (project_id);
 
--- The queue of a campaign: its waiting messages, up to 50 at a time. A message is handed over by
--- whoever has claimed its chunk; a chunk is deleted when its messages have their outcomes.
+-- The queue of a campaign: its waiting messages, up to 50 at a time. The attempt that has claimed a
+-- chunk hands its messages over; a chunk is deleted when its messages have their outcomes.
 create table campaign_chunk (
   campaign_id uuid not null,
   number bigint generated always as identity,

@@ -72,7 +72,7 @@ create unique index workflow_transition_one_way on workflow_transition (from_ste
 create index workflow_transition_to on workflow_transition (to_step_id);
 create index workflow_transition_workflow on workflow_transition (workflow_id, created_at, id);
 
--- What an execution runs on. Written once, never changed.
+-- Graph on which executions run. Written once, never changed.
 create table workflow_version (
   workflow_id uuid not null,
   version integer not null,
@@ -102,14 +102,15 @@ create table workflow_cancellation (
 );
 comment on table workflow_cancellation is 'That all executions of a workflow until a moment are to be cancelled.';
 
--- That held executions of a workflow are to be released; deleted when they are.
+-- Request to release the held executions of a workflow; deleted when they are released.
 create table workflow_release (
   workflow_id uuid primary key references workflow on delete cascade,
   project_id uuid not null
 );
 comment on table workflow_release is 'That the held executions of a workflow are to go on, since it is no longer paused.';
 
--- What Temporal is told of a schedule. The row outlives its workflow until Temporal has deleted it.
+-- Schedule as Temporal has it. The row outlives its workflow until Temporal has deleted the
+-- schedule.
 create table workflow_schedule (
   workflow_id uuid primary key,
   project_id uuid not null,

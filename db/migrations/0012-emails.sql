@@ -43,7 +43,7 @@ create table email (
   clicks integer not null default 0,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- What a message went through after it was queued, in order: see `trace_entry`.
+  -- Changes of a message after it was queued, in order: see `trace_entry`.
   trace jsonb not null default '[]',
   -- When the contact opted out through a link of this message.
   unsubscribed_at timestamptz(3),
@@ -52,7 +52,7 @@ create table email (
   -- In place of its body: the hash of its template, and the values in it, as they left.
   body_template text,
   body_values jsonb,
-  -- What a message counts in the bill.
+  -- Number of messages as which it is billed.
   billed_units smallint not null
       generated always as (case when attachments = '[]' then 1 else 2 end) stored,
   -- The month in which a message has taken its share of what the project may send; null: not yet,
@@ -77,7 +77,7 @@ create table email (
   -- A provider's own list of an account had the address: that says nothing new of the sender.
   bounce_listed boolean not null default false,
   complaint_listed boolean not null default false,
-  -- Of received mail alone: what makes it arrive once.
+  -- For received mail only: the key that makes it arrive once.
   received_id text,
   refusal text
       check (refusal in ('provider_refused', 'recipient_refused', 'provider_unavailable')),
@@ -195,7 +195,8 @@ create trigger email_moments_begin after insert on email for each row
     new.complained_at) is not null)
   execute function keep_email_moments();
 
--- What settles a chunk of messages notes them in the same statement, and says so.
+-- A statement that settles a chunk of messages also records their moments, and sets
+-- `everpost.noted`.
 create trigger email_moments_change
   after update of status, sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at,
     bounce_listed, complaint_listed on email

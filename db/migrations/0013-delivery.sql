@@ -45,7 +45,8 @@ begin
 end
 $$;
 
--- Whether a mail provider takes mail. While it cannot, all workers together try one mail at a time.
+-- State of a mail provider's circuit. While it cannot take mail, all workers together try one mail
+-- at a time.
 create table provider_circuit (
   -- The provider as the workers know it: its kind and address.
   provider text primary key,
@@ -69,7 +70,7 @@ create unlogged table worker_process (
   seen_at timestamptz(3) not null default now(),
   -- When it was asked to stop, and had finished its work.
   stopped_at timestamptz(3),
-  -- What it sends through, and the limits that it knows, in messages per second; 0: none.
+  -- Provider through which it sends, and its own limits in messages per second; 0: none.
   provider text not null,
   rate_per_second double precision not null,
   rate_per_project_per_second double precision not null

@@ -1,6 +1,6 @@
--- What a project may send, and what its payment provider is told.
+-- Allowances of projects, and reports to their payment provider.
 
--- What was taken of what a project may send: accepted messages that have not failed.
+-- Used part of a project's allowance: accepted messages that have not failed.
 create table allowance (
   project_id uuid not null,
   month date not null,
@@ -85,8 +85,8 @@ begin
 end
 $$;
 
--- What settles a chunk of messages notes their usage in the same statement, and says so. For a trigger
--- of each row that was a tenth of what a campaign's message cost.
+-- A statement that settles a chunk of messages also records their usage, and sets `everpost.noted`.
+-- A trigger for each row took a tenth of the cost of a campaign's message.
 create trigger email_sent after update of sent_at on email for each row
   when (old.sent_at is null and new.sent_at is not null
     and current_setting('everpost.noted', true) is distinct from 'together')

@@ -16,11 +16,11 @@ create table job (
   finished_at timestamptz(3),
   -- How many rows of its file an import has done.
   position integer not null default 0,
-  -- What was asked for beside `data`, which is shown: {filter, excludeIds} of a bulk action.
+  -- Request beside `data`, which is shown: {filter, excludeIds} of a bulk action.
   request jsonb,
   -- The last time something was done for it: a job that stands still is looked after.
   touched_at timestamptz(3) not null default now(),
-  -- Of jobs on the executions of a workflow.
+  -- For jobs on the executions of a workflow.
   workflow_id uuid,
   -- Who started it, as the consent log names them: what a job changes is theirs.
   actor text,
@@ -128,8 +128,8 @@ comment on column idempotency.use_id is 'The seed of the ids of its mail; a repe
 comment on column idempotency.renewed_at is 'When the running request last said so; null: not since it claimed the key';
 create index idempotency_age on idempotency (created_at);
 
--- What a request has accepted under its idempotency key, before it has an answer: whoever repeats
--- it goes on after that.
+-- Mail that a request has accepted under its idempotency key, before it has a response: a repeat of
+-- the request continues after it.
 create table idempotency_email (
   project_id uuid not null,
   key text not null,
@@ -142,7 +142,7 @@ create table idempotency_email (
 );
 comment on table idempotency_email is 'Mail that was accepted under an Idempotency-Key whose request has not ended.';
 
--- Counters of the request limits. Losing them in a crash costs nobody anything.
+-- Counters of the request limits. Losing them in a crash is harmless.
 create unlogged table rate_limit (
   key varchar(255) primary key,
   points integer not null default 0,
