@@ -11,14 +11,14 @@ import { recordTopicChoices } from './choose-topics.ts';
 import { recordSubscription } from './record-contact.ts';
 import { erasedAddress } from '../../../domain/contact/erasure.ts';
 
-/** What a link asks for. Whatever is left out stays. */
+/** Changes that a link asks for. Absent fields stay as they are. */
 export interface LinkWish {
   subscribed?: boolean;
   /** By the ids of topics. */
   choices?: ReadonlyMap<string, boolean>;
   /** It leaves a topic, or all mail. */
   isOptOut: boolean;
-  /** What the person has read; null: it is not known. */
+  /** Text that the person has read; null: unknown. */
   text: string | null;
 }
 
@@ -37,9 +37,9 @@ export async function recordLinkChange(
     emailId: string | null;
     /** Without the text. */
     origin: ConsentOrigin;
-    /** Whether the topics of the contact are asked for. */
+    /** True if the topics of the contact are needed. */
     hasTopics: boolean;
-    /** What is asked for of the contact as it was before. */
+    /** Returns the requested changes for the contact as it was before. */
     wishOf: (before: TopicContact) => LinkWish;
   },
 ): Promise<TopicContact | undefined> {
@@ -82,12 +82,12 @@ export async function recordLinkChange(
   return { ...contact, topics };
 }
 
-/** Whether somebody asks for mail that the contact may not get yet. */
+/** Returns true if a request asks for mail that the contact may not get yet. */
 function asksForGrants({ subscribed, choices }: LinkWish): boolean {
   return subscribed === true || [...(choices?.values() ?? [])].includes(true);
 }
 
-/** What holds at once of what somebody asks for who has to confirm it. */
+/** Returns the part of a request that takes effect at once, before it is confirmed. */
 function withoutGrants({ subscribed, choices, ...wish }: LinkWish): LinkWish {
   return {
     ...wish,
@@ -105,9 +105,9 @@ async function endOpen(
 }
 
 /**
- * Whether somebody with a contact's link may subscribe it. With a mail to the contact it is the person: the
- * address is taken off the suppression list. Anybody else may know the contact's id, and cannot subscribe
- * whose address is erased.
+ * Returns true if the sender of a request with a contact's link may subscribe it. With a mail to
+ * the contact it is the person: the address is taken off the suppression list. Others may know the
+ * contact's id, and cannot subscribe an erased address.
  */
 async function maySubscribe(
   tx: Database,

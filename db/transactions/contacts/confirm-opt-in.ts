@@ -16,13 +16,14 @@ import { recordSubscription } from './record-contact.ts';
 export async function confirmOptIn(
   tx: Database,
   token: string,
-  /** What it is known by; the text is what the page has asked. */
+  /** Returns the evidence of the confirmation; its text is the question on the page. */
   originOf: (request: OptInOfLink) => ConsentOrigin,
 ): Promise<OptInOfLink | undefined> {
   const found = await findOptInOfLink(tx, token);
   if (!found) return undefined;
   const before = await lockContact(tx, found.project_id, { id: found.contact_id });
-  // What was open before somebody else had the contact may be over now.
+  // Read again under the lock: the request may have ended while another transaction held the
+  // contact.
   const request = before && (await findOptInOfLink(tx, token));
   if (!request || request.isConfirmed) return request;
   const { id: contactId, project_id: projectId, email } = before;
@@ -37,7 +38,7 @@ export async function confirmOptIn(
   }
   const choices = new Map(request.topics.map(({ id }) => [id, true]));
   const changed = await recordTopicChoices(tx, contact, choices, { origin });
-  // What the contact had got meanwhile without a confirmation is confirmed, too.
+  // Also confirm the subscriptions that the contact got meanwhile without a confirmation.
   const line = { contactId, action: 'confirmed' as const };
   const lines = [
     ...(request.isOfMail && !isSubscribed ? [{ ...line, topic: null }] : []),

@@ -3,7 +3,7 @@ import { type AskingContact, requestOptIn } from '../../consent/opt-ins.ts';
 import type { Database } from '../../database.ts';
 import { joinTopics } from './choose-topics.ts';
 
-/** What a request asks for beside the contact's own subscription. */
+/** Topics that a request asks for, beside the contact's own subscription. */
 export interface ConsentRequest {
   /** Nothing is granted before the owner of the address has confirmed it. */
   isOptIn: boolean;

@@ -12,11 +12,11 @@ import { executionRunId } from '../../../domain/runs/execution.ts';
 /** Rows of each kind that go with their contacts in one transaction. */
 const historyMax = 5000;
 
-/** What has come to its end: nothing works on these rows any more. */
+/** Rows that have come to their end: nothing works on them any more. */
 const history = [
   {
     table: 'event',
-    // Whether the contact has opted out, its deletion asks.
+    // Keep opt-outs: the deletion of a contact needs to know of them.
     isPast: sql<boolean>`name <> 'contact.unsubscribed' and not exists (select from wait inner_ended
       where inner_ended.contact_id = event.contact_id and inner_ended.event_id = event.id)`,
   },

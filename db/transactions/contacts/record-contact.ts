@@ -116,7 +116,10 @@ async function changeContact(tx: Database, before: ContactRow, change: ContactCh
   return withinLimits({ ...contact, consent: 'expired' });
 }
 
-/** Whether a contact may become subscribed as a change wants it: not while its address is erased. */
+/**
+ * Returns true if a contact may become subscribed as a change wants: false while its address is
+ * erased.
+ */
 async function mayBecome(
   tx: Database,
   before: ContactRow,

@@ -22,7 +22,7 @@ export interface TrackedEvent {
   change: ContactDataChange;
   name: string;
   data: Record<string, unknown> | null;
-  /** Of what it means for the contact's subscription and topics. */
+  /** Evidence for changes of the contact's subscription and topics. */
   evidence: Evidence;
   /** Topics that the contact is subscribed to. */
   topics: readonly string[];
@@ -62,7 +62,10 @@ export async function recordTracked(
   return { contactId, eventId: event.id, createdAt: event.createdAt };
 }
 
-/** Whether an event can be recorded together with others: it only adds to its contact's data. */
+/**
+ * Returns true if an event can be recorded together with others: it only adds to its contact's
+ * data.
+ */
 export function isPlain({ subscribed, isOptIn, change, topics }: TrackedEvent): boolean {
   const asksNothing = subscribed === undefined && !isOptIn && topics.length === 0;
   return asksNothing && change.remove.length === 0;
@@ -71,7 +74,7 @@ export function isPlain({ subscribed, isOptIn, change, topics }: TrackedEvent): 
 /**
  * Records plain events of different contacts, as `recordTracked` would one after the other.
  * @param events no two of the same address
- * @returns in their order; null where somebody else has the contact: nothing was recorded
+ * @returns in their order; null if another transaction holds the contact: nothing was recorded
  * @throws Problem PROJECT_NOT_FOUND; VALIDATION_ERROR when merged data exceed a limit.
  */
 export async function recordTrackedTogether(
@@ -82,7 +85,8 @@ export async function recordTrackedTogether(
   const { ids, locked } = await lockKnown(tx, projectId, events);
   const free = events.filter(({ email }) => !locked.has(email));
   for (const { id, email } of await writeContacts(tx, projectId, free, ids)) ids.set(email, id);
-  // One that somebody else has just created, with the same data, was neither found nor written.
+  // A contact that another transaction has just created with the same data is neither found nor
+  // written.
   const ready = free.flatMap((event) => {
     const contactId = ids.get(event.email);
     return contactId === undefined ? [] : { contactId, name: event.name, data: event.data };
@@ -97,7 +101,9 @@ export async function recordTrackedTogether(
   });
 }
 
-/** Holds the project and locks those of the contacts that exist and nobody has locked. */
+/**
+ * Holds the project and locks those of the existing contacts that no other transaction has locked.
+ */
 async function lockKnown(
   tx: Database,
   projectId: string,

@@ -7,7 +7,7 @@ import { type ContactRow, lockContact } from '../../contacts/contacts.ts';
 import { type Database, transact } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 
-/** What the runs of opt-in requests read and write. */
+/** Reads and writes of the runs of opt-in requests. */
 
 /** An open request with its contact, which is locked. */
 export interface LockedOptIn {
@@ -38,7 +38,7 @@ export async function lockOptIn(tx: Database, id: string): Promise<LockedOptIn |
   return { request, contact, now };
 }
 
-/** What a confirmation mail is made of. */
+/** Data from which a confirmation mail is made. */
 export interface OptInMailSource {
   project: {
     id: string;
@@ -105,7 +105,7 @@ export async function noteOptInMail(
     .execute();
 }
 
-/** Ends a locked request that nobody has confirmed in time. */
+/** Ends a locked request that was not confirmed in time. */
 export async function expireOptIn(
   tx: Database,
   { contact_id, project_id }: OptInRow,
@@ -130,8 +130,8 @@ export async function noteNextLook(tx: Database, { id }: OptInRow, at: Date): Pr
 }
 
 /**
- * Requests the runs of requests that should have done something a minute ago: they are lost, or somebody ended
- * them in Temporal. A running one looks at its row.
+ * Requests the runs of requests with work due for a minute: they are lost, or were ended in
+ * Temporal. A running one reads its row.
  */
 export async function signalStalledOptIns(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {

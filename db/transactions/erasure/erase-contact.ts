@@ -16,12 +16,14 @@ import {
 } from '../../../domain/contact/erasure.ts';
 import { lowerAscii } from '../../../domain/email-address.ts';
 
-/** What an erasure removes, a page in a transaction: whoever is killed, the next one goes on from there. */
+/**
+ * Work of an erasure, one page in a transaction: after a crash, the next run continues from there.
+ */
 
-/** What one page has done. */
+/** Result of one page. */
 interface Page {
   counts: Partial<ErasureCounts>;
-  /** Where the next page of this task begins; null: the task is done. */
+  /** Start of the next page of this task; null: the task is done. */
   next: string | null;
   /** Nothing can be done now: in how many milliseconds to look again. */
   pauseMs?: number;
@@ -287,7 +289,7 @@ async function eraseAnswers(tx: Database, erasure: Open, cipher: KeyCipher): Pro
   };
 }
 
-/** Whether a text may name an address, in any case. */
+/** Returns true if a text may name an address, in any case. */
 function names(text: string, address: string): boolean {
   return lowerAscii(text).includes(address);
 }

@@ -32,8 +32,9 @@ const operations: { [Kind in ExecutionJobKind]: Operation<Kind> } = {
 
 /**
  * Does and counts the next page of a job, both or neither.
- * @returns null when the job has ended, else how long to pause before the next page, in milliseconds.
- *   A page that comes too early does nothing: whoever works on the job, it is not faster.
+ * @returns null when the job has ended, else how long to pause before the next page, in
+ * milliseconds. A page that comes too early does nothing, so a second run does not make the job
+ * faster.
  */
 export async function recordExecutionPage(
   db: Database,

@@ -32,15 +32,15 @@ const pageSize = 100;
 const positionsMax = 50;
 
 /**
- * An execution may go from a position behind the cursor to one before it, so whoever is left is looked
- * for again. Not for ever: another job may move them the other way.
+ * An execution may go from a position behind the cursor to one before it, so remaining ones are
+ * searched again. The number of passes is limited, because another job may move them the other way.
  */
 const passesMax = 5;
 
 /** How often the job looks whether steps at work have ended, in milliseconds. */
 const lookEveryMs = 1_000;
 
-/** Where active executions are: those of one version at one step. */
+/** Position of active executions: one version and one step. */
 interface Position {
   version: number;
   stepId: string;
@@ -55,7 +55,7 @@ interface AtWorkCursor {
   after: string | null;
   /** One before `after` is still at work. */
   isLeft: boolean;
-  /** Of the last pass over the positions. */
+  /** Executions that the last pass over the positions could not move. */
   stuck: number;
 }
 
@@ -64,9 +64,9 @@ interface PositionsCursor {
   pass: number;
   /** `id`: behind this one; null: behind the position. */
   at: (Position & { id: string | null }) | null;
-  /** This pass has moved somebody. */
+  /** True if this pass has moved an execution. */
   hasMoved: boolean;
-  /** Whom this pass could not move though their step has a counterpart: they have begun that one, too. */
+  /** Executions that this pass could not move because they have begun the counterpart, too. */
   stuck: number;
 }
 

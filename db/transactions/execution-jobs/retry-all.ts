@@ -41,7 +41,7 @@ interface Match {
   contactId: string;
 }
 
-/** Why one cannot be retried, which stops nobody else. */
+/** Reasons why one execution cannot be retried; the others still are. */
 const refusals: readonly ProblemCode[] = [
   'EXECUTION_NOT_FOUND',
   'EXECUTION_NOT_FAILED',

@@ -31,7 +31,7 @@ interface Candidates {
     string,
     { name: string; data: Record<string, unknown> | null; contact: ContactJson }
   >;
-  /** Of the versions of the executions. */
+  /** Exit rules by version of the executions. */
   rules: Record<number, ExitRule[]>;
 }
 

@@ -21,9 +21,9 @@ export async function startFiring(db: Database, workflowId: string, at: Date): P
 }
 
 /**
- * Starts executions for the next page of contacts. Returns how many contacts the firing has looked at so
- * far that match, and whether it goes on. Each page is one transaction with its place and its counts: so
- * whoever dies, no contact gets two.
+ * Starts executions for the next page of contacts. Returns how many matching contacts the firing
+ * has looked at so far, and true if it continues. Each page is one transaction with its place and
+ * its counts, so that no contact gets two executions after a crash.
  */
 export async function firePage(
   db: Database,
@@ -97,7 +97,7 @@ async function nextContacts(tx: Database, firing: FiringRow) {
   };
 }
 
-/** Whether a contact matches, as an expression on a row of `contact`. */
+/** Returns SQL that is true if a row of `contact` matches. */
 async function audienceSql(tx: Database, firing: FiringRow): Promise<RawBuilder<boolean>> {
   const { project_id: projectId, started_at, audience } = firing;
   const { segmentId, filter } = audience as unknown as { segmentId?: string; filter?: Condition };

@@ -29,7 +29,7 @@ export interface MoveJob {
   /** The version to move to. */
   to: number;
   mapping: Mapping;
-  /** What becomes of those whose step has no counterpart. */
+  /** Handling of executions whose step has no counterpart. */
   onUnmappable: 'stay' | 'cancel';
   jobId: string;
 }
@@ -163,7 +163,7 @@ async function planFor(
   });
 }
 
-/** Where executions of one project stand, by id. */
+/** Returns the positions of executions of one project, by id. */
 async function findStandings(
   tx: Database,
   executions: readonly ExecutionRow[],
@@ -193,7 +193,7 @@ async function findStandings(
   );
 }
 
-/** Whether a step is in progress that takes several transactions. */
+/** Returns true if a step is in progress that takes several transactions. */
 function isAtWork({ marks }: Standing): boolean {
   return marks.some(({ status }) => status === 'RUNNING' || status === 'PENDING');
 }
@@ -223,7 +223,8 @@ async function applyMoves(
   )}::jsonb) as given(id uuid, "stepId" uuid, "isDelay" boolean, "nextId" uuid,
     "scheduledStepId" uuid, "resumeAt" timestamptz, "delayOutput" jsonb, "isWait" boolean,
     "eventName" text, "expiresAt" timestamptz)`;
-  // What was to come next in the former version has not begun, and will not if its run was ended.
+  // Delete steps scheduled by the old version: they have not started, and cannot if the run was
+  // ended.
   await sql`
     delete from step_execution using ${given}
       where execution_id = given.id
@@ -278,7 +279,7 @@ async function applyMoves(
   await signalExecutions(tx, moves.map(({ row }) => row).filter(isActive));
 }
 
-/** Of one whose date is past, what comes next is due at once. */
+/** Returns the end of a delay. If its date is past, the next step is due at once. */
 function endOf(delay: DelayEnd): Date {
   return delay.kind === 'rest' ? delay.until : new Date();
 }

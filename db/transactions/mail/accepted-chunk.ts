@@ -80,7 +80,7 @@ function asUsual({ projectId, attemptIds, outcomes, claimed, campaign }: Attempt
   const contactIds = claimed.flatMap(({ contact_id: id }) => id ?? []);
   if (contactIds.length !== claimed.length) return null;
   const json = JSON.stringify(messages);
-  // What cannot be stored, a NUL and half a surrogate pair, is escaped in JSON.
+  // JSON escapes the characters that cannot be stored: NUL and half a surrogate pair.
   if (/\\u(?:0000|d[89a-f])/.test(json)) return null;
   const { id: campaignId, chunk } = campaign;
   const shared = { projectId, campaignId, chunk, contactIds, isDelivered, bodyTemplate };

@@ -4,7 +4,7 @@ import type { PlainRendering } from '../../sql/mail-trace.ts';
 import type { ChunkOrigin } from './claims.ts';
 import type { Refusal, WithheldReason } from '../../../domain/outcomes/outcome.ts';
 
-/** What comes of attempts to hand messages over. */
+/** Results of attempts to hand messages over. */
 
 /** The content of a message: its body, or the values for a body template of its campaign. */
 export type MailText = {
@@ -18,7 +18,7 @@ export type MailText = {
 /** The outcome of one claimed message. */
 export type DeliveryOutcome = {
   emailId: string;
-  /** What was handed over, where the row does not have it yet. */
+  /** Content that was handed over, if the row does not have it yet. */
   content?: MailText | undefined;
 } & (
   | {

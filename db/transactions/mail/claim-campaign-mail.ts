@@ -40,7 +40,7 @@ export interface CampaignEmail {
   sender_gone: boolean;
   /** The contact is being erased. */
   contact_gone: boolean;
-  /** What the suppression list says of its address. */
+  /** Entry of the suppression list for its address. */
   suppression: Suppression | null;
   topic_left: boolean;
   project_language: string;
@@ -132,9 +132,9 @@ export interface ClaimedChunk {
   emails: ClaimedMessage[];
 }
 
-/** What the messages of a claimed chunk share, as it is when they are claimed. */
+/** Data that the messages of a claimed chunk share, as of the claim. */
 interface SharedByChunk {
-  /** What their campaign may hand over in a minute; null: it has no limit of its own. */
+  /** Messages that their campaign may hand over in a minute; null: it has no limit of its own. */
   maxPerMinute: number | null;
   /** Consecutive refusals by the provider so far. */
   refusedInRow: number;
@@ -168,7 +168,7 @@ function sharedBy(campaignId: string): RawBuilder<SharedByChunk> {
     where inner_campaign.id = ${campaignId})`;
 }
 
-/** What a message of a claimed chunk has of its own, and what is checked right before it is sent. */
+/** Data of one message of a claimed chunk, including the values checked right before it is sent. */
 interface ClaimedMessage {
   id: string;
   contact_id: string;

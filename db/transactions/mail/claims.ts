@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { handedOver, throttled } from '../../sql/mail-trace.ts';
 
-/** What the messages of a claimed chunk share. Their rows do not have it yet. */
+/** Data that the messages of a claimed chunk share. Their rows do not have it yet. */
 export interface ChunkOrigin {
   /** The attempt that has claimed it. */
   attemptId: string;

@@ -35,7 +35,7 @@ export async function freezeCampaign(
   }
 }
 
-/** Whether messages of a campaign are still being inserted. */
+/** Returns true if messages of a campaign are still being inserted. */
 export async function isCampaignFreezing(db: Database, campaignId: string): Promise<boolean> {
   const row = await db
     .selectFrom('campaign')
@@ -137,8 +137,8 @@ export async function insertCampaignEmails(
 }
 
 /**
- * What the messages of a page of contacts have beside, in SQL: with a local time each has the moment of
- * its contact, and is in a chunk that is due then.
+ * Returns SQL of the further columns for the messages of a page of contacts: with a local time each
+ * has the moment of its contact, and is in a chunk that is due then.
  */
 async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<unknown>) {
   const { local_time: localTime, zone_policy: policy, scheduled_for: first } = campaign;

@@ -9,7 +9,10 @@ import type { FrequencyCap, SendPolicy } from '../../../domain/mail/send-policy.
 import type { Suppression } from '../../../domain/mail/suppression.ts';
 import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
 
-/** How claimed mail is looked at, in the transaction of its claim: nobody sees that it was claimed. */
+/**
+ * Send decisions for claimed mail, in the transaction of its claim, so that other transactions do
+ * not see the claim.
+ */
 
 /** A claimed message that a cap may end: it is claimed, and fails. */
 export type Withheld = { withheld?: WithheldReason };
@@ -71,8 +74,9 @@ export async function holdBack<E extends LookedAt & Withheld & { id: string; con
 }
 
 /**
- * The policy of a project, the time, and what counts for its caps, newest first, by contact. Nobody else
- * decides about these contacts, or changes the policy, until the transaction ends.
+ * Returns the policy of a project, the time, and the moments that count for its caps, newest first,
+ * by contact. Locks these contacts against other decisions, and the policy against changes, until
+ * the transaction ends.
  */
 async function lockPolicy(
   tx: Database,

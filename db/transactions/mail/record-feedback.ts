@@ -92,12 +92,12 @@ export async function recordFeedback(
   return answers;
 }
 
-/** Whether a project may be disabled because of a report. */
+/** Returns true if a project may be disabled because of a report. */
 export function concernsReputation({ feedback }: FeedbackReport): boolean {
   return feedback.some(measureOf);
 }
 
-/** What feedback means for the sender's reputation. */
+/** Returns the measure of the sender's reputation that feedback counts for; null: none. */
 function measureOf(feedback: Feedback): Measure | null {
   if (feedback.kind !== 'complaint' && feedback.kind !== 'bounce') return null;
   if (feedback.isListed) return null;
@@ -128,8 +128,8 @@ async function lockContacts(
 }
 
 /**
- * Notes the receipts of reports, and returns which of these are new. Whoever inserts a receipt holds
- * the contact, so nobody waits here.
+ * Records the receipts of reports, and returns which of these are new. A transaction that inserts a
+ * receipt holds the contact, so no insert waits here.
  */
 async function insertReceipts(
   tx: Database,
@@ -141,7 +141,7 @@ async function insertReceipts(
     insert into sns_receipt (message_id) select unnest(${receipts}::text[])
       on conflict do nothing returning message_id`.execute(tx);
   const left = new Set(rows.map((row) => row.message_id));
-  // Of those that came twice, the first one.
+  // Only the first of two reports with the same receipt counts.
   return ({ receipt }) => receipt === null || left.delete(receipt);
 }
 
@@ -174,7 +174,10 @@ async function lockMessages(tx: Database, reports: readonly FoundReport[], skips
   );
 }
 
-/** Whether an open was recorded in the last seconds; asked for the messages of `ids`. */
+/**
+ * Returns SQL that is true if an open was recorded in the last seconds; only for the messages of
+ * `ids`.
+ */
 function wasOpenedLately(ids: readonly string[]) {
   return sql<boolean>`(email.id = any(${ids}::uuid[]) and exists (
     select from event inner_open_event

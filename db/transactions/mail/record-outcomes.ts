@@ -98,7 +98,7 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
 
 const noneDerivable: Derivable = { bits: 0, subscriptionIds: [] };
 
-/** What remains of the chunk of an attempt when these outcomes are recorded. */
+/** Ends the chunk of an attempt; keeps its messages that have no final outcome. */
 async function endAttemptsChunk(
   tx: Database,
   { projectId, outcomes, claimed = [] }: Attempt,
@@ -107,7 +107,7 @@ async function endAttemptsChunk(
   waiting: readonly string[],
 ): Promise<void> {
   const ended = new Map(outcomes.map((outcome) => [outcome.emailId, outcome]));
-  // Without those whose contacts were deleted: nobody has claimed them.
+  // Leave out messages whose contacts were deleted: this attempt has not claimed them.
   const own = new Set(claimed.map(({ id }) => id));
   const left = chunkIds.filter((id) => own.has(id) && !ended.has(id));
   const again = new Map<number, string[]>();
@@ -256,7 +256,7 @@ async function recordReports(tx: Database, reports: readonly FeedbackReport[]): 
 /** One text that cannot be stored must not fail a whole batch of outcomes. */
 function storableJson(value: unknown): string {
   const json = JSON.stringify(value);
-  // What cannot be stored, a NUL and half a surrogate pair, is escaped in JSON.
+  // JSON escapes the characters that cannot be stored: NUL and half a surrogate pair.
   if (!/\\u(?:0000|d[89a-f])/.test(json)) return json;
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'string' ? storableText(part) : part,
@@ -289,7 +289,7 @@ interface SettledEmail {
   id: string;
   status: string;
   isSent: boolean;
-  /** What its events tell; null: none is stored. */
+  /** Data for its events; null: none is stored. */
   told: ToldEmail | null;
 }
 

@@ -15,7 +15,7 @@ export interface FeedbackReport {
   acceptedAt: Date | null;
   /** Feedback of the same receipt counts once. null: each counts. */
   receipt: string | null;
-  /** Of our own pixel: opens of one message within 10 seconds count once. */
+  /** True for our own pixel: opens of one message within 10 seconds count once. */
   isOwnTracking?: boolean;
 }
 

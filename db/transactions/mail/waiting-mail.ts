@@ -9,9 +9,9 @@ import { scheduledEntry, traceEntry } from '../../sql/mail-trace.ts';
 import { Problem } from '../../../domain/errors.ts';
 
 /**
- * What is done to mail that waits: it gets another time, or it is cancelled. Both work until the mail is
- * claimed, which locks what they lock: the row, or the chunk of a campaign that holds it. So either the
- * claim comes first, or it finds what they have done.
+ * Changes of waiting mail: it gets another time, or it is cancelled. Both work until the mail is
+ * claimed. A claim locks the same rows: the message, or the chunk of a campaign that holds it. So
+ * either the claim comes first, or it finds the change.
  */
 
 interface WaitingMail {
@@ -96,7 +96,7 @@ export async function cancelEmail(
   }
 }
 
-/** Returns false when the message is in no chunk that nobody has claimed. */
+/** Returns false when the message is in no unclaimed chunk. */
 async function cancelCampaignEmail(tx: Database, id: string, campaignId: string): Promise<boolean> {
   const { rows } = await sql<{ number: number; messages: number }>`
     select number, cardinality(email_ids) as messages from campaign_chunk

@@ -109,8 +109,8 @@ async function detach(
 const removalKinds = { delete: 'projectDelete', reset: 'projectReset' } as const;
 
 /**
- * Signals, every ten minutes, the runs of removals that are not over: theirs may be lost, or somebody
- * ended it in Temporal. A running one takes no notice.
+ * Signals, every ten minutes, the runs of removals that are not over: such a run may be lost, or
+ * was ended in Temporal. A running one ignores the signal.
  */
 export async function signalRemovals(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
@@ -159,7 +159,7 @@ export const removedTables: readonly Page[] = [
   { table: 'event_delivery_loss', rows: 1000 },
   { table: 'job', rows: 10 },
   { table: 'system_mail', rows: 100 },
-  // What is left of a deleted campaign, the sweep removes.
+  // The sweep removes the remaining rows of a deleted campaign.
   { table: 'campaign_tally', rows: 5000, of: 'campaign_id in (select id from campaign' },
   { table: 'campaign', rows: 100 },
   { table: 'body_template', rows: 20 },

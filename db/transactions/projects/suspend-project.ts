@@ -49,7 +49,7 @@ export async function disableProject(
 
 /**
  * Cancels up to `max` executions of disabled projects: an event started them while their project
- * was being disabled, or somebody disabled it in the database. Returns how many.
+ * was being disabled, or the project was disabled in the database. Returns how many.
  */
 export async function cancelLateExecutions(db: Database, max: number): Promise<number> {
   return transact(db, async (tx) => {

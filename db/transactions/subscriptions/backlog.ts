@@ -4,9 +4,9 @@ import { itemsMatch } from '../../sql/subscribed-events.ts';
 import type { EarlierItems } from '../../subscriptions/subscriptions.ts';
 import { historyPage, type HistoryPlace, selectHistory, storeHistory } from './store-history.ts';
 
-/** What was recorded before a subscription that begins in the past. */
+/** Events recorded before a subscription that begins in the past. */
 
-/** Where the reading is. */
+/** Position of the reading. */
 export interface Backlog {
   /** ISO 8601. */
   from: string;
@@ -31,7 +31,7 @@ export async function readBacklogPage(db: Database, id: string): Promise<boolean
     const [position] = rows;
     if (!position?.backlog) return true;
     const { projectId, seen, backlog } = position;
-    // What it was made with: nothing of that is over before the log is read.
+    // Use the settings at creation: none of them ends before the log is read.
     const { events: items, epoch } = position.earlier[0] ?? position;
     const span = { projectId, items, ...backlog, to: null, eventName: null };
     const until = await storeHistory(tx, span);

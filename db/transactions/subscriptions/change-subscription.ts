@@ -150,13 +150,13 @@ function enabling({ earlier }: SubscriptionRow) {
   };
 }
 
-/** What waits is skipped by the run: it may be much. */
+/** Disables a subscription. The run skips the waiting deliveries, as there may be many. */
 function disabling(reason: DisabledReason) {
   return {
     enabled: false,
     disabled_reason: reason,
     covered_from: null,
-    // What was not reached has no delivery: a replay finds it.
+    // Events that were not reached have no delivery: a replay finds them.
     backlog: null,
     epoch: sql<number>`epoch + 1`,
     has_outdated: true,

@@ -10,7 +10,7 @@ import { notedSubscription } from '../../../domain/runs/runs.ts';
 
 /** Events that a subscription is sent again, by a job. */
 
-/** Where a replay is. */
+/** Position of a replay. */
 interface ReplayState {
   /** The last event that it has looked at; null: none. */
   after: HistoryPlace | null;
@@ -50,7 +50,8 @@ export async function insertReplay(
  */
 export async function recordReplayPage(db: Database, ref: JobRef): Promise<boolean> {
   return transact(db, async (tx) => {
-    // The subscription before its job, as whoever disables or deletes it; the project before both.
+    // Lock the subscription before its job, in the order of disabling and deleting; the project
+    // before both.
     await sql`select from project where id = ${ref.projectId} for share`.execute(tx);
     const { rows } = await sql<{ id: string; events: string[]; epoch: number }>`
       select id, events, epoch from event_subscription

@@ -26,7 +26,7 @@ export interface HistorySpan {
   from: string;
   to: string | null;
   eventName: string | null;
-  /** What the subscription wants. */
+  /** Event names that the subscription wants. */
   items: readonly string[];
   /** null: it begins. */
   after: HistoryPlace | null;
