@@ -10,7 +10,7 @@ import { isLockTimeout } from '../sql-state.ts';
  * copy (a promoted replica, recovery to a point in time) brings its numbers with it, and needs nothing.
  */
 
-/** What is logged where it is noticed. */
+/** Log message for a change of the database cluster. */
 export const otherCluster =
   'The tables are in another database cluster than before: event subscriptions go on where they were';
 
@@ -79,7 +79,7 @@ async function compareCluster(db: Database, systemIdentifier: string | null): Pr
 
 /** Gives new events higher numbers than those that are stored. Returns the offset. */
 async function continueLog(tx: Database, before: Cluster): Promise<string> {
-  // What is being recorded has its number already: it is waited for.
+  // Transactions in progress already have their numbers, so the lock waits for them.
   await sql`set local lock_timeout = 1000`.execute(tx);
   await sql`lock table event, derived_event_log, event_subscription
     in share row exclusive mode`.execute(tx);
@@ -110,7 +110,7 @@ async function continueLog(tx: Database, before: Cluster): Promise<string> {
   return last;
 }
 
-/** What processes have recorded in this cluster before it was noticed gets the numbers it should have. */
+/** Renumbers the events that processes recorded in this cluster before the change was noticed. */
 async function moveNew(
   tx: Database,
   { logOffset, confirmedAt }: Cluster,

@@ -145,7 +145,7 @@ async function reasonOfLoss(tx: Database, { contact_id, reason }: DeliveryRow): 
   return contact_id !== null && rows.length === 0 ? 'contact_deleted' : 'event_deleted';
 }
 
-/** What waits, and what came of the last 24 hours. */
+/** Returns the counts of waiting deliveries, and of the outcomes of the last 24 hours. */
 export async function countDeliveries(db: Database, subscription: SubscriptionRow) {
   const unread = await selectUnread(db, subscription.id, sql`true`, null);
   const { rows } = await sql<{

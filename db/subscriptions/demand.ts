@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** What others ask of PostgreSQL at this moment: a look at what is in memory, and one into an index. */
+/**
+ * Returns the current load of PostgreSQL from other work: one read of memory, and one of an index.
+ */
 export async function readDemand(
   db: Database,
 ): Promise<{ isMailLeaving: boolean; statements: number }> {

@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 import { selectEvents } from '../sql/derived-events.ts';
 import type { Target } from './sending.ts';
 
-/** What may be sent for a subscription, and what it is. */
+/** Selection of the deliveries that may be sent for a subscription, and their content. */
 
 /** Deliveries looked at for a choice of requests with one each, of each kind. */
 const candidatesMax = 20;
@@ -32,10 +32,10 @@ const candidate = (delivery: RawBuilder<unknown>, batchTurn: number) => sql`
   coalesce(${delivery}.batch_turn <> ${batchTurn}, false) as "isAlone"`;
 
 /**
- * The deliveries that are due, for requests with one each: the longest due first, new ones and retries
- * alike; instead of each that of its contact which is due and was recorded first. Those of contacts
- * with a request under way are left out.
- * @param isHeld only what somebody has asked for at once
+ * Returns the due deliveries for requests with one delivery each: the longest due first, new ones
+ * and retries alike. Each is replaced by the due delivery of its contact that was recorded first.
+ * Contacts with a request under way are left out.
+ * @param isHeld only deliveries with a requested attempt at once
  */
 export async function listDue(
   db: Database,
@@ -94,8 +94,8 @@ export async function listDueForBatches(
 }
 
 /**
- * What a probe takes: of the deliveries with the fewest attempts the oldest, whether it is due or not,
- * and with it its batch, if that waits. Those of contacts with a request under way are left out.
+ * Returns the delivery for a probe: the oldest of those with the fewest attempts, due or not, and
+ * its batch, if that waits. Contacts with a request under way are left out.
  */
 export async function findProbe(
   db: Database,
@@ -147,8 +147,8 @@ export interface Ready {
 }
 
 /**
- * What the deliveries of a request are, of those that are still to be sent, in recorded order. Of a new
- * request with more than `bytesMax` bytes of data only the first ones, one at least.
+ * Returns the deliveries of a request that are still to be sent, in recorded order. A new request
+ * with more than `bytesMax` bytes of data gets only the first ones, at least one.
  */
 export async function readDeliveries(
   db: Database,

@@ -4,13 +4,13 @@ import { millisecondsSince } from '../expressions.ts';
 import { newSince, type Position, positionColumns, selectAfter } from './position.ts';
 
 /**
- * Reads the events of a project by position, those that are stored (`event`) and those that only mail
- * tells of (`derived_event_log`): new is what was recorded by a transaction that the
- * snapshot of the last look does not see. A transaction that commits late is in no snapshot before,
- * so nothing is passed over, and nobody waits for it.
+ * Reads the events of a project by position, the stored ones (`event`) and those derived from mail
+ * (`derived_event_log`). New events are those recorded by a transaction that the snapshot of the
+ * last look does not see. A transaction that commits late is in no earlier snapshot, so no event is
+ * skipped, and no reader waits for it.
  */
 
-/** What is read in one transaction. */
+/** Limits of one read transaction. */
 const pageMax = { events: 500, batches: 5 };
 
 /**
@@ -33,7 +33,7 @@ export function hasUnread(subscription: string): RawBuilder<boolean> {
       or coalesce(${sql.join(unread)}, false)))`;
 }
 
-/** What a subscription has to do before it sends: short looks by index. */
+/** Returns the work that a subscription has before it sends, by short index reads. */
 export async function findWork(db: Database, id: string) {
   const { rows } = await sql<{
     hasBacklog: boolean;

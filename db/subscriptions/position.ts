@@ -4,7 +4,7 @@ import { type DerivedEvent, derivedEvents, derivedId, hasDerived } from '../sql/
 import { itemsMatch } from '../sql/subscribed-events.ts';
 import type { EarlierItems } from './subscriptions.ts';
 
-/** Where a subscription is in the log of events, and what comes after that. */
+/** Position of a subscription in the log of events, and the events after it. */
 
 /** The columns of a position, in SQL. */
 export const positionColumns = sql`id, project_id, events, enabled, epoch, seen::text, read_tx::text,
@@ -58,7 +58,7 @@ export function selectAfter(position: Position, extent: Extent): RawBuilder<unkn
   const { most, order } = extent;
   const lastOf = (rows: string, max: number) => sql`
     (select tx, id, recorded_at from ${sql.table(rows)} order by tx, id offset ${max - 1} limit 1)`;
-  // Of the newest there is always more: before them.
+  // For the newest events there are always more: the ones before them.
   const bound =
     most === null || order === 'newest'
       ? sql`select null::xid8 as tx, null::uuid as id, null::timestamptz as recorded_at where false`
@@ -143,7 +143,7 @@ function selectOfMails(event: DerivedEvent): RawBuilder<unknown> {
             and inner_stored.id = ${derivedId(event, sql`mails.id`)} limit 1) stored`;
 }
 
-/** What holds for events after all changes. */
+/** Returns the settings for events recorded after all changes. */
 function current({ enabled, events, epoch }: Position) {
   return { until: null, events: enabled ? events : [], epoch };
 }

@@ -6,7 +6,7 @@ import { deletePage } from '../pages.ts';
 import { selectEvents } from '../sql/derived-events.ts';
 import { freshReceiver } from './subscriptions.ts';
 
-/** What the activity of a subscription reads before a request and writes after it. */
+/** Reads before a request of a subscription's activity, and writes after it. */
 
 /** A subscription as its requests need it. */
 export interface Target {
@@ -99,7 +99,7 @@ export async function findTarget(db: Database, id: string, lease: string): Promi
   const { isSuspended, ...target } = found;
   const isDisabled = target.state === 'project_disabled';
   if (isSuspended !== isDisabled) {
-    // What the receiver answered before a project was disabled tells nothing of the time after.
+    // Responses from before a project was disabled do not predict the receiver's state now.
     const resumed = { ...freshReceiver, released_at: sql<Date>`clock_timestamp()` };
     await db
       .updateTable('event_subscription')
@@ -139,7 +139,7 @@ export async function releasePage(db: Database, id: string): Promise<boolean> {
   const released = rows[0]?.released ?? null;
   if (released === null) return true;
   return transact(db, async (tx) => {
-    // The row first, as whoever records the end of a request.
+    // Lock the row first, in the same order as the code that records the end of a request.
     await sql`select from event_subscription where id = ${id} for no key update`.execute(tx);
     const { numAffectedRows } = await sql`
       update event_delivery set due_at = ${released}::timestamptz

@@ -3,7 +3,7 @@ import { type Attempt, failuresMax } from '../../domain/subscription/schedule.ts
 import type { Database } from '../database.ts';
 import { selectEvents } from '../sql/derived-events.ts';
 
-/** What the end of a request changes. */
+/** Changes at the end of a request. */
 
 /** The end of a request. */
 export interface Settled {
@@ -19,7 +19,7 @@ export interface Settled {
     waitMs: number | null | 'kept';
     /** It was sent often enough as a batch. */
     isTakenApart: boolean;
-    /** What the receiver has answered; null: nothing, and its answer before stays. */
+    /** Response of the receiver; null: none, and the previous response stays. */
     answer: { text: string | null } | null;
     /** For how long nothing may be sent. */
     holdMs: number;
@@ -30,12 +30,15 @@ export interface Settled {
   } | null;
 }
 
-/** Of a delivery that has failed and goes in a request of its own: no subscription has it. */
+/**
+ * Batch turn of a delivery that has failed and goes in a request of its own: no subscription has
+ * this number.
+ */
 const alone = -1;
 
 /**
- * Records the end of a request, in the caller's transaction. Somebody may have asked for another
- * attempt meanwhile, or a delivery may be skipped: a failure leaves that as it is.
+ * Records the end of a request, in the caller's transaction. Another attempt may have been
+ * requested meanwhile, or a delivery may be skipped: a failure does not change that.
  */
 export async function settle(tx: Database, id: string, settled: Settled): Promise<void> {
   // The subscription before its deliveries, as all who write to both.

@@ -11,7 +11,7 @@ export type SubscriptionRow = Selectable<EventSubscription>;
 
 export type DisabledReason = 'requested' | 'gone' | 'failing';
 
-/** What the headers of a subscription are: encrypted, and what may be told of them. */
+/** Headers of a subscription: encrypted, and their parts that may be shown. */
 export interface SealedHeaders {
   headers: Buffer | null;
   header_names: string[];
@@ -69,7 +69,7 @@ export async function lockSubscription(
     .executeTakeFirst();
 }
 
-/** What held until a change, for the events recorded before it. */
+/** Settings before a change, for the events recorded before it. */
 export interface EarlierItems {
   /** Text of a snapshot: it sees the events. */
   until: string;

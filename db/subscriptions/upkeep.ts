@@ -4,7 +4,7 @@ import { type Database, transact } from '../database.ts';
 import { deletePage } from '../pages.ts';
 import { hasUnread } from './log.ts';
 
-/** What the sweep does for event subscriptions. */
+/** Upkeep of event subscriptions by the sweep. */
 
 /** Subscriptions looked at in one statement. */
 const lookedAtOnce = 100;
@@ -17,15 +17,16 @@ const keptDays = 30;
 const idle = sql`interval '1 hour'`;
 
 /**
- * SQL that has the sweep look at the subscriptions of projects with events that are not folded into their
- * counts yet: whoever has recorded them may have died before it told anybody.
+ * SQL that makes the sweep look at the subscriptions of projects with events that are not folded
+ * into their counts yet: the process that recorded them may have died before it signalled a run.
  */
 export const noteRecorded = sql`update event_subscription set look_at = now()
   where project_id in (select project_id from event_tally where fresh)`;
 
 /**
- * Subscriptions whose run should have done what is due by now, and their projects: nobody has told it,
- * or the run is lost. A page by id of those to be looked at. `isDue` is false for those with nothing to do.
+ * Returns subscriptions whose run should have done its due work by now, and their projects: it was
+ * not signalled, or is lost. Returns a page by id of those to be looked at. `isDue` is false for
+ * those with nothing to do.
  */
 export async function listForgotten(
   db: Database,
@@ -152,7 +153,7 @@ export async function clearLostDeliveries(db: Database): Promise<boolean> {
         from page where delivery.subscription_id = page.subscription_id
           and delivery.event_id = page.event_id
         returning delivery.subscription_id as "subscriptionId", batch_id as "batchId"`.execute(tx);
-    // What was answered is about all of a batch.
+    // A stored response concerns all deliveries of a batch.
     const batches = cleared.filter(({ batchId }) => batchId !== null);
     if (batches.length > 0) {
       await sql`update event_delivery set response = null, updated_at = now()
