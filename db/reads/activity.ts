@@ -24,7 +24,7 @@ interface Source {
   utc?: RawBuilder<Date>;
   /** Which rows are items. */
   where: RawBuilder<boolean>;
-  /** Of mail: what `at` is a moment of. */
+  /** For mail: the moment that `at` is. */
   moment?: Moment;
 }
 

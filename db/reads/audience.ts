@@ -40,7 +40,7 @@ function conditionOf(audience: CampaignAudience): Condition | 'all' | null {
   return { logic: 'AND', groups: [{ filters: [{ field, operator: 'memberOfSegment' }] }] };
 }
 
-/** What decides, beside the audience, who gets the mail of a campaign. */
+/** Properties that decide, beside the audience, who gets the mail of a campaign. */
 export interface MailKind {
   messageClass: string;
   /** null: none. */
@@ -113,7 +113,7 @@ export async function countAudience(
   });
 }
 
-/** Whether a contact belongs to an audience, whatever its subscription. */
+/** Returns true if a contact belongs to an audience, whatever its subscription. */
 export async function isInAudience(
   db: Database,
   projectId: string,

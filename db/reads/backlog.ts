@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import { chunkSize } from '../campaigns/chunks.ts';
 import type { Database } from '../database.ts';
 
-/** What waits in the whole installation. Ages are seconds; 0 when nothing waits. */
+/** Backlog of the whole installation. Ages are seconds; 0 when nothing waits. */
 export interface Backlog {
   /** Messages that could be sent now, and how long the oldest has been due. */
   emailsDue: number;
   emailsDueAge: number;
   /** Messages that may have been sent: their worker died, or the connection to the provider. */
   emailsUnknown: number;
-  /** What Temporal is still to be told, and since when. */
+  /** Entries that are still to be sent to Temporal, and the age of the oldest. */
   outboxEntries: number;
   outboxAge: number;
   /** Executions whose run cannot go on, and since when the first cannot. */

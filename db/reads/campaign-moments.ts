@@ -21,7 +21,7 @@ const zonePage = 500;
 /** Zones after which others get their turn: the first look at one may take milliseconds. */
 const zonesInRow = 10;
 
-/** What the moments of a campaign follow from. */
+/** Settings from which the moments of a campaign follow. */
 interface LocalTimePlan {
   localTime: string;
   policy: ZonePolicy;

@@ -16,9 +16,9 @@ const exportMs = 10 * 60_000;
 export type ExportedList = 'events' | 'emails' | 'executions';
 
 /**
- * Reads in one transaction that sees one state of the data, changes nothing, and ends with the reader: a
- * client that takes too long, or leaves, ends it. PostgreSQL itself ends it when nobody asks for a minute.
- * There are few at a time, see `ExportSlots`.
+ * Reads in one transaction that sees one state of the data, changes nothing, and ends with the
+ * reader: a client that is too slow, or leaves, ends it. PostgreSQL itself ends it after a minute
+ * without a query. There are few at a time, see `ExportSlots`.
  * @param read gives the parts of the answer, one after the other
  */
 export async function* readSnapshot<Part>(

@@ -91,7 +91,7 @@ function before(after: Position | undefined): RawBuilder<unknown> {
   return sql`(frozen_at, id) < (${after.value}::timestamptz, ${after.id}::uuid)`;
 }
 
-/** Whether a contact belongs to each of these audiences. */
+/** Returns, for each of these audiences, true if a contact belongs to it. */
 async function areFor(
   db: Database,
   { id, project_id: projectId }: { id: string; project_id: string },

@@ -5,8 +5,9 @@ import type { Database } from '../database.ts';
 import type { StepMailSource } from '../../domain/workflow/steps/effects.ts';
 
 /**
- * What the mail of a step is made of, in one statement: the contact, its project, the template (null:
- * it is gone), the state of the template's sender domain, and the topic (null: none, or it is gone). Undefined: there is no such contact.
+ * Returns the parts of a step's mail, in one statement: the contact, its project, the template
+ * (null: it is gone), the state of the template's sender domain, and the topic (null: none, or it
+ * is gone). Undefined: there is no such contact.
  */
 export async function findStepMail(
   tx: Database,
@@ -14,7 +15,7 @@ export async function findStepMail(
     projectId: string;
     contactId: string;
     templateId: string | null;
-    /** Of the step; undefined: that of the template. */
+    /** Topic of the step; undefined: the template's. */
     topicId: string | null | undefined;
   },
 ) {

@@ -6,7 +6,7 @@ import { listMissedCampaigns, type MissedCampaign } from './missed-campaigns.ts'
 import { campaignStatusOf, isUnsettled, statusOf } from '../sql/mail-status.ts';
 import type { Position } from '../../domain/cursor.ts';
 
-/** What happened to one contact, and what did not, read from the rows that it is about. */
+/** Timeline of one contact, with campaigns that did not reach it, read from their own rows. */
 
 export const timelineTypes = [
   'event',
@@ -103,7 +103,7 @@ export interface TimelineQuery {
 export interface TimelinePage {
   /** Up to `limit`; fewer where the campaigns that were looked at end. */
   items: TimelineItem[];
-  /** Where the next page begins; null: there is none. */
+  /** Start of the next page; null: there is none. */
   next: Position | null;
   /** All that match; 0 on later pages. */
   total: number;
@@ -134,7 +134,7 @@ export async function listTimeline(
   const { lookedTo } = missed;
   const known = [...stored, ...campaigns]
     .toSorted(newestFirst)
-    // What is older may have campaigns before it that were not looked at.
+    // Drop older items: campaigns before them were not looked at yet.
     .filter((item) => !lookedTo || newestFirst(item, { at: lookedTo.value, id: lookedTo.id }) <= 0);
   const items = known.slice(0, limit);
   const last = items.at(-1);
@@ -213,7 +213,7 @@ interface Source {
   from: RawBuilder<unknown>;
 }
 
-/** Where the items of these types are, but for events. */
+/** Returns the sources of items of these types, except events. */
 function sourcesOf(
   { id, project_id: projectId }: ContactRow,
   types: readonly TimelineType[],

@@ -58,7 +58,7 @@ export async function storeStepKeys(tx: Database, workflowId: string): Promise<v
     where workflow_step.id = given.id`.execute(tx);
 }
 
-/** What is drawn of a workflow that the caller has locked for editing. */
+/** Returns the drawn graph of a workflow that the caller has locked for editing. */
 export async function findDrawing(tx: Database, workflowId: string): Promise<Drawing> {
   await storeStepKeys(tx, workflowId);
   const steps = (await listSteps(tx, workflowId)).filter(hasKey);

@@ -51,7 +51,7 @@ export interface StepCounts {
   medianSeconds: number | null;
   /** How many left it on each branch that was taken. */
   branches: Map<string, number>;
-  /** Of a step that sends mail. */
+  /** Mail counts of a step that sends mail. */
   emails?: MailCounts;
 }
 
@@ -128,7 +128,7 @@ function zeros(sendsMail: boolean): StepCounts {
   };
 }
 
-/** Whether a row of `execution` counts. */
+/** Returns SQL that is true if a row of `execution` counts. */
 function countedSql(workflowId: string, { version, startDate, endDate }: StatsPeriod) {
   return sql<boolean>`execution.workflow_id = ${workflowId}
     ${version === undefined ? sql`` : sql`and execution.workflow_version = ${version}`}
@@ -157,7 +157,7 @@ async function countExecutions(
 
 type OfStep<T> = { stepId: string } & T;
 
-/** What became of a step, so many times. */
+/** Outcome of a step, and how often it occurred. */
 interface StepCount {
   status: string;
   isBegun: boolean;

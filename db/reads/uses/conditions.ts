@@ -16,8 +16,8 @@ import {
 import { stepTypesWith } from '../../../domain/workflow/steps/registry.ts';
 
 /**
- * What names a field, an event or a segment in a condition: workflows by their graph as it is drawn, enabled or
- * not, or by a version with active executions.
+ * Users of a field, an event or a segment in conditions: workflows by their graph as it is drawn,
+ * enabled or not, or by a version with active executions.
  */
 
 interface Named {
@@ -139,7 +139,7 @@ function namesEvent(condition: Condition, eventName: string): boolean {
   });
 }
 
-/** What would break or change its meaning without a segment. */
+/** Users that would break or change their meaning without a segment. */
 export interface SegmentUsers {
   campaigns: (Named & { status: string })[];
   segments: Named[];

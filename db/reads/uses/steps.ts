@@ -4,7 +4,7 @@ import { anyOf } from '../../expressions.ts';
 import { listPinned, type StepUse, withPinned } from './pinned.ts';
 import { listedUses } from '../../sql/pinned-versions.ts';
 
-/** What uses a topic or a template: it must not be deleted. */
+/** Users of a topic or a template, which must not be deleted while it has any. */
 
 export interface TopicUses {
   templates: { id: string; name: string }[];
@@ -15,7 +15,10 @@ export interface TopicUses {
 /** States of a campaign whose mail is still to come. */
 const usingStates = ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'];
 
-/** What uses a topic, which the caller has locked: steps as drawn now, or in a version with active executions. */
+/**
+ * Returns the users of a topic, which the caller has locked: steps as drawn now, or in a version
+ * with active executions.
+ */
 export async function listTopicUses(
   tx: Database,
   projectId: string,

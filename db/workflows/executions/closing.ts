@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 
-/** What ends together with an execution. */
+/** Rows that end together with an execution. */
 
 /**
  * SQL of the parts of a statement that close the open steps of executions that end, and their waits. The

@@ -8,7 +8,7 @@ export interface KnownExecution {
   projectId: string;
   workflowId: string;
   contactId: string;
-  /** Of its newest run in Temporal; null: none has been started. */
+  /** Id of its newest run in Temporal; null: none has been started. */
   runId: string | null;
   context: Record<string, unknown> | null;
   graph: Graph;

@@ -17,7 +17,7 @@ export function isActive({ status }: Pick<ExecutionRow, 'status'>): boolean {
   return status === 'RUNNING' || status === 'WAITING';
 }
 
-/** Whether it should go on by itself at this moment: it neither waits nor is held. */
+/** Returns true if it should proceed by itself at this moment: it neither waits nor is held. */
 export function isAtWork(row: Pick<ExecutionRow, 'status' | 'paused_at' | 'held_at'>): boolean {
   return row.status === 'RUNNING' && row.paused_at === null && row.held_at === null;
 }
@@ -45,9 +45,9 @@ export async function endExecution(
 }
 
 /**
- * Completes an execution that has no step left in this version.
- * Returns false when it has one, or has ended otherwise: somebody has moved it to another version, or
- * its last delay's end, or an event has met an exit rule.
+ * Completes an execution that has no step left in this version. Returns false when it has one, or
+ * has ended otherwise: it was moved to another version, the end of its last delay was moved, or an
+ * event has met an exit rule.
  */
 export async function completeExecution(
   tx: Database,
@@ -160,7 +160,10 @@ export async function findExecutionOf(
   return { ...(row as unknown as ExecutionInGraph), formerSteps };
 }
 
-/** Of the graph only the current step: it may have a megabyte, and a page a hundred executions. */
+/**
+ * Adds the contact and only the current step of the graph: a graph may have a megabyte, and a page
+ * a hundred executions.
+ */
 export function withContactAndStep(query: SelectQueryBuilder<DB, 'execution', object>) {
   return query
     .innerJoin('contact', 'contact.id', 'execution.contact_id')

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 
-/** What a history says of an act that is no change of status. */
+/** History entry of an act that does not change the status. */
 export interface Act {
   from: RawBuilder<unknown>;
   to: RawBuilder<unknown>;

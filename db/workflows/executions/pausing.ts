@@ -11,8 +11,8 @@ import { lookWhenRunning, lookWhenWaiting } from './reconciliation.ts';
 import { notFound, Problem } from '../../../domain/errors.ts';
 
 /**
- * Pausing: no step of an execution begins while it or its workflow is paused. What would begin is held
- * back by `holdStep`, without a timer, until somebody releases it.
+ * Pausing: no step of an execution begins while it or its workflow is paused. `holdStep` holds back
+ * the next step, without a timer, until it is released.
  */
 
 /** Executions released in one transaction. */
@@ -69,7 +69,10 @@ async function updatePause(
     .executeTakeFirstOrThrow();
 }
 
-/** Whether a workflow is paused; it is not released before the caller's transaction has ended. */
+/**
+ * Returns true if a workflow is paused; it is not released before the caller's transaction has
+ * ended.
+ */
 export async function isWorkflowPaused(tx: Database, id: string): Promise<boolean> {
   const workflow = await tx
     .selectFrom('workflow')

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { GraphStep } from '../../../domain/workflow/graph.ts';
 
-/** Where the active executions of a workflow are. */
+/** Positions of the active executions of a workflow. */
 
 /** Active executions of one version at one step. */
 export interface Position {

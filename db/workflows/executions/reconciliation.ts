@@ -7,15 +7,16 @@ import { activeStatuses } from './executions.ts';
 
 /**
  * When an active execution is compared with its run in Temporal, and what is recorded then. The run
- * may be lost, have ended without a word, or be stuck: `activities/upkeep/reconcile.ts`.
+ * may be lost, have ended without notice, or be stuck: `activities/upkeep/reconcile.ts`.
  */
 
 /** The next look at an execution that begins to run. Most have ended by then. */
 export const lookWhenRunning = sql<Date>`now() + interval '5 minutes'`;
 
 /**
- * The next look at an execution that waits: soon after its timer, and every six hours, as its run
- * may be lost meanwhile. One that somebody ends in Temporal is looked at sooner.
+ * Returns the time of the next look at an execution that waits: soon after its timer, and every
+ * six hours, as its run may be lost meanwhile. An execution whose run is ended in Temporal is
+ * looked at sooner.
  */
 export function lookWhenWaiting(until: ReturnType<typeof sql>) {
   // Without a timer `until` is null, which least ignores.
@@ -39,8 +40,8 @@ export interface ExecutionLook {
 }
 
 /**
- * Claims executions to look at: nobody else looks at them for 20 seconds. Two looks do no harm, but
- * those of a worker that was killed come again.
+ * Claims executions to look at: no other worker looks at them for 20 seconds. Two looks do no harm,
+ * but the executions of a killed worker become due again.
  */
 export async function claimExecutionLooks(db: Database, max: number): Promise<ExecutionLook[]> {
   const { rows } = await sql<ExecutionLook>`

@@ -6,7 +6,7 @@ import type { Position } from '../../../domain/cursor.ts';
 
 /** Executions over all workflows of a project. */
 
-/** What executions are searched by; absent filters do not apply. */
+/** Filters of a search for executions; absent filters do not apply. */
 export interface ExecutionSearch {
   statuses?: readonly string[] | undefined;
   workflowId?: string | undefined;
@@ -83,8 +83,8 @@ export async function searchExecutions(
 }
 
 /**
- * Where to look, as a table `place`, and which executions match in each place: by conditions of which
- * one at most holds, each served by an index of its own.
+ * Returns the places to search, as a table `place`, and the conditions for executions in each
+ * place. At most one condition holds, and each is served by an index of its own.
  */
 function matching(
   projectId: string,

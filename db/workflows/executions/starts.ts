@@ -44,8 +44,8 @@ export async function listStepMarks(db: Database, executionId: string): Promise<
 }
 
 /**
- * What the runs of these executions are started with. One that has left its trigger resumes where it
- * is: its step failed and is retried, its run was lost, or somebody has acted on it.
+ * Returns the input of the runs of these executions. One that has left its trigger resumes where it
+ * is: its step failed and is retried, its run was lost, or it was changed by a request.
  */
 export async function listExecutionStarts(
   db: Database,
@@ -98,7 +98,10 @@ export async function listExecutionStarts(
   return (await Promise.all(starts)).filter((start) => start !== null);
 }
 
-/** The executions among these that are as they were when they were sent: nobody has begun them. */
+/**
+ * Returns the executions among these that are as they were when they were sent: no run has begun
+ * them.
+ */
 export async function listUnbegun(db: Database, starts: readonly OpenStart[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from execution join unnest(

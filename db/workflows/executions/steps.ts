@@ -8,7 +8,7 @@ import type { ExecutionRow } from './executions.ts';
 import { lookWhenRunning, lookWhenWaiting } from './reconciliation.ts';
 import type { FixedDelay } from '../../../domain/workflow/steps/effects.ts';
 
-/** What an execution's run records while it walks its graph. */
+/** Records that an execution's run writes while it walks its graph. */
 
 export type StepExecutionRow = Selectable<StepExecution>;
 

@@ -6,14 +6,14 @@ import { historyWith } from './history.ts';
 import { lockExecutions } from './lock.ts';
 import { lookWhenWaiting } from './reconciliation.ts';
 
-/** Where the end of a delay or of a wait for an event is moved to. */
+/** New end of a delay or of a wait for an event. */
 export type WaitMove =
   | { until: Date }
   | { shiftBySeconds: number }
   /** Only of a wait for an event: it has no time-out any more. */
   | { forever: true };
 
-/** What an execution is waiting for. */
+/** Open wait of an execution. */
 export interface OpenWait {
   executionId: string;
   /** A delay, or a wait for an event. */
@@ -23,8 +23,8 @@ export interface OpenWait {
 }
 
 /**
- * What WAITING executions wait for, in the caller's transaction, which locks them. Of one whose event has
- * come, though its run has not gone on yet, the wait is over.
+ * Returns the waits of WAITING executions, in the caller's transaction, which locks them. If the
+ * event has come but the run has not continued yet, the wait is over.
  * @param ids some hundreds at most
  */
 export async function lockWaits(tx: Database, ids: readonly string[]): Promise<OpenWait[]> {
