@@ -125,7 +125,7 @@ const statementAttemptsMax = 3;
 class PreparingClient extends Client {
   /** Set when a migration has changed the result type of a prepared statement. */
   isOutdated = false;
-  /** A transaction has begun, but nobody has told the server. */
+  /** True if a transaction has begun but its start has not been sent to the server yet. */
   #begins = false;
   /** The server was told of the end of the transaction with its last statement. */
   #hasEnded = false;
@@ -198,7 +198,7 @@ const answerMs = 2_000;
 
 /** See `watchDatabase`. */
 export interface DatabaseWatch {
-  /** Whether the database responds within two seconds. */
+  /** Returns true if the database responds within two seconds. */
   answers(): Promise<boolean>;
   /** How long ago the newest sweep began, in milliseconds; null: never, or the database is away. */
   sweepAgeMs(): Promise<number | null>;
@@ -230,7 +230,7 @@ export function watchDatabase(url: string): DatabaseWatch {
     }
   }
   return {
-    // Whoever asks meanwhile gets the same answer: nobody waits behind a question.
+    // Concurrent callers share one query, so that no caller waits for another's query.
     answers: () => (asked ??= ask()),
     async sweepAgeMs() {
       const { rows } = await pool

@@ -8,7 +8,7 @@ export function anyOf(values: readonly string[], type: 'uuid' | 'text' = 'uuid')
   return sql<string>`any(${values}::${sql.raw(type)}[])`;
 }
 
-/** Whether one of the columns contains the text, case-insensitively. */
+/** Returns SQL that is true if one of the columns contains the text, case-insensitively. */
 export function containsText(columns: readonly string[], text: string) {
   const matches = columns.map(
     (column) => sql`strpos(lower(${sql.ref(column)}), lower(${text})) > 0`,
@@ -30,7 +30,7 @@ export async function countRows<D, T extends keyof D>(
 /** A row of a list before it is read. */
 export interface RowSize {
   id: string;
-  /** Of the columns that may be large. */
+  /** Size of the columns that may be large. */
   bytes: number;
 }
 

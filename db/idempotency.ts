@@ -12,12 +12,12 @@ export interface KeyClaim {
   claimedAt: Date;
 }
 
-/** What a request gets with its claim. */
+/** Values that a request gets with its claim. */
 export interface ClaimedKey {
   claimedAt: Date;
   /** The seed of its mails' ids: the same for every request that continues this one. */
   useId: string;
-  /** What unfinished requests before it have accepted. */
+  /** Mail that earlier, unfinished requests with this key have accepted. */
   accepted: AcceptedEmail[];
 }
 
@@ -135,13 +135,16 @@ async function takeOver(
   return { claimedAt, useId, accepted };
 }
 
-/** Whether a use began within these hours, by its UUIDv7: a repeat that takes over renews `created_at`. */
+/**
+ * Returns true if a use began within these hours, by its UUIDv7: a repeat that takes over renews
+ * `created_at`.
+ */
 function isWithin(useId: string, hours: number): boolean {
   const beganAt = timeOfId(useId);
   return Date.now() - beganAt < hours * 3_600_000;
 }
 
-/** What was accepted under a key that has no stored response, in the order of the request. */
+/** Returns the mail accepted under a key without a stored response, in the order of the request. */
 export async function listAccepted(
   db: Database,
   { ownerId, key }: { ownerId: string; key: string },
@@ -215,9 +218,10 @@ export async function releaseIdempotencyKey(db: Database, claim: KeyClaim): Prom
 }
 
 /**
- * Ends a claim of which nobody knows whether it was made: the call failed, so nothing was done under it. Its row goes:
- * a repeat has a use of its own, which a second call does not find. To be called before another request may take the
- * key over as it is, which is as long as a claim is not stale.
+ * Ends a claim that may or may not have been made: the call failed, so nothing was done under it.
+ * Deletes its row: a repeat has a use of its own, which a second call does not find. The caller
+ * must call this before another request may take the key over as it is, which is as long as a claim
+ * is not stale.
  */
 export async function releaseLostKey(
   db: Database,

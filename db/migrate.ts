@@ -37,7 +37,7 @@ export interface SchemaState {
 }
 
 export interface MigrateOptions {
-  /** Told what is being waited for, in one sentence. */
+  /** Receives one sentence that names what the migration waits for. */
   onWait?: (sentence: string) => void;
   /** The folder of the files. */
   dir?: string;
@@ -68,7 +68,8 @@ export async function migrateToLatest(
 }
 
 /**
- * What the database at `url` lacks, and what a newer version has applied; changes nothing.
+ * Returns the migrations that the database at `url` lacks, and those that a newer version has
+ * applied; changes nothing.
  * @throws Error when an earlier migration is missing.
  */
 export async function schemaState(url: string, dir = migrationsDir): Promise<SchemaState> {

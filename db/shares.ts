@@ -25,15 +25,15 @@ interface Share {
  * Divides the connections of a pool between tenants by the rule of dynamic thresholds (Choudhury
  * and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998): a share
  * takes one more only if it then holds at most three times as many as stay free. A tenant alone
- * gets three quarters of the pool, two get three sevenths each, and one connection always stays free
- * for the other users of the pool. So a tenant whose statements wait for a lock does not stop the
- * others.
+ * gets three quarters of the pool, two get three sevenths each, and one connection always stays
+ * free for the other users of the pool. So a tenant whose statements wait for a lock does not stop
+ * the others.
  *
  * With a smaller factor a server of one tenant would waste its connections; with a larger one, few
- * are left for whoever comes second.
+ * are left for the second tenant.
  *
- * Nobody may wait for a connection of a share while holding another one: with a pool of two, each
- * share is a single connection.
+ * A caller must not wait for a connection of a share while it holds another one: with a pool of
+ * two, each share is a single connection.
  */
 export class Shares {
   readonly #pool: Pool;
@@ -41,7 +41,7 @@ export class Shares {
   readonly #waitMs: number;
   readonly #shares = new Map<string, Share>();
   readonly #spares: Share[] = [];
-  /** The shares in which somebody waits; the one that was served last comes last. */
+  /** Shares with waiting callers; the one that was served last comes last. */
   readonly #queue = new Set<Share>();
 
   /**

@@ -1,8 +1,8 @@
 /** PostgreSQL errors, by SQLSTATE. */
 
 /**
- * Whether PostgreSQL aborted a statement that may succeed when repeated: a serialization failure or
- * a deadlock (SQLSTATE 40001 and 40P01, see
+ * Returns true if PostgreSQL aborted a statement that may succeed when repeated: a serialization
+ * failure or a deadlock (SQLSTATE 40001 and 40P01, see
  * https://www.postgresql.org/docs/18/mvcc-serialization-failure-handling.html), or an outdated
  * plan.
  */
@@ -11,26 +11,26 @@ export function isTransient(error: unknown): boolean {
 }
 
 /**
- * Whether a statement was prepared before a migration changed its result type: "cached plan must
- * not change result type", SQLSTATE 0A000. Its connection must drop its prepared statements.
+ * Returns true if a statement was prepared before a migration changed its result type: "cached plan
+ * must not change result type", SQLSTATE 0A000. Its connection must drop its prepared statements.
  */
 export function isOutdatedPlan(error: unknown): boolean {
   return codeOf(error) === '0A000' && (error as Error).message.includes('cached plan');
 }
 
-/** Whether a lock or a result did not come within its time limit: SQLSTATE 55P03, 57014. */
+/** Returns true if a lock or a result did not come within its time limit: SQLSTATE 55P03, 57014. */
 export function isTimeLimit(error: unknown): boolean {
   return ['55P03', '57014'].includes(codeOf(error) ?? '');
 }
 
-/** Whether a lock was not free within `lock_timeout`: SQLSTATE 55P03. */
+/** Returns true if a lock was not free within `lock_timeout`: SQLSTATE 55P03. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03';
 }
 
 /**
- * Whether PostgreSQL rejected a value, so that repeating the statement cannot help: SQLSTATE
- * classes 22 (data exception) and 23 (integrity constraint violation).
+ * Returns true if PostgreSQL rejected a value, so that repeating the statement cannot help:
+ * SQLSTATE classes 22 (data exception) and 23 (integrity constraint violation).
  */
 export function isRefusal(error: unknown): boolean {
   return /^2[23]/.test(codeOf(error) ?? '');
@@ -52,9 +52,9 @@ const unreachableTexts = [
 ];
 
 /**
- * Whether a statement failed because of the moment, not because of what it says: no connection, a
- * lock or a result that did not come in time (55P03, 57014), or a conflict with other transactions.
- * Its transaction has been rolled back, and may succeed later.
+ * Returns true if a statement failed for a temporary reason, not because of its content: no
+ * connection, a lock or a result that did not come in time (55P03, 57014), or a conflict with other
+ * transactions. Its transaction has been rolled back, and may succeed later.
  */
 export function isUnavailable(error: unknown): boolean {
   if (unreachableCode.test(codeOf(error) ?? '') || isTimeLimit(error)) return true;
@@ -62,13 +62,13 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof Error && unreachableTexts.some((text) => error.message.startsWith(text));
 }
 
-/** Whether the connection broke while a statement was under way: it may have been committed all the same. */
+/** Returns true if the connection broke during a statement, which may still have been committed. */
 export function isAnswerLost(error: unknown): boolean {
   if (/^(ECONNRESET|EPIPE|ETIMEDOUT|08)/.test(codeOf(error) ?? '') || isSilence(error)) return true;
   return error instanceof Error && error.message.startsWith('Connection terminated');
 }
 
-/** Whether the driver has given up waiting for the response to a statement. */
+/** Returns true if the driver has given up waiting for the response to a statement. */
 export function isSilence(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout';
 }

@@ -9,7 +9,7 @@ export interface InvitationRow {
   /** The project's public id, which differs after a reset. */
   publicId: string;
   projectName: string;
-  /** Of the project. */
+  /** Reason why the project is disabled; null: it is not. */
   disabledReason: string | null;
   role: Role;
   createdAt: Date;

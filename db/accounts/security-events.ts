@@ -44,7 +44,7 @@ export type SecurityEventName =
 
 export interface SecurityEvent {
   event: SecurityEventName;
-  /** Who did it; null: a secret key, or somebody who is not logged in. */
+  /** User who acted; null: a secret key, or a client that is not logged in. */
   userId: string | null;
   /** null: it concerns only the user, or its row must outlive the project. */
   projectId: string | null;

@@ -45,7 +45,7 @@ export interface SessionUser {
   id: string;
   email: string;
   emailVerified: boolean;
-  /** Whether the row's `last_seen_at` is some minutes old. */
+  /** True if the row's `last_seen_at` is some minutes old. */
   isUnseen: boolean;
 }
 

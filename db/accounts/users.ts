@@ -244,7 +244,6 @@ export async function deleteExpiredTokens(db: Database): Promise<void> {
   await db.deleteFrom('account_token').where('created_at', '<', tokenLife).execute();
 }
 
-/** Whether any account exists. */
 export async function hasUsers(db: Database): Promise<boolean> {
   const user = await db.selectFrom('app_user').select('id').limit(1).executeTakeFirst();
   return user !== undefined;

@@ -59,18 +59,18 @@ const monthAt = (moment: RawBuilder<unknown>) =>
 
 const thisMonth = monthAt(sql`now()`);
 
-/** What is taken of the allowance of a project. */
+/** Units taken from the allowance of a project. */
 export interface Share {
   projectId: string;
   category: Category;
   units: number;
-  /** Of the month (UTC) of this moment; absent or null: of the current one. */
+  /** Moment in the month (UTC) whose allowance is used; absent or null: the current month. */
   at?: Date | null;
 }
 
 /**
- * What a project has sent or received in a period, by day (UTC) and category. A message with
- * attachments counts twice, a failed one not at all.
+ * Returns the messages that a project has sent or received in a period, by day (UTC) and category.
+ * A message with attachments counts twice; a failed one does not count.
  */
 export async function listUsage(
   db: Database,
@@ -168,7 +168,7 @@ export async function moveAllowance(
 /** The columns of a claimed message that its allowance needs. */
 export interface ClaimedShare {
   id: string;
-  /** Absent where nobody needs to know. */
+  /** Absent if the caller does not need it. */
   contact_id?: string;
   source_type: string;
   billed_units: number;
@@ -270,7 +270,8 @@ async function lockAllowance(
 }
 
 /**
- * What was sent in a month, and what waits for it: accepted by the API, or with its allowance taken.
+ * Stores the use of a month: messages sent or received in it, and those waiting for it, which the
+ * API has accepted or whose allowance is taken.
  * @param month SQL of its first day.
  */
 async function countAllowance(
@@ -332,7 +333,7 @@ async function addTaken(
     .execute();
 }
 
-/** What the projects have used this month, where it is counted. */
+/** Returns the use of each project this month, if it is counted. */
 export async function listAllowances(
   db: Database,
 ): Promise<

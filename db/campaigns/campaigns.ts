@@ -240,9 +240,9 @@ function isResting(campaign: string): RawBuilder<boolean> {
 }
 
 /**
- * Signals the runs of campaigns that have work and were not looked at for two minutes: they are lost,
- * or somebody ended them in Temporal. Each look moves on: a cancelled campaign without waiting mail is never
- * looked at again.
+ * Signals the runs of campaigns that have work and were not looked at for two minutes: they are
+ * lost, or were ended in Temporal. Each look sets the time of the next one; a cancelled campaign
+ * without waiting mail is never looked at again.
  * @returns how many were looked at: with `max` there may be more.
  */
 export async function signalStalledCampaigns(db: Database, max: number): Promise<number> {

@@ -7,7 +7,8 @@ import { handedOver } from '../sql/mail-trace.ts';
 /**
  * The queue of a campaign: chunks of its waiting messages. A message is in one chunk from the
  * moment it is inserted until its outcome is recorded; its row is not touched in between, so
- * claiming costs one row for 50 messages. Whoever has claimed the chunk hands its messages over.
+ * claiming costs one row for 50 messages. The attempt that has claimed the chunk hands its messages
+ * over.
  *
  * Locks are taken in this order: contacts, chunk, messages, campaign.
  */
@@ -159,8 +160,8 @@ export async function expireChunks(db: Database, max: number): Promise<number> {
 }
 
 /**
- * Fails some of the waiting messages of a campaign that is cancelled or gone, which nobody has
- * claimed. Returns how many: 0 when all are done.
+ * Fails some of the waiting, unclaimed messages of a campaign that is cancelled or deleted. Returns
+ * how many: 0 when all are done.
  * @param max about how many.
  */
 export async function failCampaignEmails(

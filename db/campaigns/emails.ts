@@ -10,7 +10,7 @@ import type { JudgedMail } from '../../domain/outcomes/outcome.ts';
 
 /** The messages of campaigns: how they are inserted and claimed. */
 
-/** What may hold back a campaign's mail now. */
+/** Limits that may hold back a campaign's mail now. */
 export interface CampaignLimits {
   /** null: none. */
   maxPerMinute: number | null;
@@ -28,11 +28,11 @@ export async function findCampaignLimits(
   return rows[0] ?? { maxPerMinute: null, isPoliced: false };
 }
 
-/** What a campaign's messages of one version are made from. */
+/** Content from which the messages of one campaign version are made. */
 export interface CampaignContent {
   subject: string;
   body: string;
-  /** Of the campaign's topic; null: none. */
+  /** Key of the campaign's topic; null: none. */
   topicKey: string | null;
 }
 
@@ -66,11 +66,11 @@ export async function insertBodyTemplate(
   return hash;
 }
 
-/** What a campaign has left to do, without a full count. */
+/** Work that a campaign has left, without a full count. */
 export interface CampaignWork {
   /** Milliseconds until its next message is due; null: none waits. */
   nextDueMs: number | null;
-  /** Whether the outcome of some messages is still unknown. */
+  /** True if the outcome of some messages is still unknown. */
   isUnsettled: boolean;
 }
 
@@ -106,7 +106,7 @@ export async function findCampaignEmail(
   return rows[0];
 }
 
-/** Whether a contact was subscribed at a moment: the next change holds the state before. */
+/** Returns true if a contact was subscribed at a moment: the next change holds the state before. */
 export async function wasSubscribedAt(
   db: Database,
   contact: { id: string; subscribed: boolean },

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { expiryOf, type OpenOptIn } from '../../domain/consent/opt-in.ts';
 
-/** What the link of a confirmation mail leads to. */
+/** Opt-in request to which the link of a confirmation mail leads. */
 export interface OptInOfLink {
   id: string;
   contact_id: string;
@@ -14,7 +14,7 @@ export interface OptInOfLink {
   project_language: string;
   project_name: string;
   isOfMail: boolean;
-  /** Of topics that still exist, oldest first. */
+  /** Requested topics that still exist, oldest first. */
   topics: { id: string; name: string }[];
   /** It was confirmed before. */
   isConfirmed: boolean;
@@ -51,7 +51,7 @@ export async function findOptInOfLink(
   return isOver ? undefined : { ...row, isConfirmed: row.state === 'confirmed' };
 }
 
-/** Whether the time of an open request is over, although its run has not noted that yet. */
+/** Returns true if an open request has expired, although its run has not recorded that yet. */
 function isPast(request: OpenOptIn & { now: Date }): boolean {
   return !request.mail_wanted && expiryOf(request) <= request.now;
 }

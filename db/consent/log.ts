@@ -2,7 +2,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../database.ts';
 import type { Consent } from '../tables.ts';
 
-/** What a line of the consent log says. */
+/** Action in an entry of the consent log. */
 export type ConsentAction =
   | 'requested'
   | 'confirmed'
@@ -12,7 +12,7 @@ export type ConsentAction =
   | 'withdrawn'
   | 'address_changed';
 
-/** Where a change of consent comes from. Events of a change name it, too. */
+/** Source of a change of consent. Events of a change name it, too. */
 export type ConsentSource =
   | 'api'
   | 'import'
@@ -32,7 +32,7 @@ export interface Evidence {
   ip: string | null;
   /** At most 500 characters. */
   userAgent: string | null;
-  /** What the person has read. */
+  /** Text that the person has read. */
   text: string | null;
 }
 
@@ -101,7 +101,9 @@ export function insertGranted(
         from (${made}) made`;
 }
 
-/** What the log says of a subscription that has become true or false, or of a new contact. */
+/**
+ * Returns the log action for a subscription that has become true or false, or for a new contact.
+ */
 export function actionOf(subscribed: boolean, source: ConsentSource): ConsentAction {
   if (!subscribed) return 'withdrawn';
   if (source === 'double_opt_in') return 'confirmed';

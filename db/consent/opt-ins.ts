@@ -65,7 +65,7 @@ export async function requestOptIn(
   const isMailed = mayMail(counts, now);
   const isNews = !open || addsMail || added.length > 0;
   if (!isNews && !isMailed && isLately(open.asked_at, now)) return;
-  // Of a repeat that is not mailed, only what is new.
+  // For a repeat that sends no mail, log only the new parts.
   const isWhole = !open || isMailed || !isNews;
   const line = { contactId, action: 'requested' as const };
   const lines = [
@@ -113,7 +113,7 @@ export async function requestOptIn(
   await signalRuns(tx, [made]);
 }
 
-/** What the policy of a project says of new requests. */
+/** Returns the terms that a project's policy sets for new requests. */
 async function findTerms(
   tx: Database,
   projectId: string,
@@ -155,7 +155,7 @@ async function findOpen(tx: Database, contactId: string) {
     .executeTakeFirst();
 }
 
-/** What was sent to the address of a contact, by its newest request. */
+/** Returns the counts of mail sent to the address of a contact for its newest request. */
 async function countsOf(
   tx: Database,
   { project_id: projectId, email }: AskingContact,
@@ -180,8 +180,8 @@ async function forgetEnded(tx: Database, contactId: string): Promise<void> {
 }
 
 /**
- * What the contacts say of the newest request of their address; null: there was none. Not a change of the
- * contact: `updated_at` stays.
+ * Stores on the contacts the state of the newest request of their address; null: there was none.
+ * This is no change of the contact: `updated_at` stays.
  */
 export async function noteState(
   tx: Database,
@@ -250,11 +250,11 @@ export async function endOptIns(
   await recordConsentOfProjects(tx, lines, evidence);
 }
 
-/** What a request has asked for. */
+/** Mail and topics that a request has asked for. */
 export interface AskedFor {
   contactId: string;
   isOfMail: boolean;
-  /** Of topics that still exist, oldest first. */
+  /** Keys of the requested topics that still exist, oldest first. */
   topicKeys: string[];
 }
 

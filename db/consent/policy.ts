@@ -12,7 +12,7 @@ export function readConsentPolicy(db: Database, projectId: string): Promise<Stor
   return selectPolicy(db, projectId, { isLocked: false });
 }
 
-/** The same; nobody else changes it until the transaction ends. */
+/** Returns the same, and locks it against changes until the transaction ends. */
 export function lockConsentPolicy(tx: Database, projectId: string): Promise<StoredConsentPolicy> {
   return selectPolicy(tx, projectId, { isLocked: true });
 }
@@ -66,7 +66,10 @@ export async function updateConsentPolicy(
   return readConsentPolicy(tx, projectId);
 }
 
-/** Whether the policy of a project names one of these templates, which the caller has locked. */
+/**
+ * Returns true if the policy of a project names one of these templates, which the caller has
+ * locked.
+ */
 export async function isPolicyTemplate(
   tx: Database,
   projectId: string,

@@ -68,7 +68,10 @@ export async function listFieldValues(
   return rows.map(({ value }) => value);
 }
 
-/** Whether any contact has a key: at once if many do, after a look at each if none does. */
+/**
+ * Returns true if any contact has a key. This is fast if many do; if none does, it reads every
+ * contact.
+ */
 export async function isKeyInUse(db: Database, projectId: string, key: string): Promise<boolean> {
   const row = await db
     .selectFrom('contact')

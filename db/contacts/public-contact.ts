@@ -11,7 +11,7 @@ export interface PublicContact {
   data: Record<string, unknown> | null;
   project_language: string;
   project_name: string;
-  /** Whoever asks for mail confirms it, unless a mail to the contact shows who they are. */
+  /** True if a request for mail must be confirmed, unless a mail to the contact proves who asks. */
   opt_in_required: boolean;
   /**
    * Absent: the contact itself reads the page. Else the address to which the mail with the link went: the

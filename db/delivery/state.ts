@@ -12,12 +12,15 @@ export const countedMax = 100_000;
 
 /** The mail of a project that has not left. */
 export interface WaitingMail {
-  /** That could leave now, and since when the oldest could. Paused campaigns have none. */
+  /** Messages that could leave now, and since when the oldest could. Paused campaigns have none. */
   due: number;
   oldestDueAt: Date | null;
   /** Being handed over now. */
   sending: number;
-  /** Of which nobody knows whether it left: its worker died, or the connection to the provider. */
+  /**
+   * Messages that may or may not have left: their worker died, or the connection to the provider
+   * broke.
+   */
   unknown: number;
   /** To be tried again later, after a passing failure. */
   retry: number;
@@ -28,10 +31,10 @@ export interface WaitingMail {
   frequencyCap: number;
 }
 
-/** Of one campaign: what is still to leave, and since when the oldest could. */
+/** Messages of one campaign that are still to leave, and since when the oldest could. */
 export interface CampaignMail {
   waiting: number;
-  /** Of these, those that could leave now, and those that wait for the moment of their contact. */
+  /** Waiting messages that could leave now, and those that wait for the moment of their contact. */
   due: number;
   scheduled: number;
   oldestDueAt: Date | null;
@@ -100,7 +103,7 @@ export async function countCampaignMail(
   return rows[0] ?? { waiting: 0, due: 0, scheduled: 0, oldestDueAt: null, lastAt: null };
 }
 
-/** Whether a chunk waits for the moment of its contacts. */
+/** True if a chunk waits for the moment of its contacts. */
 const isOfMoment = sql`exists (select from email inner_scheduled
   where inner_scheduled.id = any(campaign_chunk.email_ids)
     and inner_scheduled.scheduled_for = campaign_chunk.due_at)`;
@@ -130,12 +133,12 @@ export async function measureSpeed(
           : sql`join email on id = email_id where campaign_id = ${campaignId}`
       }`.execute(db);
   const { sent = 0, seconds = 0, wasSending = false } = rows[0] ?? {};
-  // Of what has just begun, the first message is the beginning.
+  // If sending has just begun, the first message marks the start of the measurement.
   const speed = wasSending || sent < 2 ? sent / measuredSeconds : (sent - 1) / Math.max(1, seconds);
   return Math.round(speed * 100) / 100;
 }
 
-/** What may hold back the mail of a project. */
+/** Limits that may hold back the mail of a project. */
 export interface SendingState {
   /** The provider cannot take mail now. */
   isProviderOut: boolean;

@@ -13,7 +13,7 @@ const silenceMax = 20;
 
 export interface WorkerProcess {
   id: string;
-  /** Of the mail provider that it sends through. */
+  /** Mail provider through which it sends. */
   provider: string;
   rates: SendingRates;
 }
@@ -45,7 +45,7 @@ export interface Fleet {
   downSince: Date | null;
   /** No sweep has begun lately, so lost runs stay lost. False if none has ever begun. */
   isSweepLate: boolean;
-  /** What the newest of them sends through, and its limits. */
+  /** Provider of the newest worker, and its limits. */
   provider: string | null;
   rates: SendingRates | null;
 }

@@ -50,7 +50,7 @@ export function claimOf(row: DomainRow) {
 /** A domain without tokens is still being registered. */
 export const isComplete = sql<boolean>`dkim_tokens <> '{}'`;
 
-/** Whether a project may send from a domain. */
+/** Returns the status of a project's domain; undefined: the project has no such domain. */
 export async function findSenderDomain(
   db: Database,
   projectId: string,
@@ -89,7 +89,7 @@ export async function findDomain(db: Database, id: string): Promise<DomainRow | 
   return row as DomainRow | undefined;
 }
 
-/** What a domain's run needs. */
+/** Fields that a domain's run needs. */
 export type DomainOfRun = Pick<DomainRow, 'id' | 'project_id' | 'name'>;
 
 /** Removes an incomplete claim; its run cleans up. */
@@ -110,7 +110,9 @@ export async function deleteOverdueDomain(db: Database, id: string): Promise<voi
     .execute();
 }
 
-/** Whether another project holds the name. Stable while the name is locked. */
+/**
+ * Returns true if another project holds the name. The result is stable while the name is locked.
+ */
 async function isHeldElsewhere(tx: Database, { id, name }: Pick<DomainRow, 'id' | 'name'>) {
   const holder = await tx
     .selectFrom('domain')
@@ -256,7 +258,10 @@ export async function findDomainDue(
   return row && { status: row.status as DomainStatus, dueMs: row.dueMs };
 }
 
-/** What sends from a domain: templates, campaigns that may still send, and confirmation mail. */
+/**
+ * Returns the senders that use a domain: templates, campaigns that may still send, and confirmation
+ * mail.
+ */
 export async function listDomainUsers(
   db: Database,
   { project_id, name }: Pick<DomainRow, 'project_id' | 'name'>,

@@ -6,7 +6,9 @@ import { type Database, transact } from '../database.ts';
  * deleted: the account may have others, of other owners.
  */
 
-/** Until the transaction ends, nobody else can claim, verify or release this name. */
+/**
+ * Locks a name until the transaction ends: no other transaction can claim, verify or release it.
+ */
 export async function lockDomainName(tx: Database, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`domain ${name}`}, 0))`.execute(tx);
 }
@@ -23,7 +25,7 @@ export async function insertSesIdentity(db: Database, name: string): Promise<voi
     .execute();
 }
 
-/** Whether the identity of a name is this server's. */
+/** Returns true if this server owns the identity of a name. */
 export async function isOwnIdentity(db: Database, name: string): Promise<boolean> {
   const row = await db
     .selectFrom('ses_identity')
@@ -33,7 +35,10 @@ export async function isOwnIdentity(db: Database, name: string): Promise<boolean
   return row !== undefined;
 }
 
-/** Whether the provider is removing a name right now. Stable while the name is locked. */
+/**
+ * Returns true if the provider is removing a name right now. The result is stable while the name is
+ * locked.
+ */
 export async function isBeingForgotten(tx: Database, name: string): Promise<boolean> {
   const row = await tx
     .selectFrom('ses_identity')
@@ -53,7 +58,7 @@ const forgettingMax = sql`interval '1 minute'`;
 /**
  * Makes the provider remove the identity of a name that no project claims any more, if it is this
  * server's; otherwise does nothing. `forget` runs outside a transaction, so that a silent provider
- * holds none open; meanwhile nobody can claim the name. A failure may be retried at once; after a
+ * holds none open; meanwhile the name cannot be claimed. A failure may be retried at once; after a
  * crash, the next call a minute later does it.
  */
 export async function forgetUnclaimedIdentity(

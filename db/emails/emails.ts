@@ -100,9 +100,9 @@ export async function noteDelivery(
 }
 
 /**
- * Whether the run of a project has a timer for other mail that is due before. Mail that is due within
- * seconds does not count: the run may deliver it, and see that nothing else waits, before this
- * transaction is committed.
+ * Returns true if the run of a project has a timer for other mail that is due earlier. Mail that is
+ * due within seconds does not count: the run may deliver it, and see that nothing else waits,
+ * before this transaction is committed.
  */
 async function hasEarlier(
   tx: Database,
@@ -223,7 +223,7 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   contact_gone: boolean;
   has_suppressions: boolean;
   topic_left: boolean;
-  /** Of the request that it asks to confirm; null: it asks nothing. */
+  /** State of the request that the mail asks to confirm; null: the mail asks nothing. */
   opt_in_state: string | null;
   /** Only of a claim that `isPoliced`. */
   contact_data: Record<string, unknown> | null;
@@ -249,8 +249,8 @@ export interface EmailClaim {
 
 /**
  * Claims due messages of a project for one attempt: SENDING, with the attempt's id and a lease,
- * committed before anything is handed over. Nobody else can claim them until they are settled. The
- * bytes of one claim are limited, whatever `max` is; a single message may exceed that.
+ * committed before anything is handed over. No other attempt can claim them until they are settled.
+ * The bytes of one claim are limited, whatever `max` is; a single message may exceed that.
  */
 export async function claimDueEmails(db: Database, given: EmailClaim): Promise<ClaimedEmail[]> {
   const columns = (table: string) =>
@@ -330,9 +330,9 @@ export async function findNextDue(db: Database, projectId: string): Promise<numb
 }
 
 /**
- * Projects whose messages have been due for a while: no run delivers them. While a provider cannot
- * take mail, it is one of them, when somebody has to try. Reads one index entry for each project that
- * has mail waiting, however many have none.
+ * Returns projects whose messages have been due for a while: no run delivers them. While a provider
+ * cannot take mail, returns one of them when a probe is due. Reads one index entry for each project
+ * that has mail waiting, however many have none.
  */
 export async function listForgottenDeliveries(db: Database, max: number): Promise<string[]> {
   const next = (from: RawBuilder<unknown>) => sql`(

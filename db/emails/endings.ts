@@ -2,10 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { traceEntry } from '../sql/mail-trace.ts';
 
-/**
- * Fails the mail of executions that was not handed over, because somebody has ended them. The caller
- * holds their contacts.
- */
+/** Fails the unsent mail of executions that were ended. The caller holds their contacts. */
 export async function failWaitingMail(
   tx: Database,
   executionIds: readonly string[],

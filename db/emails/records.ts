@@ -29,11 +29,11 @@ const summary = sql`${references(summaryColumns, 'email')}, ${statusOf('email')}
   (body is not null or body_values is not null) as has_body`;
 
 export type EmailSummary = Omit<EmailRow, (typeof large)[number]> & {
-  /** What it says is kept. */
+  /** True if the body is stored. */
   has_body: boolean;
   /** null: it has no topic, or the topic is deleted. */
   topic_key: string | null;
-  /** Of its campaign, while it waits; see `outcomeOf`. */
+  /** Status of its campaign, while it waits; see `outcomeOf`. */
   campaign_status: string | null;
   is_unsettled: boolean;
 };
@@ -47,7 +47,7 @@ export interface EmailQuery {
   executionId?: string | undefined;
   status?: string | undefined;
   sourceType?: string | undefined;
-  /** Whether it has a time for which it was asked. */
+  /** True for mail with a requested send time. */
   scheduled?: boolean | undefined;
   after?: { value: string; id: string } | undefined;
   limit: number;

@@ -42,8 +42,8 @@ function enqueueMail(
 }
 
 /**
- * Signals, every ten minutes, the runs of mails that have not left: theirs may be lost, or somebody
- * ended it in Temporal. A running one takes no notice.
+ * Signals, every ten minutes, the runs of mails that have not left: such a run may be lost, or was
+ * ended in Temporal. A running one ignores the signal.
  */
 export async function signalStalledSystemMail(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {

@@ -95,8 +95,8 @@ export async function noteErased(
 }
 
 /**
- * Requests the runs of erasures without progress for ten minutes: somebody ended them in Temporal, or
- * Temporal lost them. For a running one this changes nothing.
+ * Requests the runs of erasures without progress for ten minutes: they were ended in Temporal, or
+ * Temporal lost them. A running one does not change.
  */
 export async function signalStalledErasures(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {

@@ -121,7 +121,7 @@ export async function countEvents(db: Database, projectId: string, name: string)
     (event) => sql`exists (select from email
       where email.contact_id = contact.id and project_id = ${projectId} and ${hasDerived(event)})`,
   );
-  // Of a contact the first message is enough: no index has the contacts of all.
+  // `exists` stops at the first message of a contact: no index has the contacts of all.
   const contacts =
     derived.length === 0
       ? sql`select count(distinct contact_id)::float8 from event where ${isNamed}`

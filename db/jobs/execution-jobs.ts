@@ -11,10 +11,10 @@ import { cancelJobs, insertJob, type JobRef, type JobRow, lockOpenJob } from './
 
 /** Jobs on the executions of a workflow. */
 
-/** What a job was asked, and how far it is. */
+/** Request and progress of a job. */
 export interface ExecutionJobState<Asked> {
   asked: Asked;
-  /** Where the next page begins; null: at the beginning. */
+  /** Start of the next page; null: the beginning. */
   cursor: unknown;
   /** Executions that it has to look at, about; for its progress. */
   total: number;
@@ -32,13 +32,13 @@ export interface LockedExecutionJob<Asked> {
   cursor: unknown;
 }
 
-/** What one page of a job did. */
+/** Result of one page of a job. */
 export interface ExecutionPage<Kind extends ExecutionJobKind> {
   /** Executions it has looked at. */
   looked: number;
   /** To be added to the result. */
   outcome: Partial<ExecutionJobResults[Kind]>;
-  /** Where the next page begins; null: this was the last one. */
+  /** Start of the next page; null: this was the last one. */
   cursor: object | null;
   /** The shortest time before the next page, in milliseconds. */
   pauseMs: number;

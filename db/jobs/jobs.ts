@@ -245,8 +245,8 @@ export async function findJobProgress(db: Database, { projectId, jobId }: JobRef
 }
 
 /**
- * Requests the runs of open jobs without progress for ten minutes: somebody ended them in Temporal,
- * or Temporal lost them. For a running one this changes nothing.
+ * Requests the runs of open jobs without progress for ten minutes: they were ended in Temporal, or
+ * Temporal lost them. A running one does not change.
  */
 export async function signalStalledJobs(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {

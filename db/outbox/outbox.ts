@@ -18,14 +18,14 @@ import { anyOf } from '../expressions.ts';
  * that commits one sends it at once; what it does not send within the grace, any process sends.
  */
 
-/** What a run whose start or end is still to be sent need not be told by a signal. */
+/** SQL: true if the run's start or end is still to be sent, so that it needs no signal. */
 const keepsEarlier = sql`excluded.action = 'signal' and outbox.action <> 'signal'`;
 
 /**
  * The end of an `insert into outbox …`: a later request for the same run replaces an earlier one. But
  * a start stays a start: it reads the row when it is sent. And an execution that must look at its row
- * (a signal without a step) finds there that its event has come. `created_at` stays: Temporal has not
- * been told since then.
+ * (a signal without a step) finds there that its event has come. `created_at` stays: it is the time
+ * since when Temporal has not received the change.
  */
 export const replacingEarlier = sql`
   on conflict (run_id) do update set
@@ -102,7 +102,7 @@ export async function enqueueExecutions(
   await enqueueRuns(tx, action, executions, options);
 }
 
-/** Records that the runs of executions must look at their rows: somebody has acted on these. */
+/** Records that the runs of executions must read their rows, because these were changed. */
 export async function signalExecutions(
   tx: Database,
   executions: readonly { id: string; project_id: string }[],
@@ -177,7 +177,7 @@ const claimMax = 500;
 
 /**
  * Claims entries that should have been sent by now, for the caller to send. Every project gets its
- * turn: what another one has left behind, however much it is, delays nobody.
+ * turn, so a large backlog of one project does not delay the others.
  * @returns the runs, and whether there may be more.
  */
 export async function claimOverdue(db: Database): Promise<{ runs: NotedRun[]; isMore: boolean }> {

@@ -14,7 +14,7 @@ export interface ProjectState {
   /** The public id, which differs after a reset. */
   publicId: string;
   disabledReason: string | null;
-  /** Nobody is subscribed by a public key without having confirmed. */
+  /** True if a contact must confirm before a public key can subscribe it. */
   requiresConfirmation: boolean;
 }
 
@@ -73,7 +73,7 @@ export async function holdEnabledProject(tx: Database, id: string): Promise<void
   if (reason !== null) throw new Problem('PROJECT_DISABLED', { details: { reason } });
 }
 
-/** Whether there is a project with a public id, which a reset keeps. */
+/** Returns true if there is a project with a public id, which a reset keeps. */
 export async function projectExists(db: Database, publicId: string): Promise<boolean> {
   const row = await db
     .selectFrom('project')

@@ -6,7 +6,7 @@ import { listedUses, pinnedParts } from '../sql/pinned-versions.ts';
 import { holdProject } from './projects.ts';
 import { stepTypesWith } from '../../domain/workflow/steps/registry.ts';
 
-/** Where a secret is used: in a step, or in the headers of an event subscription. */
+/** Use of a secret: in a step, or in the headers of an event subscription. */
 export type SecretUse = { workflowId: string; stepId: string } | { subscriptionId: string };
 
 type NamedUse = { name: string; use: SecretUse };

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { notFound } from '../../domain/errors.ts';
 
-/** What projects have uploaded, in bytes. A file counts from before it is stored. */
+/** Uploads of projects, in bytes. A file counts from before it is stored. */
 
 /** The project of an upload: its files belong to the public id, which outlives a reset. */
 interface Uploader {

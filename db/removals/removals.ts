@@ -3,8 +3,8 @@ import { type Database, transact } from '../database.ts';
 import { deletePage } from '../pages.ts';
 
 /**
- * What belongs to a deleted workflow, segment or topic, maybe a million rows. The deletion leaves a row of
- * `removal` (a trigger writes it); nobody finds the others any more, and they are deleted in pages.
+ * Rows of a deleted workflow, segment or topic, maybe a million. The deletion leaves a row of
+ * `removal` (a trigger writes it); the other rows can no longer be found, and are deleted in pages.
  */
 
 /** In the order in which they are deleted, and how many in one transaction. */
@@ -30,7 +30,7 @@ export async function insertSegmentRemoval(
     .execute();
 }
 
-/** Whether something of a workflow or segment is still to be deleted. */
+/** Returns true if rows of a workflow or segment are still to be deleted. */
 export async function hasRemoval(db: Database, id: string): Promise<boolean> {
   const row = await db.selectFrom('removal').select('id').where('id', '=', id).executeTakeFirst();
   return row !== undefined;

@@ -7,8 +7,9 @@ import { enqueue } from '../outbox/outbox.ts';
 import type { Workflow } from '../tables.ts';
 
 /**
- * What Temporal is told of the schedules of workflows. Its own calendars leave out times in a gap of the
- * clock and fire twice where one comes twice: so it is told the planned instants themselves, some ahead.
+ * Schedules of workflows for Temporal. Temporal's own calendars skip times in a gap of the clock
+ * and fire twice if a time occurs twice: so Everpost sends the planned instants themselves, some
+ * ahead.
  */
 
 type WorkflowRow = Selectable<Workflow>;
@@ -25,7 +26,7 @@ export function scheduleOf(row: Pick<WorkflowRow, 'trigger_schedule'>): TriggerS
   return (row.trigger_schedule ?? {}) as TriggerSchedule;
 }
 
-/** Whether it says when the workflow fires. */
+/** Returns true if the trigger defines when the workflow fires. */
 export function isScheduled({ cron, timeZone }: TriggerSchedule): boolean {
   return cron !== undefined && timeZone !== undefined;
 }
@@ -142,7 +143,7 @@ export async function holdFiringWorkflow(
   return rows[0];
 }
 
-/** What Temporal is to be told of a schedule; no instants: it has none. */
+/** Schedule to be sent to Temporal; no instants: the workflow has none. */
 export interface ToldSchedule {
   workflowId: string;
   projectId: string;
@@ -218,7 +219,7 @@ async function lookAtFiring(
   return 'listed';
 }
 
-/** Has a firing begun, or gone on with if somebody has ended its run in Temporal. */
+/** Starts a firing, or continues it if its run was ended in Temporal. */
 async function signalFiring(
   tx: Database,
   { id: workflowId, project_id: projectId, name }: WorkflowRow,

@@ -97,8 +97,8 @@ export async function listDynamicSegments(
 }
 
 /**
- * What segments of a project refer to which others: those that name any, and these. Conditions may
- * be large, so only their fields are read.
+ * Returns the references between segments of a project: those that name any, and these. Conditions
+ * may be large, so only their fields are read.
  */
 export async function listSegmentReferences(
   db: Database,
@@ -203,7 +203,7 @@ export async function deleteSegment(tx: Database, id: string): Promise<void> {
 
 /**
  * Claims the segment whose last count or computation is the oldest, if it is that many minutes ago
- * and nobody works on it. The claim sets its time to now: if this process dies, it becomes due
+ * and no process works on it. The claim sets its time to now: if this process dies, it becomes due
  * again later.
  */
 export async function claimDueSegment(

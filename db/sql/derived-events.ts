@@ -21,8 +21,8 @@ export interface DerivedEvent {
   /** The name of that in the event's data. */
   field: 'sentAt' | 'deliveredAt';
   /**
-   * What its id has in place of the 7 in the message's id, the version of a UUID (RFC 9562). Events
-   * of the same moment are ordered by id: sent, then delivered.
+   * Version of the event's id, a UUID (RFC 9562); the message's id has 7 there. Events of the same
+   * moment are ordered by id: sent, then delivered.
    */
   version: '6' | '8';
   /** SQL of which messages have that moment. */

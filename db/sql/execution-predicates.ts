@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 
 /** Conditions on where an execution stands, for statements about it. */
 
-/** Whether an execution is on the version of a call. */
+/** SQL: true if an execution is on the version of a call. */
 export const isOn = (version: number) => sql`workflow_version = ${version}`;
 
 /**
@@ -11,7 +11,9 @@ export const isOn = (version: number) => sql`workflow_version = ${version}`;
  */
 export const clockSkew = sql`interval '1 minute'`;
 
-/** Whether a delay with this output is over by itself: its time has come, or its date was past. */
+/**
+ * SQL: true if a delay with this output is over by itself: its time has come, or its date was past.
+ */
 export const isDelayOver = (output: ReturnType<typeof sql>) =>
   sql`((${output} ->> 'past')::boolean is true
     or ${isDue(sql`(${output} ->> 'resumeAt')::timestamptz`)})`;

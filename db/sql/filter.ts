@@ -150,8 +150,9 @@ function memberSql(scope: Scope, id: string): Sql {
 }
 
 /**
- * Whether there is an event of a name since a moment, stored or as the row of a campaign's message.
- * Not one "exists" over both: PostgreSQL would read all of them instead of the contact's.
+ * Returns SQL that is true if there is an event of a name since a moment, stored or as the row of a
+ * campaign's message. It is not one "exists" over both: PostgreSQL would read all of them instead
+ * of the contact's.
  * @param isOwn a condition on the contact of `inner_seen`
  */
 function hasEvent(name: string, isOwn: RawBuilder<unknown>, from: RawBuilder<Date>) {
@@ -299,7 +300,7 @@ function dataFilterSql({ contact, now }: Scope, filter: Filter, path: readonly s
     then coalesce(${holds}, false) else false end`;
 }
 
-/** Whether a value that contains the text also contains it in its JSON text. */
+/** Returns true if a value that contains the text also contains it in its JSON text. */
 function showsInText({ operator, value }: Filter): boolean {
   return (
     operator === 'contains' &&

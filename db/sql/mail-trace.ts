@@ -75,7 +75,7 @@ interface PlainSteps {
   trace: readonly TraceEntry[];
 }
 
-/** What happens to a message before it is handed over. */
+/** Trace entries of a message before it is handed over. */
 const beforeHandOver: readonly string[] = ['scheduled', 'held', 'throttled'];
 
 /** The whole trace of a message but `queued`: what is stored, and what its columns say. */

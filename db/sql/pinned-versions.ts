@@ -1,16 +1,17 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * What versions with active executions name, beside the graphs as they are drawn: it must not be deleted while
- * somebody is inside.
+ * Names used by versions with active executions, beside the graphs as they are drawn: the named
+ * objects must not be deleted while an execution may use them.
  */
 
 /** Users that are listed of each kind. */
 export const listedUses = 100;
 
 /**
- * SQL of the steps and exit rules of versions with active executions, as a table `pinned` with `workflow_id`,
- * `workflow_name` and `step` or `rule`. Triggers are left out: whoever is inside has passed them.
+ * SQL of the steps and exit rules of versions with active executions, as a table `pinned` with
+ * `workflow_id`, `workflow_name` and `step` or `rule`. Triggers are left out: active executions
+ * have passed them.
  */
 export function pinnedParts(projectId: string): RawBuilder<unknown> {
   const next = (from: RawBuilder<unknown>) => sql`(

@@ -7,9 +7,9 @@ import { type Addresses, findAddresses, requireAddresses } from './keys.ts';
 import { findSuppressions } from './marks.ts';
 
 /**
- * People who have opted out stay opted out when their contact is deleted: an entry with the reason `erased`
- * keeps the hash of the address. Whoever makes the contact anew makes it unsubscribed; only the person can
- * change that.
+ * People who have opted out stay opted out when their contact is deleted: an entry with the reason
+ * `erased` keeps the hash of the address. A contact created anew is unsubscribed; only the person
+ * can change that.
  */
 
 /** Those of these addresses whose entry has the reason `erased`. */
@@ -51,13 +51,16 @@ export async function unsubscribeErased(
   const ids = subscribed.filter(({ email }) => erased.has(email)).map(({ id }) => id);
   if (ids.length > 0) {
     await sql`update contact set subscribed = false where id = ${anyOf(ids)}`.execute(tx);
-    // What the same statement has logged: nobody has seen it.
+    // Delete the entries that the same statement has logged: no other transaction has seen them.
     await sql`delete from consent where contact_id = ${anyOf(ids)}`.execute(tx);
   }
   return subscribed.filter(({ email }) => !erased.has(email)).map(({ id }) => id);
 }
 
-/** @throws Problem CONTACT_SUPPRESSED when the address is erased: nobody else may subscribe it. */
+/**
+ * Refuses to subscribe an erased address: only its owner may.
+ * @throws Problem CONTACT_SUPPRESSED when the address is erased.
+ */
 export async function refuseErased(tx: Database, projectId: string, email: string): Promise<void> {
   const erased = await findErased(tx, projectId, [email]);
   if (!erased.has(email)) return;

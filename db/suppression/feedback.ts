@@ -3,7 +3,7 @@ import type { SuppressionScope } from '../../domain/mail/suppression.ts';
 import type { Database } from '../database.ts';
 import { type NewSuppression, recordSuppressions } from './list.ts';
 
-/** What feedback on a message says of its address. */
+/** Address that feedback on a message reports as bad. */
 export interface BadAddress {
   projectId: string;
   email: string;
@@ -36,7 +36,7 @@ async function record(
   bad: readonly BadAddress[],
   scope: SuppressionScope,
 ): Promise<void> {
-  // Of several mails to one address, the first one.
+  // Keep the first one of several mails to one address.
   const byEmail = new Map<string, NewSuppression>();
   for (const { email, emailId, reason } of bad) {
     if (!byEmail.has(email)) byEmail.set(email, { email, emailId, reason, scope });

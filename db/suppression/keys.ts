@@ -61,7 +61,7 @@ export async function findAddresses(
   return addresses;
 }
 
-/** Of SHA-256, in bytes. */
+/** Block size of SHA-256, in bytes. */
 const blockBytes = 64;
 
 /** An address has at most 254 characters. */
@@ -89,7 +89,7 @@ export async function requireAddresses(tx: Database, projectId: string): Promise
   if (before) return before;
   making.add(tx);
   const key = requireKeys(tx).cipher.encrypt(randomBytes(32).toString('hex'));
-  // Of two transactions that make one, the second waits and then reads that of the first.
+  // If two transactions create a key, the second waits and then reads the first one's.
   await sql`
     insert into suppression_key (owner_id, key)
       select coalesce(public_id, id), ${key} from project where id = ${projectId}

@@ -12,7 +12,7 @@ import { lowerAscii } from '../../domain/email-address.ts';
 
 export type SuppressionRow = Selectable<Suppression>;
 
-/** What is to be on the list. */
+/** New entry of the list. */
 export interface NewSuppression {
   /** In its stored form. */
   email: string;

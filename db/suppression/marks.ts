@@ -26,7 +26,10 @@ export async function withSuppressions<E extends Claimed>(
   return emails.map((email) => ({ suppression: found?.get(email.to_email) ?? null, ...email }));
 }
 
-/** What the list of a project says of the addresses of messages now, by address. */
+/**
+ * Returns the suppressions that the list of a project has now for the addresses of messages, by
+ * address.
+ */
 export async function findSuppressionsOf(
   db: Database,
   projectId: string,

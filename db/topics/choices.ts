@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** What contacts have chosen of the topics of their project. */
+/** Topic choices of contacts. */
 
 /** A topic as it is for one contact. */
 export interface ContactTopic {

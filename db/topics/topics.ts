@@ -47,7 +47,10 @@ export async function listTopicsByKey(
     .execute();
 }
 
-/** Of several that make topics of a project, one comes after the other: the limit holds for all. */
+/**
+ * Locks the topics of a project, so that transactions that create topics run one after the other
+ * and the limit holds for all.
+ */
 export async function lockTopics(tx: Database, projectId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`topics ${projectId}`}, 0))`.execute(
     tx,
@@ -114,7 +117,7 @@ export async function deleteTopic(tx: Database, id: string): Promise<void> {
   await tx.deleteFrom('topic').where('id', '=', id).execute();
 }
 
-/** Whether a contact was not subscribed to a topic at a moment. */
+/** Returns true if a contact was not subscribed to a topic at a moment. */
 export async function hadLeftTopicAt(
   db: Database,
   contactId: string,
