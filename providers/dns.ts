@@ -10,7 +10,7 @@ export interface Dns {
    */
   findRecords<T extends keyof DnsAnswers>(type: T, name: string): Promise<DnsAnswers[T]>;
   /**
-   * Whether a domain can receive mail according to DNS; at most 5 minutes old.
+   * Finds out if a domain can receive mail according to DNS. The answer is at most 5 minutes old.
    * @throws DnsError when no resolver answers.
    */
   findMailHost(name: string): Promise<MailHost>;

@@ -7,8 +7,8 @@ import type { DomainLists } from '../domain/mail/verify-email.ts';
 export type DomainListFiles = { [List in keyof DomainLists]: string | null };
 
 /**
- * In the built-in list, because somebody has registered them. A user who types one means another
- * mailbox, and needs the hint.
+ * Misspelled domains in the built-in list, because they are registered. A user who types one means
+ * another mailbox, and needs the hint.
  */
 const misspelled = new Set(['gmial.com', 'hotmai.com', 'hotmial.com']);
 

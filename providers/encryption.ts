@@ -123,12 +123,12 @@ export function createSigner(secret: string, purpose: string): (text: string) =>
 /** By their key: checking a signature takes one, too. */
 const signers = new WeakMap<Buffer, (text: string) => string>();
 
-/** Of SHA-256. */
+/** The block size of SHA-256. */
 const blockBytes = 64;
 /** Longer texts are copied once more. */
 const signedBytes = 4 * 1024;
 
-/** Whether a signer of `purpose` has made `signature` for `text`, with any of the secrets. */
+/** Returns true if `signature` was made for `text` and `purpose`, with any of the secrets. */
 export function isSigned(
   secrets: Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>,
   purpose: string,

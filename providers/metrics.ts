@@ -4,14 +4,14 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 /** Bounds of the request times, in seconds. */
 const requestBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
-/** What is read to answer a scrape is read again after this, in milliseconds. */
+/** Milliseconds that a reading for a scrape is kept before it is read again. */
 const readAgainMs = 5_000;
 /** The longest a scrape waits for such a reading, in milliseconds. */
 const readingMs = 4_000;
 /** How often the event loop is looked at while metrics are served, in milliseconds. */
 const eventLoopMs = 100;
 
-/** A gauge that is read when somebody asks. */
+/** A gauge that is read on demand. */
 export interface Reading {
   name: string;
   /** One line for people. */
@@ -21,14 +21,13 @@ export interface Reading {
 }
 
 /**
- * What one process counts about itself, for Prometheus: names begin with `everpost_`, units are
- * seconds and bytes, counters end in `_total`. Labels hold what the code names, never what a tenant
- * does. Counting costs about a microsecond and goes on whether or not anybody reads it; nothing
- * else happens until somebody does.
+ * Counters of one process, for Prometheus: names begin with `everpost_`, units are seconds and
+ * bytes, counters end in `_total`. Label values come from the code, never from tenants. Counting
+ * costs about a microsecond and always runs; all other work happens only during a scrape.
  */
 export class Metrics {
   readonly #registry = new Registry();
-  /** What brings the readings up to date. */
+  /** Functions that refresh the readings. */
   readonly #refreshers: (() => Promise<void>)[] = [];
   readonly #requests = this.#counter('http_requests_total', 'Requests by route and status.', [
     'method',
@@ -141,8 +140,8 @@ export class Metrics {
   }
 
   /**
-   * Answers `GET /metrics` on this port of 127.0.0.1, with what Node itself tells, too.
-   * @param more the text of somebody else's metrics, to be appended
+   * Answers `GET /metrics` on this port of 127.0.0.1, and includes the metrics of Node.js.
+   * @param more the text of metrics from another source, to be appended
    * @throws Error with a sentence for the operator when the port is not available.
    */
   async serve(port: number, more?: () => Promise<string>): Promise<{ close(): Promise<void> }> {

@@ -19,7 +19,7 @@ export interface Payments {
   createPortal(customer: string, returnUrl: string): Promise<string>;
   /** Its current state. null: there is none with this id. */
   findSubscription(id: string): Promise<Subscription | null>;
-  /** Whether an invoice is owed by now; `missing`: there is none with this id. */
+  /** Returns the state of an invoice; `missing`: there is none with this id. */
   findInvoice(id: string): Promise<'owed' | 'settled' | 'missing'>;
   /** Ends a subscription now and bills its usage; one that has ended is no error. */
   endSubscription(id: string): Promise<void>;
@@ -110,7 +110,7 @@ type KnownEvent = { id: string } & (
       /** The server that made the checkout; null: unknown. */
       server: string | null;
     }
-  /** Nobody owes an invoice any more. `isPaid` false: it was voided, or is given up. */
+  /** The invoice is no longer owed. `isPaid` false: it was voided, or is given up. */
   | ({ kind: 'settled'; customer: string; isPaid: boolean } & InvoiceOfEvent)
   | ({
       kind: 'paymentFailed';
@@ -129,7 +129,7 @@ export class InvalidSignature extends Error {
   override readonly name = 'InvalidSignature';
 }
 
-/** A webhook that the provider has signed and nobody can read; to receive it again will not help. */
+/** A signed webhook of the provider that cannot be read; receiving it again will not help. */
 export class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';
 }

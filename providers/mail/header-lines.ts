@@ -32,7 +32,7 @@ function isLegal(folded: string): boolean {
 
 export function subjectHeader(subject: string): string {
   const text = inOneLine(subject);
-  // What only looks like an encoded word is not to be decoded.
+  // Encode text that only looks like an encoded word, or readers would decode it.
   return textHeader('Subject', text, isAscii(text) && !text.includes('=?') ? text : encoded(text));
 }
 
@@ -46,7 +46,9 @@ export function customHeader(name: string, value: string): string {
   return textHeader(name, text, isStructured.test(name) ? withPhrases(text) : encoded(text));
 }
 
-/** What cannot be folded into legal lines is encoded, even if it is ASCII. */
+/**
+ * Returns the header. Text that cannot be folded into legal lines is encoded, even if it is ASCII.
+ */
 function textHeader(name: string, text: string, value: string): string {
   const lines = header(name, value);
   return isLegal(lines) ? lines : header(name, encoded(text));

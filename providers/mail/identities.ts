@@ -18,7 +18,7 @@ import {
 export interface Identity {
   /** Names of its DKIM records; none where it signs with the customer's own keys. */
   dkimTokens: string[];
-  /** Whether the provider has found the DKIM records. */
+  /** True if the provider has found the DKIM records. */
   dkimVerified: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface Identity {
 export interface Identities {
   /** Names that exist in no DNS count as verified. */
   verifiesReservedNames: boolean;
-  /** Whether the provider keeps domains in an account, and checks their DNS records itself. */
+  /** True if the provider keeps domains in an account, and checks their DNS records itself. */
   keepsDomains: boolean;
   /** The DNS records that a claimed domain needs. */
   dnsRecords(claim: DomainClaim): DnsRecord[];

@@ -8,7 +8,7 @@ export interface OutgoingMessage {
   to: string;
   /** The whole MIME message, CRLF line ends, 7-bit. */
   raw: Buffer;
-  /** Whether the provider should insert its own pixel and links, if it can. */
+  /** True if the provider should insert its own pixel and links, if it can. */
   tracked: boolean;
 }
 
@@ -37,7 +37,7 @@ export type SendOutcome =
 export interface Mailer {
   /** Kind and address, for people and as the name of its circuit. */
   provider: string;
-  /** Whether the provider reports deliveries, bounces and complaints later. */
+  /** True if the provider reports deliveries, bounces and complaints later. */
   reportsDelivery: boolean;
   /** Default emails per second for the whole server, without a setting or a quota. */
   defaultRatePerSecond: number;

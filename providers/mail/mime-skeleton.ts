@@ -53,7 +53,7 @@ export function encodeSkeleton(
     { kind: 'text', template: encodeTemplate(skeleton.text), after: `\r\n${start('text/html')}` },
     { kind: 'html', template: encodeTemplate(skeleton.html), after: `\r\n--${boundary}--\r\n` },
   ] as const;
-  // What is the same for all, as bytes, each followed by a slot.
+  // Bytes that are the same for all recipients, each followed by a slot.
   const constants: Buffer[] = [];
   const slots: { kind: 'head' | 'text' | 'html'; slot: Slot }[] = [];
   let before = '';

@@ -82,7 +82,9 @@ export async function composeMessage(mail: ComposedMail): Promise<Buffer> {
  */
 const ours = /^(reply-to|x-ses-.*)$/i;
 
-/** Whether a header name is valid and fits its line. Requests with other names are refused. */
+/**
+ * Returns true if a header name is valid and fits its line. Requests with other names are rejected.
+ */
 function canStand(name: string): boolean {
   return isHeaderName(name) && name.length <= limits.headerNameChars;
 }

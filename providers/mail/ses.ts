@@ -46,7 +46,7 @@ export function sesMailer(settings: SesSettings): Mailer {
   return {
     provider: `ses ${settings.region}`,
     reportsDelivery: true,
-    // What SES commonly allows an account outside its sandbox.
+    // The usual SES rate for an account outside its sandbox.
     defaultRatePerSecond: 14,
     maxConcurrency: connections,
     async send(message) {

@@ -20,7 +20,7 @@ export interface Delivery {
   isSecondTry: boolean;
 }
 
-/** Where connections get their messages from. */
+/** The source of messages for connections. */
 export interface DeliveryQueue {
   /** The next message, if one waits. `isFresh`: the connection has had none before. */
   take(isFresh: boolean): Delivery | undefined;
@@ -44,7 +44,7 @@ interface Transaction {
   delivery: Delivery;
   /**
    * The command whose reply comes next; `body`: it is being written; `end`: its end may have left;
-   * `nothing`: an empty message to nobody has been ended.
+   * `nothing`: an empty message without recipients has been ended.
    */
   stage: 'RSET' | 'MAIL' | 'RCPT' | 'DATA' | 'body' | 'end' | 'nothing';
   /** Why it is not accepted. */
@@ -59,7 +59,7 @@ interface Transaction {
 export class SmtpConnection {
   readonly #session: Session;
   readonly #queue: DeliveryQueue;
-  /** What the server answers now. */
+  /** The transaction whose reply comes next. */
   #current: Transaction | null = null;
   /** Its commands have been written behind the current message. */
   #next: Transaction | null = null;
@@ -184,7 +184,7 @@ export class SmtpConnection {
     // It wants the data of a message without a sender: what would it do with an empty one?
     if (refusal?.what === 'the sender') return this.#end(replyText(refusal.reply));
     if (!refusal) return this.#writeBody(current, 0);
-    // It wants the data of a message for nobody. The dot alone ends that.
+    // The server expects data although no recipient was accepted. Only the dot ends that state.
     current.stage = 'nothing';
     this.#writeLast('.\r\n', '');
     return undefined;

@@ -52,19 +52,19 @@ export function dotStuffed(data: Buffer, startsLine: boolean): Buffer {
   return Buffer.concat(parts);
 }
 
-/** What ends a message, after its last bytes. */
+/** Returns the end marker of a message, sent after its last bytes. */
 export function dataEnd(raw: Buffer): string {
   return raw.at(-1) === lineFeed ? '.\r\n' : '\r\n.\r\n';
 }
 
-/** Whether the byte at this position begins a line. */
+/** Returns true if the byte at this position begins a line. */
 export function startsLine(raw: Buffer, at: number): boolean {
   return at === 0 || raw[at - 1] === lineFeed;
 }
 
 /**
- * What a negative reply means for its message.
- * @param isComplete whether the server may have the whole message.
+ * Returns the outcome of a negative reply for its message.
+ * @param isComplete true if the server may have the whole message.
  */
 export function negativeOutcome(
   what: 'the sender' | 'the recipient' | 'the message' | 'the data',
@@ -86,26 +86,28 @@ export function negativeOutcome(
 }
 
 /**
- * What the end of a connection means for a message on it: it is about the session, a greeting with
- * 554, a refused password or a bad certificate included, and no reason to give up a message.
+ * Returns the outcome for a message whose connection ended. The error is about the session, so the
+ * message is not given up; this includes a greeting with 554, a rejected password and a bad
+ * certificate.
  */
 export function brokenOutcome(error: string, isComplete: boolean): SendOutcome {
   return { kind: isComplete ? 'uncertain' : 'retry', error };
 }
 
 /**
- * Whether a 4xx response to a message is about the server: 421 (it closes the connection) and 454
- * (throttled, as Amazon SES says it), or the enhanced status x.3.x, mail system status (RFC 3463).
- * Others put off one recipient: a full mailbox, or a sender that the recipient's server does not
- * know yet.
+ * Returns true if a 4xx response to a message is about the server: 421 (it closes the connection),
+ * 454 (Amazon SES uses it for throttling), or the enhanced status 4.3.x, mail system status (RFC
+ * 3463). Other codes delay one recipient: a full mailbox, or a sender that the recipient's server
+ * does not know yet.
  */
 function isAboutServer(code: number, text: string): boolean {
   return code === 421 || code === 454 || /\b4\.3\.\d/.test(text);
 }
 
 /**
- * Whether a 5xx response is about the recipient: the enhanced status x.1.x, addressing (RFC 3463), but for
- * x.1.7 and x.1.8, the sender's address. Without one the codes that RFC 5321 has for mailboxes: 550, 551, 553.
+ * Returns true if a 5xx response is about the recipient: the enhanced status x.1.x, addressing (RFC
+ * 3463), except x.1.7 and x.1.8, the sender's address. Without an enhanced status, the codes of RFC
+ * 5321 for mailboxes count: 550, 551, 553.
  */
 function isAboutRecipient(code: number, text: string): boolean {
   const [, subject, detail] = /^\d{3}[ -][245]\.(\d{1,3})\.(\d{1,3})\b/.exec(text) ?? [];

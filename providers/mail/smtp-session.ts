@@ -54,7 +54,7 @@ export async function openSession(settings: SmtpSettings): Promise<Session> {
       const answer = await within(helloMs, dialogue.ask('STARTTLS'));
       if (answer.code !== 220) throw refusal('to encrypt', answer);
       await within(connectMs, dialogue.encrypt());
-      // What was said before may have been said by anybody.
+      // Greet again: an attacker may have forged the replies before TLS.
       extensions = await within(helloMs, sayHello(dialogue));
     }
     if (user && extensions.has('AUTH')) {
@@ -169,7 +169,7 @@ async function logIn(
   if (!isPositive(answer)) throw refusal('the login', answer);
 }
 
-/** Whether it says yes: 200 to 299. */
+/** Returns true if the reply is positive: 200 to 299. */
 export function isPositive({ code }: Reply): boolean {
   return code >= 200 && code < 300;
 }

@@ -14,7 +14,7 @@ export interface WireSettings {
   port: number;
   /** TLS from the first byte. */
   secure: boolean;
-  /** Whether the server's certificate must be valid. */
+  /** True if the server's certificate must be valid. */
   checkCertificate: boolean;
   /** Idle time after which the server counts as unavailable, in ms. */
   timeoutMs: number;
@@ -62,7 +62,7 @@ export class Wire {
 
   /** Switches to TLS, after the server has agreed. `done` is called when that is complete. */
   secure(done: () => void): void {
-    // What came in plain text may be from anybody (RFC 3207, 6).
+    // An attacker may have injected plain text before TLS (RFC 3207, 6).
     if (this.#rest !== '' || this.#lines.length > 0) {
       this.end(new Error('The server sent more than its reply to STARTTLS.'));
       return;

@@ -157,7 +157,7 @@ class SmtpPool {
   }
 }
 
-/** Of several addresses, each has an error of its own. */
+/** Returns the text of an error. With several addresses, each has its own error. */
 function errorText(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(errorText).join('; ');
   return error instanceof Error ? error.message : String(error);

@@ -43,7 +43,10 @@ export function createCertificateStore(services: {
   const isCurrent = ({ validFrom, validTo }: X509Certificate): boolean =>
     Date.parse(validFrom) <= now() && now() <= Date.parse(validTo);
 
-  /** Whether an authority certifies a certificate, through its file or through named issuers. */
+  /**
+   * Returns true if an authority certifies a certificate, through its file or through named
+   * issuers.
+   */
   async function isTrusted(leaf: X509Certificate, file: X509Certificate[]): Promise<boolean> {
     let certificate = leaf;
     for (let length = 1; length < chainMax; length += 1) {
@@ -105,7 +108,7 @@ function hasIssued(issuer: X509Certificate, certificate: X509Certificate): boole
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
-/** Whether a certificate was issued to SNS. */
+/** Returns true if a certificate was issued to SNS. */
 function isOfSns(certificate: X509Certificate): boolean {
   const { CN: commonName = [] } = certificate.toLegacyObject().subject;
   const listed = certificate.subjectAltName?.split(', ').map((name) => name.replace(/^DNS:/, ''));

@@ -3,7 +3,7 @@ import { rootCertificates } from 'node:tls';
 import { createCertificateStore } from './sns-certificates.ts';
 import { createFetcher, type Network } from '../web/bounded-fetch.ts';
 
-/** What Amazon SNS posts to a subscriber; only the signature proves where it is from. */
+/** A request from Amazon SNS to a subscriber; only the signature proves its origin. */
 export type SnsEnvelope = Record<string, unknown>;
 
 export interface Sns {
@@ -13,11 +13,11 @@ export interface Sns {
    */
   findFlaw(envelope: SnsEnvelope): string | null;
   /**
-   * Whether SNS has signed this recently.
+   * Returns true if SNS has signed this recently.
    * @throws Error when the certificates cannot be fetched.
    */
   isAuthentic(envelope: SnsEnvelope): Promise<boolean>;
-  /** Whether an address belongs to SNS. */
+  /** Returns true if an address belongs to SNS. */
   isSnsUrl(url: string): boolean;
   /** Confirms the subscription to a topic. @throws Error when SNS does not answer 2xx. */
   confirm(subscribeUrl: string): Promise<void>;

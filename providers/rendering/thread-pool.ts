@@ -149,7 +149,8 @@ export class ThreadPool<Task> {
     const began = performance.now();
     const before = process.cpuUsage();
     const stop = () => {
-      // Where others need the machine, a thread waits for most of its time: the process has used less.
+      // On a busy machine a thread mostly waits, so the process has used less CPU time than the
+      // limit.
       const { user, system } = process.cpuUsage(before);
       const leftMs = job.limitMs - (user + system) / 1000;
       if (leftMs >= 1 && performance.now() - began < busyFactor * job.limitMs) {

@@ -9,11 +9,11 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 const nat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
 /**
- * Whether an IP address (no brackets) belongs to the public Internet. Everything in the registries
- * of special addresses (RFC 6890) does not: private, loopback, link-local with the metadata
- * services of clouds, shared (RFC 6598), multicast, broadcast, unspecified, reserved, examples. A
- * mapped or NAT64 address is as public as the IPv4 address inside it; 6to4, Teredo and other
- * tunnels are refused, whatever their target. Anything but an IP address is not public.
+ * Returns true if an IP address (no brackets) belongs to the public Internet. Addresses in the
+ * registries of special addresses (RFC 6890) do not: private, loopback, link-local with the
+ * metadata services of clouds, shared (RFC 6598), multicast, broadcast, unspecified, reserved,
+ * examples. A mapped or NAT64 address is as public as the IPv4 address inside it; 6to4, Teredo and
+ * other tunnels are rejected, whatever their target. Anything but an IP address is not public.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
@@ -27,7 +27,10 @@ export function isPublicAddress(address: string): boolean {
   return ip.range() === 'unicast' && ip.match(globalUnicast);
 }
 
-/** Whether an IP address (no brackets) is this machine's own: 127.0.0.0/8 or ::1, mapped or not. */
+/**
+ * Returns true if an IP address (no brackets) is this machine's own: 127.0.0.0/8 or ::1, mapped or
+ * not.
+ */
 export function isLoopbackAddress(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
 }

@@ -1,10 +1,10 @@
 import { exchange, readBody } from './exchange.ts';
 
-/** Where addresses lead, if not to the Internet: tests have all of them on their own machine. */
+/** Routes for addresses outside the Internet: tests run all of them on their own machine. */
 export interface Network {
   /** Trusted authorities for hosts, as PEM. Default: those of Node.js. */
   hostAuthorities?: readonly string[];
-  /** Where the connection for an address goes. Default: to its host and port. */
+  /** Returns the host and port to connect to for an address. Default: its own. */
   connectTo?: (url: URL) => { hostname: string; port: number };
 }
 

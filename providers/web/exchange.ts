@@ -47,7 +47,7 @@ export interface Body {
   isCut: boolean;
 }
 
-/** Codings that may be applied one over the other; nobody uses more than one. */
+/** Maximum number of content codings in sequence; in practice only one is used. */
 const codingsMax = 3;
 
 /**

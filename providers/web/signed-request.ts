@@ -8,7 +8,7 @@ import { SecretMask } from '../../domain/secrets/in-templates.ts';
 import type { Cipher } from '../encryption.ts';
 import type { WebhookSender } from './webhook.ts';
 
-/** Where a request goes, and what belongs to it that is encrypted. */
+/** The address of a request, with its encrypted parts. */
 export interface SignedTarget {
   url: string;
   /** A JSON object; null: none. */

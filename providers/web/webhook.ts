@@ -30,7 +30,7 @@ export interface WebhookSender {
    * of an answer that is not 2xx the beginning of the body is read, for as long as it may take.
    */
   post(request: PostRequest): Promise<WebhookOutcome>;
-  /** Whether the host is an address, in any spelling, that the guard refuses. */
+  /** Returns true if the host is an address, in any spelling, that the guard refuses. */
   refuses(url: URL): boolean;
 }
 
