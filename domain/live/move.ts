@@ -8,30 +8,31 @@ import type { StepConfig } from '../workflow/steps/registry.ts';
 
 /** How an execution goes on in another version of its workflow. */
 
-/** What an execution does at its current step. */
+/** The state of an execution at its current step. */
 export type Rest =
   /** It is in a delay, or waits for an event that has not come; `beganAt`: since when. */
   | { kind: 'delay' | 'wait'; beganAt: Date }
   /** It is between two steps, or its step is at work or has failed. */
   | { kind: 'none' };
 
-/** What changes for an execution that is moved. Steps are those of the other graph. */
+/** Changes to an execution that is moved. Steps are those of the other graph. */
 export interface Move {
   currentStepId: string;
   /** The steps it has begun that have another id there. */
   renamed: { from: string; to: string }[];
-  /** What its delay comes to, counted anew; undefined: as before. */
+  /** The recomputed end of its delay; undefined: unchanged. */
   delay?: DelayEnd;
-  /** What comes after its delay, which is under way; null: nothing. */
+  /** The step after its running delay; null: none. */
   scheduledStepId?: string | null;
-  /** What it waits for from now on; undefined: for the same. */
+  /** The event it waits for from now on; undefined: unchanged. */
   wait?: { eventName: string; expiresAt: Date | null };
 }
 
 /**
- * What changes for an execution that is moved from one graph to another; null: its current step has no
- * counterpart of its type there, or one that stands for another step that it has begun. A delay or wait
- * keeps its beginning: where its config differs, its end is counted anew from that; a date is read anew.
+ * Returns the changes to an execution that moves from one graph to another; null: its current step
+ * has no counterpart of its type there, or the counterpart replaces another step that the execution
+ * has begun. A delay or wait keeps its beginning: if its config differs, its end is computed again
+ * from there; a date is read again.
  * @param marks of all steps it has begun or scheduled
  */
 export function planMove(

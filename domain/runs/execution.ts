@@ -17,7 +17,7 @@ export interface ExecutionStart {
   startedAt: string;
   /** It was moved here from another version: it passes over steps that it has begun. */
   isMoved?: boolean;
-  /** Where to resume: after continue-as-new, or at the failed step that is retried. */
+  /** The step to resume at: after continue-as-new, or the failed step that is retried. */
   resume?: { stepId: string; since: string };
   /** The first step, or the one to resume at; null: there is none. */
   next: StepRef | null;

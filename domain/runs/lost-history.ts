@@ -1,4 +1,4 @@
-/** What Temporal knows of the sweep. */
+/** Temporal's knowledge of the sweep. */
 export interface KnownSweeps {
   /** When it was first told of the schedule. */
   createdAt: Date;

@@ -1,4 +1,4 @@
-/** What Temporal has of an execution's run: its latest one, also after continue-as-new. */
+/** The state in Temporal of an execution's latest run, also after continue-as-new. */
 export type RunState =
   /** It is still to be told of the execution; `tries`: how often that was tried. */
   | { kind: 'untold'; tries: number }
@@ -34,7 +34,7 @@ const stuckStepMs = 10 * 60_000;
 const refusedTries = 10;
 /** A workflow task that failed this often will fail again: its code has a bug, or does not fit. */
 const taskAttemptsMax = 3;
-/** Why an execution is stuck whose task nobody takes. */
+/** The reason for a stuck execution whose task no worker takes. */
 export const noWorkerReason = 'No worker is running.';
 /** Why an execution is stuck whose run would have been compared with it by now. */
 export const noSweepReason = 'The sweep is not running: if its run is lost, it does not go on.';
@@ -42,7 +42,7 @@ export const noSweepReason = 'The sweep is not running: if its run is lost, it d
 const untakenMaxMs = 60_000;
 
 /**
- * What to do about an active execution, given its run.
+ * Decides how to handle an active execution, given its run.
  * @param execution.generation number of its latest start
  * @param execution.stepMs how long its current step has been going on
  */

@@ -101,7 +101,10 @@ export interface OutboxEntry {
   /** Only runs of executions are started and cancelled: other runs are signalled with start. */
   kind: RunKind | 'customerWorkflow';
   action: 'start' | 'signal' | 'cancel';
-  /** Of a run of an execution: the step whose event has come, with `signal`; else nothing. */
+  /**
+   * The input of the run. With `signal` to an execution's run: the step whose event has come, if
+   * any.
+   */
   input: RunInputs[RunKind] | { stepId?: string };
   /** For operators, in product words; no personal data. */
   summary: string;
@@ -123,16 +126,16 @@ export interface NotedRun {
   /** An execution is to be started. In a burst, such runs wait for the workers. */
   isStart?: boolean;
   /**
-   * The subscription whose log has become longer: its run is signalled at most once a second, and
-   * the outbox holds nothing of it. The sweep finds what nobody was told of.
+   * The subscription whose log has grown. Its run is signalled at most once a second, and the
+   * outbox holds no entry for it. The sweep finds missed signals.
    */
   subscriptionId?: string;
 }
 
-/** What operators read of the run of a subscription. */
+/** The summary of a subscription's run, shown to operators. */
 export const subscriptionSummary = 'Event subscription';
 
-/** That events were recorded which a subscription wants. */
+/** Returns the notice that events were recorded for a subscription. */
 export function notedSubscription(projectId: string, subscriptionId: string): NotedRun {
   const runId = runIds.eventSubscription({ projectId, subscriptionId });
   return { runId, projectId, subscriptionId };

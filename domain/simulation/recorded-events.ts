@@ -3,7 +3,10 @@ import type { SimulatedEvent } from './simulation.ts';
 /** An event that was recorded. */
 export type Happening = Pick<SimulatedEvent, 'name' | 'at' | 'data'>;
 
-/** What was recorded of a simulated contact, and from where on waits count it: see `countsFrom`. */
+/**
+ * Events recorded for a simulated contact, and the point from which waits count them: see
+ * `countsFrom`.
+ */
 export class RecordedEvents {
   readonly #events: Happening[] = [];
   #from: number | null = null;

@@ -79,7 +79,7 @@ class Player {
   #context: Record<string, unknown> | null;
   #nextEvent = 0;
   readonly #recorded = new RecordedEvents();
-  /** Of an exit rule that was met while a step was at work. */
+  /** The exit rule that was met during a running step. */
   #exit: string | null = null;
   readonly #path: SimulatedStep[] = [];
   readonly #emails: SimulatedMail[] = [];
@@ -282,7 +282,7 @@ class Player {
     if (to > this.#now) this.#now = to;
   }
 
-  /** What recording an event does to the contact, and to an execution at rest. */
+  /** Applies the effects of recording an event to the contact, and to an execution at rest. */
   #record({ name, given, data }: SimulatedEvent): void {
     // Too much data: such an event is refused when it is tracked.
     if (this.#write(planContactData(given), undefined) !== null) return;

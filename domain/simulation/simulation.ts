@@ -5,7 +5,7 @@ import type { Graph } from '../workflow/graph.ts';
 import type { StepMailSource } from '../workflow/steps/effects.ts';
 import type { StepType } from '../workflow/steps/registry.ts';
 
-/** What goes into a simulated execution, and what comes of it. */
+/** Input and result of a simulated execution. */
 
 /** Steps of one simulation, the trigger included. */
 export const simulatedStepsMax = 200;
@@ -32,7 +32,7 @@ export interface SimulatedEvent {
   data: Record<string, unknown> | null;
 }
 
-/** What the receiver of a webhook answers. */
+/** The simulated response of a webhook's receiver. */
 export interface SimulatedReceiver {
   statusCode: number;
   /** Any JSON; undefined: no body. */
@@ -44,7 +44,7 @@ export interface SimulatedReceiver {
 export interface SimulationInput {
   workflow: { id: string; name: string };
   graph: Graph;
-  /** Where it goes on: this step has been left on this branch. Absent: it begins. */
+  /** The step and branch to continue after. Absent: the execution starts at the trigger. */
   behind?: { stepId: string; branch: string };
   /** The event that starts it; null: it is started by hand. */
   triggerEventName: string | null;
@@ -66,14 +66,14 @@ export interface SimulationInput {
 export interface SimulationServices {
   apiUrl: string;
   renderer: Renderer & Inspector;
-  /** Whether this server bills. */
+  /** True if this server bills. */
   billed: boolean;
   webhookAttemptsMax: number;
   /** A template of the project with the state of its sender's domain. */
   findMail(templateId: string): Promise<Pick<StepMailSource, 'template' | 'domainStatus'>>;
-  /** Of the project's secrets. */
+  /** The names of the project's secrets. */
   secretNames: ReadonlySet<string>;
-  /** A text that nobody can guess. */
+  /** An unguessable text. */
   mark: string;
   /** A new id. */
   newId(): string;
@@ -109,7 +109,7 @@ export interface SimulatedMail {
 
 export interface SimulatedWebhook {
   stepId: string;
-  /** Of its last attempt. */
+  /** The time of its last attempt. */
   at: Date;
   attempts: number;
   method: string;

@@ -1,7 +1,7 @@
 import { isJsonEqual } from '../filter/value.ts';
 import { findStep, type Graph, type GraphStep, reachableFrom, waysByStep } from './graph.ts';
 
-/** What another graph means for an execution at a step of its own. */
+/** The effect of another graph on an execution at a step of its own graph. */
 
 /** Why an execution would go another way: the first of these that holds. */
 export const differences = ['config', 'next_step', 'branches', 'template', 'exit_rules'] as const;
@@ -59,12 +59,12 @@ export function differenceFrom(
   return differences.find((difference) => met.has(difference)) ?? null;
 }
 
-/** Of large graphs: each step is looked up many times. */
+/** Indexes a graph, because each step of a large graph is looked up many times. */
 function indexed(graph: Graph) {
   return { steps: new Map(graph.steps.map((step) => [step.id, step])), ways: waysByStep(graph) };
 }
 
-/** Where a step leads, by branch. */
+/** Returns the next step of a step, by branch. */
 function targets({ ways }: ReturnType<typeof indexed>, stepId: string): Map<string | null, string> {
   return new Map((ways.get(stepId) ?? []).map(({ branch, toStepId }) => [branch, toStepId]));
 }

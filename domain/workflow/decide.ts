@@ -33,14 +33,14 @@ export type Outcome =
   | { kind: 'ended' }
   /** The step ended the execution. */
   | { kind: 'exited' }
-  /** Somebody else ended the execution. */
+  /** The execution was ended from outside the run. */
   | { kind: 'closed' };
 
 /** In place of an outcome: what a run finds where it cannot go on along its graph. */
 export type Interruption =
   /** The step may not begin, because the execution is paused: the run waits to be told. */
   | { kind: 'held' }
-  /** Somebody has acted on the execution: its row says where it goes on. */
+  /** The execution was changed from outside the run: its row holds its new position. */
   | { kind: 'elsewhere' };
 
 export function isInterruption(outcome: Outcome | Interruption): outcome is Interruption {
@@ -78,7 +78,7 @@ export function nextStep(graph: Graph, stepId: string, outcome: Outcome): GraphS
   }
 }
 
-/** What `decide` answers, where the next step is known and the graph is not. */
+/** Returns the decision of `decide` if the next step is known and the graph is not. */
 export function follow<S extends StepRef>(
   last: Doing<S>,
   outcome: Outcome,

@@ -3,7 +3,7 @@ import { type ContactField, isField } from '../contact/field.ts';
 import { stepFieldOf } from '../filter/filter.ts';
 import { stepModules, stepTypesWith, type StepType } from './steps/registry.ts';
 
-/** Where workflows use a contact field. */
+/** Uses of a contact field in workflows. */
 
 /** The types of steps that may read or change one. */
 export const typesWithFields = stepTypesWith(

@@ -55,13 +55,13 @@ export function autoConnectLeaf(graph: Graph): GraphStep | undefined {
   );
 }
 
-/** Whether an outgoing transition of the step needs no branch. */
+/** Returns true if an outgoing transition of the step needs no branch. */
 function mayLeadOn({ type }: GraphStep): boolean {
   const { ways } = stepModules[type];
   return ways === 'one' || ways === 'outcomes';
 }
 
-/** What removing a step changes. */
+/** Changes made by removing a step. */
 export interface Removal {
   /** The removed steps; their transitions are removed too. */
   stepIds: string[];
@@ -123,7 +123,7 @@ export function enablingProblems(
   return problems;
 }
 
-/** What is wrong with the trigger SCHEDULE without a cron or a zone. */
+/** The error of a SCHEDULE trigger without a cron or a zone. */
 export const noSchedule: FieldProblem = {
   field: 'triggerConfig',
   code: 'required',
@@ -134,13 +134,13 @@ function takenFrom(graph: Graph, step: GraphStep): (string | null)[] {
   return waysOut(graph, step.id).map(({ branch }) => branch);
 }
 
-/** What is hardly meant in a graph that can run: it is reported, and refused nowhere. */
+/** A probable mistake in a graph that can run: it is reported, but never rejected. */
 export interface GraphWarning extends StepWarning {
   /** The id of the step. */
   step: string;
 }
 
-/** What the shape of a graph does not let happen: steps that are never reached, ways never taken. */
+/** Returns warnings about the shape of a graph: unreachable steps and branches. */
 export function graphWarnings(graph: Graph): GraphWarning[] {
   const trigger = graph.steps.find(({ type }) => type === 'TRIGGER');
   const reached = trigger ? reachableFrom(graph, trigger.id) : new Set<string>();

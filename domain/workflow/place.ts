@@ -2,7 +2,7 @@ import { firstStep } from './decide.ts';
 import { findStep, type Graph, type GraphStep, stepAfter, type StepRef } from './graph.ts';
 import { stepModules } from './steps/registry.ts';
 
-/** Where an execution goes on, told by its row and those of its steps. */
+/** The position of an execution, from its row and the rows of its steps. */
 
 /** A step for a run. */
 export function refOf({ id, type, name }: GraphStep): StepRef {
@@ -18,7 +18,7 @@ export interface StepMark {
   /** The branch that it took, if it chose one. */
   branch: string | null;
   startedAt: string | null;
-  /** Of a wait: when its event was recorded, or when it timed out. */
+  /** The end of a wait: when its event was recorded, or when it timed out. */
   endedAt: string | null;
   /** The event that ended it, if it was a wait. */
   eventId: string | null;
@@ -53,7 +53,7 @@ export interface Place {
   since: string;
 }
 
-/** Where an execution goes on: at its current step, or behind it when that is done. */
+/** Returns the position to continue at: the current step, or the one after it if that is done. */
 export function placeOf(graph: Graph, standing: Standing): Place {
   const step = stepAt(graph, standing);
   const ends = standing.marks.flatMap(({ stepId, endedAt }) =>

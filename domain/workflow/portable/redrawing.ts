@@ -14,7 +14,7 @@ export interface Drawing {
   transitions: readonly GraphTransition[];
 }
 
-/** What makes one drawing of another. */
+/** Changes that turn one drawing into another. */
 export interface Redrawing {
   removedSteps: string[];
   addedSteps: DrawnStep[];
@@ -24,8 +24,8 @@ export interface Redrawing {
 }
 
 /**
- * What makes `after` of `before`. Steps are the same by their ids. Transitions have no ids that could
- * be known: they are the same by what they lead from, to, and on which branch.
+ * Returns the changes that turn `before` into `after`. Steps are matched by their ids. Transitions
+ * have no stable ids: they are matched by source, target and branch.
  */
 export function redrawing(before: Drawing, after: Drawing): Redrawing {
   const [stepsBefore, stepsAfter] = [byId(before), byId(after)];

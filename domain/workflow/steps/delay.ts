@@ -62,7 +62,7 @@ const DelaySettings = z
     untilField: z.string().max(limits.filterFieldChars).optional(),
     /** Is added to the date; negative: before it. */
     offset: z.object({ amount: OffsetAmount, unit: DelayUnit }).optional(),
-    /** What happens when the date is past, or there is none. Absent: the execution goes on. */
+    /** The effect of a date that is past or missing. Absent: the execution continues. */
     ifPast: z.enum(['continue', 'exit']).optional(),
   })
   .superRefine((config, context) => {
@@ -155,7 +155,7 @@ export const delay: StepModule<DelayConfig> = {
   ],
 };
 
-/** What decides how long a delay lasts, beside its config. */
+/** The inputs of a delay's length, beside its config. */
 export interface DelayScope {
   /** When the step began. */
   beganAt: Date;
@@ -166,7 +166,7 @@ export interface DelayScope {
   zones: ZonePolicy;
 }
 
-/** What a delay comes to, with the output of its step. */
+/** The end of a delay, with the output of its step. */
 export type DelayEnd =
   | { kind: 'rest'; until: Date; output: Record<string, unknown> }
   /** Its date is past or missing: nothing is waited for. `exitReason` null: the execution goes on. */
@@ -179,7 +179,7 @@ export type DelayEnd =
 /** A date is at most this many days ahead. */
 const daysAheadMax = 3650;
 
-/** What a delay is whenever it begins and whoever is in it; null: that decides how long it lasts. */
+/** Returns the delay if neither its start nor its contact affects its length, otherwise null. */
 export function fixedDelay(config: DelayConfig): FixedDelay | null {
   if (!('amount' in config)) return null;
   const { amount, unit } = config;

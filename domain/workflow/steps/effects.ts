@@ -15,7 +15,7 @@ export interface FixedDelay {
   output: Json;
 }
 
-/** What a step comes to. `output` is what its record shows. */
+/** The result of a step. `output` is shown in its record. */
 export type Played =
   /** It is complete. `gaveUp`: why it failed, though the execution goes on: for operators. */
   | { kind: 'done'; output: Json; gaveUp?: string }
@@ -48,14 +48,14 @@ export interface EndingEvent {
 }
 
 /**
- * What a step may ask of the world and do to it. Executions and the simulator play steps alike, each
- * with effects of its own. Every method throws a StepFailure when the contact is gone.
+ * The reads and side effects available to a step. Executions and the simulator play steps alike,
+ * each with effects of its own. Every method throws a StepFailure when the contact is gone.
  */
 export interface StepEffects {
   /** When the step began. */
   readonly beganAt: Date;
   readonly renderer: Renderer;
-  /** Whether this server bills. */
+  /** True if this server bills. */
   readonly isBilled: boolean;
   now(): Date;
   /** The contact, and the context of the execution. */
@@ -91,13 +91,13 @@ export interface FoundSecret {
   hosts: string[] | null;
 }
 
-/** What the mail of a step is made of. */
+/** The inputs of a step's mail. */
 export interface StepMailSource {
   contact: { email: string; subscribed: boolean };
   project: { name: string; subscription: string | null };
   /** null: it is gone. */
   template: StepTemplate | null;
-  /** Of the template's sender; null: the project has no such domain. */
+  /** The status of the domain of the template's sender; null: the project has no such domain. */
   domainStatus: string | null;
 }
 

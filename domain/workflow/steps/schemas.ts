@@ -23,7 +23,7 @@ export function addFault(
   context.addIssue({ code: 'custom', path, ...fault(code, message) });
 }
 
-/** The name of an event, trimmed: whoever sends one, tracks one or asks for one means the same. */
+/** The name of an event, trimmed, so that sending, tracking and querying mean the same event. */
 export const EventName = z
   .string()
   .trim()

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { WebhookOutput } from '../../webhook/webhook.ts';
 import type { Ended, EndingEvent, FixedDelay, Played, StepEffects } from './effects.ts';
 
-/** What every type of step declares. One file for each, listed in `registry.ts`. */
+/** The declaration of every step type. Each type has a file, listed in `registry.ts`. */
 
 /** A step of a graph, as its module sees it. */
 export interface Step<Config = Record<string, unknown>> {
@@ -45,11 +45,11 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   address?(config: Config): string;
   /** The fields of contact and context that it reads, each with the key of the config that names it. */
   fieldsRead?(config: Config): { at: string; name: string }[];
-  /** What it changes of the contact. */
+  /** Returns the contact data that it changes. */
   contactChanges?(config: Config): { dataKeys: string[]; subscribed: boolean };
   /**
-   * What happens when an execution comes to it. It may be repeated, with the same result. Absent: no
-   * execution comes to it, as it begins behind it.
+   * Plays the step when an execution reaches it. It may be repeated, with the same result. Absent:
+   * executions never reach it, as they begin after it.
    * @throws StepFailure before it changes anything
    */
   play?(step: Step<Config>, effects: StepEffects): Promise<Played>;
@@ -61,30 +61,30 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
    * @throws StepFailure
    */
   afterCall?(config: Config, output: WebhookOutput): Ended;
-  /** What prevents a workflow that has the step from being enabled, in sentences. */
+  /** Returns the reasons, as sentences, why a workflow with this step cannot be enabled. */
   problems?(step: Step<Config>, surroundings: Surroundings): string[];
-  /** What is hardly meant. */
+  /** Returns probable mistakes, which do not prevent enabling. */
   warnings?(step: Step<Config>, surroundings: Pick<Surroundings, 'taken'>): StepWarning[];
-  /** What pictures call it. */
+  /** The name of the type in pictures. */
   label: string;
   /** Steps for the documentation, the usual form first. */
   examples: StepExample[];
 }
 
-/** What a step can be judged by, beside itself. */
+/** The context for checking a step. */
 export interface Surroundings {
   /** The branches of its outgoing transitions; null: any. */
   taken: readonly (string | null)[];
   templates: TemplateSenders;
 }
 
-/** What the check for enabling needs of the templates that a graph names. */
+/** The facts about a graph's templates that the check for enabling needs. */
 export type TemplateSenders = ReadonlyMap<
   string,
   {
     hasSender: boolean;
     isMarketing: boolean;
-    /** What is wrong with its text, and where; absent: nothing. */
+    /** The error in its text, with its position; absent: none. */
     broken?: string | undefined;
   }
 >;
@@ -97,7 +97,7 @@ export interface StepWarning {
 }
 
 interface StepExample {
-  /** What is special about it; absent: the usual form. */
+  /** The variant that this example shows; absent: the usual form. */
   form?: string;
   name: string;
   config: Record<string, unknown>;

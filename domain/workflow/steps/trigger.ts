@@ -4,7 +4,7 @@ import type { StepModule } from './step.ts';
 
 const TriggerConfig = z.object({ eventName: ExpectedEvent.optional() });
 
-/** Where every execution begins. */
+/** The first step of every execution. */
 export const trigger: StepModule<z.output<typeof TriggerConfig>> = {
   config: TriggerConfig,
   ways: 'one',

@@ -54,7 +54,7 @@ export const updateContact: StepModule<z.output<typeof UpdateContactConfig>> = {
   examples: [{ name: 'Note it', config: { updates: { welcomed: true } } }],
 };
 
-/** What the step makes of `subscribed`; undefined: nothing. */
+/** The new value of `subscribed`; undefined: unchanged. */
 const subscribedAfter = { none: undefined, subscribe: true, unsubscribe: false } as const;
 
 /**

@@ -46,7 +46,7 @@ const WebhookConfig = z.object({
   headers: WebhookHeaders.optional(),
   /** Any JSON. */
   body: z.unknown().optional(),
-  /** What happens to the execution when the response is not 2xx. Absent: it continues. */
+  /** The effect on the execution of a response other than 2xx. Absent: it continues. */
   onFailure: z.enum(['continue', 'fail']).optional(),
 });
 
