@@ -109,7 +109,7 @@ export function completeMail(
   };
 }
 
-/** Whether a rendered body exceeds the size limit. Such mail is not sent. */
+/** Returns true if a rendered body exceeds the size limit. Such mail is not sent. */
 export function isBodyTooLarge(body: string): boolean {
   // UTF-8 has at most three bytes for each UTF-16 unit.
   if (body.length * 3 <= limits.renderedBodyBytes) return false;

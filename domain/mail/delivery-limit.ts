@@ -1,4 +1,4 @@
-/** What holds back mail that could leave, for operators. */
+/** Limits that hold back mail that is ready to leave, for operators. */
 export const deliveryLimits = [
   'project_rate',
   'server_rate',

@@ -1,4 +1,4 @@
-/** What a provider, or our own pixel and links, report about a message that was handed over. */
+/** Reports about a message after handover, from the provider or our own pixel and links. */
 export type Feedback = { at: Date } &
   /** In transit: proves only that it was accepted. */
   (
@@ -186,7 +186,7 @@ function note(effects: FeedbackEffects, feedback: Feedback): void {
   }
 }
 
-/** Whether this feedback and all before it came from the provider's list. */
+/** Returns true if this feedback and all before it came from the provider's list. */
 function isListed(feedback: { isListed?: Listed }, first: Date | null, before: boolean): boolean {
   return (first === null || before) && feedback.isListed === true;
 }
@@ -226,8 +226,8 @@ function reject(effects: FeedbackEffects, text: string): FeedbackEffects | null 
 }
 
 /**
- * What the simulator does with mail to an address, by its local part (a `+label` is allowed): for
- * testing feedback without a provider. Null: an ordinary address.
+ * Returns the feedback that the simulator gives for mail to an address, by its local part (a
+ * `+label` is allowed), to test feedback without a provider. Null: an ordinary address.
  */
 export function simulatedFeedback(address: string, at: Date): Feedback[] | null {
   const [, word] = /^([a-z]+)(?:\+[^@]*)?@simulator\.test$/.exec(address) ?? [];

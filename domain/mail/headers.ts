@@ -25,13 +25,13 @@ const structural = new Set([
 ]);
 const structuralBeginnings = ['x-everpost-', 'content-', 'resent-', 'arc-'];
 
-/** Whether a sender must not set this header, in any case. */
+/** Returns true if senders must not set this header, in any letter case. */
 export function isStructuralHeader(name: string): boolean {
   const key = name.toLowerCase();
   return structural.has(key) || structuralBeginnings.some((start) => key.startsWith(start));
 }
 
-/** Whether a text is a valid header name (RFC 5322, 2.2). */
+/** Returns true if a text is a valid header name (RFC 5322, 2.2). */
 export function isHeaderName(text: string): boolean {
   return /^[!-9;-~]+$/.test(text);
 }
@@ -62,8 +62,8 @@ export type MessageClass = 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
 export type SourceType = 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW';
 
 /**
- * Whether mail of a class goes only to subscribed contacts. HEADLESS mail from a request is treated
- * like transactional mail; in campaigns and workflows like marketing.
+ * Returns true if mail of a class goes only to subscribed contacts. HEADLESS mail from a request is
+ * treated like transactional mail; in campaigns and workflows like marketing.
  */
 export function needsSubscription(messageClass: string, sourceType: string): boolean {
   if (messageClass === 'HEADLESS') return sourceType !== 'TRANSACTIONAL';

@@ -6,9 +6,9 @@ import { isSuppressed, refusesConfirmation, type Suppression } from './suppressi
 import type { FrequencyCap, SendPolicy } from './send-policy.ts';
 
 /**
- * What becomes of a message whose due time has come, and which is not that of a paused campaign. What
- * ends it goes before what holds it back, and that before the limits: billing, and then the sending
- * rates, which let it go in its turn. After a hold it is looked at again, with what is true then.
+ * The decision about a due message outside paused campaigns. Reasons that end a message come before
+ * holds, and holds before the limits: first billing, then the sending rates, which delay a message
+ * until its turn. After a hold the message is decided again, on the facts of that time.
  */
 export type Look =
   | { kind: 'goes' }
@@ -29,7 +29,7 @@ export interface LookedAt {
   sender_gone: boolean;
   /** The contact is being erased: its mail is about to be removed. */
   contact_gone: boolean;
-  /** What the suppression list says of its address. */
+  /** The entry of its address on the suppression list; null: none. */
   suppression: Suppression | null;
   /** The contact has left the topic of the message. */
   topic_left: boolean;
@@ -87,7 +87,7 @@ export function suppressionReason(
   return isUnwanted || isSuppressed(mail.suppression, mail.message_class) ? 'suppressed' : null;
 }
 
-/** Whether the send policy concerns a message. */
+/** Returns true if the send policy applies to a message. */
 export function isPoliced(
   mail: Pick<LookedAt, 'source_type' | 'message_class' | 'to_email' | 'contact_email'>,
 ): boolean {

@@ -19,7 +19,7 @@ export interface OptOutTexts {
   unsubscribe: Question;
   subscribe: Question;
   manage: { title: string; subscribed: string; unsubscribed: string };
-  /** Of topics, the kinds of mail: `{topic}` stands for the name of one. */
+  /** Texts about topics. `{topic}` is replaced by the name of one. */
   topics: {
     leave: string;
     left: string;

@@ -61,7 +61,7 @@ function firstChange(zone: string, from: number, to: number): number | null {
   return after;
 }
 
-/** What the clock of the zone shows more than UTC, in milliseconds. */
+/** Returns the zone's offset from UTC in milliseconds. */
 function offsetAt(zone: string, instant: number): number {
   const { year, month, day, hour, minute, second } = wallTimeAt(zone, new Date(instant));
   return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(instant / 1000) * 1000;

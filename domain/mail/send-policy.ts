@@ -23,12 +23,15 @@ export interface FrequencyCap {
 export interface SendPolicy {
   /** The project's zone: of contacts that name none. */
   timeZone: string;
-  /** Where a contact's data name its zone, as `data.<path>`; null: everybody is in the project's. */
+  /**
+   * The contact field with the time zone, as `data.<path>`; null: all contacts use the project's
+   * zone.
+   */
   contactTimeZoneField: string | null;
   quietHours: QuietHours | null;
   /** All of them hold. */
   caps: readonly FrequencyCap[];
-  /** What becomes of mail that would pass a cap. */
+  /** Handling of mail that would exceed a cap. */
   onCap: 'skip' | 'delay';
 }
 

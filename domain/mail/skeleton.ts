@@ -23,8 +23,8 @@ export interface SampleRecipient {
 }
 
 /**
- * What a slot holds: an id, or by number a value, the signature of the pixel or of a tracked link, or the
- * whole address of a tracked link with a value in it.
+ * The content of a slot: an id, or by number a value, the signature of the pixel or of a tracked
+ * link, or the whole address of a tracked link with a value in it.
  */
 export type Slot = 'contactId' | 'emailId' | number;
 
@@ -68,7 +68,7 @@ export function mailSkeleton(mail: {
   hasBadge: boolean;
   isTracked: boolean;
   apiUrl: string;
-  /** Of the campaign's topic; null: none. */
+  /** The campaign's topic; null: none. */
   topicKey: string | null;
   sampleRecipient: SampleRecipient;
   textOf: (html: string) => string;
@@ -129,7 +129,7 @@ export function mailSkeleton(mail: {
   };
 }
 
-/** Whether a value stands in a link: in its tag, or in its text. */
+/** Returns true if a link contains a value, in its tag or in its text. */
 function hasValuesInLinks(html: string, { mark }: SampleRecipient): boolean {
   // Each piece but the last is followed by the end of a link.
   const pieces = html.split(/<\/a/i).slice(0, -1);
@@ -139,7 +139,9 @@ function hasValuesInLinks(html: string, { mark }: SampleRecipient): boolean {
   });
 }
 
-/** Whether a value stands in an untracked link's address: another value might need tracking. */
+/**
+ * Returns true if an untracked link's address contains a value: another value might need tracking.
+ */
 function hasValueInAddress(html: string, sampleRecipient: SampleRecipient, count: number): boolean {
   const hasValue = (text: string): boolean =>
     textTemplate(text, sampleRecipient).slots.some(

@@ -14,18 +14,21 @@ export type SuppressionReason = (typeof suppressionReasons)[number];
 export const suppressionScopes = ['marketing', 'all'] as const;
 export type SuppressionScope = (typeof suppressionScopes)[number];
 
-/** What the list says of the address of a message. */
+/** The suppression list's entry for the address of a message. */
 export interface Suppression {
   scope: SuppressionScope;
   reason: SuppressionReason;
 }
 
-/** Whether the list keeps a message of this class from its address; null: no entry holds now. */
+/** Returns true if the entry blocks mail of this class. A null entry means that none is active. */
 export function isSuppressed(entry: Suppression | null, messageClass: string): boolean {
   return entry !== null && (entry.scope === 'all' || messageClass === 'MARKETING');
 }
 
-/** Whether an address is not even asked to confirm: its owner, or the customer, has said so. */
+/**
+ * Returns true if an address gets no confirmation mail, because its owner complained or the
+ * customer suppressed it.
+ */
 export function refusesConfirmation(entry: Suppression | null): boolean {
   return entry?.reason === 'complaint' || entry?.reason === 'manual';
 }

@@ -4,7 +4,7 @@ import type { MessageClass } from './headers.ts';
 
 export type TrackingSetting = 'ENABLED' | 'MARKETING_ONLY' | 'DISABLED';
 
-/** Whether opens and clicks of a message are tracked, by its project's setting. */
+/** Returns true if opens and clicks of a message are tracked, by its project's setting. */
 export function isTracked(setting: TrackingSetting, messageClass: MessageClass): boolean {
   if (setting === 'MARKETING_ONLY') return messageClass !== 'TRANSACTIONAL';
   return setting === 'ENABLED';
@@ -38,7 +38,10 @@ export function readTrackedTarget(
   return target === null ? null : { target, signed: signedText(emailId, target) };
 }
 
-/** What the signature of a link covers: with the message, so that it is not valid for another. */
+/**
+ * Returns the text that a link's signature covers. It includes the message, so the signature is
+ * invalid for any other.
+ */
 export function signedText(emailId: string, target: string): string {
   return `${emailId} ${target}`;
 }
@@ -135,7 +138,7 @@ function decodeReferences(value: string): string | null {
     (reference, decimal?: string, _a?: string, hex?: string, _b?: string, name = '', end = '') => {
       if (decimal ?? hex) {
         const code = decimal ? Number(decimal) : Number.parseInt(hex!, 16);
-        // Other numbers are mapped by tables; nobody uses them in an address.
+        // Browsers map other numbers by tables; addresses do not use them.
         if (code >= 0xa0 ? code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) : isAscii(code)) {
           return String.fromCodePoint(code);
         }

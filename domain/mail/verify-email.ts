@@ -1,7 +1,7 @@
 import { domainOf } from '../email-address.ts';
 import { popularDomains } from './mailbox-providers.ts';
 
-/** What DNS says about a domain that should receive mail. */
+/** DNS facts about a domain that should receive mail. */
 export interface MailHost {
   exists: boolean;
   /** It has an address record. */

@@ -20,8 +20,8 @@ export interface HeldMail {
 }
 
 /**
- * What holds a message back now, or null. It waits for everything that does; the last of it is what is
- * shown, and its end is when the message is due.
+ * Returns the current hold of a message, or null. A message waits for all its holds; the last one
+ * to end is shown, and the message is due at its end.
  */
 export function holdOf(email: HeldMail, now: Date): Hold | null {
   if (email.status !== 'PENDING') return null;

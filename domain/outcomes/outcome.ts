@@ -98,9 +98,9 @@ export interface JudgedMail extends HeldMail {
   error: string | null;
   /** null: the provider has not refused it. */
   refusal: string | null;
-  /** Of its campaign; null: it has none, or the campaign is deleted, or the message has left. */
+  /** The status of its campaign; null: no campaign, a deleted one, or the message has left. */
   campaign_status: string | null;
-  /** Its attempt has ended, and nobody knows whether the provider has accepted it. */
+  /** True if its attempt has ended and it is unknown if the provider accepted it. */
   is_unsettled: boolean;
 }
 

@@ -65,7 +65,7 @@ export function campaignOutcomes(tally: CampaignTally): CampaignOutcomes {
     take({ outcome: 'pending', reasonCode: 'schedule' }, scheduled);
     take({ outcome: 'pending', reasonCode: 'retry' }, retrying);
   }
-  // What waits in a campaign that was cancelled is about to fail, but has not yet.
+  // Messages waiting in a cancelled campaign will fail, but have not failed yet.
   add(pendingIn(status === 'CANCELLED' ? 'SENDING' : status), waiting);
   add(pendingIn(status), tally.totalRecipients - tally.made);
   return { outcomes, reasons };

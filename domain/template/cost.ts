@@ -36,7 +36,7 @@ export function readingWeight(source: string, read: () => readonly TemplatePiece
   return weight > cheapWeight ? Infinity : weight;
 }
 
-/** Whether all tags and filters are cheap ones. */
+/** Returns true if all tags and filters are cheap. */
 export function isCheapToRender(pieces: readonly TemplatePiece[]): boolean {
   return pieces.every(({ liquid }) => {
     const isTag = liquid.startsWith('{%');
@@ -67,7 +67,7 @@ function isCheapTag(liquid: string): boolean {
   return cheapTags.has(/^\{%-?\s*(#|\w+)/.exec(liquid)?.[1] ?? '');
 }
 
-/** Whether it contains a costly filter, or something like one: quotes are not parsed. */
+/** Returns true if it contains a costly filter or similar text: quotes are not parsed. */
 function isCostly(liquid: string): boolean {
   // A range may have any length.
   if (liquid.includes('..')) return true;

@@ -1,7 +1,7 @@
 import { AssertionError, LiquidError } from 'liquidjs';
 import { readTemplate } from './source.ts';
 
-/** Where something stands in a template: both count from 1, and are null where that is unknown. */
+/** A position in a template: both numbers count from 1, and are null if unknown. */
 export interface Place {
   line: number | null;
   column: number | null;
@@ -43,7 +43,7 @@ export const unread: TemplateFault = {
   ...nowhere,
 };
 
-/** What liquidjs says of its limits, and what we say. */
+/** Messages of liquidjs about its limits, and our replacements. */
 const limitMessages: readonly (readonly [RegExp, string])[] = [
   [/^template render limit/, 'Rendering takes longer than a second.'],
   [/^memory alloc limit/, 'Rendering makes more than 10 MB of text.'],
@@ -58,7 +58,7 @@ export function faultOf(error: unknown, source: string): TemplateFault {
     const known = limitMessages.find(([pattern]) => pattern.test(written));
     return { code: 'liquid_limit', message: known?.[1] ?? stopped.message, ...place };
   }
-  // Of the engine itself: too long a text, too deep a nesting.
+  // The engine itself throws RangeError: the text is too long, or nested too deeply.
   if (cause instanceof RangeError) return { ...stopped, ...place };
   const message = written.replace(/, line:\d+, col:\d+$/, '');
   return { code: 'liquid_syntax', message: asSentence(message), ...place };

@@ -12,7 +12,7 @@ import { isFilter, parseLiquid } from './liquid.ts';
 import { compileTemplate } from './render.ts';
 import { readTemplate } from './source.ts';
 
-/** What can be said of a template without any values. */
+/** Facts about a template that need no values. */
 export interface Inspection {
   /** null: it is valid Liquid, and the rest is filled in. */
   fault: TemplateFault | null;
@@ -171,7 +171,10 @@ function nameOf(token: PropertyAccessToken): ReadName {
   return { path, at: token.begin };
 }
 
-/** Of a value with the filter `default` only what stands behind it: the rest may be missing. */
+/**
+ * Returns only the arguments of the filter `default` and of later filters, if the value has a
+ * default: the part before it may be missing.
+ */
 function withoutDefaults(argument: Value | ValueToken): (Value | ValueToken)[] {
   if (!(argument instanceof Value)) return [argument];
   const at = argument.filters.findIndex(({ name }) => name === 'default');

@@ -5,7 +5,7 @@ import { escapeHtml } from './html.ts';
 /** Cost of binding one item of a loop or filter. */
 const itemChars = 8;
 
-/** What renderings that belong together have left: characters they may make, and time. */
+/** The remaining budget of renderings that belong together: output characters and time. */
 export type RenderLimits = Pick<Context, 'memoryLimit' | 'renderLimit'>;
 
 /**
@@ -22,7 +22,7 @@ export class TracingContext extends Context {
   written: Origin = origin.trusted;
   /** Origin of the list whose loop is about to begin. */
   loopFrom: Origin = origin.stored;
-  /** What the last expression came to. */
+  /** The value of the last expression. */
   shown: unknown;
   readonly #locals = new Map<string, Origin>();
   readonly #frames: { scope: object; from: Origin }[] = [];
@@ -69,7 +69,7 @@ export class TracingContext extends Context {
     return present(value, this.from, this.target, this.scope);
   }
 
-  /** Whether a tag of the template has bound the name. */
+  /** Returns true if a tag of the template has bound the name. */
   #isLocal(path: readonly unknown[]): boolean {
     const name = String(path[0]);
     return name in this.bottom() || this.#frames.some(({ scope }) => name in scope);

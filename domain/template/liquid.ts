@@ -204,7 +204,6 @@ export function parseLiquid(source: string, strictFilters: boolean): Template[] 
   return new TracingParser(strictFilters ? strict : lenient).parse(source);
 }
 
-/** Whether a filter of this name exists. */
 export function isFilter(name: string): boolean {
   return Object.hasOwn(lenient.filters, name);
 }

@@ -80,7 +80,7 @@ function systemValue(name: string, { contact, urls }: PlainVariables): unknown {
   return Object.hasOwn(urls, name) ? urls[name] : undefined;
 }
 
-/** What others have written. */
+/** Returns a value written by contacts or customers. */
 function storedValue(name: string, { contact, locale }: PlainVariables): unknown {
   if (name === 'email' || name === 'svc_email') return contact.email;
   if (name === 'locale') return locale;

@@ -49,7 +49,7 @@ export interface TemplateVariables {
   /** `data.locale` of the contact, else the language of the project. */
   locale: string;
   urls: { unsubscribeUrl: string; subscribeUrl: string; manageUrl: string };
-  /** Of a confirmation mail: its link, and the names of the topics that it asks about. */
+  /** The link of a confirmation mail, and the names of the topics that it asks about. */
   optIn?: { confirmUrl: string; confirmTopics: readonly string[] };
 }
 
@@ -149,7 +149,7 @@ export function checkTemplate(source: string): TemplateCheck {
 }
 
 /**
- * What a template is rendered for.
+ * The purpose of a rendering.
  *  - `html`: a body. Stored values are escaped.
  *  - `slots`: values for HTML that are escaped later. Lists are written as in HTML.
  *  - `text`: not HTML (webhooks, addresses). Nothing is escaped, lists are joined by commas.
@@ -203,7 +203,7 @@ export function renderTemplate(
   return rendered!;
 }
 
-/** What cheap renderings may make beside the text of their templates, in characters: in about 10 ms. */
+/** Maximum output of cheap renderings beside their templates' text, in characters: about 10 ms. */
 export const cheapChars = 100_000;
 /** For what takes longer than its characters. */
 const cheapMs = 40;
@@ -254,7 +254,7 @@ function renderWhole(
     : rendered;
 }
 
-/** Whether a value is more than its text. Nothing, and a number that JSON does not know, are texts. */
+/** Returns true if a value is more than its text. Nil, and numbers unknown to JSON, are texts. */
 function isTyped(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   return typeof value === 'boolean' || (typeof value === 'object' && value !== null);

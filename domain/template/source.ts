@@ -11,7 +11,7 @@ export interface TemplatePiece {
   path?: readonly string[];
   /** Text after `??`, used when the value is missing, null or an empty string. */
   fallback?: string;
-  /** What stands behind a bar in that text, where it looks like a filter and is none: `upcase`. */
+  /** The text after a bar that looks like a filter but is none: `upcase`. */
   barred?: string;
 }
 

@@ -4,7 +4,7 @@ import type { Inspection } from './inspect.ts';
 import { type TemplateVariables, templateScope } from './render.ts';
 import { namedPath } from './liquid-context.ts';
 
-/** What a customer should know of a template before it is sent. */
+/** A problem of a template that the customer should know before sending. */
 export interface TemplateWarning extends Place {
   code: (typeof warningCodes)[number];
   message: string;
@@ -22,7 +22,7 @@ export const warningCodes = [
   'http_link',
 ] as const;
 
-/** What reads a template without rendering it. */
+/** Reads a template without rendering it. */
 export interface Inspector {
   inspect(source: string, owner?: string): Promise<Inspection>;
 }
@@ -65,7 +65,7 @@ interface Part {
   fault: TemplateFault | null;
 }
 
-/** What is said of one template at most: a list of ten thousand names helps nobody. */
+/** Maximum warnings for one template: a longer list is of no use to the reader. */
 const warningsMax = 100;
 /** Bytes of HTML from which on Gmail clips a message and hides its end. */
 export const clippedBytes = 102 * 1024;
@@ -157,7 +157,7 @@ function isKnown(path: readonly string[], values: Record<string, unknown>): bool
   return true;
 }
 
-/** What is looked for in HTML. Each match ends before the next tag, so a text is read once. */
+/** Patterns to find in HTML. Each match ends before the next tag, so a text is read once. */
 const markup = [
   {
     code: 'image_without_alt',
@@ -173,7 +173,10 @@ const markup = [
   },
 ] as const;
 
-/** Where they stand in the template; what only its values bring is named without a place. */
+/**
+ * Returns warnings with their positions in the template; markup that only its values bring has no
+ * position.
+ */
 function markupWarnings(source: string, rendered: string): TemplateWarning[] {
   const starts = lineStarts(source);
   return markup.flatMap(({ code, message, pattern, isFault }) => {
