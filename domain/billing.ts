@@ -1,4 +1,4 @@
-/** What a project may send in a month, and how it is counted. */
+/** Monthly sending limits of a project, and how mail is counted. */
 
 /** Categories of mail, each with its own limit. */
 export const categories = ['workflows', 'campaigns', 'transactional', 'inbound'] as const;

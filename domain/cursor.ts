@@ -9,7 +9,10 @@ import { hasForbiddenText } from './text-rules.ts';
 
 /** The position after the item with this sort value and id. */
 export interface Position {
-  /** Of a time: ISO 8601 in UTC with milliseconds; of an instant: with microseconds. */
+  /**
+   * The value of the sort column. Times are ISO 8601 in UTC with milliseconds, instants with
+   * microseconds.
+   */
   value: string;
   id: string;
 }
@@ -29,8 +32,8 @@ export function encodeCursor({ order }: CursorForm, { value, id }: Position): st
 }
 
 /**
- * The position in a cursor, safe to use in a query whoever wrote it; null for a text that is no
- * cursor of this order.
+ * Returns the position in a cursor; null: the text is not a cursor of this order. The result is
+ * safe in a query even if the client forged the cursor.
  */
 export function decodeCursor(form: CursorForm, cursor: string): Position | null {
   const parts = readParts(cursor);

@@ -122,7 +122,10 @@ function readToken(text: string, start: number): { token: Token; end: number } {
   return { token: { kind, text: text.slice(start, end) }, end: Math.max(end, start + 1) };
 }
 
-/** What stands between two characters, without the backslashes of quoted pairs. `open` may be nested. */
+/**
+ * Returns the text between two characters, without the backslashes of quoted pairs. `open` may be
+ * nested.
+ */
 function enclosed(
   text: string,
   start: number,

@@ -185,7 +185,7 @@ export class Problem extends Error {
       message?: string;
       details?: Record<string, unknown>;
       errors?: readonly FieldProblem[];
-      /** Where one code has two statuses. */
+      /** The HTTP status, for a code that has two. */
       status?: number;
       cause?: unknown;
     } = {},

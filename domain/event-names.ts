@@ -26,8 +26,8 @@ export function meantMailEvent(name: string): string | null {
 }
 
 /**
- * What keeps a trimmed text from being the name of an event; null: nothing. Names are 1 to 100 characters
- * without control characters, case-sensitive, and otherwise never rewritten.
+ * Returns why a trimmed text is not a valid event name; null: it is valid. Names are 1 to 100
+ * characters without control characters, case-sensitive, and otherwise never rewritten.
  */
 export function eventNameFault(name: string): { code: FieldCode; message: string } | null {
   const { eventNameChars } = limits;

@@ -10,7 +10,7 @@ export type ExecutionJobKind = (typeof executionJobKinds)[number];
 
 export type JobState = 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
 
-/** What a time slice of a job has left. */
+/** The remaining work of a time slice. */
 export interface JobProgress {
   state: JobState;
   done: number;

@@ -8,9 +8,9 @@ export const limits = {
   openBodyBytes: 16 * 1024,
   /** Any other body without the text of mails. */
   jsonBodyBytes: 1024 * 1024,
-  /** Of templates and campaigns. */
+  /** The body of a template or a campaign. */
   contentBodyBytes: 5 * 1024 * 1024,
-  /** Of mail that is sent, with its attachments. */
+  /** The body of a mail to be sent, with its attachments. */
   sendBodyBytes: 50 * 1024 * 1024,
   nameChars: 100,
   descriptionChars: 500,
@@ -59,10 +59,10 @@ export const limits = {
   zoneChars: 64,
   /** Hand-overs that a campaign may have in a minute. */
   mailPerMinuteMax: 1_000_000,
-  /** What a customer says of how somebody has consented. */
+  /** The customer's description of how a contact consented. */
   proofTextChars: 2000,
   proofAgentChars: 500,
-  /** Of the reminder and the end of an opt-in request: a year. */
+  /** The longest delay of an opt-in request's reminder and expiry: a year. */
   optInSeconds: 31_536_000,
   /** Topics of a project, and of one call. */
   topics: 100,
@@ -77,7 +77,7 @@ export const limits = {
   subscriptionUrlChars: 2000,
   subscriptionItems: 50,
   subscriptionHeaders: 20,
-  /** Of all header names and values together. */
+  /** The total of all header names and values. */
   subscriptionHeaderBytes: 8 * 1024,
   /** How far back its events are sent again, and how long its deliveries are kept, in days. */
   replayDays: 30,

@@ -16,10 +16,10 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{64}\b/g, '…'],
 ];
 
-/** What may be an address: all that stands between marks that an address does not have. */
+/** Candidates for addresses: text between characters that an address does not contain. */
 const words = /[^\s"\\<>()[\],;:/?&=]+/gu;
 
-/** Whether a word is an address, which may be percent-encoded. */
+/** Returns true if a word is an address, possibly percent-encoded. */
 function isAddress(word: string): boolean {
   const [name, ...domain] = word.replace(/%40/gi, '@').split('@');
   return name !== '' && domain.some((part) => part.includes('.'));
@@ -42,8 +42,9 @@ export function maskUnknownPath(path: string): string {
 }
 
 /**
- * What is logged of an error: its kind, its message and what it was about. Never the rest, because
- * errors contain data: PostgreSQL's the whole row that was refused, clients' the request.
+ * Returns the parts of an error that are logged: its kind, its message and its subject. The rest is
+ * dropped because errors contain data: PostgreSQL's contain the whole rejected row, clients'
+ * contain the request.
  */
 export function loggedError(error: unknown, { withStack }: { withStack: boolean }): unknown {
   if (!(error instanceof Error)) return typeof error;

@@ -115,7 +115,7 @@ export function nearest(
   return best?.word;
 }
 
-/** What is said of a key that has no meaning where it stands: the one that was probably meant. */
+/** Returns the error text for an unknown key, with the known key that was probably meant. */
 export function unknownKeyText(key: string, known: readonly string[]): string {
   const meant = nearest(key, known, Math.max(2, Math.floor(key.length / 3)));
   const all = known.length === 0 ? '' : ` Known are: ${known.join(', ')}.`;

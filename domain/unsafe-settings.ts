@@ -19,7 +19,7 @@ export interface JudgedSettings {
   /** DATA_ENCRYPTION_KEY decoded, one character per byte. */
   encryptionKey: string | null;
   mailMode: 'ses' | 'local';
-  /** Whether mail stays in the local mailbox. */
+  /** True if mail stays in the local mailbox. */
   hasLocalMailbox: boolean;
 }
 
@@ -153,7 +153,7 @@ export function judgeSettings(settings: JudgedSettings): { refused: string[]; wa
   return { refused: sentences('refuse'), warned: sentences('warn') };
 }
 
-/** Whether an address is called without encryption over a network. */
+/** Returns true if an address is called without encryption over a network. */
 function isReadableOnTheWay(address: string | undefined): boolean {
   const url = address === undefined ? null : URL.parse(address);
   if (!url || url.protocol !== 'http:') return false;
@@ -182,14 +182,14 @@ const words = [
   'qwertyui',
 ];
 
-/** Whether a secret is obviously not random: few characters, a repeated piece, or words. */
+/** Returns true if a secret is obviously not random: few characters, a repeated piece, or words. */
 function isGuessable(secret: string): boolean {
   const text = secret.toLowerCase();
   const hasWord = words.some((word) => text.includes(word));
   return new Set(text).size < differentMin || isRepetition(text) || hasWord;
 }
 
-/** Whether a text repeats one piece, possibly cut at the end. */
+/** Returns true if a text repeats one piece, possibly cut at the end. */
 function isRepetition(text: string): boolean {
   for (let size = 1; size <= text.length / 2; size += 1) {
     if (text.startsWith(text.slice(size))) return true;

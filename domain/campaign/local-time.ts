@@ -2,7 +2,7 @@ import { instantOf, isZone, parseLocalDateTime } from '../time/zones.ts';
 
 /** Campaigns that reach each contact at the same local time of its own zone. */
 
-/** What becomes of mail whose moment was past when the campaign began. */
+/** Handling of mail whose local time had passed when the campaign began. */
 export const lateRules = ['send', 'skip'] as const;
 export type LateRule = (typeof lateRules)[number];
 
@@ -17,8 +17,9 @@ export function momentIn(zone: string | null, projectZone: string, localTime: st
 }
 
 /**
- * When a campaign begins whose contacts have these moments, in milliseconds since 1970: at the earliest
- * that lies ahead, or now for those who are late. Null: nobody has one ahead.
+ * Returns when a campaign with these local moments begins, in milliseconds since 1970: at the
+ * earliest moment that lies ahead, or now for contacts who are late. Null: no contact has a moment
+ * ahead.
  */
 export function firstMoment(moments: Iterable<number>, late: LateRule, now: number): number | null {
   let first: number | null = null;

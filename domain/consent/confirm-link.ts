@@ -1,7 +1,7 @@
 /**
- * The link of a confirmation mail. Whoever has its token can confirm, so no stored copy of the mail has it:
- * the mail is rendered with a placeholder that nobody knows, which is masked in what is stored, and gets the
- * token when it leaves.
+ * The link of a confirmation mail. Anyone with its token can confirm, so no stored copy of the mail
+ * contains the token: the mail is rendered with a secret placeholder, which is masked in the stored
+ * copy and replaced by the token when the mail leaves.
  */
 
 /** The address that a token is confirmed at. */
@@ -15,7 +15,6 @@ const masked = /(\/confirm\/|%2Fconfirm%2F)\*\*\*/gi;
 /** The token of a link that is shown. */
 const mask = '***';
 
-/** Whether a rendered text has the link with this placeholder. */
 export function hasConfirmLink(text: string, placeholder: string): boolean {
   return text.includes(`/confirm/${placeholder}`) || text.includes(`%2Fconfirm%2F${placeholder}`);
 }

@@ -7,7 +7,7 @@ import { escapeHtml, primaryLanguage } from '../template/html.ts';
 export interface OptInTexts {
   language: string;
   title: string;
-  /** Of a request for mail as a whole. */
+  /** The question of a request for all mail, without topics. */
   ask: string;
   /** Above the names of topics. */
   askTopics: string;

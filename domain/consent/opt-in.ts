@@ -5,7 +5,7 @@ export const optInMailsMax = 5;
 /** Two mails to one address that are no reminders are so far apart, in milliseconds. */
 const apartMs = 3_600_000;
 
-/** What was sent to an address. */
+/** Mails sent to an address. */
 export interface OptInCounts {
   /** Since its last confirmation, with reminders. */
   mails: number;
@@ -13,7 +13,7 @@ export interface OptInCounts {
   counted_at: Date | null;
 }
 
-/** What decides about the next step of a request that is open. */
+/** The facts that decide the next step of an open request. */
 export interface OpenOptIn extends OptInCounts {
   mail_wanted: boolean;
   first_mail_at: Date | null;
@@ -26,12 +26,12 @@ export interface OpenOptIn extends OptInCounts {
   created_at: Date;
 }
 
-/** Whether a moment is so recent that the same is not done again. */
+/** Returns true if this moment is too recent to repeat the same action. */
 export function isLately(at: Date | null, now: Date): boolean {
   return at !== null && now.getTime() - at.getTime() < apartMs;
 }
 
-/** Whether an address may get one more mail that is no reminder. */
+/** Returns true if an address may get one more mail other than a reminder. */
 export function mayMail({ mails, counted_at: countedAt }: OptInCounts, now: Date): boolean {
   return mails < optInMailsMax && !isLately(countedAt, now);
 }
@@ -45,7 +45,7 @@ export type OptInStep =
   | { kind: 'mail' | 'remind' | 'expire' }
   | { kind: 'wait'; until: Date; what: 'reminder' | 'end' };
 
-/** What comes next of an open request. */
+/** Returns the next step of an open request. */
 export function nextOptInStep(request: OpenOptIn, now: Date): OptInStep {
   if (request.mail_wanted) return { kind: 'mail' };
   const expiresAt = expiryOf(request);

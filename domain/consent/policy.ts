@@ -2,9 +2,9 @@ import type { SuppressionScope } from '../mail/suppression.ts';
 
 /** How a project asks for consent. */
 export interface ConsentPolicy {
-  /** Nobody is subscribed by a public key, by inbound mail or on a page without having confirmed. */
+  /** True if public keys, inbound mail and pages subscribe a contact only after confirmation. */
   requireConfirmation: boolean;
-  /** Of the confirmation mail; null: the built-in text. */
+  /** The template of the confirmation mail; null: the built-in text. */
   templateId: string | null;
   /** The sender of the confirmation mail, where its template has none. */
   from: string | null;
@@ -17,7 +17,7 @@ export interface ConsentPolicy {
   bounceScope: SuppressionScope;
 }
 
-/** Whether the body of a template uses the link of a confirmation mail. */
+/** Returns true if a template's body uses the link of a confirmation mail. */
 export function usesConfirmUrl(body: string): boolean {
   return /\{[{%][^{}]*\bconfirmUrl\b/.test(body);
 }

@@ -10,7 +10,7 @@ export interface CsvLine {
   line: number;
   /** They may have blanks around them. */
   cells: string[];
-  /** What is wrong with its quotes; null: nothing. */
+  /** The error in its quotes; null: none. */
   fault: string | null;
 }
 

@@ -56,8 +56,8 @@ export function readHeader(names: readonly string[]): CsvHeader {
 }
 
 /**
- * The contact in a row, or its error. Missing cells are empty, cells without a column are ignored.
- * Of two columns with one name the last that is not empty counts.
+ * Returns the contact in a row, or its error. Missing cells are empty, cells without a column are
+ * ignored. If two columns have the same name, the last one that is not empty counts.
  * @param row its number as a person counts: the header is 1.
  */
 export function readRow(

@@ -1,6 +1,6 @@
 import { lowerAscii } from '../email-address.ts';
 
-/** What an erasure removes, in the order of its receipt. */
+/** Kinds of data that an erasure removes, in the order of its receipt. */
 export const erasureCounts = [
   'contact',
   'events',
@@ -20,7 +20,7 @@ export const erasureCounts = [
 
 export type ErasureCounts = Record<(typeof erasureCounts)[number], number>;
 
-/** What stands in the place of an erased address where its row must stay. */
+/** Replacement for an erased address in rows that must stay. */
 export const erasedAddress = 'erased@erased.invalid';
 
 /** The counts with all keys, in the order of the receipt. */

@@ -59,7 +59,7 @@ export type Operator = (typeof operators)[number];
 const withoutValue: readonly Operator[] = [...presence, ...occurrence, ...membership];
 const withUnit: readonly Operator[] = [...window, ...occurrenceWindow];
 
-/** What an operator needs besides its field: nothing, a value, or a length of time. */
+/** Returns the operand of an operator: none, a value, or a duration. */
 export function needsOf(operator: Operator): 'nothing' | 'value' | 'duration' {
   if (withoutValue.includes(operator)) return 'nothing';
   return withUnit.includes(operator) ? 'duration' : 'value';
@@ -115,7 +115,7 @@ export const operatorsOf: Readonly<Record<Field['kind'], readonly Operator[]>> =
   segment: membership,
 };
 
-/** What stands before the first dot of a name with a prefix. */
+/** The valid prefixes: the part of a name before its first dot. */
 const prefixes = ['data', 'event', 'email', 'segment', 'contact', 'workflow'];
 
 /**
@@ -149,9 +149,9 @@ export function fieldOf(text: string): Field | null {
   }
 }
 
-/** A name without a prefix in a request: whether a contact has it is for the database to say. */
+/** A name without a prefix in a request. Only the database knows if a contact has such a field. */
 export interface BareName {
-  /** Where it stands. */
+  /** The path of the field with the name in the filter. */
   field: string;
   /** The key of contact data that it means, if not the whole name is a key. */
   key: string;

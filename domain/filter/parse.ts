@@ -27,9 +27,9 @@ export interface ParsedCondition {
   /** Null when there are problems. Unknown parts are left out. */
   condition: Condition | null;
   problems: FieldProblem[];
-  /** Where the input names segments, which only the database can check. */
+  /** Uses of segments, which only the database can check. */
   mentions: SegmentMention[];
-  /** Where it has names without a prefix, likewise. */
+  /** Names without a prefix, which only the database can check. */
   bareNames: BareName[];
 }
 
@@ -136,7 +136,7 @@ export interface ComparisonFault {
   received?: string;
 }
 
-/** What is wrong with an operator and its value on a field. */
+/** Returns the errors of an operator and its value on a field. */
 export function comparisonFaults(
   { kind }: Field,
   { operator, value, unit }: { operator: Operator; value?: unknown; unit?: unknown },

@@ -3,7 +3,7 @@ import { branchIn } from '../workflow/place.ts';
 import { stepModules, type StepType } from '../workflow/steps/registry.ts';
 import type { Picture, PictureStep, StepState } from './picture.ts';
 
-/** What the pictures of a workflow and of an execution show. */
+/** The content of pictures of workflows and executions. */
 
 /** Numbers of a step, as its statistics have them. */
 export interface StepNumbers {
@@ -62,7 +62,7 @@ export interface ExecutionState {
   steps: readonly StepDone[];
 }
 
-/** What an execution did at a step. */
+/** The record of an execution at a step. */
 export interface StepDone {
   stepId: string;
   status: string;

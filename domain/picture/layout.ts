@@ -2,7 +2,7 @@ import { Graph, layout } from '@dagrejs/dagre';
 import type { Picture, PictureStep, PictureWay } from './picture.ts';
 import { cut, textWidth, wrapped } from './text.ts';
 
-/** Where everything in a picture is. Lengths are in pixels, from the left and from the top. */
+/** Positions in a picture. Lengths are in pixels, from the left and from the top. */
 
 export interface Point {
   x: number;

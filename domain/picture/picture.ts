@@ -1,11 +1,11 @@
-/** What a picture of a graph shows, before anything has a place. */
+/** The content of a picture of a graph, before its layout. */
 
-/** Steps that a picture has at most: more of them nobody could read, and their layout takes long. */
+/** Maximum steps in a picture: larger pictures are unreadable, and their layout takes long. */
 export const pictureStepsMax = 1_000;
 
 /**
- * What became of a step in an execution. `untouched`: nothing; `scheduled`: its time has not come;
- * `done` also when others were skipped or failed after it.
+ * The state of a step in an execution. `untouched`: not reached; `scheduled`: its time has not
+ * come; `done` also when others were skipped or failed after it.
  */
 export type StepState = 'done' | 'current' | 'scheduled' | 'skipped' | 'failed' | 'untouched';
 
@@ -29,7 +29,7 @@ export interface PictureWay {
   to: string;
   /** The branch in words; null: it has none. */
   label: string | null;
-  /** Whether the execution went there; null in the picture of a workflow. */
+  /** True if the execution took this transition; null in the picture of a workflow. */
   isTaken: boolean | null;
 }
 

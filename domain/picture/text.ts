@@ -1,5 +1,5 @@
 /**
- * Widths of texts that nobody has drawn yet: fonts differ, so this is an estimate on the wide side of
+ * Widths of texts before they are drawn. Fonts differ, so this is an estimate on the wide side of
  * common sans-serif fonts.
  */
 

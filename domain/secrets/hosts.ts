@@ -32,7 +32,7 @@ function bareHost({ hostname }: URL): string {
   return hostname.replace(/\.$/, '');
 }
 
-/** Whether a request to this address may have a secret that is bound to these hosts. */
+/** Returns true if a request to this address may use a secret bound to these hosts. */
 export function fitsHost(hosts: readonly string[], url: URL): boolean {
   const host = bareHost(url);
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');

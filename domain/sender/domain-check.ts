@@ -26,11 +26,11 @@ export interface DomainSources {
   identities: {
     /** Names that exist in no DNS count as verified. */
     verifiesReservedNames: boolean;
-    /** Whether the provider checks DNS itself, and must agree. */
+    /** True if the provider checks DNS itself, and must agree. */
     keepsDomains: boolean;
     /** The DNS records that a claimed domain needs. */
     dnsRecords(claim: DomainClaim): DnsRecord[];
-    /** What the mail provider has of a domain; null: nothing. */
+    /** Finds the mail provider's record of a domain; null: none. */
     find(domain: string): Promise<{ dkimVerified: boolean } | null>;
   };
 }
@@ -108,7 +108,7 @@ function isOfKind({ purpose }: DnsRecord, text: string): boolean {
 /** Longest chain of CNAME records that is followed, about as far as resolvers do. */
 const chainMax = 8;
 
-/** Where the CNAME records of a name lead: through others to `target`, or to where they end. */
+/** Follows the CNAME records of a name to `target`, or to the end of the chain. */
 async function followAliases(
   name: string,
   target: string,
@@ -131,7 +131,7 @@ function isRight(record: DnsRecord, found: readonly string[]): boolean {
       // Other projects may have published theirs, too.
       return found.includes(written(record));
     case 'spf':
-      // Of two, none is valid (RFC 7208, 4.5).
+      // Two SPF records make both invalid (RFC 7208, 4.5).
       return (
         found.length === 1 &&
         includesOf(record.value).every((term) => includesOf(found[0]!).includes(term))

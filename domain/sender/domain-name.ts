@@ -31,7 +31,7 @@ export interface DnsRecord {
   type: 'CNAME' | 'MX' | 'TXT';
   name: string;
   value: string;
-  /** Of an MX record. */
+  /** The priority of an MX record. */
   priority?: number;
   purpose: 'dkim' | 'ownership' | 'mail_from' | 'spf' | 'dmarc';
 }
@@ -44,8 +44,8 @@ export interface DnsSettings {
   /** AWS region that receives bounces. */
   region: string;
   /**
-   * Whether a claim must also be proven by a TXT record. With SES: it gives every claim of a name
-   * the same DKIM records, and those of a known name are in DNS already.
+   * True if a TXT record must also prove a claim. SES needs it: it gives every claim of a name the
+   * same DKIM records, and those of a known name are in DNS already.
    */
   ownershipRecord: boolean;
 }

@@ -4,7 +4,7 @@
 export interface Candidate {
   eventId: string;
   contactId: string | null;
-  /** It has failed before, or somebody has asked for it again. */
+  /** True if it has failed before, or a retry was requested. */
   isRetry: boolean;
   /** The batch that it has failed with and is tried again with; null: none. */
   batchId: string | null;
@@ -16,7 +16,7 @@ export interface Candidate {
 export interface Unit {
   deliveries: readonly Candidate[];
   isRetry: boolean;
-  /** Of a batch that is tried again. */
+  /** The batch that is retried; null: none. */
   batchId: string | null;
 }
 
@@ -73,7 +73,7 @@ export function chooseDue(
   };
   takeFailed(reserved);
   takePacked(again, reserved);
-  // What has failed and is due again comes first of its contact.
+  // Failed deliveries that are due again come first for their contact.
   const before = failed.filter((unit) => !chosen.includes(unit)).flatMap(contactsOf);
   const isOver = takePacked((under) => fresh(new Set([...under, ...before])), free.places);
   if (!isOver) return chosen;

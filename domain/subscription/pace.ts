@@ -1,6 +1,6 @@
 /** How deliveries of events give way to mail and requests while those need the machine. */
 
-/** What others ask for at a moment. */
+/** Current demand of other work. */
 export interface Demand {
   /** Mail of a campaign is being handed over. */
   isMailLeaving: boolean;

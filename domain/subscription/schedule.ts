@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import { readRetryAfter } from '../webhook/webhook.ts';
 
-/** What follows from one request of an event subscription. */
+/** Consequences of one request of an event subscription. */
 
 /** The end of a request. */
 export interface RequestOutcome {

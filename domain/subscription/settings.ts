@@ -1,4 +1,4 @@
-/** What a subscription may be set to. */
+/** Valid settings of a subscription. */
 
 /** Headers that the service sets itself, or that belong to the connection (RFC 9110, 7.6.1). */
 const ownHeaders: ReadonlySet<string> = new Set([
@@ -14,30 +14,32 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ]);
 const ownBeginnings = ['content-', 'webhook-', 'everpost-', 'proxy-'];
 
-/** Whether a subscription must not set this header, in any case. */
+/** Returns true if a subscription must not set this header, in any letter case. */
 export function isOwnHeader(name: string): boolean {
   const key = name.toLowerCase();
   return ownHeaders.has(key) || ownBeginnings.some((start) => key.startsWith(start));
 }
 
-/** Whether a text is a token (RFC 9110, 5.6.2), as names of headers are. */
+/** Returns true if a text is a token (RFC 9110, 5.6.2), as header names are. */
 export function isToken(text: string): boolean {
   return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text);
 }
 
-/** Whether a text is printable ASCII without space around it, as values of headers are here. */
+/**
+ * Returns true if a text is printable ASCII without surrounding space: a valid header value here.
+ */
 export function isHeaderValue(text: string): boolean {
   return /^[ -~]*$/.test(text) && text.trim() === text;
 }
 
-/** Whether an item names events: `*`, `<prefix>.*` or a name. */
+/** Returns true if an item names events: `*`, `<prefix>.*` or a name. */
 export function isItem(item: string): boolean {
   if (item === '*') return true;
   const name = item.endsWith('.*') ? item.slice(0, -2) : item;
   return name !== '' && !name.includes('*');
 }
 
-/** Whether a subscription can call this address. */
+/** Returns true if a subscription can call this address. */
 export function isCallable(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, hash } = new URL(text);

@@ -3,7 +3,7 @@ import { instantOf, wallTimeAt } from './zones.ts';
 
 /** The times of a recurring trigger: a small dialect of cron, by the wall time of a zone. */
 
-/** What a cron text means. All lists are in order. */
+/** A parsed cron text. All lists are in order. */
 export interface Cron {
   /** Times of day, in minutes since midnight. */
   minutes: number[];
@@ -41,7 +41,7 @@ const fieldRules: readonly FieldRule[] = [
   { min: 0, max: 7, names: weekdayNames },
 ];
 
-/** What is wrong with a cron text. */
+/** An error in a cron text. */
 export interface CronFault {
   code: Extract<FieldCode, 'too_big' | 'invalid_string' | 'custom' | 'too_small'>;
   message: string;

@@ -3,7 +3,7 @@ import { fault } from '../errors.ts';
 import { parseCron } from './cron.ts';
 import { isZone, parseLocalDateTime, parseWallTime, weekdays } from './zones.ts';
 
-/** What requests give of zones and wall times. All but days are stored and answered as sent. */
+/** Zones and wall times in requests. All but days are stored and answered as sent. */
 
 /** The name of a time zone. */
 export const Zone = z

@@ -34,14 +34,13 @@ const zoneName = /^(?!systemv\/)[a-z][a-z0-9_+/-]*$/;
 interface Stretch {
   from: number;
   until: number;
-  /** What to add to an instant to get the wall time as if it were UTC. */
+  /** Milliseconds to add to an instant to get the wall time as if it were UTC. */
   offset: number;
 }
 
 /**
- * What has been asked of each zone, by its name in lower case: looking a stretch up takes a
- * thousandth of the time that the library takes. Bounded, as there are about 600 names: other texts
- * are not kept.
+ * Cache of stretches per zone, by its name in lower case: a lookup takes a thousandth of the time
+ * of a library call. It is bounded, as there are about 600 names: other texts are not kept.
  */
 const known = new Map<string, Stretch[]>();
 
@@ -124,8 +123,8 @@ export function instantOf(zone: string, local: LocalDateTime): Date {
 }
 
 /**
- * What calendar and clock of a zone show at an instant; `weekday` is 1 for Monday to 7 for Sunday.
- * @throws RangeError for a zone that is none.
+ * Returns the date and time in a zone at an instant; `weekday` is 1 for Monday to 7 for Sunday.
+ * @throws RangeError for an unknown zone.
  */
 export function wallTimeAt(zone: string, instant: Date): LocalDateTime & { weekday: number } {
   const local = localDateTimeOf(instant.getTime() + stretchAt(zone, instant.getTime()).offset);
@@ -168,7 +167,7 @@ export function nextInstant(
   }
 }
 
-/** What says in which zone a contact is. */
+/** The settings that decide a contact's zone. */
 export interface ZonePolicy {
   timeZone: string;
   /** `data.<path>`; null: everybody is in the project's zone. */

@@ -20,7 +20,7 @@ export interface RenderedWebhook {
 
 /**
  * Renders the request of a WEBHOOK step.
- * @param mark stands for a secret meanwhile: a text that nobody can guess.
+ * @param mark an unguessable text that replaces a secret during rendering.
  */
 export async function renderWebhook(
   renderer: Renderer,

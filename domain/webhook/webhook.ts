@@ -19,7 +19,7 @@ export interface WebhookSettings {
   headers?: Record<string, string> | undefined;
   /** Any JSON. */
   body?: unknown;
-  /** What happens to the execution when the response is not 2xx. Absent: it continues. */
+  /** The effect on the execution of a response other than 2xx. Absent: it continues. */
   onFailure?: 'continue' | 'fail' | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface WebhookCall {
   body: string | null;
 }
 
-/** What a template comes to: its text, and its value where that is more than a text. */
+/** A rendered template: its text, and its value if that is more than a text. */
 type RenderedText = Pick<Rendered, 'text' | 'value'>;
 
 /** The outcome of one attempt. */
