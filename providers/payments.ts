@@ -378,7 +378,7 @@ function requiredId(value: unknown, name: string): string {
   return id;
 }
 
-/** The customer of an object; null where Stripe says that it has none. */
+/** The customer of an object; null if Stripe has none. */
 function customerOf(about: Record<string, unknown>): string | null {
   return about['customer'] === null ? null : requiredId(about['customer'], 'customer');
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { unknownKeyText } from '../text-rules.ts';
 
-/** Keys of an object that are told apart; a hostile body could hold a hundred thousand. */
+/** Maximum keys of an object that are distinguished; a hostile body could hold a hundred thousand. */
 const toldMax = 100;
 
 /**

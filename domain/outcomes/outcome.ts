@@ -1,6 +1,6 @@
 import { type HeldMail, holdOf } from './hold.ts';
 
-/** The outcome of one message, and the one code that says why it was not sent. */
+/** The outcome of one message, and the code of the reason why it was not sent. */
 
 export const outcomes = ['sent', 'failed', 'withheld', 'held', 'pending', 'unknown'] as const;
 export type Outcome = (typeof outcomes)[number];

@@ -1,6 +1,6 @@
 /** Temporal's knowledge of the sweep. */
 export interface KnownSweeps {
-  /** When it was first told of the schedule. */
+  /** When its schedule was created. */
   createdAt: Date;
   /** When the last ten or so were planned. */
   plannedAt: readonly Date[];

@@ -119,7 +119,7 @@ export interface SentEntry {
   started?: StartedRun;
 }
 
-/** A Temporal workflow that must be told of a change, and its project (null: the platform). */
+/** A Temporal workflow that must be notified of a change, and its project (null: the platform). */
 export interface NotedRun {
   runId: string;
   projectId: string | null;

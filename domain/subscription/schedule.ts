@@ -65,7 +65,7 @@ export function retryWaitMs(
   return Math.ceil(Math.max(waitMs, askedWaitMs(outcome, given.now)));
 }
 
-/** Failed attempts of a batch, after which each of its deliveries goes on alone. */
+/** Failed attempts of a batch, after which its deliveries are retried one by one. */
 export const batchAttemptsMax = 3;
 
 /** Requests, no delivery in two of them, that fail one after another until a receiver is taken for dead. */

@@ -205,7 +205,7 @@ export function renderTemplate(
 
 /** Maximum output of cheap renderings beside their templates' text, in characters: about 10 ms. */
 export const cheapChars = 100_000;
-/** For what takes longer than its characters. */
+/** Time limit in milliseconds, for renderings that are slow but short. */
 const cheapMs = 40;
 
 /**

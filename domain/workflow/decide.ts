@@ -38,7 +38,7 @@ export type Outcome =
 
 /** In place of an outcome: what a run finds where it cannot go on along its graph. */
 export type Interruption =
-  /** The step may not begin, because the execution is paused: the run waits to be told. */
+  /** The step may not begin, because the execution is paused: the run waits for a signal. */
   | { kind: 'held' }
   /** The execution was changed from outside the run: its row holds its new position. */
   | { kind: 'elsewhere' };

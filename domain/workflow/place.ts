@@ -39,7 +39,7 @@ export interface Standing {
   marks: readonly StepMark[];
 }
 
-/** The branch that a step has taken, as its output says; null: it has none. */
+/** Returns the branch that a step has taken, from its output; null: none. */
 export function branchIn(output: Record<string, unknown> | null): string | null {
   const { branch, waitOutcome } = output ?? {};
   if (typeof branch === 'string') return branch;

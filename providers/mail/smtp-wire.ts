@@ -89,7 +89,7 @@ export class Wire {
     this.#socket.once('drain', go);
   }
 
-  /** Ends it at once. `onEnd` is told, unless it has ended before. */
+  /** Ends it at once, and calls `onEnd` unless it had ended before. */
   end(error: Error): void {
     if (this.#isEnded) return;
     this.#isEnded = true;

@@ -49,7 +49,7 @@ const MultiCondition = selection({
 
 const ConditionConfig = z.discriminatedUnion('mode', [BinaryCondition, MultiCondition]);
 
-/** Goes one of several ways, as a field of the contact or the context says. */
+/** Takes a branch that depends on a field of the contact or the context. */
 export const condition: StepModule<z.output<typeof ConditionConfig>> = {
   config: ConditionConfig,
   ways: 'branches',
