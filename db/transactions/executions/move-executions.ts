@@ -289,22 +289,21 @@ async function renameSteps(tx: Database, moves: readonly PlannedMove[]): Promise
     move.renamed.map(({ from, to }) => ({ id: row.id, from, to })),
   );
   if (renamed.length === 0) return;
-  // A step of the other version that was to come next may have that id.
-  await tx
-    .deleteFrom('step_execution')
-    .where('execution_id', '=', anyOf(renamed.map(({ id }) => id)))
-    .where('status', '=', 'SCHEDULED')
-    .execute();
-  // A step may get the id that another one gives up: that one comes first.
-  let left = renamed;
-  while (left.length > 0) {
-    const kept = new Set(left.map(({ id, from }) => `${id} ${from}`));
-    const free = left.filter(({ id, to }) => !kept.has(`${id} ${to}`));
-    // Two that change places keep their ids.
-    if (free.length === 0) return;
-    await updateStepIds(tx, free);
-    left = left.filter((one) => !free.includes(one));
-  }
+  // Steps that have not begun may have these ids, also of the other version.
+  await sql`
+    delete from step_execution
+      where execution_id = any(${[...new Set(renamed.map(({ id }) => id))]}::uuid[])
+        and (status = 'SCHEDULED' or status = 'SKIPPED' and started_at is null)`.execute(tx);
+  // By way of new ids: a mapping may let steps change places.
+  const between = renamed.map((one) => ({ ...one, free: uuidV7() }));
+  await updateStepIds(
+    tx,
+    between.map(({ id, from, free }) => ({ id, from, to: free })),
+  );
+  await updateStepIds(
+    tx,
+    between.map(({ id, to, free }) => ({ id, from: free, to })),
+  );
 }
 
 async function updateStepIds(

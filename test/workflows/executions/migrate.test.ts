@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { useEngine } from '../../support/engine.ts';
 import { useReceiver } from '../../support/fakes/receiver.ts';
@@ -193,6 +194,30 @@ describe('POST /workflows/{id}/migrate', () => {
       'VALIDATION_ERROR',
       `mapping.${one.steps['Wait']} not_found`,
     ]);
+  });
+
+  it('keeps the end of a delay when the mapping lets two delays change places', async () => {
+    const first: StepPlan = { ...delay, name: 'First' };
+    const one = await waiting(1, [mark, first, delay, exit]);
+    const [id] = one.ids;
+    const shift = { shiftBySeconds: -864_000 };
+    await askForJob(engine, one.id, `steps/${one.steps['First']}/move-waits`, shift);
+    await waitFor('the second delay', async () => {
+      const { currentStep, status } = await one.read();
+      return currentStep.name === 'Wait' && status === 'WAITING';
+    });
+    await one.edit('Out', { name: 'Renamed' });
+    const [a, b] = [one.steps['First']!, one.steps['Wait']!];
+    const { result } = await one.migrate({ mapping: { [a]: b, [b]: a } });
+    expect(result).toEqual({ ...nothing, migrated: 1 });
+    const { currentStep, status } = await one.read();
+    expect([currentStep.name, status]).toEqual(['First', 'WAITING']);
+    const { rows } = await sql<{ hours: number }>`
+      select extract(epoch from scheduled_for - now()) / 3600 as hours from step_execution
+        where execution_id = ${id} and status = 'SCHEDULED'`.execute(db);
+    expect(rows.map(({ hours }) => Math.round(Number(hours)))).toEqual([48]);
+    await askForJob(engine, one.id, `steps/${a}/move-waits`, shift);
+    await one.until('EXITED');
   });
 
   it('moves only those of the versions and ids that are given', async () => {
