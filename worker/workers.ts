@@ -8,11 +8,8 @@ import {
   type WorkflowBundleOption,
 } from '@temporalio/worker';
 import { createBulkActivities, type BulkServices } from '../activities/contacts/bulk-contacts.ts';
-import {
-  type CampaignServices,
-  createCampaignControl,
-  createCampaignSending,
-} from '../activities/mail/campaign.ts';
+import { type CampaignServices, createCampaignSending } from '../activities/mail/campaign.ts';
+import { createCampaignControl } from '../activities/mail/campaign-control.ts';
 import {
   createImportActivities,
   type ImportServices,

@@ -10,7 +10,8 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { CampaignControl, CampaignSending } from '../activities/mail/campaign.ts';
+import type { CampaignControl } from '../activities/mail/campaign-control.ts';
+import type { CampaignSending } from '../activities/mail/campaign.ts';
 import type { CampaignPhase } from '../domain/campaign/campaign.ts';
 import { priorities } from '../domain/runs/runs.ts';
 import { allSettled } from './all-settled.ts';

@@ -1,36 +1,22 @@
-import {
-  chunkSize,
-  endChunk,
-  failCampaignEmails,
-  queueLeftovers,
-  releaseChunk,
-} from '../../db/campaigns/chunks.ts';
+import { chunkSize, endChunk, queueLeftovers, releaseChunk } from '../../db/campaigns/chunks.ts';
 import {
   type CampaignEmail,
   type ClaimedChunk,
   claimCampaignEmails,
 } from '../../db/transactions/mail/claim-campaign-mail.ts';
-import { findCampaignLimits, findCampaignWork } from '../../db/campaigns/emails.ts';
-import { type CampaignRef, advanceCampaign } from '../../db/transactions/mail/advance-campaign.ts';
-import { freezeCampaign, isCampaignFreezing } from '../../db/transactions/mail/freeze-audience.ts';
+import {
+  findCampaignLimits,
+  findCampaignWork,
+  isCampaignFreezing,
+} from '../../db/campaigns/emails.ts';
+import type { CampaignRef } from '../../db/campaigns/campaigns.ts';
 import { lookingMs } from '../../db/transactions/mail/hold-back.ts';
 import { returnSendingTokens, takeSendingTokens } from '../../db/delivery/send-rate.ts';
-import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import { createCampaignComposer } from './campaign-mail.ts';
 import { type Batch, type CampaignChunk, type SendingServices, deliverBatch } from './deliver.ts';
 import type { Seats } from './seats.ts';
-import { pause, timeBoxed, whileAlive } from '../running/time-box.ts';
-
-/** Quick activities that need no mail provider. */
-export interface CampaignControl {
-  /** Makes the state changes that the campaign's row and the time call for. Returns its phase. */
-  ADVANCE_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
-  /** Inserts messages for the audience, for one time slice. It resumes where it stopped. */
-  FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
-  /** Fails waiting messages of a cancelled campaign, for one time slice. `isOver`: all are done. */
-  SUPPRESS_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
-}
+import { pause, timeBoxed } from '../running/time-box.ts';
 
 export interface CampaignSending {
   /** Sends due messages in batches, for one time slice. */
@@ -44,8 +30,6 @@ export interface CampaignServices extends SendingServices {
   pauseOnFailures: number;
 }
 
-/** Messages suppressed in one statement. */
-const suppressedPage = 2_000;
 /** The shortest wait for tokens, in ms: a batch of one message costs as much as a full one. */
 const throttleMs = 500;
 /** The longest. A slower campaign gives its slot back, and its run waits. */
@@ -62,27 +46,6 @@ export function createCampaignSending(
   return {
     SEND_BATCHES: (campaign) =>
       timeBoxed((goesOn, stop) => sendBatches(services, composer, campaign, goesOn, stop)),
-  };
-}
-
-export function createCampaignControl({ db, mailer, rates }: CampaignServices): CampaignControl {
-  return {
-    // Waits for the lock on the campaign's row.
-    ADVANCE_CAMPAIGN: (campaign: CampaignRef) =>
-      whileAlive(() => advanceCampaign(db, campaign, { ...mailer, rates })),
-    FREEZE_AUDIENCE: (campaign: CampaignRef) =>
-      timeBoxed(async (goesOn) => {
-        while (goesOn()) if (!(await freezeCampaign(db, campaign)).isMore) return;
-      }),
-    SUPPRESS_REST: ({ campaignId }: CampaignRef) =>
-      timeBoxed(async (goesOn) => {
-        while (goesOn()) {
-          if ((await failCampaignEmails(db, campaignId, suppressedPage)) === 0) {
-            return { isOver: true };
-          }
-        }
-        return { isOver: false };
-      }),
   };
 }
 

@@ -139,7 +139,7 @@ export const createWorkflow = endpoint({
     graph: GivenGraph.optional().describe('The whole workflow, as GET …/graph answers it'),
   }),
   response: Workflow,
-  problems: ['TEMPLATE_NOT_FOUND', 'TOPIC_NOT_FOUND', 'WORKFLOW_INVALID'],
+  problems: ['TEMPLATE_NOT_FOUND', 'TOPIC_NOT_FOUND', 'SEGMENT_NOT_FOUND', 'WORKFLOW_INVALID'],
   example: {
     body: { name: 'Onboarding', eventName: 'signed_up' },
     response: { ...workflowExample, version: 1 },

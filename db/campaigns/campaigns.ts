@@ -18,6 +18,11 @@ import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import type { ZonePolicy } from '../../domain/time/zones.ts';
 
+export interface CampaignRef {
+  projectId: string;
+  campaignId: string;
+}
+
 export type CampaignRow = Omit<
   Selectable<Campaign>,
   'status' | 'audience_condition' | 'zone_policy'

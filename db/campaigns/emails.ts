@@ -119,3 +119,15 @@ export async function wasSubscribedAt(
       order by recorded_at limit 1`.execute(db);
   return rows[0] ? rows[0].name === 'contact.unsubscribed' : contact.subscribed;
 }
+
+/** Returns true while messages of a sending campaign are being inserted. */
+export async function isCampaignFreezing(db: Database, campaignId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('campaign')
+    .select('id')
+    .where('id', '=', campaignId)
+    .where('status', '=', 'SENDING')
+    .where('audience_fixed', '=', false)
+    .executeTakeFirst();
+  return row !== undefined;
+}

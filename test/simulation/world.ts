@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import { createCampaignControl, createCampaignSending } from '../../activities/mail/campaign.ts';
+import { createCampaignControl } from '../../activities/mail/campaign-control.ts';
+import { createCampaignSending } from '../../activities/mail/campaign.ts';
 import { createDeliveryActivities } from '../../activities/mail/delivery.ts';
 import { createSeats } from '../../activities/mail/seats.ts';
 import { createStepActivities } from '../../activities/steps/steps.ts';

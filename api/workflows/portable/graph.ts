@@ -53,7 +53,7 @@ const setWorkflowGraph = endpoint({
   params: WorkflowById,
   body: GivenGraph,
   response: WholeWorkflow,
-  problems: ['WORKFLOW_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TOPIC_NOT_FOUND'],
+  problems: ['WORKFLOW_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TOPIC_NOT_FOUND', 'SEGMENT_NOT_FOUND'],
   example: { body: portableExample, response: workflowGraphExample },
   async check({ db, caller: { projectId }, params: { id }, body }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));

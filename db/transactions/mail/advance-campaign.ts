@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import {
+  type CampaignRef,
   type CampaignRow,
   lockCampaign,
   updateCampaign,
@@ -18,11 +19,6 @@ import { readSendPolicy } from '../../projects/send-policy.ts';
 import type { CampaignPhase } from '../../../domain/campaign/campaign.ts';
 import { domainOf } from '../../../domain/email-address.ts';
 import type { ZonePolicy } from '../../../domain/time/zones.ts';
-
-export interface CampaignRef {
-  projectId: string;
-  campaignId: string;
-}
 
 /** How long a campaign waits before it looks again for unknown outcomes, in milliseconds. */
 const unsettledMs = 15_000;

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { findCampaign, type CampaignRow } from '../../campaigns/campaigns.ts';
+import { findCampaign, type CampaignRef, type CampaignRow } from '../../campaigns/campaigns.ts';
 import { queueing } from '../../campaigns/chunks.ts';
 import { columnList } from '../../columns.ts';
 import { type Database, transact } from '../../database.ts';
@@ -13,7 +13,6 @@ import {
 } from '../../reads/audience.ts';
 import { listMoments, zoneText } from '../../reads/campaign-moments.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
-import type { CampaignRef } from './advance-campaign.ts';
 import type { CampaignAudience } from '../../../domain/campaign/campaign.ts';
 
 /**
@@ -33,18 +32,6 @@ export async function freezeCampaign(
       if (!(error instanceof StaleRow)) throw error;
     }
   }
-}
-
-/** Returns true if messages of a campaign are still being inserted. */
-export async function isCampaignFreezing(db: Database, campaignId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('campaign')
-    .select('id')
-    .where('id', '=', campaignId)
-    .where('status', '=', 'SENDING')
-    .where('audience_fixed', '=', false)
-    .executeTakeFirst();
-  return row !== undefined;
 }
 
 function isFreezable({ status }: CampaignRow): boolean {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
-import { createCampaignControl } from '../../../activities/mail/campaign.ts';
+import { createCampaignControl } from '../../../activities/mail/campaign-control.ts';
 import { createCampaign } from '../../support/projects/campaigns.ts';
 import { useEngine } from '../../support/engine.ts';
 

@@ -337,6 +337,22 @@ describe('putting a graph', () => {
     });
   });
 
+  it('returns 404, as documented, when the segment of a schedule does not exist', async () => {
+    const config = { cron: '0 9 * * mon', segmentId: randomUUID() };
+    const given = { trigger: { type: 'SCHEDULE', config }, steps: [trigger], transitions: [] };
+    const answers = [
+      await put(given),
+      await call('POST', '/workflows', { name: 'Monday', graph: given }),
+    ];
+    for (const { status, body } of answers) {
+      expect([status, body.error.code]).toEqual([404, 'SEGMENT_NOT_FOUND']);
+    }
+    const { paths } = (await api.request('GET', '/openapi.json')).body;
+    for (const operation of [paths['/workflows/{id}/graph'].put, paths['/workflows'].post]) {
+      expect(operation.responses['404'].description).toContain('SEGMENT_NOT_FOUND');
+    }
+  });
+
   it('refuses another type for a known key', async () => {
     await put({ steps: [trigger, keyed('a', 'DELAY')], transitions: [] });
     const refused = await put({ steps: [trigger, keyed('a', 'EXIT')], transitions: [] });

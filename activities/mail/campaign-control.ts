@@ -1,0 +1,41 @@
+import { failCampaignEmails } from '../../db/campaigns/chunks.ts';
+import type { CampaignRef } from '../../db/campaigns/campaigns.ts';
+import { advanceCampaign } from '../../db/transactions/mail/advance-campaign.ts';
+import { freezeCampaign } from '../../db/transactions/mail/freeze-audience.ts';
+import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
+import { timeBoxed, whileAlive } from '../running/time-box.ts';
+import type { SendingServices } from './deliver.ts';
+
+/** Quick activities that need no mail provider. */
+export interface CampaignControl {
+  /** Makes the state changes that the campaign's row and the time call for. Returns its phase. */
+  ADVANCE_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
+  /** Inserts messages for the audience, for one time slice. It resumes where it stopped. */
+  FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
+  /** Fails waiting messages of a cancelled campaign, for one time slice. `isOver`: all are done. */
+  SUPPRESS_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
+}
+
+/** Messages suppressed in one statement. */
+const suppressedPage = 2_000;
+
+export function createCampaignControl({ db, mailer, rates }: SendingServices): CampaignControl {
+  return {
+    // Waits for the lock on the campaign's row.
+    ADVANCE_CAMPAIGN: (campaign: CampaignRef) =>
+      whileAlive(() => advanceCampaign(db, campaign, { ...mailer, rates })),
+    FREEZE_AUDIENCE: (campaign: CampaignRef) =>
+      timeBoxed(async (goesOn) => {
+        while (goesOn()) if (!(await freezeCampaign(db, campaign)).isMore) return;
+      }),
+    SUPPRESS_REST: ({ campaignId }: CampaignRef) =>
+      timeBoxed(async (goesOn) => {
+        while (goesOn()) {
+          if ((await failCampaignEmails(db, campaignId, suppressedPage)) === 0) {
+            return { isOver: true };
+          }
+        }
+        return { isOver: false };
+      }),
+  };
+}
