@@ -8,6 +8,7 @@ const rare = [
   'test/faults/feedback.test.ts',
   'test/faults/import.test.ts',
   'test/faults/live-executions.test.ts',
+  'test/faults/lost-temporal.test.ts',
   'test/faults/memory.test.ts',
   'test/faults/outages.test.ts',
   'test/faults/processes.test.ts',

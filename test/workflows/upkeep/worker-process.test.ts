@@ -86,7 +86,7 @@ it('takes tasks while its version is the current one, and answers for its health
 
 it('is refused where it cannot continue an open run, with a sentence', async () => {
   const home = await useFolder();
-  const rooms = ['activities', 'db', 'domain', 'providers', 'worker', 'workflows'];
+  const rooms = ['activities', 'api', 'db', 'domain', 'providers', 'worker', 'workflows'];
   const files = (await readdir(root)).filter((name) => /\.(ts|json)$/.test(name));
   for (const name of [...rooms, ...files]) {
     await cp(join(root, name), join(home, name), { recursive: true });
