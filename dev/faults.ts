@@ -14,6 +14,7 @@ const others = [
   'feedback',
   'import',
   'live-executions',
+  'lost-temporal',
   'memory',
   'outages',
   'processes',

@@ -215,7 +215,7 @@ describe('POST /workflows/{id}/migrate', () => {
     const { rows } = await sql<{ hours: number }>`
       select extract(epoch from scheduled_for - now()) / 3600 as hours from step_execution
         where execution_id = ${id} and status = 'SCHEDULED'`.execute(db);
-    expect(rows.map(({ hours }) => Math.round(Number(hours)))).toEqual([48]);
+    expect(rows.map(({ hours }) => Math.round(hours))).toEqual([48]);
     await askForJob(engine, one.id, `steps/${a}/move-waits`, shift);
     await one.until('EXITED');
   });
