@@ -1,6 +1,6 @@
 // Made from the OpenAPI document by `npm run golden`: not to be edited.
 
-/** What each path takes and answers, by method. */
+/** The request and the answer of each path, by method. */
 export interface Api {
   get: {
     /** List contacts, newest first; search them by a part of their address */

@@ -259,7 +259,7 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
     with due as (
       select id, email.due_at, octet_length(body) as body_bytes
         from ${waitingOf(sql`${given.projectId}`)} join email on id = email_id
-        -- Of its own row, once it is locked: somebody may have put it off since.
+        -- Read from the locked row: another transaction may have put it off.
         where waiting.due_at <= now() and email.due_at <= now() and status = 'PENDING'
           and (${given.isPoliced ?? false} or not ${holdsMail(sql`${given.projectId}`)})
         order by waiting.due_at, email_id

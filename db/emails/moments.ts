@@ -33,7 +33,7 @@ export async function tallyMoments(db: Database): Promise<boolean> {
             (select at from email_moment
               where project_id = project.id and kind = number and at >= ${countedTo}
               order by at limit 1),
-            -- Of this day all may be deleted.
+            -- All mail of this day may be deleted.
             (select day::timestamp at time zone 'UTC' from email_tally
               where project_id = project.id and kind = number
                 and day >= (${countedTo} at time zone 'UTC')::date

@@ -71,7 +71,7 @@ export function clientTypes({ paths, components }: OpenApi): string {
   return indented(
     `// Made from the OpenAPI document by \`npm run golden\`: not to be edited.
 
-/** What each path takes and answers, by method. */
+/** The request and the answer of each path, by method. */
 export interface Api {
 ${methods.join('\n')}
 }

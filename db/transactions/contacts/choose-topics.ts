@@ -41,7 +41,7 @@ export async function recordTopicChoices(
         join topic on topic.id = given.id and topic.project_id = ${projectId}
         left join contact_topic chosen
           on chosen.topic_id = topic.id and chosen.contact_id = ${contactId}
-        -- Nobody deletes one of them before the end.
+        -- Locked, so that none is deleted before the end.
         for key share of topic
     ), removed as (
       delete from contact_topic using given

@@ -60,7 +60,7 @@ export async function foldEventTally(db: Database): Promise<void> {
           = (touched.project_id, touched.name, touched.day)
         returning tally.project_id, tally.name, tally.day, tally.count
     ), noted as (
-      -- Of the same rows: none is folded before its subscriptions are looked at.
+      -- The same rows, so that none is folded before its subscriptions are looked at.
       ${noteRecorded}
     )
     insert into event_tally (project_id, name, day, count, fresh)

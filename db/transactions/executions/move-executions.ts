@@ -260,7 +260,7 @@ async function applyMoves(
           to: sql`${`v${to}`}`,
           detail: sql`${detail}`,
         })},
-        -- What was held back begins in the new version, and is held back there.
+        -- A step that was held back begins in the new version, and is held back there.
         held_at = null, move_job_id = null, updated_at = now(),
         next_look_at = case
           when "isWait" then ${lookWhenWaiting(sql`"expiresAt"`)}

@@ -147,7 +147,7 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
     select (select array_agg(distinct id)
           from derivable, unnest("subscriptionIds") as id) as "subscriptionIds",
         -- Divides by zero, and fails, when it is not as usual after all: feedback was faster, a contact was
-        -- deleted with its message, or somebody waits for an event since the contacts are locked.
+        -- deleted with its message, or a wait for an event began after the contacts were locked.
         1 / (count = ${count} and ${isDerivable(sql`derivable`, names)})::int
       from total ${andCommit}`.execute(tx);
   const ids = rows[0]?.subscriptionIds ?? [];
