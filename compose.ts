@@ -52,7 +52,7 @@ import { readQueueLags } from './workflows/client/task-queues.ts';
  * it connects to anything or starts a thread before it is used.
  */
 
-/** What a process has opened before its services are made. */
+/** Connections and settings that a process has opened before its services are made. */
 export interface Opened {
   config: Config;
   db: Database;
@@ -94,7 +94,7 @@ function composeShared(
   };
 }
 
-/** What the API has opened before its services are made. */
+/** Connections and settings that the API has opened before its services are made. */
 export interface OpenedByApi extends Omit<Opened, 'db' | 'client'> {
   database: OpenDatabase;
   watch: DatabaseWatch;
@@ -212,7 +212,7 @@ async function quotaOf(mailer: Mailer, log: Logger): Promise<number | null> {
   });
 }
 
-/** How long the database may take for the backlog, in milliseconds: nobody else waits for it. */
+/** Time limits of the database for the backlog, in milliseconds: only the metrics wait for it. */
 const backlogTimeouts = { lockMs: 1_000, statementMs: 3_000, connectionMs: 2_000 };
 
 /**
@@ -226,7 +226,7 @@ export async function serveMetrics(
   more?: () => Promise<string>,
 ): Promise<() => Promise<void>> {
   if (config.metricsPort === null) return async () => {};
-  // A connection of its own, closed when nobody asks: a pool in full use is what should be seen.
+  // A connection of its own, closed when it is not used: the reading should see a pool in full use.
   const database = openDatabase(config.databaseUrl, { poolMax: 1, timeouts: backlogTimeouts });
   metrics.addReadings('process', () => readPool(pool()));
   metrics.addReadings('database', async () => {

@@ -190,9 +190,9 @@ export function readConfig(environment: Record<string, string | undefined>) {
     dashboardUrl: withoutSlashes(env.DASHBOARD_URL ?? 'http://localhost:3000'),
     landingUrl: env.LANDING_URL ?? null,
     docsUrl: env.DOCS_URL ?? null,
-    /** Whether the pages below `/console` are there. */
+    /** True: the pages below `/console` are available. */
     console: env.CONSOLE,
-    /** Where people see runs, for links; null: pages name them only. */
+    /** Address of the Temporal UI, for links; null: pages name runs without a link. */
     temporalUiUrl: env.TEMPORAL_UI_URL ? withoutSlashes(env.TEMPORAL_UI_URL) : null,
     jwtSecret: env.JWT_SECRET,
     /** Former secrets: what was signed with them is still valid. */
@@ -226,18 +226,18 @@ export function readConfig(environment: Record<string, string | undefined>) {
           ? { deploymentName: env.TEMPORAL_DEPLOYMENT_NAME, buildId: env.TEMPORAL_WORKER_BUILD_ID }
           : null,
     },
-    /** Where workers answer health checks; null: nowhere. */
+    /** Port on which workers answer health checks; null: none. */
     workerHealthPort: env.WORKER_HEALTH_PORT || null,
-    /** Where this process answers Prometheus, on 127.0.0.1; null: nowhere. */
+    /** Port on which this process answers Prometheus, on 127.0.0.1; null: none. */
     metricsPort: env.METRICS_PORT || null,
-    /** Whether a worker replays open runs before it starts. */
+    /** True: a worker replays open runs before it starts. */
     replayOpenRuns: env.WORKER_REPLAY_OPEN_RUNS,
     emailWorkerConcurrency: env.EMAIL_WORKER_CONCURRENCY,
     workflowWorkerConcurrency: env.WORKFLOW_WORKER_CONCURRENCY,
     bulkWorkerConcurrency: env.BULK_WORKER_CONCURRENCY,
     webhookWorkerConcurrency: env.WEBHOOK_WORKER_CONCURRENCY,
     eventWorkerConcurrency: env.EVENT_WORKER_CONCURRENCY,
-    /** Of event subscriptions. */
+    /** Settings of event subscriptions. */
     eventDelivery: {
       /** The waits after each failed attempt; one more attempt than these. */
       retrySeconds: env.EVENT_DELIVERY_RETRY_SECONDS,
@@ -249,7 +249,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     dnsServers: env.DNS_SERVERS ?? null,
     domainLists: domainListFiles(env),
     snsTopics: snsTopics(env),
-    /** Whether a project is disabled when its bounces or complaints become critical. */
+    /** True: a project is disabled when its bounces or complaints become critical. */
     autoProjectDisable: env.AUTO_PROJECT_DISABLE,
     attachmentsMax: env.MAX_ATTACHMENTS_COUNT,
     attachmentMegabytesMax: env.MAX_ATTACHMENT_SIZE_MB,
@@ -272,7 +272,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     billing: billingSettings(env),
     storage: storageSettings(env),
-    /** What the files of one project may take, in bytes; null: without limit. */
+    /** Most bytes for the files of one project; null: without limit. */
     uploadQuotaBytes: env.UPLOAD_QUOTA_MB === 0 ? null : env.UPLOAD_QUOTA_MB * 1024 * 1024,
     webhook: webhookSettings(env, mail),
   };
@@ -424,7 +424,7 @@ function mailSettings(env: Settings) {
     ses,
     smtp,
     mailboxReaders: ses || smtp ? ('none' as const) : mailboxReaders(env),
-    /** Whether a campaign's test goes to members of the project only. */
+    /** True: the test of a campaign is sent to members of the project only. */
     testsToMembersOnly: !local,
     mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
     dkimTargetHost: env.DKIM_TARGET_HOST,
@@ -446,8 +446,8 @@ function mailSettings(env: Settings) {
 }
 
 /**
- * Who may read the local mailbox, which shows every mail: in development, clients on this machine
- * and its private network; in production, nobody; everybody only if set explicitly.
+ * Clients that may read the local mailbox, which shows every mail. In development these are clients
+ * on this machine and its private network; in production none. All clients only if set explicitly.
  */
 function mailboxReaders(env: Settings): 'none' | 'private' | 'all' {
   if (env.LOCAL_MAILBOX_PUBLIC) return 'all';

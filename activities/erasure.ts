@@ -3,10 +3,10 @@ import { recordErasurePage } from '../db/transactions/erasure/erase-contact.ts';
 import type { KeyCipher } from '../db/suppression/keys.ts';
 import { timeBoxed } from './running/time-box.ts';
 
-/** What an erasure has left. */
+/** The work that an erasure has left. */
 export interface ErasureRest {
   isOver: boolean;
-  /** What is removed next; null: nothing. */
+  /** The removal that comes next; null: none. */
   task: string | null;
   /** Nothing can be done now: in how many milliseconds to go on. */
   pauseMs: number;

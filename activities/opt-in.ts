@@ -34,7 +34,7 @@ export interface OptInActivities {
   ADVANCE_OPT_IN(requestId: string): Promise<OptInRest | null>;
 }
 
-/** What an open request waits for. */
+/** The next thing that an open request waits for. */
 export interface OptInRest {
   waitMs: number;
   next: 'mail' | 'reminder' | 'end';
@@ -80,7 +80,7 @@ function advance(services: OptInServices, requestId: string): Promise<OptInRest 
   });
 }
 
-/** Makes the mail of a locked request. False: nobody is named any more to send it. */
+/** Makes the mail of a locked request. False: there is no sender any more. */
 async function insertOptInMail(
   tx: Database,
   services: OptInServices,
@@ -107,7 +107,7 @@ async function insertOptInMail(
     to_email: contact.email,
     subject: content.subject,
     body: content.body,
-    // No opt-out: whoever does not confirm gets nothing.
+    // No opt-out: a contact who does not confirm gets nothing.
     headers: [],
     from_email: from,
     from_name: name ?? project.name,
@@ -148,7 +148,7 @@ async function composeMail(
   warnings: TemplateWarning[];
 }> {
   const { contact, emailId, isOfMail } = mail;
-  // As long as a token, and nobody knows it.
+  // As long as a token, and known to no client.
   const placeholder = randomBytes(32).toString('hex');
   const url = confirmUrl(apiUrl, placeholder);
   const masked = ({ subject, body }: { subject: string; body: string }) => ({

@@ -88,8 +88,8 @@ export function createRemovalActivities(services: RemovalServices): {
   return { control, bulk };
 
   /**
-   * Bills what was sent until the end, and ends the subscription. What cannot be reported now is
-   * left to the sweep: nobody must be charged further for a deleted project.
+   * Bills the mail sent until the end, and ends the subscription. The sweep reports the rest later:
+   * a deleted project must not be charged further.
    */
   async function settle(customer: string, subscription: string | null, to: Payments) {
     const options = { customer, forMs: settlingMs };

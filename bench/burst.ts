@@ -74,7 +74,7 @@ async function played({ pool }: Stack, project: Project): Promise<number> {
   return performance.now() - from;
 }
 
-/** Executions as an event would have begun them, whose starts nobody has sent yet. */
+/** Executions as an event begins them; their starts have not been sent to Temporal. */
 async function makeDue(
   { pool }: Stack,
   project: Project,

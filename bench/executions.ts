@@ -85,8 +85,9 @@ function readShape(text: string): BenchStep[] {
 const reference = 'bare Temporal, same shape';
 
 /**
- * What the product's steps are in Temporal: a send is an activity, a delay a timer. `note` is
- * how the beginning and the end of a timer and the end of the execution are noted, if at all.
+ * The product's steps in Temporal: a send is an activity, a delay a timer. `note` is the step that
+ * records the beginning and the end of a timer and the end of the execution; null: they are not
+ * recorded.
  */
 function bareShape(shape: readonly BenchStep[], note: BareStep | null): BareStep[] {
   const noted: BareStep[] = note === null ? [] : [note];
@@ -97,7 +98,7 @@ function bareShape(shape: readonly BenchStep[], note: BareStep | null): BareStep
   });
   // Without an EXIT the end itself is noted.
   const all = shape.at(-1) === 'EXIT' ? steps : [...steps, ...noted];
-  // What is counted is the last statement: where no step would run one at the end, the end does.
+  // The last statement is counted. If no step runs one at the end, the end of the execution does.
   return all.length > 0 && all.at(-1) !== 'second' ? all : [...all, 'local'];
 }
 

@@ -72,7 +72,7 @@ interface Round {
 interface Memory {
   /** After an import of one row. */
   idle: number;
-  /** What an import added to it, at most. */
+  /** Most memory that an import added. */
   one: number;
   peak: number;
 }
@@ -116,7 +116,7 @@ async function importFile(project: Project, file: string): Promise<void> {
   });
 }
 
-/** What an import comes to at the least: nothing is checked, nobody is told, all or nothing. */
+/** The least work of an import: no checks, no events, all rows or none. */
 async function copyFile({ pool }: Stack, projectId: string, file: string): Promise<void> {
   const client = await pool.connect();
   try {

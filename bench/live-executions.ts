@@ -6,9 +6,9 @@ import { type Stack, stackOptions, startStack } from './measuring/stack.ts';
 import { times, until } from './measuring/waiting.ts';
 
 /**
- * What operators do to live executions: a simulation against reading the workflow, a dry run over very
- * many executions against counting them by hand, the rates of jobs against the same rows changed by one
- * statement, and what exit rules cost an event.
+ * Acts of operators on live executions: a simulation against reading the workflow, a dry run over
+ * very many executions against counting them by SQL, the rates of jobs against the same rows
+ * changed by one statement, and the cost of exit rules for an event.
  */
 export const liveExecutions: Benchmark = {
   summary: 'simulating, dry runs, migrating and moving executions; what exit rules cost /v1/track',

@@ -67,11 +67,11 @@ interface Action {
   /** Inserts the rows. Answers the id of what is acted on. */
   prepare(): Promise<string>;
   act(id: string): Promise<unknown>;
-  /** Whether what is done in the background has been done. */
+  /** True if the work in the background is done. */
   isOver?(id: string): Promise<boolean>;
 }
 
-/** What inserts the rows, and asks for them. */
+/** Functions that insert the rows and read them. */
 function fixtures({ pool }: Stack, project: Project, rows: number) {
   const value = async (text: string, values: unknown[]) =>
     Object.values((await pool.query<Record<string, unknown>>(text, values)).rows[0] ?? {})[0];

@@ -8,8 +8,8 @@ import { createProject } from './measuring/project.ts';
 import { freePort, stackOptions, startStack } from './measuring/stack.ts';
 
 /**
- * What a message of a campaign and an execution cost with one worker and with two, on Temporal's
- * development server and on its server of production with its state in PostgreSQL.
+ * The cost of a campaign's message and of an execution with one worker and with two, on Temporal's
+ * development server and on its production server with its state in PostgreSQL.
  */
 export const scaling: Benchmark = {
   summary: 'CPU of a message and of an execution, by number of workers and server of Temporal',

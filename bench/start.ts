@@ -69,7 +69,7 @@ async function startEverpost(run: BenchmarkRun, dataDir: string): Promise<number
   let isReady = () => {};
   const ready = new Promise<void>((resolve) => (isReady = resolve));
   const running = launch({
-    // What npm start runs, without npm between: a SIGTERM to npm does not reach it.
+    // The command of npm start, without npm between: a SIGTERM to npm does not reach it.
     command: process.execPath,
     args: ['--import', 'tsx', 'dev/start.ts'],
     cwd: root,

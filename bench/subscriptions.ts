@@ -139,7 +139,7 @@ async function deliverBare(
   return seconds;
 }
 
-/** What subscriptions cost a campaign and `/v1/track`. */
+/** The cost of subscriptions for a campaign and for `/v1/track`. */
 async function besideOthers(
   run: BenchmarkRun,
   stack: Stack,
@@ -232,7 +232,10 @@ async function track(
   return latencies;
 }
 
-/** What one round has left behind must not slow down the next; what hangs stays. */
+/**
+ * Waits until the deliveries of a round are done, or they would slow down the next; those that hang
+ * stay.
+ */
 function allDelivered({ pool }: Stack, project: Project): Promise<void> {
   const isDone = async () => {
     const { rows } = await pool.query<{ count: number }>(

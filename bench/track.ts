@@ -98,7 +98,7 @@ async function verify({ pool }: Stack, load: Load, { acknowledged }: LoadResult)
   );
 }
 
-/** What one round started must not slow down the next. */
+/** Waits until the executions of a round have ended, or they would slow down the next. */
 function settle({ pool }: Stack, workflowId: string): Promise<void> {
   return until('the executions', async () => {
     const { rows } = await pool.query<{ count: number }>(

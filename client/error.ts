@@ -5,7 +5,7 @@ type Told = ErrorAnswer['error'];
 /** An answer that is none of success, or no answer at all. */
 export class EverpostError extends Error {
   override readonly name = 'EverpostError';
-  /** What programs go by: a code of the API, or one of the client's own. */
+  /** For programs: a code of the API, or one of the client's own. */
   readonly code: Told['code'] | 'TIMEOUT' | 'CONNECTION_FAILED' | 'UNEXPECTED_ANSWER';
   /** The HTTP status; 0 without an answer. */
   readonly status: number;
@@ -13,9 +13,9 @@ export class EverpostError extends Error {
   readonly requestId: string | null;
   /** The fields that a `VALIDATION_ERROR` is about. */
   readonly errors: NonNullable<Told['errors']>;
-  /** What else some codes tell, such as which domain is not verified. */
+  /** More about the error, for some codes, such as the domain that is not verified. */
   readonly details: Record<string, unknown>;
-  /** What to do about it, in a sentence. */
+  /** The next thing to do, in a sentence. */
   readonly suggestion: string | null;
   /** Seconds after which to try again, where the server has said so. */
   readonly retryAfter: number | null;

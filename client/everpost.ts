@@ -5,7 +5,7 @@ export { EverpostError } from './error.ts';
 export type * from './api.ts';
 
 export interface EverpostOptions {
-  /** Where the API is: `https://mail.example.com`. */
+  /** The address of the API: `https://mail.example.com`. */
   baseUrl: string;
   /** A secret key (`sk_…`) for everything, a public one (`pk_…`) for `/v1/track` alone. */
   apiKey?: string;
@@ -13,13 +13,13 @@ export interface EverpostOptions {
   retries?: number;
   /** How long one try may take, in milliseconds: 30,000 by default. */
   timeoutMs?: number;
-  /** Whether keys that the server does not know are refused, rather than ignored. */
+  /** True: the server refuses unknown keys; otherwise it ignores them. */
   strict?: boolean;
   /** In place of the global `fetch`: for a proxy, a log, a test. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** What every request may have besides what its path takes. */
+/** Options of every request, besides those that its path takes. */
 export interface CallOptions {
   /** Ends the request, its repeats and the pauses between them. */
   signal?: AbortSignal;
@@ -196,8 +196,8 @@ export class Everpost {
 }
 
 /**
- * Whether sending the same request again may help and cannot do the same thing twice. A request
- * over the limits has done nothing; where the answer is lost, or the server failed, it may have.
+ * True if sending the same request again may help and cannot do the same thing twice. A request
+ * over the limits has done nothing; if the answer is lost, or the server failed, it may have.
  */
 function mayBeRepeated({ status, code }: EverpostError, isSafe: boolean): boolean {
   if (status === 429) return true;

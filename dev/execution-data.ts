@@ -14,7 +14,7 @@ import { shownConfig } from '../domain/secrets/in-templates.ts';
 import type { HistoryLine } from '../worker/history-events.ts';
 import { type FoundRun, NoHistory } from './history-source.ts';
 
-/** What the database knows of an execution, beside the history of its run. */
+/** Reads an execution from the database, for the data that the history of its run does not have. */
 
 /**
  * The execution of a run, as its rows have it.
@@ -46,7 +46,7 @@ export function drawExecution({ graph, state }: KnownExecution): string {
   return svgOf(layOut(pictureOfExecution(graph, state)));
 }
 
-/** What a step was given, and what came of it. Holds a customer's data. */
+/** Input and result of a step. Holds a customer's data. */
 export interface StepData {
   stepId: string;
   /** As the lines of a history name it: `WEBHOOK "Call"`. */

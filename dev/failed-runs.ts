@@ -11,7 +11,7 @@ export interface Verdict {
   at: string;
   workflowId: string;
   runId: string;
-  /** Where and why it failed, as described. */
+  /** Place and reason of the failure, as described. */
   failure: string;
   divergence: Divergence | null;
   /** The newest run of the execution, where a retry or a reset has begun one since. */

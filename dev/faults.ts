@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
  */
 const name = process.argv.slice(2).join(' ');
 const files = ['test/faults/table.test.ts'];
-/** What is no row of the table is played on its own. */
+/** Files that are no row of the table, each played by itself. */
 const others = [
   'chores',
   'event-subscriptions',

@@ -40,7 +40,7 @@ export async function readHistory(path: string): Promise<FoundRun> {
   }
 }
 
-/** What maps are called in a history. Temporal answers their keys in any order. */
+/** Names of maps in a history. Temporal returns their keys in any order. */
 const mapNames = ['indexedFields', 'fields', 'details'];
 
 /** A history as a file: the same text each time. */

@@ -16,7 +16,7 @@ const usage = `Usage: npm run move -- plunk|listmonk FILE [--dry-run]
 Needs SECRET_KEY, the secret key of a project, and API_URL, unless "npm start" runs here.
 --dry-run prints the contacts and sends nothing.`;
 
-/** What is sent to `POST /contacts`. */
+/** Body of a request to `POST /contacts`. */
 interface Contact {
   email: string;
   /** Absent: new contacts are subscribed, others stay as they are. */
@@ -30,7 +30,7 @@ type Cells = Record<string, string>;
 const lanes = 4;
 const attemptsMax = 6;
 
-/** What each platform's columns mean; all others are data. */
+/** The meaning of the columns of each platform; all others are data. */
 const platforms: Record<string, { toContact(cells: Cells): Contact; dropped: string[] }> = {
   /** `email`, `subscribed`, and a column for each field of data. */
   plunk: {

@@ -11,7 +11,7 @@ import { holdDirectory } from './servers/lock.ts';
 export interface PythonTool {
   /** Its folder in the cache: another version has another name. */
   name: string;
-  /** What pip installs, with the exact version. */
+  /** The requirement that pip installs, with the exact version. */
   requirement: string;
   /** The program it installs. */
   program: string;

@@ -104,7 +104,7 @@ function repeatedOption(tokens: ReturnType<typeof readArguments>['tokens']): str
   return twice === undefined ? null : `${twice} can be given once: ask for each on its own.`;
 }
 
-/** What was given and would be ignored, in a sentence; null: nothing. */
+/** Names arguments that would be ignored, in a sentence; null: there are none. */
 function misuseOf(positionals: readonly string[], options: Options): string | null {
   const [source, second] = positionals;
   if (options.failed && (source || options.trace || options['with-data'] || options.picture)) {
@@ -174,7 +174,7 @@ async function replayOne(source: string, options: Options, port: number): Promis
   return divergence === null ? 0 : 1;
 }
 
-/** What only the database knows, where an option asks for it. Writes the picture. */
+/** Reads what an option needs from the database. Writes the picture. */
 async function askDatabase(run: FoundRun, options: Options) {
   const { 'with-data': withData, 'what-if': given, picture } = options;
   if (!withData && given === undefined && picture === undefined) return undefined;
@@ -272,7 +272,7 @@ function stoppingAtBegin(code: string, { history }: FoundRun): string {
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // Whoever reads has seen enough, such as `head`.
+  // The reader of the output has closed it, such as `head`.
   if (error.code === 'EPIPE') process.exit(2);
   throw error;
 });

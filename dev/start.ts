@@ -54,7 +54,7 @@ function logPrinter(): (program: 'api' | 'worker', line: string) => void {
   return (program, line) => print(read(program, line));
 }
 
-/** Whether there is no account yet. If this cannot be determined, it does not matter. */
+/** Returns true if there is no account yet, or if this cannot be determined. */
 async function hasNoUsers(databaseUrl: string): Promise<boolean> {
   const { db, close } = openDatabase(databaseUrl, { poolMax: 1 });
   try {

@@ -17,7 +17,7 @@ export interface TraceTask {
   at: string;
   /** Number of the event that completed it; null: it has not run yet. */
   eventId: number | null;
-  /** What woke it, in order. */
+  /** The events that woke it, in order. */
   woken: string[];
   /** Its commands with their results, in order; results of activities wake a later task. */
   did: string[];
@@ -41,7 +41,7 @@ export function traceHistory({ events }: History): TraceTask[] {
     else woken.push(...wakingOf(event, byId));
   }
   const [last] = (events ?? []).slice(-1);
-  // What has come since, or has ended it from outside.
+  // Events that have come since, or that ended it from outside.
   if (last && woken.length > 0) tasks.push({ at: timeOf(last), eventId: null, woken, did: [] });
   return tasks;
 }
@@ -57,7 +57,7 @@ export function traceLines(tasks: readonly TraceTask[]): string[] {
 
 type EventsById = ReadonlyMap<number, HistoryEvent>;
 
-/** What the code did, when this event says so. */
+/** The command that the code issued, if this event records one. */
 function commandOf(event: HistoryEvent, byId: EventsById): string | null {
   const scheduled = event.activityTaskScheduledEventAttributes;
   if (scheduled) {
@@ -95,7 +95,7 @@ function markerText(
   return `${call}${shown(firstPayload(marker.details?.['result']?.payloads), ' → ')}`;
 }
 
-/** What wakes the code, when this event does. */
+/** The causes that wake the code with this event. */
 function wakingOf(event: HistoryEvent, byId: EventsById): string[] {
   const started = event.workflowExecutionStartedEventAttributes;
   if (started) return [`the start${shown(firstPayload(started.input?.payloads))}`];

@@ -88,7 +88,7 @@ class ExecutionReader {
     return `"${workflowName}" v${version} for contact ${contactId}${where}`;
   }
 
-  /** What an open run is doing, unless a line has said it. */
+  /** Returns the present work of an open run, unless a line has named it. */
   rest(): string | null {
     return this.#isOpen && this.#command.do === 'run' ? `is at ${name(this.#step())}` : null;
   }
@@ -98,7 +98,7 @@ class ExecutionReader {
     return name(this.#step());
   }
 
-  /** What an event says, in one line or, of two steps, in two. */
+  /** Describes an event in one line or, for two steps, in two. */
   tell(event: HistoryEvent): string | string[] | null {
     const begun = event.activityTaskStartedEventAttributes;
     if (begun) this.#earlier = attempts(begun);
@@ -155,7 +155,7 @@ class ExecutionReader {
     return at ? [text, `${name(at)} ${said(outcome)}`] : text;
   }
 
-  /** Where the row says that it goes on. */
+  /** Names the position at which the row lets it continue. */
   #look(start: ExecutionStart): string {
     const { workflowName, version } = start;
     const isHere = version === this.#input.version;
@@ -182,7 +182,10 @@ class ExecutionReader {
     return `FAILED at ${name(step)}${this.#earlier}: ${reason}`;
   }
 
-  /** That of a delay or a wait has a summary with the name of its step; a pause of the code has none. */
+  /**
+   * The timer of a delay or a wait has a summary with the name of its step; a pause of the code has
+   * none.
+   */
   #timer(startedEventId: number): string {
     const step = this.#step();
     if (!this.#timers.get(startedEventId)?.includes(`"${step?.name}"`)) {
@@ -213,7 +216,7 @@ class ExecutionReader {
   }
 }
 
-/** What an activity of an execution returns. */
+/** The results of the activities of an execution. */
 type Result =
   | StepResult
   | Awaited<ReturnType<StepActivities['FIND_POSITION']>>

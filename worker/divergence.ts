@@ -5,7 +5,7 @@ import type { IssuedCommand, IssuedCommands } from './issued-commands.ts';
 import { localActivityType } from './describe-run.ts';
 import { stepAt } from './describe-history.ts';
 
-/** Where the current code diverges from a recorded history. */
+/** The place at which the current code diverges from a recorded history. */
 export interface Divergence {
   /** One sentence: the place, what the history has there, and what the code does. */
   text: string;
@@ -13,7 +13,7 @@ export interface Divergence {
   eventId: number | null;
   /** Temporal's own message. */
   cause: string;
-  /** Where the code failed; null when it did not fail, but issued another command. */
+  /** The place at which the code failed; null: it did not fail, but issued another command. */
   stack: string | null;
 }
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
-/** What the health of a worker process depends on. */
+/** The checks that the health of a worker process consists of. */
 export interface HealthChecks {
-  /** Whether all workers of the process poll their task queues. */
+  /** True if all workers of the process poll their task queues. */
   workers(): Promise<boolean>;
   database(): Promise<boolean>;
   temporal(): Promise<boolean>;

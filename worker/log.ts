@@ -25,7 +25,7 @@ export function createLog(
 /** A warning of the SDK at every start: the queues of mail and bulk work have no workflows. */
 const intended = 'No workflows registered, not polling for workflow tasks';
 
-/** What the SDK says of a workflow task that fails, for an error in the code or another way. */
+/** The message with which the SDK reports a workflow task that fails, for any reason. */
 const failedTask = /^Failing workflow /;
 
 /**

@@ -138,7 +138,7 @@ async function start(
   await ensureSweep(temporal.client, config.temporal.taskQueue);
   const sweep = keepSweep(temporal.client, config.temporal.taskQueue, log);
   services.dispatcher.watch();
-  // A restart may be what made the provider take mail again: nobody should wait for a long pause.
+  // A restart may be the reason that the provider takes mail again, so the next probe comes soon.
   await probeSoon(database.db, services.mailer.provider).catch(() => {});
   return {
     ...workers,
@@ -169,8 +169,8 @@ async function checkOpenRuns(
 }
 
 /**
- * Waits without limit until somebody has migrated the database: an API, or `npm run migrate`. So
- * the processes of a new version may be started in any order. A newer schema is accepted.
+ * Waits without limit until an API, or `npm run migrate`, has migrated the database. So the
+ * processes of a new version may be started in any order. A newer schema is accepted.
  * @throws ForeignSchema
  */
 async function schemaWithRetries({ databaseUrl }: Config, log: Logger): Promise<void> {

@@ -112,7 +112,7 @@ async function* historiesOf(client: Client, runs: readonly OpenRun[]) {
   }
 }
 
-/** Whether the last workflow task failed, as it does when the code of some version diverged. */
+/** True if the last workflow task failed, as it does when the code of a version diverged. */
 function isStuck({ events }: History): boolean {
   const last = events?.findLast(
     (event) =>

@@ -10,7 +10,10 @@ import { replayHistory } from './replay.ts';
 
 type HistoryEvent = NonNullable<History['events']>[number];
 
-/** What a reset needs: the database, Temporal, and the code that the run continues with. */
+/**
+ * The services that a reset needs: the database, Temporal, and the code that the run continues
+ * with.
+ */
 export interface ResetServices {
   db: Database;
   client: Client;

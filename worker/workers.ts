@@ -87,7 +87,7 @@ export interface WorkersOptions {
 }
 
 export interface Workers {
-  /** Whether all of them poll for tasks. */
+  /** True if all of them poll for tasks. */
   isRunning(): boolean;
   /** Resolves when the workers have stopped. @throws when one of them cannot continue. */
   done: Promise<void>;

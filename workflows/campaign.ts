@@ -42,7 +42,7 @@ export async function campaignSend(campaign: {
   const { SEND_BATCHES } = proxyActivities<CampaignSending>({
     ...options,
     taskQueue: `${workflowInfo().taskQueue}-mail`,
-    // Lower than work somebody waits for.
+    // Lower than work that a request waits for.
     priority: { priorityKey: priorities.bulk, fairnessKey: campaign.projectId },
   });
   let changed = false;

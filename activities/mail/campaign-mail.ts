@@ -46,7 +46,7 @@ export interface ComposerServices {
 interface Prepared {
   subject: CompiledTemplate;
   body: CompiledTemplate;
-  /** Of the campaign's topic; null: none. */
+  /** Key of the campaign's topic; null: it has none. */
   topicKey: string | null;
   sampleRecipient: SampleRecipient;
   /** By what they depend on. */
@@ -223,7 +223,9 @@ function composeBySkeleton(
   };
 }
 
-/** Whether a body is too large with its values. Rendered only if an estimate cannot tell. */
+/**
+ * True if a body is too large with its values. It is rendered only if an estimate cannot decide.
+ */
 function isFilledTooLarge(body: TextTemplate, values: SlotValues): boolean {
   const valueOf = (slot: Slot) => (typeof slot === 'number' ? (values.html[slot] ?? '') : sampleId);
   let chars = 0;
@@ -301,8 +303,8 @@ function headersFor(
 }
 
 /**
- * What makes the pixel and the tracked links those of one recipient, as HTML, by slot number:
- * signatures, which are letters, digits, `-` and `_`, and addresses.
+ * Returns the parts that make the pixel and the tracked links those of one recipient, as HTML, by
+ * slot number: signatures, which are letters, digits, `-` and `_`, and addresses.
  */
 function trackingOf(
   mail: MailSkeleton,

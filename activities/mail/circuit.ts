@@ -13,7 +13,7 @@ import { type Database, transact } from '../../db/database.ts';
 import { deliveryRunId } from '../../domain/runs/execution.ts';
 import type { Mailer } from '../../providers/mail/mailer.ts';
 
-/** Whether mail may be handed to the provider: a circuit breaker that all workers share. */
+/** A circuit breaker that all workers share: it decides if mail may be handed to the provider. */
 
 /** The right to hand mail over. */
 interface Passage {
@@ -21,7 +21,7 @@ interface Passage {
   max: number;
   /** The one attempt of an open circuit. */
   isProbe: boolean;
-  /** Whether an acceptance must be recorded: there were failures before. */
+  /** True if an acceptance must be recorded, because there were failures before. */
   hasFailed: boolean;
 }
 
@@ -48,7 +48,7 @@ export async function enterCircuit({
   return { waitMs: waitMs || probeLeaseMs };
 }
 
-/** What an attempt shows of its provider. */
+/** The result of an attempt, as far as it concerns the provider. */
 interface Shown {
   kind: string;
   /** The provider could not take it, whatever it was. */
@@ -92,14 +92,14 @@ export async function leaveCircuit(
 /** Projects and campaigns that are woken at once; the sweep wakes the others. */
 const wokenMax = 1_000;
 
-/** Whether the provider has judged a message: it is there. */
+/** True if the provider has judged a message, so it is available. */
 function isTaken({ kind, isProviderFailure }: Shown): boolean {
   return ['accepted', 'refused', 'again', 'retry'].includes(kind) && !isProviderFailure;
 }
 
 /**
- * When a delivery that was told to wait looks again, in milliseconds. Whoever has tried tries again
- * when it is time; the others come later and not all at once.
+ * Milliseconds until a delivery that has to wait asks again. A delivery that has tried asks when
+ * the time has come; the others ask later, and not all at once.
  */
 export function lookAgainMs(waitMs: number, hasTried: boolean): number {
   if (hasTried && waitMs < longMs) return waitMs;

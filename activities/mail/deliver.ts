@@ -17,7 +17,7 @@ import { suppressionReason } from '../../domain/mail/look.ts';
 import type { WithheldReason } from '../../domain/outcomes/outcome.ts';
 import { simulatedFeedback } from '../../domain/mail/feedback.ts';
 
-/** What all senders share: one batch of emails, from the claim to its outcomes. */
+/** Shared by all senders: one batch of emails, from the claim to its outcomes. */
 
 export interface SendingServices extends CircuitServices {
   metrics: Pick<Metrics, 'countOutcomes'>;
@@ -30,7 +30,7 @@ export interface SendingServices extends CircuitServices {
   retryMs: number;
 }
 
-/** What tracking pixels and links are built from. */
+/** Settings of tracking pixels and links. */
 export interface Tracking {
   apiUrl: string;
   sign: Sign;
@@ -51,11 +51,11 @@ export interface Sendable extends ClaimedShare {
   sender_gone: boolean;
   /** The contact is being erased. */
   contact_gone: boolean;
-  /** What the suppression list says of its address. */
+  /** The entry of the suppression list for its address. */
   suppression: Suppression | null;
   /** The contact has left the topic of the message. */
   topic_left: boolean;
-  /** Of the request that it asks to confirm; null and absent: it asks nothing. */
+  /** State of the opt-in request that it asks to confirm; null and absent: it asks nothing. */
   opt_in_state?: string | null;
   /** Why it is not to be sent, as was decided with its claim. */
   withheld?: WithheldReason;
@@ -109,11 +109,11 @@ export interface Claimed<E> {
   chunk?: CampaignChunk | undefined;
 }
 
-/** What the messages of a chunk share. */
+/** Values that the messages of a chunk share. */
 export interface CampaignChunk extends ChunkOrigin {
   /** Consecutive refusals of the campaign's mail before this chunk. */
   refusedInRow: number;
-  /** What the campaign may hand over in a minute; null: it has no limit of its own. */
+  /** Messages that the campaign may hand over in a minute; null: it has no limit of its own. */
   maxPerMinute: number | null;
 }
 
@@ -139,7 +139,7 @@ const bodiesUnderWay = createSemaphore(12 * 1024 * 1024);
 /** Characters of sent bodies that a batch may hold before it records them. */
 const unrecordedChars = 4 * 1024 * 1024;
 /**
- * What a provider takes at once, shared by all batches of this process. A message waits here, where
+ * The connections of a provider, shared by all batches of this process. A message waits here, where
  * its lease is checked; in the mailer only for as long as the margin of the lease allows.
  */
 const connectionsByMailer = new WeakMap<Mailer, Semaphore>();
@@ -243,7 +243,7 @@ async function deliverChunk<E extends Sendable>(
     const { emails, chunk } = await batch.claim({ attemptId, leaseSeconds, max });
     progress.chunk = chunk;
     if (emails.length === 0) return false;
-    // What fails anyway takes no share.
+    // Mail that fails anyway takes no share.
     const meant = emails.filter((email) => reasonAgainst(email) === null);
     const overLimit = await takeAllowances(db, services.billingRules, projectId, meant);
     ready = { emails, overLimit, compose: await batch.prepare(emails) };
@@ -274,7 +274,7 @@ interface HandOver<E extends Sendable> {
   overLimit: ReadonlySet<string>;
   compose: (email: E, tracking: Tracking | null) => Composed | Promise<Composed>;
   progress: Progress<E>;
-  /** Whether to stop handing over. */
+  /** True if no further message should be handed over. */
   isOver: () => boolean;
   /** Goes before messages that are not urgent. */
   urgent: boolean;
@@ -412,7 +412,10 @@ function isProviderFailure(outcome: DeliveryOutcome): boolean {
   return 'isProviderFailure' in outcome && outcome.isProviderFailure;
 }
 
-/** Where the provider reports no deliveries, addresses at `simulator.test` simulate the reports. */
+/**
+ * True for addresses at `simulator.test`, whose reports are simulated if the provider reports no
+ * deliveries.
+ */
 export function isSimulated(mailer: Mailer, address: string): boolean {
   return !mailer.reportsDelivery && simulatedFeedback(address, new Date()) !== null;
 }

@@ -33,7 +33,7 @@ export interface DeliveryActivities {
   DELIVER(projectId: string, mayShare?: boolean): Promise<Rest>;
 }
 
-/** What a delivery leaves. */
+/** The work that a delivery leaves. */
 export interface Rest {
   /** In how many milliseconds the next message is due; null: none waits. */
   nextDueMs: number | null;
@@ -137,7 +137,7 @@ async function deliverNext(
   const { count: due, isPoliced } = await countDueEmails(db, projectId, batchSize);
   progress.hasBacklog = due === batchSize;
   if (due === 0) return 0;
-  // Before the mail of campaigns: somebody waits for this one.
+  // Before the mail of campaigns, as a person waits for this mail.
   const tokens = await takeSendingTokens(db, rates, projectId, due, { urgent: true });
   const giveBack = (unused: number) => returnSendingTokens(db, rates, projectId, unused);
   if (tokens.waitMs > 0) {

@@ -6,7 +6,7 @@ export interface Semaphore {
    * that releases it.
    */
   acquire(amount: number, options?: { urgent?: boolean }): Promise<() => void>;
-  /** The same if it is free and nobody waits; null: it is not. */
+  /** Acquires without waiting; null: it is not free, or others wait. */
   tryAcquire(amount: number): (() => void) | null;
 }
 

@@ -205,7 +205,7 @@ export async function finishStep(
   return { outcome: { kind: 'ended' } };
 }
 
-/** Whether an execution that is at work may begin its next step. */
+/** True if an execution that is at work may begin its next step. */
 function mayBegin({ execution }: StepVisit): boolean {
   return !execution.is_paused && execution.move_job_id === null;
 }

@@ -102,7 +102,7 @@ async function repeatedResult(
 ): Promise<StepResult> {
   const { rests, branches } = stepModules[call.step.type];
   const output = visit.stepExecution.output as Record<string, unknown> | null;
-  // Where its end was moved, the output has that. None: its date was past.
+  // If its end was moved, the output has the new end. None: its date was past.
   const resumeAt = output?.['resumeAt'];
   if (rests === 'delay' && typeof resumeAt === 'string') {
     await updateExecutionWaiting(tx, placeOfCall(call), new Date(resumeAt));

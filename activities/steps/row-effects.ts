@@ -153,7 +153,7 @@ export class RowEffects implements StepEffects {
     }
   }
 
-  /** Of the project, so that a step that is repeated renders the same text. */
+  /** Derived from the project's secret, so that a step that is repeated renders the same text. */
   async secretMark(): Promise<string> {
     return createHmac('sha256', await this.signingSecret())
       .update('mark of secrets')

@@ -21,9 +21,11 @@ export interface StepActivities extends Record<
   (call: StepCallById) => Promise<StepResult>
 > {
   SETTLE_WAIT(call: StepCallById): Promise<StepResult>;
-  /** Ends an execution that has no step left in this version, unless somebody has acted on it. */
+  /**
+   * Ends an execution that has no step left in this version, unless its row has changed meanwhile.
+   */
   COMPLETE(executionId: string, version: number): Promise<Interruption | void>;
-  /** Where the row says that an execution goes on. */
+  /** Returns the position at which the row lets an execution continue. */
   FIND_POSITION(executionId: string): Promise<{ end: ExecutionEnd } | { start: ExecutionStart }>;
 }
 

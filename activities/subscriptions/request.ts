@@ -120,7 +120,7 @@ export async function sendDeliveries(
           answer: statusCode === null ? null : { text },
         },
   };
-  // Never late: whoever rests is who begins the next request.
+  // Never late: the same deliverer rests and begins the next request.
   await services.pace.work(() =>
     transact(db, async (tx) => {
       await settle(tx, target.id, settled);

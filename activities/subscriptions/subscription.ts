@@ -36,7 +36,7 @@ export interface SubscriptionActivities {
   SEND_EVENTS(subscriptionId: string): Promise<SubscriptionRest>;
 }
 
-/** What a time slice leaves. */
+/** The work that a time slice leaves. */
 export interface SubscriptionRest {
   /** null: the subscription is gone, with its deliveries. */
   state: Target['state'] | null;
@@ -148,7 +148,7 @@ async function sendEvents(
       const isBehind = await catchUp(db, id, slice);
       const found = await findTarget(db, id, lease.id);
       target = found;
-      // Whoever has taken over goes on, or finds that it is gone.
+      // The activity that has taken over continues, or finds that the subscription is gone.
       if (!found) return { state: 'disabled', nextDueMs: 0, requests };
       const places = slice.places() - sending.size;
       const free = pace.share(places);
@@ -159,7 +159,7 @@ async function sendEvents(
         sending.add(entry);
         entry.end.finally(() => sending.delete(entry)).catch(() => {});
       }
-      // Of contacts with many there may be others behind them.
+      // Behind the deliveries of a contact with many there may be those of others.
       if (units > 0 && (units < free || free < places)) continue;
       if (sending.size === 0 && isBehind) continue;
       if (sending.size === 0) {
@@ -200,11 +200,11 @@ async function catchUp(db: Database, id: string, { goesOn, pace }: Slice): Promi
   return false;
 }
 
-/** Nothing is sent but what somebody has asked for at once, and probes. */
+/** Only deliveries that a request asked for, and probes, are sent. */
 const isHeld = ({ state, holdMs, probeMs }: Target) =>
   state === 'paused' || holdMs > 0 || probeMs !== null;
 
-/** What is sent next: due deliveries, or what probes a receiver that is taken for dead. */
+/** Returns the next deliveries: those that are due, or the probe of a receiver that seems dead. */
 async function chooseNext(
   db: Database,
   target: Target,
@@ -246,7 +246,7 @@ async function readNext(
   return { units: units.length, ready };
 }
 
-/** What a request has; deliveries whose event is gone are skipped. */
+/** Reads the content of a request; deliveries whose event is gone are skipped. */
 async function readUnit(
   db: Database,
   target: Target,

@@ -41,7 +41,7 @@ export const activity: Benchmark = {
 
 const at = `now() - interval '60 days' * (i / $2::float8)`;
 
-// Of 100: 98 delivered, 2 bounced, 40 opened, 10 clicked.
+// Out of 100: 98 delivered, 2 bounced, 40 opened, 10 clicked.
 const insertEmails = `
   insert into email (project_id, contact_id, to_email, subject, body, from_email, message_class,
       source_type, status, sent_at, delivered_at, bounced_at, opened_at, clicked_at, opens, clicks,

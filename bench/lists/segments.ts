@@ -5,8 +5,8 @@ import { createProject, type Project } from '../measuring/project.ts';
 import { stackOptions, startStack } from '../measuring/stack.ts';
 
 /**
- * Counting and computing segments through the API, against what somebody would write by hand in
- * SQL for just this condition on the same rows. Each answer is compared with the one by hand.
+ * Counting and computing segments through the API, against hand-written SQL for the same condition
+ * on the same rows. Each answer is compared with that of the SQL.
  */
 export const segments: Benchmark = {
   summary: 'counting and computing segments of many contacts, against hand-written SQL',

@@ -197,7 +197,7 @@ function figuresOf({ startedAt, times }: Drained) {
     seconds: (last - startedAt) / 1_000,
     firstMs: first - startedAt,
     gaps,
-    /** Of longer gaps a part of the quota is lost. */
+    /** Longer gaps lose a part of the quota. */
     idleMs: gaps.reduce((sum, gap) => sum + Math.max(0, gap - 1_000), 0),
     laterPerSecond: later / ((last - first) / 1_000 - 1),
   };

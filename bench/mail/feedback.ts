@@ -185,7 +185,7 @@ const bareLoad = ({ projects, reports }: Given) => ({
   together: 50,
 });
 
-/** What a request costs that does nothing. */
+/** The cost of a request that does nothing. */
 const healthRequests = ({ reports }: Given) => ({
   kind: 'http' as const,
   requests: reports.map((): FeedbackRequest => ({ path: '/health' })),

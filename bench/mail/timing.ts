@@ -201,7 +201,7 @@ async function heldMail(run: BenchmarkRun, stack: Stack) {
   const count = run.count('recipients');
   await insertContacts(stack, project, count);
   await stack.pool.query('vacuum analyze');
-  // What came before has its idle minute.
+  // The runs before have an idle minute before they end.
   await sleep(90_000);
   const rest = async () => {
     const seconds = run.count('rest');

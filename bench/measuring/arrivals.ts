@@ -1,4 +1,4 @@
-/** What times of arrival tell about a quota. All are milliseconds, in order. */
+/** Figures of a quota, read from times of arrival. All are milliseconds, in order. */
 
 /** The most of them in any window of `windowMs`, its end excluded. */
 export function mostWithin(times: readonly number[], windowMs: number): number {

@@ -2,18 +2,18 @@ import { parseArgs } from 'node:util';
 
 /** One benchmark: `npm run bench -- <name> [--option=value …]`. */
 export interface Benchmark {
-  /** What it measures, in one line. */
+  /** The subject of the measurement, in one line. */
   summary: string;
   /** Its options with their defaults; false: a flag. */
   options: Readonly<Record<string, string | false>>;
   run(run: BenchmarkRun): Promise<void>;
 }
 
-/** What a benchmark is given to run. */
+/** The options and services of one run of a benchmark. */
 export interface BenchmarkRun {
   /** An option as it was written. */
   text(name: string): string;
-  /** Whether a flag was given. */
+  /** True if a flag was given. */
   has(name: string): boolean;
   /** An option that is a whole number from `min` (1) on. @throws Error naming it */
   count(name: string, min?: number): number;

@@ -23,7 +23,7 @@ export async function readCpu(pids: Readonly<Record<string, number>>): Promise<C
   return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, total(pid)]));
 }
 
-/** What each of `count` pieces of work used between two readings. */
+/** CPU of each of `count` pieces of work between two readings. */
 export function cpuBetween(before: CpuSeconds, after: CpuSeconds, count: number): CpuSeconds {
   return Object.fromEntries(
     Object.entries(after).map(([name, seconds]) => [name, (seconds - (before[name] ?? 0)) / count]),

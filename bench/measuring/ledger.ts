@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { figure, printTable } from './numbers.ts';
 
-/** What PostgreSQL has written, counted in its write-ahead log by the extension `pg_walinspect`. */
+/** The writes of PostgreSQL, counted in its write-ahead log by the extension `pg_walinspect`. */
 export interface Written {
   /** Bytes of the log, without the images of pages that follow a checkpoint. */
   bytes: number;
@@ -26,7 +26,7 @@ export async function markLog(pool: pg.Pool): Promise<string> {
   return rows[0]?.lsn ?? '';
 }
 
-/** What was written since a mark, for each of `count` pieces of work. */
+/** Reads the writes since a mark, for each of `count` pieces of work. */
 export async function readLog(pool: pg.Pool, since: string, count: number): Promise<Written> {
   // A record's first byte of `resource_manager/record_type` names what it did.
   const { rows } = await pool.query<{ kind: string; records: number; bytes: number }>(

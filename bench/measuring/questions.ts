@@ -3,7 +3,7 @@ import { figure, median, percentile, printTable } from './numbers.ts';
 import type { Project } from './project.ts';
 import type { Stack } from './stack.ts';
 
-/** A question to the API, and the plain query that somebody at the database would ask instead. */
+/** A question to the API, and the plain SQL query with the same answer. */
 export interface Question {
   name: string;
   path: string;

@@ -120,7 +120,7 @@ export async function freePort(run: BenchmarkRun): Promise<number> {
   return port;
 }
 
-/** What a program needs of our environment; its settings are the benchmark's alone. */
+/** The environment variables that a program inherits; its settings are the benchmark's alone. */
 export function inherited(): Record<string, string> {
   const names = ['PATH', 'HOME', 'XDG_CACHE_HOME', 'TEMPORAL_CLI', 'TMPDIR', 'LANG'];
   return Object.fromEntries(

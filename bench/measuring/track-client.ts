@@ -28,7 +28,7 @@ export interface LoadResult {
   latencies: number[];
   /** Marks of the acknowledged events. */
   acknowledged: string[];
-  /** What the others answered, the first few. */
+  /** The answers to the first few requests that failed. */
   failures: string[];
 }
 

@@ -6,7 +6,7 @@ import {
 } from '@temporalio/workflow';
 import type { BareActivities } from './bare-worker.ts';
 
-/** What one step of a bare workflow is in Temporal. */
+/** One step of a bare workflow in Temporal. */
 export type BareStep = 'activity' | 'local' | 'second';
 
 const options: ActivityOptions = { startToCloseTimeout: '1 minute' };

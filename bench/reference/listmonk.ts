@@ -9,7 +9,7 @@ import { freePort, inherited, type Stack } from '../measuring/stack.ts';
 
 /** Listmonk, running beside a stack: its own database in the stack's PostgreSQL, its mail to the same sink. */
 export interface Listmonk {
-  /** Of the process that runs now. */
+  /** Process id of the process that runs now. */
   pid(): number;
   /** Makes a campaign to everybody and says that it is to run. Answers its id. */
   startCampaign(content: Content): Promise<number>;
@@ -120,7 +120,7 @@ async function makeHome(
   for (const name of names) {
     await cp(join(sources, name), join(home, name), { recursive: true });
   }
-  // Its pages for administrators need a build of their own, and nobody opens them here.
+  // Its pages for administrators need a build of their own, and are not opened here.
   await mkdir(join(home, 'frontend/dist/frontend'), { recursive: true });
   await writeFile(join(home, 'frontend/dist/favicon.png'), '');
   await writeFile(join(home, 'frontend/dist/frontend/index.html'), '');

@@ -1,7 +1,7 @@
 import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
 import { readStackFile } from './stack-file.ts';
 
-/** Where the operator commands find the servers: from the environment, or from `npm start`. */
+/** The servers of the operator commands: from the environment, or from `npm start`. */
 export interface Servers {
   temporal: Temporal;
   temporalAddress: string;

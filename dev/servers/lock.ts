@@ -21,7 +21,7 @@ export async function holdLock(name: string): Promise<Release | null> {
     const release = await listenOn(path);
     if (release) return release;
     if (await isAnswering(path)) return null;
-    // Left by a killed process: a file that nobody listens on.
+    // Left by a killed process: no process listens on the file.
     await rm(path, { force: true });
   }
 }

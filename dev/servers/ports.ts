@@ -77,7 +77,7 @@ async function whyNot(port: number, host: string): Promise<string | null> {
     const code = error instanceof Error && 'code' in error ? error.code : '';
     if (code === 'EADDRINUSE') return 'another program has that port';
     if (code === 'EACCES') return 'this user may not listen on it';
-    // Without IPv6 nobody can use the port there.
+    // Without IPv6, the port cannot be in use there.
     if (host === '::') return null;
     throw error;
   }

@@ -91,7 +91,7 @@ function serverArguments(cluster: string, options: PostgresOptions): string[] {
     unix_socket_directories: '',
     // One API and one worker with full pools, a demo, a few consoles.
     max_connections: '200',
-    // What fails is told without rows, statements and values: those hold data of contacts.
+    // Errors are logged without rows, statements and values, which hold data of contacts.
     log_error_verbosity: 'terse',
     log_min_error_statement: 'panic',
     log_parameter_max_length: '0',

@@ -89,7 +89,7 @@ export async function inPath(name: string, env: NodeJS.ProcessEnv): Promise<stri
   return null;
 }
 
-/** Whether there is a program at this path that can be run. */
+/** Returns true if there is a program at this path that can be run. */
 export function isProgram(path: string): Promise<boolean> {
   return access(path, constants.X_OK).then(
     () => true,

@@ -11,7 +11,7 @@ export interface Supervision extends Command {
   name: string;
   /** True when its lines reach the terminal anyway, so that a failure need not repeat them. */
   shown?: boolean;
-  /** Where to write its process id, for the next start to find it. */
+  /** File for its process id, for the next start to find it. */
   pidFile?: string;
   /** Resolves when the process is ready. Aborted when the process ends or is stopped. */
   ready(child: ChildProcess, signal: AbortSignal): Promise<void>;

@@ -23,7 +23,7 @@ const run = promisify(execFile);
 /** The version that the development server contains, too. */
 const version = '1.29.1';
 const module = 'go.temporal.io/server/cmd';
-/** Where Go's own installer puts it, which does not change PATH. */
+/** The folder of Go's own installer, which does not change PATH. */
 const usualGo = '/usr/local/go/bin/go';
 
 export interface TemporalPostgresOptions {

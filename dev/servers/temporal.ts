@@ -118,7 +118,7 @@ function databaseFile(dataDir: string): string {
   return join(dataDir, 'temporal.db');
 }
 
-/** What the description says about a server of any kind. */
+/** The description of a server of any kind. */
 export async function describedServer(): Promise<{
   searchAttributes: string[];
   dynamicConfig: [key: string, value: unknown][];
@@ -139,7 +139,7 @@ function namesOf(args: readonly string[]): string[] {
 }
 
 /**
- * Whether the namespace is there with its search attributes. The server listens before; it creates
+ * Returns true if the namespace has its search attributes. The server listens before; it creates
  * attributes only together with the namespace, so those newer than the data are added here.
  */
 export async function isComplete(

@@ -46,7 +46,7 @@ const deadlines: Interceptor = (options, nextCall) => {
   return nextCall({ ...options, ...deadline }) as ReturnType<Interceptor>;
 };
 
-/** What is tried again; not a message too large for gRPC: others wait behind it. */
+/** The errors that are retried. A message too large for gRPC is not: others wait behind it. */
 const retries = defaultGrpcRetryOptions();
 const retryOptions: typeof retries = {
   ...retries,

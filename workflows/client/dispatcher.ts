@@ -65,7 +65,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { client, taskQueue } = options;
   const deliveries = createSignals(options, { gapMs: signalGapMs, gapMaxMs: signalGapMaxMs });
   const subscriptions = createSignals(options, { gapMs: wakeGapMs, gapMaxMs: wakeGapMs });
-  /** Whether the outbox may have more than memory. */
+  /** True if the outbox may have more rows than memory. */
   let isMore = false;
   let isClosing = false;
   let watching: NodeJS.Timeout | null = null;

@@ -100,7 +100,7 @@ async function tryStart(
   }
 }
 
-/** Whether a run belongs to this start, not to an earlier one. */
+/** True if a run belongs to this start, not to an earlier one. */
 function servesStart({ memo }: WorkflowExecutionDescription, due: DueStart): boolean {
   return Number(memo?.['generation']) >= due.generation;
 }

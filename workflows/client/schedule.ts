@@ -72,7 +72,10 @@ export function keepSweep(
   };
 }
 
-/** Whether Temporal has the schedule of the sweep. @throws Error when Temporal does not answer. */
+/**
+ * Returns true if Temporal has the schedule of the sweep. @throws Error when Temporal does not
+ * answer.
+ */
 export async function hasSweep(client: Client, taskQueue: string): Promise<boolean> {
   try {
     await client.schedule.getHandle(sweepIdOf(taskQueue)).describe();
@@ -83,7 +86,10 @@ export async function hasSweep(client: Client, taskQueue: string): Promise<boole
   }
 }
 
-/** What Temporal knows of the sweep. @throws Error when Temporal does not answer, or has no such schedule. */
+/**
+ * Returns the sweeps that Temporal knows. @throws Error when Temporal does not answer, or has no
+ * such schedule.
+ */
 export async function describeSweep(client: Client, taskQueue: string): Promise<KnownSweeps> {
   const { info } = await client.schedule.getHandle(sweepIdOf(taskQueue)).describe();
   const plannedAt = info.recentActions.flatMap(
@@ -135,7 +141,7 @@ async function store(client: Client, scheduleId: string, schedule: Schedule): Pr
     await client.schedule.create({ scheduleId, ...schedule });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    // Somebody may have paused it.
+    // Keep the state: an operator may have paused it.
     await client.schedule.getHandle(scheduleId).update(({ state }) => ({ ...schedule, state }));
   }
 }

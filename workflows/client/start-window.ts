@@ -11,7 +11,7 @@ const startMs = 10_000;
 
 /** Limits the starts that wait for a worker. A burst of them waits in the outbox. */
 export interface StartWindow {
-  /** Whether one more of this project may be sent; if so, it counts from now on. */
+  /** Returns true if one more of this project may be sent; it counts from now on. */
   open(run: NotedRun): boolean;
   /** Says which of the runs were sent; the others no longer count. */
   sent(runIds: readonly string[], starts: ReadonlyMap<string, OpenStart>): void;
@@ -39,7 +39,7 @@ export function createStartWindow(
 
   return {
     open({ projectId, runId }) {
-      // The rule of `Shares`: a project alone gets half, and there is room for whoever comes next.
+      // The rule of `Shares`: a project alone gets half, and there is room for the next one.
       const own = held.get(projectId) ?? 0;
       if (own + 1 > startsMax - counted.size) return false;
       counted.set(runId, { projectId, at: Date.now() });
