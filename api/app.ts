@@ -198,7 +198,7 @@ function errors({ log, config }: Services): Middleware {
   };
 }
 
-/** Where no endpoint ran: what is below the console is for people. */
+/** The page of an error without an endpoint: paths below the console are for people. */
 function problemPageOf(path: string, { console: hasConsole }: Services['config']) {
   return hasConsole && path.startsWith('/console/') ? showConsole.problemPage : undefined;
 }

@@ -76,8 +76,8 @@ export async function serve(config: Config, overrides: Partial<Services> = {}): 
 }
 
 /**
- * Migrates the database, or makes sure that somebody has. A newer schema is accepted: the version
- * after this one may run already.
+ * Migrates the database, or makes sure that it is migrated. A newer schema is accepted: the next
+ * version may run already.
  * @throws Error with a sentence for the operator when the schema is older than this version.
  */
 async function prepareSchema(config: Config, log: Logger): Promise<void> {

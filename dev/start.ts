@@ -54,7 +54,10 @@ function logPrinter(): (program: 'api' | 'worker', line: string) => void {
   return (program, line) => print(read(program, line));
 }
 
-/** Returns true if there is no account yet, or if this cannot be determined. */
+/**
+ * Returns true if there is no account yet; false also if this cannot be determined, which does not
+ * matter.
+ */
 async function hasNoUsers(databaseUrl: string): Promise<boolean> {
   const { db, close } = openDatabase(databaseUrl, { poolMax: 1 });
   try {

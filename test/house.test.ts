@@ -85,6 +85,24 @@ describe('the code', () => {
     expect(conditions.filter(({ text }) => isBare(text))).toEqual([]);
   });
 
+  it('explains itself in plain sentences', () => {
+    const sources = tracked.filter((file) => /\.(ts|sql)$/.test(file) && !generated.has(file));
+    // A comment that begins so is a riddle, or repeats a name.
+    const opener =
+      /^\s*(\/\*\*|\*|\/\/|--) *(What|Of|Whether|Where|Whoever|That|Likewise|Somebody|Nobody|Told)\b/;
+    const vague = /^\s*(\/\*\*|\*|\/\/|--) .*\b([Ss]omebody|[Nn]obody|[Ww]hoever)\b(?![@.]\w)/;
+    const places = sources
+      .filter((file) => file !== self && !file.startsWith('test/golden/'))
+      .flatMap((file) =>
+        read(file)
+          .split('\n')
+          .flatMap((line, index) =>
+            opener.test(line) || vague.test(line) ? [`${file}:${index + 1}: ${line}`] : [],
+          ),
+      );
+    expect(places).toEqual([]);
+  });
+
   it('has kebab-case file names', () => {
     expect(code.filter((file) => !/^[a-z0-9/.-]+$/.test(file))).toEqual([]);
   });

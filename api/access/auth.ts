@@ -167,7 +167,7 @@ export async function findMember(
   return member(membership, caller);
 }
 
-/** What the declaration of an endpoint requires of members. */
+/** The requirements that the declaration of an endpoint has for members. */
 export interface ProjectNeeds {
   method: string;
   whileDisabled?: boolean;
@@ -197,7 +197,7 @@ export function fieldsOf(body: unknown): Record<string, unknown> {
   return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
 }
 
-/** Whether a disabled project refuses an endpoint. */
+/** True if a disabled project refuses an endpoint. */
 export function writes({ method, whileDisabled }: ProjectNeeds): boolean {
   return method !== 'GET' && !whileDisabled;
 }

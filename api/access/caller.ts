@@ -16,7 +16,7 @@ export interface Project {
   /** The public id, which differs after a reset. */
   publicId: string;
   disabledReason: string | null;
-  /** Nobody is subscribed by a public key without having confirmed. */
+  /** True: a public key subscribes only contacts that have confirmed. */
   requiresConfirmation: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface UserCaller {
   emailVerified: boolean;
   /** The row of the session. */
   sessionId: string;
-  /** Whether the user has logged in within `REAUTHENTICATION_MINUTES`. */
+  /** True if the user has logged in within `REAUTHENTICATION_MINUTES`. */
   isFresh: boolean;
 }
 

@@ -11,7 +11,7 @@ import type { Caller } from './caller.ts';
 /** An event as a handler reports it; who did it and from where is known. */
 export interface NotedEvent {
   event: SecurityEventName;
-  /** Where the actor is not the caller: nobody is logged in yet. */
+  /** The actor, if it is not the caller, as before the log-in. */
   userId?: string | null;
   projectId?: string | null;
   /** Ids and words, never a secret. */

@@ -73,7 +73,7 @@ export function endSession({ apiUrl }: Pick<Config, 'apiUrl'>): string[] {
 
 type Cookies = (name: string) => string | undefined;
 
-/** Whether a request has a session cookie, valid or not. */
+/** Returns true if a request has a session cookie, valid or not. */
 export function hasSessionCookie(cookies: Cookies, { apiUrl }: Pick<Config, 'apiUrl'>): boolean {
   const names = [cookieName('everpost_session', apiUrl), 'everpost_session'];
   return names.some((name) => cookies(name) !== undefined);

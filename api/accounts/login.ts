@@ -53,7 +53,7 @@ const signUp = endpoint({
       const made = await insertUser(tx, {
         email: body.email,
         passwordHash,
-        // Where no verification mail can be sent, the address counts as verified.
+        // If no verification mail can be sent, the address counts as verified.
         emailVerified: config.platformFrom === null,
       });
       if (!made) throw new Problem('EMAIL_TAKEN');
@@ -134,8 +134,8 @@ export const loginEndpoints = [signUp, logIn, logOut];
  * Counts a login before the password is checked, so that concurrent guesses cannot exceed the
  * limit; a correct one is not counted in the end. A guesser is limited per network. When many
  * networks guess for one account, those that have never logged in to it must wait: its owner can
- * log in from known networks, and from anywhere after a password reset by mail. So nobody can lock
- * out somebody else. Known and unknown addresses are counted alike; the counters hold no address.
+ * log in from known networks, and from anywhere after a password reset by mail. So a guesser cannot
+ * lock out the owner. Known and unknown addresses are counted alike; the counters hold no address.
  * @throws Problem RATE_LIMIT_EXCEEDED
  */
 async function countLogin(

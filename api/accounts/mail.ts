@@ -46,8 +46,8 @@ export function recordPasswordReset(
 }
 
 /**
- * Invitation mails a user gets within an hour, whoever invites: repeated inviting and withdrawing
- * must not flood a mailbox. Further invitations only appear in the user's list.
+ * Most invitation mails for a user within an hour, from all inviters together: repeated inviting
+ * and withdrawing must not flood a mailbox. Further invitations only appear in the user's list.
  */
 const invitationMailsPerHour = 10;
 

@@ -22,8 +22,8 @@ const verifying: readonly TokenPurpose[] = ['sign_up', 'verify_email'];
 
 /**
  * A link proves access to the mailbox, a session proves knowledge of the password. One person must
- * have both: with the link alone, somebody who signs up with another person's address would have it
- * verified by that person's first click.
+ * have both: with the link alone, an attacker who signs up with another person's address would have
+ * it verified by that person's first click.
  */
 const verifyEmail = endpoint({
   id: 'verifyEmail',
@@ -145,7 +145,7 @@ const resetPassword = endpoint({
       const userId = await useToken(tx, ['reset_password'], hashToken(body.token));
       const changed = userId && (await updatePassword(tx, userId, passwordHash));
       if (!changed) throw new Problem('INVALID_TOKEN');
-      // The user has received the link, and nobody else knows the new password.
+      // Only the user has received the link and knows the new password.
       await updateEmailVerified(tx, changed.id);
       await note({ event: 'password.reset', userId: changed.id }, tx);
     });

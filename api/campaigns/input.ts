@@ -52,7 +52,7 @@ const fields = {
 
 const Change = z.object(fields).partial();
 
-/** What is said of a field that must be there. */
+/** The error of a field that is required. */
 const missing = {
   message: 'Is missing.',
   params: { code: 'invalid_type', received: 'undefined' },
@@ -84,7 +84,7 @@ export const CampaignChange = Change.superRefine(...oneCondition).superRefine(..
 
 const audienceFields = ['audienceType', 'type'];
 
-/** What must be given, unless other fields (`in`) say that it need not. */
+/** Required fields, unless other fields (`in`) make them optional. */
 const required: Partial<
   Record<keyof Given, { in: string[]; isMissing: (body: Given) => boolean }>
 > = {
@@ -199,7 +199,7 @@ export interface CampaignEdit {
   changesCount: boolean;
 }
 
-/** What may be edited while messages are still to be made. */
+/** Columns that may be edited while messages are still to be made. */
 const pausedColumns: readonly string[] = [
   'subject',
   'body',

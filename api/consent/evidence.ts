@@ -2,14 +2,14 @@ import type { Evidence } from '../../db/consent/log.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 import type { Call } from '../http/endpoint.ts';
 
-/** What the consent log says of who made a change, and how. */
+/** The evidence in the consent log: who made a change, and how. */
 
 type Request = Pick<Call<'open', unknown, unknown, unknown>['request'], 'ip' | 'header'>;
 
 /** Characters of a user agent that are kept. */
 const userAgentMax = 500;
 
-/** What a customer knows of how a person has consented. */
+/** Evidence that a customer has of a person's consent. */
 export interface Proof {
   text?: string | undefined;
   ip?: string | undefined;
@@ -36,7 +36,7 @@ export function evidenceOf(
   return { actor, ip: proof.ip ?? null, userAgent: proof.userAgent ?? null, text };
 }
 
-/** The evidence of what somebody does on a page, or by one click in a mail program. */
+/** The evidence of a visitor's act on a page, or of one click in a mail program. */
 export function evidenceOfVisitor(request: Request, text: string | null): Evidence {
   return { ...connectionOf(request), actor: null, text };
 }

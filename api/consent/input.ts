@@ -7,7 +7,7 @@ import { fault, invalidField, whenRight, Refusals, type Problem } from '../../do
 import { limits } from '../../domain/limits.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 
-/** What requests that make contacts say of consent. */
+/** The fields about consent in requests that make contacts. */
 
 interface Asked {
   subscribed?: boolean | undefined;
@@ -38,7 +38,7 @@ export const consentFields = {
     .describe('For the consent log; of a public key only `text` counts'),
 };
 
-/** The rule that nobody is to confirm and to be unsubscribed, as the arguments of a refinement. */
+/** A contact cannot be asked to confirm and be unsubscribed; as the arguments of a refinement. */
 export const noContradiction = [
   ({ confirm, subscribed }: Asked) => !confirm || subscribed !== false,
   {
@@ -48,18 +48,18 @@ export const noContradiction = [
   },
 ] as const;
 
-/** What a request means for the subscription of its contact. */
+/** The change that a request makes to the subscription of its contact. */
 export interface ConsentWish {
   /** It is an opt-in request: nothing is granted before it is confirmed. */
   isOptIn: boolean;
-  /** Of a contact that exists; undefined: it stays as it is. */
+  /** The new state of an existing contact; undefined: it stays as it is. */
   subscribed: boolean | undefined;
   subscribedWhenNew: boolean;
   /** Keys of the topics that are asked for. */
   topics: readonly string[] | undefined;
 }
 
-/** Where a project requires confirmations, its public key subscribes nobody. */
+/** If a project requires confirmations, its public key cannot subscribe a contact. */
 export function consentWishOf(
   { isPublic, project }: ProjectCaller,
   { confirm, subscribed, topics }: Asked,

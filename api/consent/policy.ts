@@ -123,7 +123,7 @@ const putConsentPolicy = endpoint({
   },
 });
 
-/** What a request sets. */
+/** Returns the columns that a request sets. */
 function changeOf({
   from,
   fromName,

@@ -20,8 +20,8 @@ interface Request {
 }
 
 /**
- * What an endpoint of the API answers this member: with the same rights, checks and errors, so that
- * a page can do nothing that the API cannot.
+ * Returns the answer of an endpoint to this member: with the same rights, checks and errors, so
+ * that a page can do nothing that the API cannot.
  * @throws Problem as the endpoint.
  */
 export async function ask<R extends z.ZodType>(
@@ -35,7 +35,7 @@ export async function ask<R extends z.ZodType>(
   return (await askAs(call, caller, endpoint, request)).data;
 }
 
-/** The same for whoever calls, with the headers of the response: to log in and out. */
+/** The same for any caller, with the headers of the response: to log in and out. */
 export async function askAs<R extends z.ZodType>(
   call: object,
   caller: Caller,

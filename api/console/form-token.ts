@@ -8,7 +8,7 @@ const cookieSeconds = 7 * 24 * 60 * 60;
 /**
  * The secret of a browser, in a cookie. A form's token is made of it and of the session (a signed
  * double submit cookie, OWASP "Cross-Site Request Forgery Prevention"): no other site can make one,
- * and nobody can use the token of another session.
+ * and the token of another session cannot be used.
  */
 export class FormToken {
   readonly text: string;

@@ -4,7 +4,7 @@ import { style } from './style.ts';
 
 const styleHash = createHash('sha256').update(style).digest('base64');
 
-/** What every page may do: show itself, and send its forms to this server. */
+/** The permissions of every page: it shows itself, and sends its forms to this server. */
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${styleHash}'`,
@@ -15,7 +15,7 @@ const policy = [
 ];
 
 /**
- * The headers of a page. Each shows somebody's data, so none is stored.
+ * The headers of a page. Each shows personal data, so none is stored.
  * @param styles more sources of styles: a mail in a frame brings its own.
  */
 export function pageHeaders(styles = ''): Record<string, string> {

@@ -11,7 +11,7 @@ import { logInPage } from './log-in-page.ts';
 
 export const tag = 'Console';
 
-/** What is said after a button has been pressed. */
+/** The messages after a button has been pressed. */
 const doneTexts = {
   retried: 'It is being tried again.',
   retriedAll: 'All of them are being tried again, at most 100 a second.',
@@ -24,11 +24,11 @@ const doneTexts = {
   migrating: 'They are being moved to the newest version.',
 } as const;
 
-/** What a page is made with. */
+/** The data that a page is made with. */
 export interface PageContext {
   call: MemberCall;
   project: { id: string; name: string };
-  /** Of the page's forms. */
+  /** The token of the page's forms. */
   token: string;
   /** The path of another page of the project. */
   path: (path: string) => string;
@@ -43,7 +43,7 @@ export interface ShownPage {
   status?: number;
 }
 
-/** What all pages have: members only, forms as sent, errors as pages. */
+/** Options of all pages: members only, forms as sent, errors as pages. */
 export const pageOptions = {
   tag,
   access: 'session',
@@ -143,7 +143,7 @@ function isDone(name: string | undefined): name is keyof typeof doneTexts {
   return name !== undefined && Object.hasOwn(doneTexts, name);
 }
 
-/** What a button of a page does. Its reader is led to `to`, where `done` is said. */
+/** Declares the act of a button. Its reader is led to `to`, which shows the message `done`. */
 export function projectAct(declaration: {
   path: string;
   /** The endpoint of the API that does it. */
@@ -185,7 +185,9 @@ export function seeOther(location: string, cookies?: string | string[]): Answer<
   return answer('', { status: 303, headers });
 }
 
-/** What a browser is shown in place of an error: without a session, the log-in page. */
+/**
+ * Returns the page that a browser gets in place of an error: without a session, the log-in page.
+ */
 export function problemPage(problem: Problem, visitor: Visitor): Answer<string> {
   if (problem.code === 'UNAUTHORIZED')
     return logInPage(visitor, { status: 401, next: visitor.url });

@@ -127,7 +127,7 @@ export interface Act {
   weight?: 'first' | 'grave';
   /** Sent with it. */
   fields?: Record<string, string>;
-  /** What the reader is asked for. */
+  /** Fields for the reader to fill in. */
   inputs?: Content;
 }
 
@@ -140,8 +140,7 @@ export function actForm(token: string, { action, label, weight, fields = {}, inp
 }
 
 /**
- * The forms that try again what has failed: by the graph it was on, and first by the newest where that
- * is another one, since then somebody has mended it.
+ * Retry buttons: the newest version first (it probably has the fix), then the version that failed.
  * @param versions of the graphs that the failed ones are on
  */
 export function retryForms(

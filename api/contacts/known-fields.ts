@@ -59,8 +59,8 @@ async function keysInUse(
 }
 
 /**
- * What is to be said of keys of contact data that hardly any contact has, by key: nothing of those
- * that one of the newest contacts has.
+ * Warnings about keys of contact data that hardly any contact has, by key; none for keys that one
+ * of the newest contacts has.
  */
 export async function unknownKeyTexts(
   db: Database,

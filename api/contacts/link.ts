@@ -7,7 +7,7 @@ import { isUuid } from '../../domain/ids.ts';
 import { evidenceOfVisitor } from '../consent/evidence.ts';
 import type { Call } from '../http/endpoint.ts';
 
-/** What the links of a mail say, and what following them changes. */
+/** The links of a mail, and the changes that following them makes. */
 
 export const LinkQuery = z.object({
   e: z
@@ -28,8 +28,9 @@ export function topicOfLink({ topics }: TopicContact, { t }: LinkQuery): Contact
 }
 
 /**
- * What a link asks for: of its topic, else of all mail. Who joins a topic wants mail, too.
- * @param text what the person has read; null: it is not known.
+ * Returns the request of a link: about its topic, else about all mail. A contact who joins a topic
+ * wants mail, too.
+ * @param text the text that the person has read; null: it is not known.
  */
 export function wishOfLink(
   topic: ContactTopic | undefined,
@@ -52,7 +53,7 @@ export async function changeByLink(
     source: 'public_page' | 'one_click';
     /** Topics are asked for, even if the link names none. */
     hasTopics?: boolean;
-    /** What is asked for of the contact as it was before. */
+    /** Returns the requested change, from the contact as it was before. */
     wishOf: (before: TopicContact) => LinkWish;
   },
 ): Promise<TopicContact | undefined> {

@@ -15,7 +15,7 @@ const LimitedBy = z
   );
 const PerSecond = z.number().describe('Messages that have left per second, in the last 10 seconds');
 
-/** Of a campaign that is sending. */
+/** Progress of a campaign that is sending. */
 export const Progress = z.object({
   perSecond: PerSecond,
   limitedBy: LimitedBy,

@@ -72,7 +72,7 @@ export function readProgress(
       measureSpeed(db, { projectId, campaignId: id }),
     ]);
     const { oldestDueAt, scheduled: scheduledCount } = mail;
-    // Until its audience is fixed, nobody knows how many are still to come.
+    // The number of messages is unknown until the audience is fixed.
     const end = campaign.audience_fixed ? estimateEnd(mail, perSecond, new Date()) : null;
     const isHeld = oldestDueAt !== null || delivery.workers === 0;
     const limitedBy = isHeld ? limitOfCampaign(campaign, delivery.limitedBy) : null;
@@ -94,7 +94,10 @@ function estimateEnd(
   return new Date(Math.max(now.getTime() + ms, lastAt?.getTime() ?? 0));
 }
 
-/** Of a campaign, what limits its project; but the project's other campaigns do not limit this one. */
+/**
+ * The limit that slows a campaign down: those of its project, but not the project's other
+ * campaigns.
+ */
 function limitOfCampaign(
   { max_per_minute: maxPerMinute }: { max_per_minute: number | null },
   ofProject: DeliveryLimit | null,

@@ -178,7 +178,7 @@ function resolved(slug: string, href: string): string {
   return new URL(href, `file:///docs/${slug}`).pathname.replace(/^\/(docs\/)?/, '');
 }
 
-/** Where a link of a page leads on this server, or null for a file that it does not show. */
+/** Returns the address of a link on this server, or null for a file that it does not show. */
 function linkFrom(slug: string, href: string, known: ReadonlySet<string>): string | null {
   if (/^(https?:|#)/.test(href)) return href;
   const [path = '', hash = ''] = href.split(/(?=#)/);
@@ -220,7 +220,7 @@ export async function searchDocs(query: string): Promise<Hit[]> {
 /** A word in the title counts as often as this in the text. */
 const titleScore = 20;
 
-/** Where words of a text begin with a word, both in lower case. */
+/** Positions at which words of a text begin with a word, both in lower case. */
 function placesOf(text: string, word: string): number[] {
   const places: number[] = [];
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {

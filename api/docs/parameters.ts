@@ -1,4 +1,6 @@
-/** What parameters mean that say it in no place of their own, by name: the same in every path. */
+/**
+ * Descriptions of parameters without a description of their own, by name: the same in every path.
+ */
 const meanings: Readonly<Record<string, string>> = {
   archived: 'Only the archived ones, or only the others',
   campaignId: 'The id of a campaign',
@@ -43,8 +45,8 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a parameter means, by its name; an `id` is one of the collection that its path names before
- * it: `/campaigns/{id}`. Undefined where nothing is known.
+ * Describes a parameter by its name; an `id` is one of the collection that its path names before
+ * it: `/campaigns/{id}`. Undefined for an unknown name.
  */
 export function meaningOf(name: string, path: string): string | undefined {
   if (name !== 'id') return Object.hasOwn(meanings, name) ? meanings[name] : undefined;

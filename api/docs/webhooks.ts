@@ -15,7 +15,7 @@ function object<T extends Record<string, object>>(properties: T) {
 const id = { type: 'string', format: 'uuid' } as const;
 const free = { type: ['object', 'null'], additionalProperties: true } as const;
 
-/** What a WEBHOOK step sends that has no body of its own. */
+/** The body of a WEBHOOK step that has none of its own. */
 const body = object({
   contact: object({ id, email: text, subscribed: { type: 'boolean' }, data: free }),
   workflow: object({ id, name: text }),

@@ -222,7 +222,7 @@ const releaseMs = 10_000;
 
 /**
  * Claims a name and registers it with the mail provider, or leaves nothing behind. The claim comes
- * first: while it exists, nobody makes the provider remove the name.
+ * first: while it exists, no other request makes the provider remove the name.
  * @throws Problem DOMAIN_EXISTS, FORBIDDEN, SERVICE_UNAVAILABLE, PROJECT_NOT_FOUND.
  */
 async function claimDomain(call: Claiming, projectId: string, name: string): Promise<DomainRow> {
@@ -279,7 +279,7 @@ async function provideIdentity({ db, identities, log }: Services, name: string):
   if (!identities.keepsDomains) return (await identities.create(name)).dkimTokens;
   const known = await identities.find(name);
   if (!known) await insertSesIdentity(db, name);
-  // Checked after asking the provider: whoever created the identity has recorded that before.
+  // Checked after asking the provider: the creator of an identity records it first.
   if (!known || (await isOwnIdentity(db, name))) return (await identities.create(name)).dkimTokens;
   log.warn({ domain: name, ...known }, 'the account has an identity that Everpost has not made');
   if (known.dkimTokens.length > 0) return known.dkimTokens;

@@ -9,7 +9,7 @@ import type { Services } from '../services/services.ts';
 
 /** Targets of the tracking pixel and links in mail. */
 
-/** How long a count may wait for others, in milliseconds: nobody sees the pixel, a click leads on. */
+/** Milliseconds that a count may wait for others: a pixel is invisible, a click has to lead on. */
 const patienceMs = { open: 100, click: 20 };
 
 /** The smallest image: one transparent dot. */
@@ -81,7 +81,7 @@ const followLink = endpoint({
 export const trackingEndpoints = [openPixel, followLink];
 
 /**
- * The target of a link that we signed: nobody else can make us redirect anywhere.
+ * The target of a link that we signed: a stranger cannot make us redirect.
  * @throws Problem RESOURCE_NOT_FOUND
  */
 function trustedTarget(

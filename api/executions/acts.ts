@@ -24,7 +24,7 @@ import {
 import { ExecutionById, stepsOf } from './executions.ts';
 import { tag } from '../workflows/graph/record.ts';
 
-/** What operators do to one live execution. */
+/** Acts of operators on one live execution. */
 
 const pausedExample = {
   ...executionExample,

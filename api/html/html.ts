@@ -9,7 +9,7 @@ export class Html {
   }
 }
 
-/** What a template takes: text is escaped; null and false leave nothing; a list is joined. */
+/** Values of a template: text is escaped; null and false leave nothing; a list is joined. */
 export type Content = Html | string | number | null | undefined | false | readonly Content[];
 
 /** HTML with values, each escaped unless it is HTML: for content and quoted attributes. */

@@ -45,7 +45,7 @@ export interface KeyUse {
   complete(answer: StoredAnswer): Promise<void>;
   /** Frees the key for another try, which continues after what was accepted. */
   release(): Promise<void>;
-  /** Says that the request still runs, so that nobody takes its key over. */
+  /** Records that the request still runs, so that no other takes its key over. */
   renew(): Promise<void>;
   /** True if this request or earlier ones under the key have accepted mail. */
   hasAccepted(): Promise<boolean>;
@@ -103,7 +103,7 @@ export async function useIdempotencyKey(
   const use = { ...named, useId: uuidV7() };
   const claim = await claimIdempotencyKey(db, { ...use, request: name, bodyHash, ttlHours }).catch(
     async (error: unknown) => {
-      // If it was committed, nobody else would end it.
+      // If it was committed, no other request would end it.
       if (isAnswerLost(error)) await settle(() => releaseLostKey(settleDb, use));
       throw error;
     },

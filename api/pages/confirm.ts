@@ -87,7 +87,7 @@ function readBy(request: OptInOfLink): string {
   return [texts.title, asked, ...request.topics.map(({ name }) => name)].join('\n');
 }
 
-/** What holds now: a contact may have unsubscribed since it has confirmed. */
+/** Shows the present state: a contact may have unsubscribed since it has confirmed. */
 function donePage(call: ConfirmCall, request: OptInOfLink): Answer<string> {
   const { language, done, doneText } = textsOf(request);
   const { manage } = textsFor(call, request);

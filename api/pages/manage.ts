@@ -87,13 +87,13 @@ const manage = endpoint({
 
 export const managePages = [managePage, manage];
 
-/** What saving the form asks for, of the topics that were shown. */
+/** Returns the request of a saved form, about the topics that were shown. */
 function savedWish(before: TopicContact, fields: FormFields, text: string): LinkWish {
   const [shown, ticked] = [valuesOf(fields, 'shown'), valuesOf(fields, 'topic')];
   const topics = publicTopics(before).filter(({ key }) => shown.includes(key));
   const isTicked = (topic: { key: string }) => ticked.includes(topic.key);
   const isAnyTicked = topics.some(isTicked);
-  // The boxes of somebody who is unsubscribed are not ticked, whatever was chosen before.
+  // The boxes of an unsubscribed contact are not ticked, whatever was chosen before.
   if (!isAnyTicked && !before.subscribed) return { isOptOut: false, text };
   return {
     ...(isAnyTicked && { subscribed: true }),

@@ -154,7 +154,7 @@ const subscribe = endpoint({
 
 export const optOutPages = [unsubscribePage, subscribePage, unsubscribe, subscribe];
 
-/** Whether a form is that of RFC 8058. */
+/** True if a form is that of RFC 8058. */
 function isOneClickForm(fields: FormFields): boolean {
   return fields.some(
     ([name, value]) =>

@@ -9,7 +9,7 @@ export interface PageForm {
   /** Pressing Enter presses the first. */
   buttons: readonly { label: string; name?: string; value?: string }[];
   boxes?: readonly PageBox[];
-  /** Fields that nobody sees. */
+  /** Hidden fields. */
   hidden?: readonly { name: string; value: string }[];
 }
 

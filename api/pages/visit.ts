@@ -11,11 +11,11 @@ import type { Answer, Call } from '../http/endpoint.ts';
 import { type FormFields, readForm } from '../http/bodies/form.ts';
 import { type PageContent, showPage } from './page.ts';
 
-/** What the pages of a mail's links have in common. */
+/** The base of the pages of a mail's links. */
 
 const Params = z.object({ contactId: z.string() });
 
-/** Of each of their endpoints. */
+/** Options of each of their endpoints. */
 export const isPage = {
   tag: 'Opt-out',
   access: 'open',

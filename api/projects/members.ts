@@ -83,7 +83,7 @@ const addMember = endpoint({
   async handle({ db, config, caller, member: { projectId }, params, body, note }) {
     const user = await findUserByEmail(db, body.email);
     if (!user) throw notFound('USER', body.email);
-    // Where no mail is sent, nobody can be asked: such a server trusts its users.
+    // Without mail, an invitation cannot be sent: such a server trusts its users.
     const status: MemberStatus = config.platformFrom === null ? 'active' : 'invited';
     await transact(db, async (tx) => {
       await holdProject(tx, projectId);
@@ -191,7 +191,7 @@ const removeMember = endpoint({
 
 export const memberEndpoints = [listProjectMembers, addMember, changeMember, removeMember];
 
-/** Whether a secret key asks, which is nobody. */
+/** True if the caller is a secret key, not a person. */
 function isKey(caller: ProjectCaller | UserCaller): boolean {
   return caller.kind === 'project' && caller.userId === null;
 }

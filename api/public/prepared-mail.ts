@@ -35,9 +35,9 @@ import { noSender, type SendBody } from './send-schema.ts';
 
 /** One message of a request: what its recipients share, and how it is recorded for each of them. */
 
-/** What all recipients of a message share. */
+/** Values that all recipients of a message share. */
 export interface PreparedMail {
-  /** Of what it means for the subscription of a recipient. */
+  /** Consent evidence, stored if this changes the recipient's subscription. */
   origin: ConsentOrigin;
   project: { id: string; name: string; language: string; subscription: string | null };
   request: SendBody;
@@ -51,14 +51,14 @@ export interface PreparedMail {
   replyTo: string | null;
   headers: Record<string, string>;
   attachments: StoredAttachment[];
-  /** What each message uses of the project's sending allowance. */
+  /** The part of the project's sending allowance that each message uses. */
   share: Share;
 }
 
 /** Reads a row unless it is known from a message before of the same request. */
 export type ReadOnce = <T>(key: string, read: () => Promise<T>) => Promise<T>;
 
-/** What the messages of one request have in common is read once; what was refused is read again. */
+/** Reads data that the messages of one request share once; refused data is read again. */
 export function readingOnce(): ReadOnce {
   const known = new Map<string, unknown>();
   return async <T>(key: string, read: () => Promise<T>) => {
@@ -118,7 +118,7 @@ export async function prepareMail(
   };
 }
 
-/** What each mail of a message takes of the project's sending allowance. */
+/** The part of the project's sending allowance that each mail of a message uses. */
 export function shareOf(projectId: string, { attachments, scheduledFor }: SendBody): Share {
   return {
     projectId,

@@ -304,7 +304,7 @@ function atMessage(index: number, error: unknown): unknown {
   });
 }
 
-/** What messages take of the sending allowance, by month, the earliest first. */
+/** The parts of the sending allowance that messages use, by month, the earliest first. */
 function sharesOf(projectId: string, messages: readonly { body: SendBody }[]): Share[] {
   const byMonth = new Map<number, Share>();
   for (const { body } of messages) {

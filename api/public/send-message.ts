@@ -38,7 +38,7 @@ const SendWarning = named('SendWarning', {
   column: z.int().nullable(),
 });
 
-/** What `/v1/send` answers for a message. */
+/** The answer of `/v1/send` for a message. */
 export const SentMessage = z.object({
   emails: z.array(SentEmail),
   warnings: z.array(SendWarning).optional(),
@@ -59,7 +59,7 @@ export const sendProblems: ProblemCode[] = [
   'BILLING_LIMIT_EXCEEDED',
 ];
 
-/** What a message needs of the request that brings it. */
+/** The parts of a request that its messages need. */
 export interface SendCall extends Pick<Services, 'db' | 'config' | 'renderer'> {
   caller: ProjectCaller;
   stopping: AbortSignal;
@@ -116,7 +116,7 @@ export async function sendMessage(
   return answer(emails);
 }
 
-/** What `/v1/send` answers for a message whose mails are accepted. */
+/** Returns the answer of `/v1/send` for a message whose mails are accepted. */
 export function presentSent(
   { scheduledFor }: SendBody,
   emails: SentEmail[],
@@ -160,7 +160,7 @@ export class Warnings {
   }
 }
 
-/** What an earlier, unfinished request has accepted of a message. */
+/** Returns the mails of a message that an earlier, unfinished request has accepted. */
 function acceptedBefore({ to }: SendBody, accepted: readonly AcceptedEmail[]): SentEmail[] {
   return accepted.map(({ position, emailId, contactId }) => ({
     contact: { id: contactId, email: to[position]?.email ?? '' },

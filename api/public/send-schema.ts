@@ -34,7 +34,7 @@ const Recipients = byKind({
   list: z.array(Recipient).max(limits.recipients),
 });
 
-/** Of a sender that came as text, the deprecated `name` may give the name: it wins. */
+/** If the sender is text, the deprecated `name` gives its name. */
 const Sender = byKind({
   text: SenderText.transform((sender) => ({ ...sender, asText: true })),
   object: z
@@ -121,7 +121,7 @@ const NoCopies = z
   })
   .meta({ not: {}, description: 'Refused' });
 
-/** What is said where no sender is given. */
+/** The error of a message without a sender. */
 export const noSender = fault('required', 'Neither the request nor the template has a sender.');
 
 const Request = z

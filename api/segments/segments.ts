@@ -134,7 +134,9 @@ function givenCondition(body: GivenConditions): PlacedCondition | null {
   return given ? { ...given, field } : null;
 }
 
-/** What is wrong when the segment must have a condition, or can have none; null: nothing. */
+/**
+ * Returns the error of a segment that must have a condition, or can have none; null: it is valid.
+ */
 function conditionFault(
   type: SegmentRow['type'],
   body: GivenConditions,

@@ -64,7 +64,7 @@ export class FeedbackQueue {
   /**
    * Records a report. Resolves after the commit.
    * @param patienceMs how long after the last beginning of a batch this one may wait for others.
-   *   The first report in a while waits for nobody.
+   *   The first report in a while does not wait.
    * @throws Problem SERVICE_UNAVAILABLE when too many are waiting
    */
   async record(report: FeedbackReport, patienceMs: number): Promise<FeedbackAnswer> {

@@ -59,7 +59,7 @@ export interface Services {
   databaseAnswers: () => Promise<boolean>;
   /** True when the Temporal server responds. */
   temporalAnswers: () => Promise<boolean>;
-  /** Whether the work in the background goes on, as it was at most a few seconds ago. */
+  /** Returns the state of the work in the background, at most a few seconds old. */
   background: () => Promise<BackgroundState>;
   /** Aborted when the process is about to end: long requests stop where they can be continued. */
   stopping: AbortSignal;

@@ -17,7 +17,7 @@ import { Description, fault, Moment } from '../http/schemas.ts';
 import { unitMs } from '../../domain/filter/filter.ts';
 import { listSecretNames } from '../../db/projects/secrets.ts';
 
-/** What a subscription is made and changed with. */
+/** Schemas of the requests that make and change a subscription. */
 
 const Url = z
   .string()

@@ -48,7 +48,7 @@ const WrittenTemplate = z
   })
   .refine(hasOneReader, twoReaders);
 
-/** What should be known of a mail before it is sent. */
+/** Warnings about a mail before it is sent. */
 export const TemplateWarnings = z
   .array(
     z.object({
@@ -191,7 +191,7 @@ async function previewOf(
   return { subject: content.subject, html, text: textFromHtml(html), bytes, warnings };
 }
 
-/** Nobody has an address and data, but an id: the opt-out links need one. */
+/** A contact without address and data, but with an id: the opt-out links need one. */
 async function contactOf(
   db: Services['db'],
   projectId: string,

@@ -12,7 +12,7 @@ export async function findBrokenText(
 ): Promise<{ field: 'subject' | 'body'; message: string } | null> {
   for (const field of ['subject', 'body'] as const) {
     const { fault } = await renderer.inspect(texts[field], projectId);
-    // What only exceeds a limit is sent, visibly: another contact's values may be within it.
+    // Text that only exceeds a limit is sent: another contact's values may be within it.
     if (fault?.code === 'liquid_syntax') return { field, message: faultText(fault) };
   }
   return null;

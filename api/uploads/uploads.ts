@@ -86,7 +86,7 @@ const uploadImage = endpoint({
     try {
       await files.put(key, { bytes, contentType });
     } catch (error) {
-      // Where the storage is away, it counts until `removeUnfinished`.
+      // If the storage does not answer, the file counts until `removeUnfinished`.
       await files.remove(key).then(
         () => abandonUpload(db, key),
         () => {},

@@ -232,7 +232,7 @@ async function subscribe(
     if (project && isFirst) {
       const isOver = subscription !== null && !(await isLive(ask, subscription));
       const now = { customer, subscription, isOver };
-      // Another event may have changed it, or somebody deleted it, since it was read.
+      // It may have been changed or deleted since it was read.
       if (await updateCustomer(tx, projectId, before, now)) return;
       continue;
     }
@@ -250,7 +250,7 @@ async function isLive(ask: Ask, subscription: string): Promise<boolean> {
   return found?.isLive ?? false;
 }
 
-/** Whether a customer's project has another live subscription, which stays. */
+/** True if a customer's project has another live subscription, which stays. */
 async function hasOther(
   tx: Database,
   customer: string,

@@ -74,7 +74,7 @@ function readEnvelope(bytes: Buffer): SnsEnvelope {
 
 /**
  * Nothing in the body is used before its signature is checked. Checks that need no request come
- * first, so that nobody can make us fetch anything for another topic.
+ * first, so that a message for another topic cannot make us fetch anything.
  */
 async function requireAuthentic({ sns, config, log }: Services, envelope: SnsEnvelope) {
   const flaw = sns.findFlaw(envelope);

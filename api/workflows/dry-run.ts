@@ -78,7 +78,7 @@ const Compared = z.object({
   ),
 });
 
-/** What another graph means for the executions at one position. */
+/** The effect of another graph on the executions at one position. */
 interface Judged extends Position {
   name: string;
   mapsTo: string | null;
@@ -240,7 +240,7 @@ function sumOfSteps(judged: readonly Judged[]) {
   return [...sums.values()];
 }
 
-/** Of each position one after the other, those first that would be cut off or go another way. */
+/** Samples executions position by position, those first that would be cut off or go another way. */
 async function examplesOf(
   db: Database,
   workflowId: string,

@@ -14,7 +14,7 @@ const limits: Record<Exclude<LimitedBy, null>, string> = {
   no_worker: 'no worker runs',
 };
 
-/** What slows mail down, in words. */
+/** Names the limit that slows mail down. */
 export function limitWords(limitedBy: LimitedBy): string {
   return limitedBy === null ? 'nothing' : limits[limitedBy];
 }

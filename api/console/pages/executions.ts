@@ -222,7 +222,7 @@ function shortJson(value: Record<string, unknown>): string {
   return JSON.stringify(value).slice(0, outputCharsMax);
 }
 
-/** Of a step's output, which may hold a whole answer of a webhook. */
+/** Characters that are shown of a step's output, which may hold a whole answer of a webhook. */
 const outputCharsMax = 500;
 
 const executionForms = [

@@ -36,7 +36,10 @@ export interface FailureGroup {
   executions: Listed[];
 }
 
-/** What failed, is stuck or completed with warnings, largest group first; `isCut`: there may be more. */
+/**
+ * Executions that failed, are stuck or completed with warnings, largest group first; `isCut`: there
+ * may be more.
+ */
 export interface Failures {
   groups: FailureGroup[];
   isCut: boolean;

@@ -14,7 +14,7 @@ import { workflowTable } from './workflows.ts';
 /** How many of each the overview shows. */
 const shown = { page: '1', pageSize: '8' };
 
-/** The first page: what needs somebody, and the way to everything else. */
+/** The first page: problems that need an operator, and links to everything else. */
 export async function showOverview({ call, project, path }: PageContext): Promise<ShownPage> {
   const [failures, delivery, workflows, campaigns, templates] = await Promise.all([
     listFailures(call),

@@ -130,7 +130,7 @@ function deliveryTable(
   );
 }
 
-/** Of an answer that was not 2xx. */
+/** Characters that are shown of an answer that was not 2xx. */
 const responseCharsMax = 200;
 
 const pausing = [

@@ -36,10 +36,10 @@ export interface Place {
 }
 
 /**
- * Divides the memory for bodies between owners. Only bytes that have arrived count, so nobody takes
- * room by announcing a body, and an owner has a quarter at most. Where an owner's bodies would not fit
- * together, they are read one after the other. If room is short all the same, bodies that arrive slowly
- * give way, the slowest first.
+ * Divides the memory for bodies between owners. Only bytes that have arrived count, so announcing a
+ * body takes no room, and an owner has a quarter at most. If an owner's bodies would not fit
+ * together, they are read one after the other. If room is short all the same, bodies that arrive
+ * slowly give way, the slowest first.
  */
 export class BodyRoom {
   #held = 0;

@@ -25,8 +25,8 @@ const readAtOnce = 5;
 type Reading = Pick<Services, 'db' | 'renderer'>;
 
 /**
- * What is wrong with the templates of a workflow, by their ids. Before any transaction, as a large
- * one takes seconds to be read.
+ * Returns the faults of the templates of a workflow, by their ids. Called before any transaction,
+ * as a large one takes seconds to be read.
  * @throws Problem WORKFLOW_NOT_FOUND
  */
 export async function findBrokenInWorkflow(
@@ -88,7 +88,7 @@ export async function refuseBroken(
 const warningsMax = 100;
 
 /**
- * What is hardly meant in a graph, at most 100. It may run all the same.
+ * Returns warnings about a graph that can run, at most 100.
  * @param givenKeys keys of contact data that are known although no contact may have them yet
  */
 export async function findWarnings(

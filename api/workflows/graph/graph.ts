@@ -22,7 +22,7 @@ import { Uuid } from '../../http/schemas.ts';
 import { Transition, WorkflowById, presentTransition, tag, transitionExample } from './record.ts';
 import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
-/** A workflow that is being edited: its row is locked, nobody else changes its graph. */
+/** A workflow that is being edited: its row is locked, so no other request changes its graph. */
 export interface Edit {
   tx: Database;
   workflow: WorkflowRow;
@@ -203,7 +203,7 @@ function chosenOutcome(branch: string | null, field: string, given: GivenBranch)
   throw invalidField('waitOutcome', 'custom', 'Names another outcome than the branch.');
 }
 
-/** What a transition stores beside its branch: only those from a wait have an outcome. */
+/** The outcome that a transition stores beside its branch: only those from a wait have one. */
 export function outcomeOf(from: GraphStep, branch: string | null): string | null {
   if (stepModules[from.type].ways !== 'outcomes') return null;
   return branch === null ? null : branch === waitBranches.EVENT ? 'EVENT' : 'TIMEOUT';

@@ -47,9 +47,9 @@ interface GivenGraph {
 export interface GraphFields {
   /** A step among `steps`. */
   step(id: string, index: number): string | number;
-  /** Of a step: what it is called in the graph. */
+  /** The id of a step in the graph. */
   id: string;
-  /** Of a transition. */
+  /** The ends of a transition. */
   from: string;
   to: string;
   branch: string;

@@ -37,7 +37,7 @@ const ExitRule = named('ExitRule', {
   reason: z.string().describe('Becomes the exitReason of the execution'),
 });
 
-/** What is hardly meant in a graph that can run. */
+/** Warnings about a graph that can run. */
 export const GraphWarnings = z
   .array(
     named('WorkflowWarning', {

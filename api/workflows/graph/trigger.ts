@@ -29,7 +29,7 @@ import { refuseTooLarge } from './graph.ts';
 import { triggerConfig } from './record.ts';
 import { stepModules, type StepType } from '../../../domain/workflow/steps/registry.ts';
 
-/** What starts the executions of a workflow, and what ends them whatever they are doing. */
+/** The trigger of a workflow, and the rules that end its executions. */
 
 export const TriggerConfig = selection({ eventName: ExpectedEvent.nullish(), ...scheduleFields });
 

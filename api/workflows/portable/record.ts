@@ -119,14 +119,14 @@ function isTrigger(item: unknown): boolean {
   return typeof item === 'object' && item !== null && 'type' in item && item.type === 'TRIGGER';
 }
 
-/** What errors call a step that is not valid: by its key, or by its place. */
+/** The name of a step in errors if it is not valid: its key, or its place. */
 function placeOf(item: unknown, index: number): string | number {
   const key = typeof item === 'object' && item !== null && 'key' in item ? item.key : undefined;
   if (typeof key === 'string' && key !== '') return key;
   return isTrigger(item) ? triggerKey : index;
 }
 
-/** What a step may hold: of the TRIGGER, its config is only read. */
+/** The fields of a step: the config of the TRIGGER can only be read. */
 const KnownStep = chosenBy((item): z.ZodType =>
   isTrigger(item) ? GivenTrigger.extend({ config: JsonObject }) : GivenStep,
 );

@@ -9,7 +9,7 @@ import { graphOf, ProposedGraph } from '../graph/proposed-graph.ts';
 import { GivenGraph } from './record.ts';
 import { keyedGraph } from './storing.ts';
 
-/** What a simulation plays: a graph in either form, and receivers called by id or key of their step. */
+/** The input of a simulation: a graph in either form, and receivers by id or key of their step. */
 
 const KeyedGraph = GivenGraph.pick({ steps: true, transitions: true, exitRules: true });
 
@@ -26,10 +26,10 @@ export const SimulatedGraph = chosenBy((graph): typeof KeyedGraph | typeof Propo
   ),
 });
 
-/** What a graph by keys may have beside what is played. */
+/** Fields of a graph by keys that are not played. */
 const KnownGraph = GivenGraph as unknown as typeof KeyedGraph;
 
-/** Whether nothing in a graph is called as in the form with ids. */
+/** True if a graph has no name of the form with ids. */
 function isKeyed(graph: unknown): boolean {
   const { steps, transitions } = Object(graph) as { steps?: unknown; transitions?: unknown };
   const has = (items: unknown, name: string) =>
@@ -45,9 +45,9 @@ export function simulatedGraph(given: z.output<typeof SimulatedGraph>): Graph {
 }
 
 /**
- * What receivers answer, by the ids of the steps in the graph that is played.
+ * Returns the answers of receivers, by the ids of the steps in the graph that is played.
  * @param given by the id or the key of a step
- * @throws Problem VALIDATION_ERROR for what is no step of the graph
+ * @throws Problem VALIDATION_ERROR for an unknown step
  */
 export async function receiversOf<Receiver>(
   db: Database,

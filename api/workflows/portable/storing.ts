@@ -145,7 +145,7 @@ function inGraph(field: string, path: readonly string[]): string {
   return [...path, field.replace(/^triggerConfig/, 'trigger.config')].join('.');
 }
 
-/** What is to be drawn, with the ids of steps whose keys are known. */
+/** Returns the graph to be drawn, with the ids of steps whose keys are known. */
 async function drawingOf(
   tx: Database,
   { project_id: projectId }: WorkflowRow,
