@@ -137,7 +137,7 @@ export function composeApi(
     stopping: new AbortController().signal,
     ...overrides,
   };
-  onCommitted(db, (runs) => services.dispatcher.handOn(runs));
+  onCommitted(db, (runs) => services.dispatcher.dispatch(runs));
   return services;
 }
 
@@ -193,7 +193,7 @@ export async function composeWorker(opened: Opened): Promise<{
     tellSchedule: (told) => tellSchedule(client, taskQueue, told),
     stopProjectRuns: (projectId, options) => stopProjectRuns(client, taskQueue, projectId, options),
   };
-  onCommitted(db, (runs) => services.dispatcher.handOn(runs));
+  onCommitted(db, (runs) => services.dispatcher.dispatch(runs));
   return {
     services,
     async close() {

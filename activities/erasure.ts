@@ -25,10 +25,10 @@ export interface ErasureServices {
 export function createErasureActivities({ db, cipher }: ErasureServices): ErasureActivities {
   return {
     ERASE_CONTACT: (erasureId) =>
-      timeBoxed(async (goesOn) => {
+      timeBoxed(async (shouldContinue) => {
         for (;;) {
           const rest = await recordErasurePage(db, cipher, erasureId);
-          if (rest.isOver || rest.pauseMs > 0 || !goesOn()) return rest;
+          if (rest.isOver || rest.pauseMs > 0 || !shouldContinue()) return rest;
         }
       }),
   };

@@ -16,9 +16,9 @@ export interface ExecutionJobServices {
 export function createExecutionJobActivities({ db }: ExecutionJobServices): ExecutionJobActivities {
   return {
     WORK_ON_EXECUTIONS: (job) =>
-      timeBoxed(async (goesOn) => {
+      timeBoxed(async (shouldContinue) => {
         let pauseMs = 0;
-        while (pauseMs === 0 && goesOn()) {
+        while (pauseMs === 0 && shouldContinue()) {
           const page = await recordExecutionPage(db, job);
           if (page === null) break;
           pauseMs = page.pauseMs;

@@ -56,9 +56,9 @@ export function createRemovalActivities(services: RemovalServices): {
   const { db, files, payments, log } = services;
   const bulk: RemovalBulk = {
     DELETE_PROJECT_DATA({ id }) {
-      return timeBoxed(async (goesOn, stop) => {
+      return timeBoxed(async (shouldContinue, stop) => {
         for (let deleted = 0; ;) {
-          if (!goesOn()) return { deleted, isOver: false };
+          if (!shouldContinue()) return { deleted, isOver: false };
           const page = await deleteProjectPage(db, id);
           if (page.isOver) return { deleted, isOver: true };
           if (page.deleted === 0) await pause(waitMs, stop);

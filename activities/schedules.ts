@@ -29,12 +29,13 @@ export function createScheduleActivities({
       await recordTold(db, told);
     },
     FIRE: ({ workflowId, at }) =>
-      timeBoxed(async (goesOn) => {
+      timeBoxed(async (shouldContinue) => {
         const planned = new Date(at);
-        let page = { matched: 0, goesOn: await startFiring(db, workflowId, planned) };
-        while (page.goesOn && goesOn()) page = await firePage(db, workflowId, planned);
+        let page = { matched: 0, shouldContinue: await startFiring(db, workflowId, planned) };
+        while (page.shouldContinue && shouldContinue())
+          page = await firePage(db, workflowId, planned);
         const { matched } = page;
-        const state = page.goesOn ? 'active' : 'completed';
+        const state = page.shouldContinue ? 'active' : 'completed';
         return { state, done: matched, total: matched, failedReason: null };
       }),
   };

@@ -1,13 +1,13 @@
 import type { Kysely } from 'kysely';
-import type { NotedRun } from '../domain/runs/runs.ts';
+import type { RunNotice } from '../domain/runs/runs.ts';
 import type { DB } from './tables.ts';
 
 type Handle = Kysely<DB>;
-type Receiver = (runs: readonly NotedRun[]) => void;
+type Receiver = (runs: readonly RunNotice[]) => void;
 
 const receivers = new WeakMap<Handle, Receiver>();
 const owners = new WeakMap<Handle, Handle>();
-const notedIn = new WeakMap<Handle, NotedRun[]>();
+const notedIn = new WeakMap<Handle, RunNotice[]>();
 
 /**
  * Sets who is told, after each commit of a transaction on `db`, of the workflows that the
@@ -32,7 +32,7 @@ export function ownerOf(handle: Handle): Handle {
  * Notes that Temporal must be told of what `tx` changes. Forgotten with a transaction that is rolled
  * back; the row that says what is due must be written in the same transaction.
  */
-export function noteRuns(tx: Handle, runs: readonly NotedRun[]): void {
+export function notifyAfterCommit(tx: Handle, runs: readonly RunNotice[]): void {
   notedIn.get(tx)?.push(...runs);
 }
 
@@ -41,14 +41,14 @@ export async function withNotes<T>(
   db: Handle,
   tx: Handle,
   work: (tx: Handle) => Promise<T>,
-): Promise<{ result: T; handOn: () => void }> {
-  const noted: NotedRun[] = [];
+): Promise<{ result: T; dispatch: () => void }> {
+  const noted: RunNotice[] = [];
   notedIn.set(tx, noted);
   owners.set(tx, db);
   const result = await work(tx);
   return {
     result,
-    handOn: () => {
+    dispatch: () => {
       if (noted.length > 0) receivers.get(ownerOf(db))?.(noted);
     },
   };

@@ -253,14 +253,14 @@ const pauseMs = 20;
 /**
  * Runs `work` in one transaction. It is retried after a transient error (`isTransient`), five
  * attempts in all: its locks are free by then. After the commit, Temporal is told of the runs that
- * `work` has noted (`noteRuns`), without making the caller wait.
+ * `work` has noted (`notifyAfterCommit`), without making the caller wait.
  * @param work must have no effects but through `tx`: it may be called several times.
  */
 export async function transact<T>(db: Database, work: (tx: Database) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const { result, handOn } = await db.transaction().execute((tx) => withNotes(db, tx, work));
-      handOn();
+      const { result, dispatch } = await db.transaction().execute((tx) => withNotes(db, tx, work));
+      dispatch();
       return result;
     } catch (error) {
       if (attempt === transactionAttemptsMax || !isTransient(error)) throw error;

@@ -22,7 +22,7 @@ import {
 } from '../activities/execution-jobs.ts';
 import type { SendingServices } from '../activities/mail/deliver.ts';
 import { createDeliveryActivities, type DeliveryServices } from '../activities/mail/delivery.ts';
-import { createSeats } from '../activities/mail/seats.ts';
+import { createWaitSlots } from '../activities/mail/wait-slots.ts';
 import { createDomainActivities, type DomainServices } from '../activities/domain-poller.ts';
 import { createOptInActivities, type OptInServices } from '../activities/opt-in.ts';
 import { createRemovalActivities, type RemovalServices } from '../activities/project-deletion.ts';
@@ -73,7 +73,7 @@ export interface WorkersOptions {
     ScheduleServices &
     DomainServices &
     OptInServices &
-    Omit<DeliveryServices, 'seats'> &
+    Omit<DeliveryServices, 'waitSlots'> &
     RemovalServices &
     SystemMailServices &
     SubscriptionServices &
@@ -168,7 +168,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { connection, namespace, taskQueue, services } = options;
   const deployment = options.version && { workerDeploymentOptions: inVersion(options.version) };
   // Half of the slots: what is throttled must not keep the mail of others waiting.
-  const seats = createSeats(Math.floor(options.emailConcurrency / 2));
+  const waitSlots = createWaitSlots(Math.floor(options.emailConcurrency / 2));
   const create = (queue: string, own: Omit<WorkerOptions, 'taskQueue'>) =>
     Worker.create({
       ...deployment,
@@ -198,8 +198,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     // A queue of its own: a burst of mail must never delay workflow tasks.
     await create(`${taskQueue}-mail`, {
       activities: {
-        ...createDeliveryActivities({ ...services, seats }),
-        ...createCampaignSending({ ...services, seats }),
+        ...createDeliveryActivities({ ...services, waitSlots }),
+        ...createCampaignSending({ ...services, waitSlots }),
         ...createSystemMailActivities(services),
       },
       maxConcurrentActivityTaskExecutions: options.emailConcurrency,

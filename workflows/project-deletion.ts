@@ -24,14 +24,14 @@ const softStops = 6;
 
 /** Deletes what a project had before its reset. */
 export async function projectReset(input: { projectId: string }): Promise<void> {
-  const goesOn = await removeAll(input.projectId, 'reset');
-  if (goesOn) await continueAsNew<typeof projectReset>(input);
+  const shouldContinue = await removeAll(input.projectId, 'reset');
+  if (shouldContinue) await continueAsNew<typeof projectReset>(input);
 }
 
 /** Deletes all data of a deleted project. */
 export async function projectDelete(input: { projectId: string }): Promise<void> {
-  const goesOn = await removeAll(input.projectId, 'delete');
-  if (goesOn) await continueAsNew<typeof projectDelete>(input);
+  const shouldContinue = await removeAll(input.projectId, 'delete');
+  if (shouldContinue) await continueAsNew<typeof projectDelete>(input);
 }
 
 /** Deletes in passes; the rows tell what is left. True: the run must continue as new. */

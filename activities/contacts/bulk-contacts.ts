@@ -16,9 +16,9 @@ export interface BulkServices {
 export function createBulkActivities({ db }: BulkServices): BulkActivities {
   return {
     BULK_CONTACTS: (job) =>
-      timeBoxed(async (goesOn) => {
+      timeBoxed(async (shouldContinue) => {
         await startBulk(db, job);
-        while (goesOn()) {
+        while (shouldContinue()) {
           if (!(await recordBulkBatch(db, job))) break;
         }
         return findJobProgress(db, job);

@@ -27,9 +27,9 @@ export function createImportActivities(services: ImportServices): ImportActiviti
   const { db } = services;
   return {
     IMPORT_CONTACTS: (job) =>
-      timeBoxed(async (goesOn) => {
+      timeBoxed(async (shouldContinue) => {
         await checkFile(db, job);
-        await importRows(services, job, goesOn);
+        await importRows(services, job, shouldContinue);
         return findJobProgress(db, job);
       }),
   };
@@ -53,7 +53,7 @@ async function checkFile(db: Database, job: JobRef): Promise<void> {
 async function importRows(
   { db }: ImportServices,
   job: JobRef,
-  goesOn: () => boolean,
+  shouldContinue: () => boolean,
 ): Promise<void> {
   const { state, done } = await findJobProgress(db, job);
   if (state !== 'active') return;
@@ -61,7 +61,7 @@ async function importRows(
   try {
     let position = done;
     let reading = pieces.next();
-    while (goesOn()) {
+    while (shouldContinue()) {
       const { value: piece } = await reading;
       if (!piece) break;
       // Reads on while the database works; a read error surfaces when the result is awaited.

@@ -25,12 +25,12 @@ export function createCampaignControl({ db, mailer, rates }: SendingServices): C
     ADVANCE_CAMPAIGN: (campaign: CampaignRef) =>
       whileAlive(() => advanceCampaign(db, campaign, { ...mailer, rates })),
     FREEZE_AUDIENCE: (campaign: CampaignRef) =>
-      timeBoxed(async (goesOn) => {
-        while (goesOn()) if (!(await freezeCampaign(db, campaign)).isMore) return;
+      timeBoxed(async (shouldContinue) => {
+        while (shouldContinue()) if (!(await freezeCampaign(db, campaign)).isMore) return;
       }),
     SUPPRESS_REST: ({ campaignId }: CampaignRef) =>
-      timeBoxed(async (goesOn) => {
-        while (goesOn()) {
+      timeBoxed(async (shouldContinue) => {
+        while (shouldContinue()) {
           if ((await failCampaignEmails(db, campaignId, suppressedPage)) === 0) {
             return { isOver: true };
           }

@@ -15,7 +15,7 @@ import { returnSendingTokens, takeSendingTokens } from '../../db/delivery/send-r
 import type { Renderer } from '../../domain/template/render.ts';
 import { createCampaignComposer } from './campaign-mail.ts';
 import { type Batch, type CampaignChunk, type SendingServices, deliverBatch } from './deliver.ts';
-import type { Seats } from './seats.ts';
+import type { WaitSlots } from './wait-slots.ts';
 import { pause, timeBoxed } from '../running/time-box.ts';
 
 export interface CampaignSending {
@@ -40,27 +40,29 @@ const freezingMs = 100;
 const heldMs = 1_000;
 
 export function createCampaignSending(
-  services: CampaignServices & { seats: Seats },
+  services: CampaignServices & { waitSlots: WaitSlots },
 ): CampaignSending {
   const composer = createCampaignComposer(services);
   return {
     SEND_BATCHES: (campaign) =>
-      timeBoxed((goesOn, stop) => sendBatches(services, composer, campaign, goesOn, stop)),
+      timeBoxed((shouldContinue, stop) =>
+        sendBatches(services, composer, campaign, shouldContinue, stop),
+      ),
   };
 }
 
 async function sendBatches(
-  services: CampaignServices & { seats: Seats },
+  services: CampaignServices & { waitSlots: WaitSlots },
   composer: ReturnType<typeof createCampaignComposer>,
   { projectId, campaignId }: CampaignRef,
-  goesOn: () => boolean,
+  shouldContinue: () => boolean,
   stop: AbortSignal,
 ): Promise<void> {
   const { db, rates } = services;
   let throttled = false;
   let hasSent = false;
   let limits = await findCampaignLimits(db, campaignId);
-  while (goesOn()) {
+  while (shouldContinue()) {
     const campaign = { campaignId, maxPerMinute: limits.maxPerMinute };
     const tokens = await takeSendingTokens(db, rates, projectId, chunkSize, { campaign });
     const { granted, waitMs } = tokens;
@@ -68,7 +70,7 @@ async function sendBatches(
       throttled = true;
       // Without a place to wait: the campaign's phase says when to go on.
       if (waitMs > throttleMaxMs) return;
-      if (!(await services.seats.wait(campaignId, Math.max(waitMs, throttleMs), stop))) return;
+      if (!(await services.waitSlots.wait(campaignId, Math.max(waitMs, throttleMs), stop))) return;
       // It can be changed while the campaign is paused.
       limits = await findCampaignLimits(db, campaignId);
       continue;

@@ -8,7 +8,7 @@ import {
 } from '../../db/delivery/provider-circuit.ts';
 import { signalSendingCampaigns } from '../../db/campaigns/campaigns.ts';
 import { probeLeaseMs } from '../../domain/runs/retry.ts';
-import { noteRuns } from '../../db/commits.ts';
+import { notifyAfterCommit } from '../../db/commits.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { deliveryRunId } from '../../domain/runs/execution.ts';
 import type { Mailer } from '../../providers/mail/mailer.ts';
@@ -16,7 +16,7 @@ import type { Mailer } from '../../providers/mail/mailer.ts';
 /** A circuit breaker that all workers share: it decides if mail may be handed to the provider. */
 
 /** The right to hand mail over. */
-interface Passage {
+interface CircuitPermit {
   /** Most messages to hand over. */
   max: number;
   /** The one attempt of an open circuit. */
@@ -39,7 +39,7 @@ export interface CircuitServices {
 export async function enterCircuit({
   db,
   mailer: { provider },
-}: CircuitServices): Promise<Passage | { waitMs: number }> {
+}: CircuitServices): Promise<CircuitPermit | { waitMs: number }> {
   const { failures, waitMs } = await readCircuit(db, provider);
   if (waitMs === null) return { max: Infinity, isProbe: false, hasFailed: failures > 0 };
   if (waitMs === 0 && (await claimProbe(db, provider))) {
@@ -49,7 +49,7 @@ export async function enterCircuit({
 }
 
 /** The result of an attempt, as far as it concerns the provider. */
-interface Shown {
+interface ProviderSignal {
   kind: string;
   /** The provider could not take it, whatever it was. */
   isProviderFailure?: boolean | undefined;
@@ -61,8 +61,8 @@ interface Shown {
  */
 export async function leaveCircuit(
   services: CircuitServices,
-  { isProbe, hasFailed }: Passage,
-  attempts: readonly Shown[],
+  { isProbe, hasFailed }: CircuitPermit,
+  attempts: readonly ProviderSignal[],
 ): Promise<void> {
   const { db, log } = services;
   const { provider } = services.mailer;
@@ -80,7 +80,7 @@ export async function leaveCircuit(
     log.warn({ provider }, 'The mail provider takes mail again');
     await transact(db, async (tx) => {
       const projectIds = await listForgottenDeliveries(tx, wokenMax);
-      noteRuns(
+      notifyAfterCommit(
         tx,
         projectIds.map((projectId) => ({ runId: deliveryRunId(projectId), projectId })),
       );
@@ -93,7 +93,7 @@ export async function leaveCircuit(
 const wokenMax = 1_000;
 
 /** True if the provider has judged a message, so it is available. */
-function isTaken({ kind, isProviderFailure }: Shown): boolean {
+function isTaken({ kind, isProviderFailure }: ProviderSignal): boolean {
   return ['accepted', 'refused', 'again', 'retry'].includes(kind) && !isProviderFailure;
 }
 
@@ -101,7 +101,7 @@ function isTaken({ kind, isProviderFailure }: Shown): boolean {
  * Milliseconds until a delivery that has to wait asks again. A delivery that has tried asks when
  * the time has come; the others ask later, and not all at once.
  */
-export function lookAgainMs(waitMs: number, hasTried: boolean): number {
+export function circuitRetryMs(waitMs: number, hasTried: boolean): number {
   if (hasTried && waitMs < longMs) return waitMs;
   // At random: one project's mail must not decide for all.
   return waitMs + Math.random() * Math.min(Math.max(waitMs, spreadMs), longMs);

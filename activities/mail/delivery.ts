@@ -20,8 +20,8 @@ import {
   type Tracking,
   deliverBatch,
 } from './deliver.ts';
-import { lookAgainMs } from './circuit.ts';
-import type { Seats } from './seats.ts';
+import { circuitRetryMs } from './circuit.ts';
+import type { WaitSlots } from './wait-slots.ts';
 import { pause, timeBoxed } from '../running/time-box.ts';
 import { wrapDocument } from '../../domain/template/html.ts';
 
@@ -42,7 +42,7 @@ export interface Rest {
 }
 
 export interface DeliveryServices extends SendingServices {
-  seats: Seats;
+  waitSlots: WaitSlots;
   /** The tokens that can be made of the id of an opt-in request, the current one first. */
   optInTokensOf: (requestId: string) => readonly string[];
 }
@@ -72,15 +72,15 @@ const gatherMs = 100;
 const throttledMs = 1_000;
 
 export function createDeliveryActivities(services: DeliveryServices): DeliveryActivities {
-  const { seats } = services;
+  const { waitSlots } = services;
   return {
     DELIVER: (projectId, mayShare = false) =>
-      timeBoxed(async (goesOn, stop) => {
+      timeBoxed(async (shouldContinue, stop) => {
         for (;;) {
-          const rest = await deliverAllDue(services, projectId, { mayShare, goesOn, stop });
+          const rest = await deliverAllDue(services, projectId, { mayShare, shouldContinue, stop });
           const soonMs = rest.nextDueMs ?? Infinity;
-          if (soonMs === 0 || soonMs > soonMsMax || !goesOn()) return rest;
-          const waits = seats.wait(`delivery ${projectId}`, Math.max(soonMs, gatherMs), stop);
+          if (soonMs === 0 || soonMs > soonMsMax || !shouldContinue()) return rest;
+          const waits = waitSlots.wait(`delivery ${projectId}`, Math.max(soonMs, gatherMs), stop);
           if (!(await waits)) return rest;
         }
       }, sliceMs),
@@ -91,13 +91,13 @@ export function createDeliveryActivities(services: DeliveryServices): DeliveryAc
 async function deliverAllDue(
   services: DeliveryServices,
   projectId: string,
-  given: { mayShare: boolean; goesOn: () => boolean; stop: AbortSignal },
+  given: { mayShare: boolean; shouldContinue: () => boolean; stop: AbortSignal },
 ): Promise<Rest> {
   const { db } = services;
   const progress = { hasTried: false, hasWaited: false, throttled: false, hasBacklog: false };
   const shareAt = Date.now() + throttledMs;
   let pauseMs: number | null = null;
-  while (given.goesOn() && pauseMs === null) {
+  while (given.shouldContinue() && pauseMs === null) {
     pauseMs = await deliverNext(services, projectId, progress, given.stop);
     if (!given.mayShare || pauseMs !== null || progress.throttled || !progress.hasBacklog) continue;
     if (Date.now() < shareAt) continue;
@@ -133,7 +133,7 @@ async function deliverNext(
   progress: Progress,
   stop: AbortSignal,
 ): Promise<number | null> {
-  const { db, rates, seats } = services;
+  const { db, rates, waitSlots } = services;
   const { count: due, isPoliced } = await countDueEmails(db, projectId, batchSize);
   progress.hasBacklog = due === batchSize;
   if (due === 0) return 0;
@@ -142,7 +142,7 @@ async function deliverNext(
   const giveBack = (unused: number) => returnSendingTokens(db, rates, projectId, unused);
   if (tokens.waitMs > 0) {
     progress.throttled = true;
-    if (!(await seats.wait(`delivery ${projectId}`, tokens.waitMs, stop))) {
+    if (!(await waitSlots.wait(`delivery ${projectId}`, tokens.waitMs, stop))) {
       // Once it waits in its slot all the same: campaigns would always take the next tokens first.
       if (progress.hasWaited || tokens.waitMs > throttledMs) {
         await giveBack(tokens.granted);
@@ -160,7 +160,7 @@ async function deliverNext(
   const given = { projectId, max: tokens.granted, throttled, isPoliced };
   const { claimed, waitMs } = await deliverDue(services, given, stop);
   await giveBack(tokens.granted - claimed);
-  if (waitMs !== null) return lookAgainMs(waitMs, progress.hasTried);
+  if (waitMs !== null) return circuitRetryMs(waitMs, progress.hasTried);
   progress.hasTried ||= claimed > 0;
   progress.throttled ||= tokens.granted < due;
   return claimed > 0 ? null : heldMs;

@@ -42,7 +42,7 @@ export async function recordOutcomes(
     if (!refused) return;
     const details = { error, projectId, emailId: refused.emailId, outcome: refused.kind };
     services.log.warn(details, 'The database rejected the outcome of a mail');
-    const less = withLess(refused, error);
+    const less = withoutUnstorableParts(refused, error);
     if (less) await part([less]);
   }
 }
@@ -52,7 +52,7 @@ export async function recordOutcomes(
  * the content; then just "unknown", which the settle time ends. null: nothing is left to drop. Then
  * the message stays claimed, and becomes unknown when its lease expires.
  */
-function withLess(refused: DeliveryOutcome, error: unknown): DeliveryOutcome | null {
+function withoutUnstorableParts(refused: DeliveryOutcome, error: unknown): DeliveryOutcome | null {
   const { emailId } = refused;
   if (refused.kind === 'accepted' && (refused.messageId !== null || refused.content)) {
     return { ...refused, messageId: null, content: undefined };

@@ -12,7 +12,7 @@ import { domainOf } from '../../domain/email-address.ts';
 import { retryDelayMs } from '../../domain/runs/retry.ts';
 import type { SendOutcome } from '../../providers/mail/mailer.ts';
 import { composeMessage } from '../../providers/mail/mime.ts';
-import { type CircuitServices, enterCircuit, leaveCircuit, lookAgainMs } from './circuit.ts';
+import { type CircuitServices, enterCircuit, leaveCircuit, circuitRetryMs } from './circuit.ts';
 import { pause, whileAlive } from '../running/time-box.ts';
 import { wrapDocument } from '../../domain/template/html.ts';
 
@@ -49,7 +49,7 @@ async function sendMail(
   if (!mail) return { retryMs: null };
   const handOver = await prepare(services, mail);
   const passage = await enterCircuit(services);
-  if ('waitMs' in passage) return { retryMs: lookAgainMs(passage.waitMs, true) };
+  if ('waitMs' in passage) return { retryMs: circuitRetryMs(passage.waitMs, true) };
   const { waitMs } = await takeSendingTokens(db, rates, mail.project_id, 1, { urgent: true });
   await pause(waitMs, cancellationSignal());
   // Known only to this process: no later attempt can know what this one has handed over.

@@ -37,11 +37,11 @@ export function withHeartbeats<A extends object>(activities: A): A {
 
 /**
  * Works in batches, in the current activity.
- * @param work starts the next batch while `goesOn` returns true: the slice is not over and the
+ * @param work starts the next batch while `shouldContinue` returns true: the slice is not over and the
  *   worker is not shutting down; `stop` is aborted on shutdown
  */
 export function timeBoxed<T>(
-  work: (goesOn: () => boolean, stop: AbortSignal) => Promise<T>,
+  work: (shouldContinue: () => boolean, stop: AbortSignal) => Promise<T>,
   sliceMs = usualSliceMs,
 ): Promise<T> {
   const sliceEnd = Date.now() + sliceMs;

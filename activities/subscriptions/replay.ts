@@ -16,8 +16,8 @@ export interface ReplayServices {
 export function createReplayActivities({ db }: ReplayServices): ReplayActivities {
   return {
     REPLAY_EVENTS: (job) =>
-      timeBoxed(async (goesOn) => {
-        while (goesOn() && !(await recordReplayPage(db, job)));
+      timeBoxed(async (shouldContinue) => {
+        while (shouldContinue() && !(await recordReplayPage(db, job)));
         return findJobProgress(db, job);
       }),
   };

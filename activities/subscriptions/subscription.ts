@@ -71,14 +71,14 @@ export function createSubscriptionActivities(
   const paces = createPaces(services.db);
   return {
     SEND_EVENTS: (id) =>
-      timeBoxed(async (goesOn, stop) => {
+      timeBoxed(async (shouldContinue, stop) => {
         const others = Date.now() + crowdedSliceMs;
-        const mayStay = () => goesOn() && (!share.isFull() || Date.now() < others);
+        const mayStay = () => shouldContinue() && (!share.isFull() || Date.now() < others);
         share.enter();
         try {
           const pace = paces.of(share.sharing, stop);
           return await sendEvents(services, id, {
-            goesOn: mayStay,
+            shouldContinue: mayStay,
             stop,
             places: share.places,
             pace,
@@ -107,7 +107,7 @@ function createShare(places: number) {
 }
 
 interface Slice {
-  goesOn: () => boolean;
+  shouldContinue: () => boolean;
   stop: AbortSignal;
   /** How many requests may be under way. */
   places: () => number;
@@ -133,7 +133,7 @@ async function sendEvents(
   const lease = await takeLease(db, id);
   if (!lease) {
     while (!(await deleteDeliveries(db, id))) {
-      if (!slice.goesOn()) return { state: 'disabled', nextDueMs: 0, requests: 0 };
+      if (!slice.shouldContinue()) return { state: 'disabled', nextDueMs: 0, requests: 0 };
     }
     return { state: null, nextDueMs: null, requests: 0 };
   }
@@ -144,7 +144,8 @@ async function sendEvents(
     for (;;) {
       // Before it is looked at what is sent: a change is not seen late.
       await pace.rest(target?.lagMs ?? 0);
-      if (!slice.goesOn()) return { state: target?.state ?? 'enabled', nextDueMs: 0, requests };
+      if (!slice.shouldContinue())
+        return { state: target?.state ?? 'enabled', nextDueMs: 0, requests };
       const isBehind = await catchUp(db, id, slice);
       const found = await findTarget(db, id, lease.id);
       target = found;
@@ -183,15 +184,19 @@ async function sendEvents(
  * Reads the log, and does what a change of the subscription has left. Returns true while there is more
  * to read of the time before the subscription: one page at a time, to send meanwhile.
  */
-async function catchUp(db: Database, id: string, { goesOn, pace }: Slice): Promise<boolean> {
+async function catchUp(
+  db: Database,
+  id: string,
+  { shouldContinue, pace }: Slice,
+): Promise<boolean> {
   const work = await findWork(db, id);
   const inPages = async (page: (db: Database, id: string) => Promise<boolean>) => {
-    while (goesOn() && !(await pace.work(() => page(db, id)))) await pace.rest(0);
+    while (shouldContinue() && !(await pace.work(() => page(db, id)))) await pace.rest(0);
   };
   if (work.isReleased) await inPages(releasePage);
   // New ones come after them.
   if (work.hasBacklog && !(await pace.work(() => readBacklogPage(db, id)))) return true;
-  while (work.hasUnread && goesOn()) {
+  while (work.hasUnread && shouldContinue()) {
     const { isOver, lagMs } = await pace.work(() => readPage(db, id));
     if (isOver) break;
     await pace.rest(lagMs);

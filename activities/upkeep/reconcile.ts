@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import { closeSteps } from '../../db/workflows/executions/closing.ts';
 import { findWatermark, updateWatermark } from '../../db/watermarks.ts';
 import {
-  claimExecutionLooks,
+  claimForReconciliation,
   endAsItsRun,
   type ExecutionLook,
   hurryExecutionLooks,
@@ -41,7 +41,7 @@ export async function reconcileExecutions(services: ReconcileServices): Promise<
   await hurryClosed(services);
   const end = Date.now() + lookingMs;
   while (Date.now() < end) {
-    const looks = await claimExecutionLooks(services.db, pageSize);
+    const looks = await claimForReconciliation(services.db, pageSize);
     await pLimit(callsMax).map(looks, (look) => reconcile(services, look));
     if (looks.length < pageSize) break;
   }

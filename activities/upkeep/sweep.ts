@@ -143,9 +143,9 @@ export function createSweepActivities(
     },
     NOTICE_FORGOTTEN: () => noticeForgotten(services, runIdOf()),
     async DISPATCH_FORGOTTEN() {
-      await dispatcher.handOnOverdue();
+      await dispatcher.dispatchOverdue();
       const projectIds = await listForgottenDeliveries(db, pageSize);
-      dispatcher.handOn(
+      dispatcher.dispatch(
         projectIds.map((projectId) => ({ runId: deliveryRunId(projectId), projectId })),
       );
     },
@@ -159,7 +159,7 @@ export function createSweepActivities(
       await signalStalledOptIns(db, pageSize);
       await signalStalledSystemMail(db, pageSize);
       await keepDueSchedules(db, pageSize);
-      await wakeSubscriptions(services);
+      await signalSubscriptions(services);
     },
     async CANCEL_LATE_EXECUTIONS() {
       const isLate = after(cancellingMs);
@@ -259,12 +259,12 @@ async function clearMailBodies({ db, bodyRetentionDays }: SweepServices): Promis
   while ((await deleteOldBodies(db, before)) && !isLate());
 }
 
-async function wakeSubscriptions({ db, dispatcher }: SweepServices): Promise<void> {
+async function signalSubscriptions({ db, dispatcher }: SweepServices): Promise<void> {
   await noteRecorded.execute(db);
   for (let last: string | null = null; ;) {
     const page = await listForgotten(db, last);
     const due = page.filter(({ isDue }) => isDue);
-    dispatcher.handOn(due.map(({ id, projectId }) => notedSubscription(projectId, id)));
+    dispatcher.dispatch(due.map(({ id, projectId }) => notedSubscription(projectId, id)));
     last = page.at(-1)?.id ?? null;
     if (last === null) return;
   }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { deliveryRunId } from '../../domain/runs/execution.ts';
-import { noteRuns } from '../commits.ts';
+import { notifyAfterCommit } from '../commits.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
@@ -53,7 +53,8 @@ async function releasePage(db: Database, projectId: string): Promise<boolean> {
         from held where email.id = held.id
         returning campaign_id`.execute(tx);
     const campaignIds = new Set(rows.map((row) => row.campaign_id));
-    if (campaignIds.delete(null)) noteRuns(tx, [{ runId: deliveryRunId(projectId), projectId }]);
+    if (campaignIds.delete(null))
+      notifyAfterCommit(tx, [{ runId: deliveryRunId(projectId), projectId }]);
     const campaigns = await tx
       .selectFrom('campaign')
       .select(['id', 'project_id', 'name'])

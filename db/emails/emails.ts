@@ -1,5 +1,5 @@
 import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
-import { noteRuns } from '../commits.ts';
+import { notifyAfterCommit } from '../commits.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime, millisecondsUntil } from '../expressions.ts';
 import { hasAddressKey, isSenderGone, firstAttemptAt } from '../sql/mail-claims.ts';
@@ -96,7 +96,7 @@ export async function noteDelivery(
 ): Promise<void> {
   const { id, project_id: projectId, scheduled_for: dueAt } = email;
   if (id && dueAt && (await hasEarlier(tx, projectId, { id, dueAt }))) return;
-  noteRuns(tx, [{ runId: deliveryRunId(projectId), projectId }]);
+  notifyAfterCommit(tx, [{ runId: deliveryRunId(projectId), projectId }]);
 }
 
 /**

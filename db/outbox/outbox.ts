@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import {
-  type NotedRun,
+  type RunNotice,
   type OutboxEntry,
   type RunInputs,
   type RunKind,
@@ -9,7 +9,7 @@ import {
 } from '../../domain/runs/runs.ts';
 import { executionRunId } from '../../domain/runs/execution.ts';
 import { columnsOf } from '../columns.ts';
-import { noteRuns } from '../commits.ts';
+import { notifyAfterCommit } from '../commits.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 
@@ -49,7 +49,7 @@ export async function enqueue<K extends RunKind>(
       values (${runId}, ${projectId}, ${entry.kind}, 'signal', ${JSON.stringify(entry.input)},
         ${entry.summary})
     ${replacingEarlier}`.execute(tx);
-  noteRuns(tx, [{ runId, projectId }]);
+  notifyAfterCommit(tx, [{ runId, projectId }]);
 }
 
 /** The same for many runs of one kind, each once, in one statement. */
@@ -65,7 +65,7 @@ export async function enqueueAll<K extends RunKind>(
         from jsonb_to_recordset(${JSON.stringify(runs)}::jsonb)
           as run("runId" text, "projectId" uuid, input jsonb)
     ${replacingEarlier}`.execute(tx);
-  noteRuns(
+  notifyAfterCommit(
     tx,
     runs.map(({ runId, projectId }) => ({ runId, projectId })),
   );
@@ -128,7 +128,7 @@ async function enqueueRuns(
         from unnest(${runs.map(({ runId }) => runId)}::text[],
           ${runs.map(({ projectId }) => projectId)}::uuid[]) as run(run_id, project_id)
     ${replacingEarlier}`.execute(tx);
-  if (!options.isAwaited) noteRuns(tx, runs);
+  if (!options.isAwaited) notifyAfterCommit(tx, runs);
 }
 
 /** The entries among these that are still to be sent. */
@@ -180,7 +180,7 @@ const claimMax = 500;
  * turn, so a large backlog of one project does not delay the others.
  * @returns the runs, and whether there may be more.
  */
-export async function claimOverdue(db: Database): Promise<{ runs: NotedRun[]; isMore: boolean }> {
+export async function claimOverdue(db: Database): Promise<{ runs: RunNotice[]; isMore: boolean }> {
   // One step in the index for each project, not one for each entry.
   const next = (after: RawBuilder<unknown>) => sql`
     (select project_id from outbox where ${after} order by project_id limit 1)`;

@@ -120,7 +120,7 @@ export interface SentEntry {
 }
 
 /** A Temporal workflow that must be notified of a change, and its project (null: the platform). */
-export interface NotedRun {
+export interface RunNotice {
   runId: string;
   projectId: string | null;
   /** An execution is to be started. In a burst, such runs wait for the workers. */
@@ -136,7 +136,7 @@ export interface NotedRun {
 export const subscriptionSummary = 'Event subscription';
 
 /** Returns the notice that events were recorded for a subscription. */
-export function notedSubscription(projectId: string, subscriptionId: string): NotedRun {
+export function notedSubscription(projectId: string, subscriptionId: string): RunNotice {
   const runId = runIds.eventSubscription({ projectId, subscriptionId });
   return { runId, projectId, subscriptionId };
 }
@@ -147,9 +147,9 @@ export function notedSubscription(projectId: string, subscriptionId: string): No
  */
 export interface Dispatcher {
   /** Sends what is due for these runs. */
-  handOn(runs: readonly NotedRun[]): void;
+  dispatch(runs: readonly RunNotice[]): void;
   /** Begins to send what other processes should have sent by now. */
-  handOnOverdue(): Promise<void>;
+  dispatchOverdue(): Promise<void>;
   /** Does that every ten seconds, until it is closed. */
   watch(): void;
   /** Starts one execution now. Returns its run's id, or null when Temporal does not respond. */

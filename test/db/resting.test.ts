@@ -26,7 +26,7 @@ import {
   takeLease,
 } from '../../db/subscriptions/sending.ts';
 import { updateWatermark } from '../../db/watermarks.ts';
-import { claimExecutionLooks } from '../../db/workflows/executions/reconciliation.ts';
+import { claimForReconciliation } from '../../db/workflows/executions/reconciliation.ts';
 import type { SweepTasks } from '../../activities/upkeep/sweep.ts';
 import { useApi } from '../support/api.ts';
 import { atEnd } from '../support/use.ts';
@@ -167,7 +167,7 @@ describe('a claim', () => {
       'moves a campaign on',
       () => advanceCampaign(db, { projectId, campaignId }, { provider: 'local', rates }),
     ],
-    ['takes executions', () => claimExecutionLooks(db, 500)],
+    ['takes executions', () => claimForReconciliation(db, 500)],
     ['takes runs to be told', () => claimOverdue(db)],
     ['finds the next version of a job', () => nextVersion(db, { workflowId, versions: null }, 1)],
     [

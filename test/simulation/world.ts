@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { createCampaignControl } from '../../activities/mail/campaign-control.ts';
 import { createCampaignSending } from '../../activities/mail/campaign.ts';
 import { createDeliveryActivities } from '../../activities/mail/delivery.ts';
-import { createSeats } from '../../activities/mail/seats.ts';
+import { createWaitSlots } from '../../activities/mail/wait-slots.ts';
 import { createStepActivities } from '../../activities/steps/steps.ts';
 import { createSweepActivities } from '../../activities/upkeep/sweep.ts';
 import { transact, type Database } from '../../db/database.ts';
@@ -120,7 +120,7 @@ function startDispatcher({ sim, db, temporal, left }: Made, process: Process): D
   dispatchers.set(process, dispatcher);
   onCommitted(db, (runs) => {
     const current = context.getStore()?.process;
-    if (current) dispatchers.get(current)?.handOn(runs);
+    if (current) dispatchers.get(current)?.dispatch(runs);
   });
   void sim.in(process, async () => dispatcher.watch());
   return dispatcher;
@@ -194,13 +194,13 @@ export function startWorker(made: Made, name: string): Process {
       }
     },
   } as unknown as Services;
-  const seats = createSeats(4);
+  const waitSlots = createWaitSlots(4);
   const activities = {
     ...createStepActivities(services, 4),
     ...createSweepActivities(services),
-    ...createDeliveryActivities({ ...services, seats }),
+    ...createDeliveryActivities({ ...services, waitSlots }),
     ...createCampaignControl(services),
-    ...createCampaignSending({ ...services, seats }),
+    ...createCampaignSending({ ...services, waitSlots }),
     LIST_TASKS: async () => sweepTasks,
   };
   temporal.workers.push({ process, activities });

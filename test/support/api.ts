@@ -112,8 +112,8 @@ function startServices(
   const log = createLog(config, watched.stream);
   const recording: Partial<Services> = {
     dispatcher: {
-      handOn: (runs) => void dispatched.push(...runs.map(({ runId }) => runId)),
-      handOnOverdue: async () => {},
+      dispatch: (runs) => void dispatched.push(...runs.map(({ runId }) => runId)),
+      dispatchOverdue: async () => {},
       watch: () => {},
       startNow: async () => null,
       close: async () => {},

@@ -10,7 +10,7 @@ import {
 } from '../../domain/runs/execution.ts';
 import {
   type Dispatcher,
-  type NotedRun,
+  type RunNotice,
   type OutboxEntry,
   type SentEntry,
   subscriptionSummary,
@@ -70,17 +70,17 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let isClosing = false;
   let watching: NodeJS.Timeout | null = null;
 
-  function handOn(runs: readonly NotedRun[]): void {
+  function dispatch(runs: readonly RunNotice[]): void {
     for (const run of runs) {
       const delivered = projectOfDelivery(run.runId);
       if (delivered !== null) {
         deliveries.signal(run.runId, () => signalDelivery(client, taskQueue, delivered));
-      } else if (run.subscriptionId !== undefined) wakeSubscription(run, run.subscriptionId);
+      } else if (run.subscriptionId !== undefined) signalSubscription(run, run.subscriptionId);
       else if (!(run.isStart ? starts : others).add(run)) isMore = true;
     }
   }
 
-  function wakeSubscription({ runId, projectId }: NotedRun, subscriptionId: string): void {
+  function signalSubscription({ runId, projectId }: RunNotice, subscriptionId: string): void {
     const input = { projectId: projectId ?? '', subscriptionId };
     const entry = {
       runId,
@@ -92,14 +92,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     subscriptions.signal(runId, () => signalRun(client, taskQueue, entry));
   }
 
-  async function handOnOverdue(): Promise<void> {
+  async function dispatchOverdue(): Promise<void> {
     const overdue = await store.claimOverdue();
     isMore ||= overdue.isMore;
-    handOn(overdue.runs);
+    dispatch(overdue.runs);
   }
 
   async function look(): Promise<void> {
-    await handOnOverdue().catch((error: unknown) =>
+    await dispatchOverdue().catch((error: unknown) =>
       log.warn({ error }, 'The outbox could not be read'),
     );
   }
@@ -111,8 +111,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   return {
-    handOn,
-    handOnOverdue,
+    dispatch,
+    dispatchOverdue,
     watch() {
       const lookAgain = async () => {
         await look();
@@ -148,7 +148,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
 interface Lane {
   /** Returns false when there is no room for one more. */
-  add(run: NotedRun): boolean;
+  add(run: RunNotice): boolean;
   /** Resolves when all that may be sent was sent. */
   close(): Promise<void>;
 }

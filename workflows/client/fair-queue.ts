@@ -1,4 +1,4 @@
-import type { NotedRun } from '../../domain/runs/runs.ts';
+import type { RunNotice } from '../../domain/runs/runs.ts';
 
 /** Runs of one project that may wait in memory, and of all. The outbox keeps those beyond that. */
 const projectQueueMax = 1_000;
@@ -8,9 +8,9 @@ const queueMax = 20_000;
 export interface FairQueue {
   size(): number;
   /** Returns false when there is no room. */
-  add(run: NotedRun): boolean;
+  add(run: RunNotice): boolean;
   /** Takes up to `max` runs, from the projects in turn; none of a project that may have no more. */
-  take(max: number, mayTake?: (run: NotedRun) => boolean): string[];
+  take(max: number, mayTake?: (run: RunNotice) => boolean): string[];
   clear(): void;
 }
 

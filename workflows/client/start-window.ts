@@ -1,4 +1,4 @@
-import type { NotedRun } from '../../domain/runs/runs.ts';
+import type { RunNotice } from '../../domain/runs/runs.ts';
 import type { OpenStart } from '../../domain/runs/execution.ts';
 
 /**
@@ -12,7 +12,7 @@ const startMs = 10_000;
 /** Limits the starts that wait for a worker. A burst of them waits in the outbox. */
 export interface StartWindow {
   /** Returns true if one more of this project may be sent; it counts from now on. */
-  open(run: NotedRun): boolean;
+  open(run: RunNotice): boolean;
   /** Says which of the runs were sent; the others no longer count. */
   sent(runIds: readonly string[], starts: ReadonlyMap<string, OpenStart>): void;
   /** Looks which have begun. */

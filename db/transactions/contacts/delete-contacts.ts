@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { noteRuns } from '../../commits.ts';
+import { notifyAfterCommit } from '../../commits.ts';
 import { signalRunsOf } from '../../consent/opt-ins.ts';
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
@@ -83,7 +83,7 @@ export async function deleteContacts(
   await signalRunsOf(tx, deleted);
   await tx.deleteFrom('contact').where('id', '=', anyOf(deleted)).execute();
   const runIds = executions.map(({ id }) => executionRunId(id));
-  noteRuns(
+  notifyAfterCommit(
     tx,
     runIds.map((runId) => ({ runId, projectId })),
   );

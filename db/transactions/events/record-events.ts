@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { noteRuns } from '../../commits.ts';
+import { notifyAfterCommit } from '../../commits.ts';
 import type { Database } from '../../database.ts';
 import { anyOf, isoTime } from '../../expressions.ts';
 import { replacingEarlier } from '../../outbox/outbox.ts';
@@ -84,7 +84,7 @@ export async function recordEventsOfProjects(
             and ${itemsMatch(sql`subscription.events`, sql`event.name`)}) as "subscriptionIds"`.execute(
     tx,
   );
-  noteRuns(
+  notifyAfterCommit(
     tx,
     rows.flatMap(({ projectId, subscriptionIds }) =>
       (subscriptionIds ?? []).map((id) => notedSubscription(projectId, id)),
@@ -192,7 +192,7 @@ async function applyEffects(
       ${enqueueing(projectId)}
     )
     select run_id as "runId", action = 'start' as "isStart" from enqueued`.execute(tx);
-  noteRuns(
+  notifyAfterCommit(
     tx,
     rows.map((run) => ({ ...run, projectId })),
   );

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnsOf } from '../../columns.ts';
-import { noteRuns } from '../../commits.ts';
+import { notifyAfterCommit } from '../../commits.ts';
 import { type Database, transact } from '../../database.ts';
 import { anyOf, isoTime } from '../../expressions.ts';
 import { replacingEarlier } from '../../outbox/outbox.ts';
@@ -29,7 +29,7 @@ export async function firePage(
   db: Database,
   workflowId: string,
   at: Date,
-): Promise<{ matched: number; goesOn: boolean }> {
+): Promise<{ matched: number; shouldContinue: boolean }> {
   return transact(db, async (tx) => {
     const workflow = await holdFiringWorkflow(tx, workflowId);
     const firing = await tx
@@ -40,11 +40,11 @@ export async function firePage(
       .forUpdate()
       .executeTakeFirst();
     if (!firing || firing.status !== 'RUNNING') {
-      return { matched: firing?.matched ?? 0, goesOn: false };
+      return { matched: firing?.matched ?? 0, shouldContinue: false };
     }
     if (!workflow) {
       await end(tx, firing, 'STOPPED');
-      return { matched: firing.matched, goesOn: false };
+      return { matched: firing.matched, shouldContinue: false };
     }
     const { ids, last, isLast } = await nextContacts(tx, firing);
     const { matched, started } = await startAll(tx, firing, ids);
@@ -59,7 +59,7 @@ export async function firePage(
       .where('at', '=', at)
       .execute();
     if (isLast) await end(tx, firing, 'COMPLETED');
-    return { matched: firing.matched + matched, goesOn: !isLast };
+    return { matched: firing.matched + matched, shouldContinue: !isLast };
   });
 }
 
@@ -155,7 +155,7 @@ async function startAll(
       select 'execution-' || id, project_id, 'customerWorkflow', 'start', '{}'::jsonb from started
       ${replacingEarlier}
       returning run_id as "runId"`.execute(tx);
-  noteRuns(
+  notifyAfterCommit(
     tx,
     rows.map((run) => ({ ...run, projectId, isStart: true })),
   );

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { noteRuns } from '../../commits.ts';
+import { notifyAfterCommit } from '../../commits.ts';
 import { andCommit, type Database, transact } from '../../database.ts';
 import { retentionMsMin } from '../../emails/body-retention.ts';
 import { isRefusal } from '../../sql-state.ts';
@@ -18,20 +18,20 @@ import { notedSubscription } from '../../../domain/runs/runs.ts';
  */
 
 /** The chunk is not as usual. Its transaction is rolled back. */
-class Unusual extends Error {}
+class NotAllAccepted extends Error {}
 
 /**
  * Records the outcomes of an attempt in one transaction if they are as usual. Returns whether it has: otherwise
  * nothing has changed.
  */
 export async function recordAcceptedChunk(db: Database, attempt: Attempt): Promise<boolean> {
-  const accepted = asUsual(attempt);
+  const accepted = allAccepted(attempt);
   if (!accepted) return false;
   try {
     await transact(db, (tx) => record(tx, accepted));
     return true;
   } catch (error) {
-    if (error instanceof Unusual || isRefusal(error)) return false;
+    if (error instanceof NotAllAccepted || isRefusal(error)) return false;
     throw error;
   }
 }
@@ -51,7 +51,7 @@ interface AcceptedChunk {
 }
 
 /** null: the outcomes differ, or need more than to be recorded. */
-function asUsual({ projectId, attemptIds, outcomes, claimed, campaign }: Attempt) {
+function allAccepted({ projectId, attemptIds, outcomes, claimed, campaign }: Attempt) {
   const [first] = outcomes;
   if (!campaign || !claimed || attemptIds.length !== 1 || outcomes.length !== claimed.length) {
     return null;
@@ -151,7 +151,7 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
         1 / (count = ${count} and ${isDerivable(sql`derivable`, names)})::int
       from total ${andCommit}`.execute(tx);
   const ids = rows[0]?.subscriptionIds ?? [];
-  noteRuns(
+  notifyAfterCommit(
     tx,
     ids.map((id) => notedSubscription(projectId, id)),
   );
@@ -177,7 +177,7 @@ async function lockInOrder(
       where attempt_id = ${chunk.attemptId} and (select count(*) from receivers) > 0
       for update`.execute(tx);
   // The attempt has lost it, or all outcomes are recorded; or some of the events are to be stored.
-  if (!rows[0]?.isDerivable) throw new Unusual();
+  if (!rows[0]?.isDerivable) throw new NotAllAccepted();
 }
 
 /** SQL of whether all events of these names need not be stored. */

@@ -3,7 +3,7 @@ import type { ClaimedShare } from '../../billing/billing.ts';
 import { billDepartedMail } from '../../billing/departed-mail.ts';
 import { endChunk, lockChunk } from '../../campaigns/chunks.ts';
 import { restoreDeparted } from '../../campaigns/tally.ts';
-import { noteRuns } from '../../commits.ts';
+import { notifyAfterCommit } from '../../commits.ts';
 import { type Database, transact } from '../../database.ts';
 import { reopenRetention } from '../../emails/body-retention.ts';
 import { recordCampaignProgress, recordPlainRenderings } from '../../emails/campaign-progress.ts';
@@ -60,7 +60,7 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
     const { bits, subscriptionIds } = derivable;
     const claim = claimOf(attempt.attemptIds, chunkIds && campaign?.chunk, bits);
     const emails = await updateSettled(tx, attempt, claim, subscriptionIds.length > 0);
-    noteRuns(
+    notifyAfterCommit(
       tx,
       subscriptionIds.map((id) => notedSubscription(projectId, id)),
     );

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { noteRuns } from '../../commits.ts';
+import { notifyAfterCommit } from '../../commits.ts';
 import { type Database, transact } from '../../database.ts';
 import { endJob, insertJob, type JobRef, lockOpenJob, updateJobProgress } from '../../jobs/jobs.ts';
 import { itemsMatch } from '../../sql/subscribed-events.ts';
@@ -76,7 +76,7 @@ export async function recordReplayPage(db: Database, ref: JobRef): Promise<boole
       await signalSubscription(tx, { id: subscription.id, project_id: ref.projectId });
       return true;
     }
-    noteRuns(tx, [notedSubscription(ref.projectId, subscription.id)]);
+    notifyAfterCommit(tx, [notedSubscription(ref.projectId, subscription.id)]);
     return false;
   });
 }

@@ -43,7 +43,7 @@ export interface ExecutionLook {
  * Claims executions to look at: no other worker looks at them for 20 seconds. Two looks do no harm,
  * but the executions of a killed worker become due again.
  */
-export async function claimExecutionLooks(db: Database, max: number): Promise<ExecutionLook[]> {
+export async function claimForReconciliation(db: Database, max: number): Promise<ExecutionLook[]> {
   const { rows } = await sql<ExecutionLook>`
     with claimed as (
       update execution set next_look_at = now() + interval '20 seconds'

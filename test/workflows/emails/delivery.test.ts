@@ -320,7 +320,7 @@ describe('while Temporal is away', () => {
       const warnings: string[] = [];
       const log = { warn: (_details: object, message: string) => void warnings.push(message) };
       services.dispatcher = createDispatcher({ client, taskQueue, store, log });
-      onCommitted(db, (runs) => services.dispatcher.handOn(runs));
+      onCommitted(db, (runs) => services.dispatcher.dispatch(runs));
       const to = newAddress();
       const [id] = await send(engine, { to });
       const tracked = await engine.call('POST', '/v1/track', { email: to, event: 'tracked' });

@@ -116,7 +116,7 @@ describe('a start whose note is held up until its execution has failed', () => {
       },
       log: engine.api.services.log,
     });
-    slow.handOn([{ runId: executionRunId(id), projectId: engine.project.id }]);
+    slow.dispatch([{ runId: executionRunId(id), projectId: engine.project.id }]);
     await executionIn(engine, workflow.id, id, 'FAILED');
     await sweepNow(engine);
     await waitFor('the note of another', async () => (await dueOf(id)) === null);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { createSeats } from '../../../activities/mail/seats.ts';
+import { createWaitSlots } from '../../../activities/mail/wait-slots.ts';
 import { useEngine } from '../../support/engine.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -57,10 +57,10 @@ it('leave it a slot: its mail goes at once', { timeout: 120_000 }, async () => {
 });
 
 it('have a place to wait each, before one of them has several', async () => {
-  const seats = createSeats(4);
+  const waitSlots = createWaitSlots(4);
   const stop = new AbortController();
   const waits = (owner: string) =>
-    Promise.race([seats.wait(owner, 60_000, stop.signal), sleep(1, 'waits')]);
+    Promise.race([waitSlots.wait(owner, 60_000, stop.signal), sleep(1, 'waits')]);
   expect(await waits('a')).toBe('waits');
   expect(await waits('a')).toBe('waits');
   expect(await waits('a')).toBe(false);

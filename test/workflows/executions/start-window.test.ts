@@ -66,7 +66,7 @@ it('what was left behind is sent to the end, however much it is', async () => {
       select 'execution-' || gen_random_uuid(), ${projectId}::uuid, 'customerWorkflow', 'cancel',
           now() - interval '1 minute'
         from generate_series(1, 250)`.execute(db);
-  await engine.services.dispatcher.handOnOverdue();
+  await engine.services.dispatcher.dispatchOverdue();
   await waitFor('an empty outbox', async () => {
     const { rows } = await sql`select from outbox where project_id = ${projectId}`.execute(db);
     return rows.length === 0;

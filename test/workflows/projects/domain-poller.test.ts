@@ -253,7 +253,7 @@ describe('with SES', async () => {
     await insertSesIdentity(db, name);
     await services.identities.create(name);
     await sql`update domain set next_check_at = now() where id = ${claim.id}`.execute(db);
-    services.dispatcher.handOn([{ runId: `domain-${claim.id}`, projectId: hosted.project.id }]);
+    services.dispatcher.dispatch([{ runId: `domain-${claim.id}`, projectId: hosted.project.id }]);
     await forgotten(name);
     const rows = await db.selectFrom('domain').select('id').where('id', '=', claim.id).execute();
     expect(rows).toEqual([]);

@@ -1,7 +1,7 @@
 import { pause } from '../running/time-box.ts';
 
 /** Places in which activities may wait without giving their slot of the worker back. */
-export interface Seats {
+export interface WaitSlots {
   /**
    * Waits `ms` milliseconds, or until `stop` is aborted. False, at once: there is no place, and the
    * caller must give its slot back.
@@ -13,7 +13,7 @@ export interface Seats {
  * `max` places. One owner gets a second one only while half of them are free, so that many
  * throttled owners get one each before one of them gets several.
  */
-export function createSeats(max: number): Seats {
+export function createWaitSlots(max: number): WaitSlots {
   const taken: string[] = [];
   return {
     async wait(owner, ms, stop) {
