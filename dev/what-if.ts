@@ -4,9 +4,8 @@ import { findContact } from '../db/contacts/contacts.ts';
 import type { Database } from '../db/database.ts';
 import { findProject } from '../db/projects/projects.ts';
 import { readSendPolicy } from '../db/projects/send-policy.ts';
-import { listSecretNames } from '../db/projects/secrets.ts';
 import type { KnownExecution } from '../db/workflows/executions/execution-state.ts';
-import { findTemplateMail } from '../db/reads/step-mail.ts';
+import { readsOfSimulation } from '../db/reads/simulation.ts';
 import { unitMs } from '../domain/filter/filter.ts';
 import { simulate } from '../domain/simulation/simulate.ts';
 import { type Simulation, TooManySteps } from '../domain/simulation/simulation.ts';
@@ -36,10 +35,9 @@ export async function playWhatIf(
 ): Promise<Simulation> {
   const { step, branch } = choiceOf(known, given);
   const { projectId, workflowId, contactId, context, graph, state } = known;
-  const [contact, project, secretNames] = [
+  const [contact, project] = [
     await findContact(db, projectId, contactId),
     await findProject(db, projectId),
-    await listSecretNames(db, projectId),
   ];
   if (!contact || !project) throw new NoHistory('Its contact was deleted.');
   const done = state.steps.find(({ stepId }) => stepId === step.id);
@@ -67,8 +65,7 @@ export async function playWhatIf(
         renderer,
         billed: false,
         webhookAttemptsMax,
-        findMail: (templateId) => findTemplateMail(db, projectId, templateId),
-        secretNames: new Set(secretNames),
+        ...(await readsOfSimulation(db, { id: contactId, project_id: projectId })),
         mark: randomBytes(16).toString('hex'),
         newId: randomUUID,
         breathe: () => nextTurn(),

@@ -6,8 +6,7 @@ import type { Database } from '../../db/database.ts';
 import { listCountedMail } from '../../db/transactions/mail/hold-back.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { readSendPolicy } from '../../db/projects/send-policy.ts';
-import { listSecretNames } from '../../db/projects/secrets.ts';
-import { findTemplateMail } from '../../db/reads/step-mail.ts';
+import { readsOfSimulation } from '../../db/reads/simulation.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { eventData, planContactData } from '../../domain/contact/data.ts';
 import { found, Problem, whenRight } from '../../domain/errors.ts';
@@ -225,12 +224,6 @@ export const simulateExecution = endpoint({
     const project = found('PROJECT', projectId, await findProject(db, projectId));
     const policy = await readSendPolicy(db, projectId);
     const days = body.horizonDays ?? horizonDays;
-    const templates = new Map<string, ReturnType<typeof findTemplateMail>>();
-    const findMail = (templateId: string) => {
-      const known = templates.get(templateId) ?? findTemplateMail(db, projectId, templateId);
-      templates.set(templateId, known);
-      return known;
-    };
     const input = {
       workflow,
       graph,
@@ -251,8 +244,7 @@ export const simulateExecution = endpoint({
       renderer: limited(call.renderer),
       billed: config.billing !== null,
       webhookAttemptsMax: config.webhook.attemptsMax,
-      findMail,
-      secretNames: new Set(await listSecretNames(db, projectId)),
+      ...(await readsOfSimulation(db, { id: contact.id, project_id: projectId })),
       mark: randomBytes(16).toString('hex'),
       newId: randomUUID,
       breathe: () => nextTurn(),

@@ -36,6 +36,19 @@ export async function listSecrets(db: Database, projectId: string): Promise<Secr
   }));
 }
 
+/** Returns the hosts that each secret is bound to, by name; null: it goes to any. */
+export async function listSecretHosts(
+  db: Database,
+  projectId: string,
+): Promise<Map<string, string[] | null>> {
+  const rows = await db
+    .selectFrom('secret')
+    .select(['name', 'hosts'])
+    .where('project_id', '=', projectId)
+    .execute();
+  return new Map(rows.map(({ name, hosts }) => [name, hosts]));
+}
+
 export async function listSecretNames(db: Database, projectId: string): Promise<string[]> {
   const query = db.selectFrom('secret').select('name').where('project_id', '=', projectId);
   return (await query.execute()).map(({ name }) => name);

@@ -91,12 +91,17 @@ export async function findStepMail(
   };
 }
 
+/** The inputs of mail that depend on its template alone. */
+export type TemplateMail = Pick<StepMailSource, 'template' | 'domainStatus'> & {
+  topicId: string | null;
+};
+
 /** A template of a project with the state of its sender's domain, for a mail that is not sent. */
 export async function findTemplateMail(
   db: Database,
   projectId: string,
   templateId: string,
-): Promise<Pick<StepMailSource, 'template' | 'domainStatus'>> {
+): Promise<TemplateMail> {
   const row = await db
     .selectFrom('template')
     .leftJoin('domain', (join) =>
@@ -112,12 +117,13 @@ export async function findTemplateMail(
       'template.from_email as fromEmail',
       'template.from_name as fromName',
       'template.reply_to as replyTo',
+      'template.topic_id as topicId',
       'domain.status as domainStatus',
     ])
     .where('template.project_id', '=', projectId)
     .where('template.id', '=', templateId)
     .executeTakeFirst();
-  if (!row) return { template: null, domainStatus: null };
-  const { domainStatus, ...template } = row;
-  return { template, domainStatus };
+  if (!row) return { template: null, domainStatus: null, topicId: null };
+  const { domainStatus, topicId, ...template } = row;
+  return { template, domainStatus, topicId };
 }

@@ -1,4 +1,5 @@
 import { isPoliced, type LookedAt, lookAt } from '../mail/look.ts';
+import type { Suppression } from '../mail/suppression.ts';
 import type { SendPolicy } from '../mail/send-policy.ts';
 import type { StepMail } from '../workflow/steps/effects.ts';
 import type { SimulatedContact, SimulatedMail } from './simulation.ts';
@@ -15,7 +16,12 @@ const holdsMax = 1_000;
  */
 export function createPolicyJudge(policy: SendPolicy, received: readonly Date[]) {
   const sent = [...received];
-  return (mail: StepMail, contact: SimulatedContact, now: Date): Verdict => {
+  return (
+    mail: StepMail,
+    contact: SimulatedContact,
+    now: Date,
+    known: { suppression: Suppression | null; topicLeft: boolean },
+  ): Verdict => {
     if (mail.withheld !== null) {
       return { outcome: 'withheld', reason: mail.withheld, heldUntil: null };
     }
@@ -29,8 +35,8 @@ export function createPolicyJudge(policy: SendPolicy, received: readonly Date[])
       project_disabled: false,
       sender_gone: false,
       contact_gone: false,
-      suppression: null,
-      topic_left: false,
+      suppression: known.suppression,
+      topic_left: known.topicLeft,
       created_at: now,
       scheduled_for: null,
     };

@@ -327,7 +327,7 @@ class Player {
 
   #effects(step: GraphStep): StepEffects {
     const { project, policy, workflow, startAt } = this.#input;
-    const { renderer, billed, mark, secretNames } = this.#services;
+    const { renderer, billed, mark, secrets, topics } = this.#services;
     return {
       beganAt: this.#now,
       renderer,
@@ -340,10 +340,11 @@ class Player {
         workflow,
         execution: { id: this.#executionId, startedAt: startAt.toISOString() },
       }),
-      findMail: async (templateId) => {
+      findMail: async (templateId, topicId) => {
         const found = templateId === null ? noMail : await this.#services.findMail(templateId);
-        const variables = () => this.#variables();
-        return { contact: this.#contact, project, ...found, topic: null, variables };
+        const topic = topics.get((topicId === undefined ? found.topicId : topicId) ?? '') ?? null;
+        const variables = (topicKey: string | null) => this.#variables(topicKey);
+        return { contact: this.#contact, project, ...found, topic, variables };
       },
       sendMail: async (mail, { found, variables }) => {
         this.#emails.push({
@@ -354,7 +355,10 @@ class Player {
           subject: mail.content.subject,
           body: mail.content.body,
           messageClass: mail.messageClass,
-          ...this.#judge(mail, this.#contact, this.#now),
+          ...this.#judge(mail, this.#contact, this.#now, {
+            suppression: await this.#services.findSuppression(mail.recipient.email),
+            topicLeft: topics.get(mail.topicId ?? '')?.subscribed === false,
+          }),
           warnings: await this.#warningsOf(mail, found.template, variables),
         });
         return null;
@@ -363,19 +367,19 @@ class Player {
       secretMark: async () => mark,
       findSecrets: async (names) =>
         names
-          .filter((name) => secretNames.has(name))
-          .map((name) => ({ name, value: hidden, hosts: null })),
+          .filter((name) => secrets.has(name))
+          .map((name) => ({ name, value: hidden, hosts: secrets.get(name) ?? null })),
     };
   }
 
-  #variables(): TemplateVariables {
+  #variables(topicKey: string | null = null): TemplateVariables {
     const { project } = this.#input;
     return {
       owner: project.id,
       contact: this.#contact,
       context: this.#context,
       locale: localeOf(this.#contact.data, project.language),
-      urls: optOutUrls(this.#services.apiUrl, this.#contact.id, this.#services.newId()),
+      urls: optOutUrls(this.#services.apiUrl, this.#contact.id, this.#services.newId(), topicKey),
     };
   }
 
@@ -431,7 +435,7 @@ function moduleOf({ type }: GraphStep): StepModule {
   return stepModules[type];
 }
 
-const noMail = { template: null, domainStatus: null };
+const noMail = { template: null, domainStatus: null, topicId: null };
 
 function answerOf(receiver: SimulatedReceiver, attempt: number): WebhookOutcome {
   const isFailure = attempt <= receiver.failures;

@@ -1,3 +1,4 @@
+import type { Suppression } from '../mail/suppression.ts';
 import type { SendPolicy } from '../mail/send-policy.ts';
 import type { Renderer } from '../template/render.ts';
 import type { Inspector, TemplateWarning } from '../template/warnings.ts';
@@ -70,9 +71,15 @@ export interface SimulationServices {
   billed: boolean;
   webhookAttemptsMax: number;
   /** A template of the project with the state of its sender's domain. */
-  findMail(templateId: string): Promise<Pick<StepMailSource, 'template' | 'domainStatus'>>;
-  /** The names of the project's secrets. */
-  secretNames: ReadonlySet<string>;
+  findMail(
+    templateId: string,
+  ): Promise<Pick<StepMailSource, 'template' | 'domainStatus'> & { topicId: string | null }>;
+  /** The entry of the suppression list for an address that holds now. */
+  findSuppression(address: string): Promise<Suppression | null>;
+  /** The topics of the project by id, with the contact's choice or the default. */
+  topics: ReadonlyMap<string, { id: string; key: string; subscribed: boolean }>;
+  /** The hosts that the project's secrets are bound to, by name; null: to none. */
+  secrets: ReadonlyMap<string, string[] | null>;
   /** An unguessable text. */
   mark: string;
   /** A new id. */

@@ -68,6 +68,51 @@ async function rowCounts() {
 }
 
 describe('a simulation', () => {
+  it('withholds mail that the suppression list and the choice of topics withhold', async () => {
+    const { call } = shop;
+    const { body: topic } = await call('POST', '/topics', {
+      key: 'offers',
+      name: 'Offers',
+      default: 'subscribed',
+    });
+    const mail = { type: 'MARKETING', body: '<a href="{{manageUrl}}">Settings</a>' };
+    const templateId = await shop.createTemplate(mail);
+    const graph = graphOf({
+      plain: ['SEND_EMAIL', {}, { templateId }],
+      offers: ['SEND_EMAIL', { topicId: topic.id }, { templateId }],
+    });
+    const outcomes = async (given: object) =>
+      (await play({ graph, ...given })).emails.map(
+        ({ outcome, reason }: { outcome: string; reason: string | null }) => reason ?? outcome,
+      );
+    const { body: contact } = await call('POST', '/contacts', { email: newAddress() });
+    const known = { contactId: contact.id as string, contact: undefined };
+    const [plain, offers] = (await play({ ...known, graph })).emails;
+    expect(plain.body).not.toContain('t=offers');
+    expect(offers.body).toContain('t=offers');
+    expect(await outcomes(known)).toEqual(['send', 'send']);
+    await call('PUT', `/contacts/${contact.id}/topics`, { topics: { offers: false } });
+    expect(await outcomes(known)).toEqual(['send', 'topic_unsubscribed']);
+    const email = newAddress();
+    await call('POST', '/suppression-list', { emails: [contact.email, email] });
+    expect(await outcomes(known)).toEqual(['suppressed', 'topic_unsubscribed']);
+    expect(await outcomes({ contact: { email } })).toEqual(['suppressed', 'suppressed']);
+  });
+
+  it('fails a webhook to a host that its secret is not bound to', async () => {
+    await shop.call('PUT', '/secrets/BOUND', { value: 'v', hosts: ['api.shop.example'] });
+    const headers = { authorization: '{{secret.BOUND}}' };
+    const graph = graphOf({
+      hook: ['WEBHOOK', { url: 'https://{{data.host}}/', headers, onFailure: 'fail' }],
+    });
+    const to = (host: string) => play({ graph, contact: { email: newAddress(), data: { host } } });
+    expect(await to('api.shop.example')).toMatchObject({ status: 'COMPLETED' });
+    expect(await to('other.example')).toMatchObject({
+      status: 'FAILED',
+      error: 'secret not allowed: BOUND',
+    });
+  });
+
   it('plays a month at once, and leaves nothing behind', async () => {
     const templateId = await shop.createTemplate({ subject: 'Hello {{plan}}', body: '<p>Hi</p>' });
     const graph = graphOf(

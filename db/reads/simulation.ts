@@ -1,0 +1,26 @@
+import { findSuppressionsOf } from '../suppression/marks.ts';
+import { listContactTopics } from '../topics/choices.ts';
+import type { Database } from '../database.ts';
+import { listSecretHosts } from '../projects/secrets.ts';
+import type { Suppression } from '../../domain/mail/suppression.ts';
+import { findTemplateMail, type TemplateMail } from './step-mail.ts';
+
+/** The reads of a simulation for one contact, who may be made up. Each template is read once. */
+export async function readsOfSimulation(db: Database, contact: { id: string; project_id: string }) {
+  const { project_id: projectId } = contact;
+  const templates = new Map<string, Promise<TemplateMail>>();
+  const topics = await listContactTopics(db, contact);
+  return {
+    topics: new Map(topics.map(({ id, key, subscribed }) => [id, { id, key, subscribed }])),
+    secrets: await listSecretHosts(db, projectId),
+    findMail(templateId: string): Promise<TemplateMail> {
+      const known = templates.get(templateId) ?? findTemplateMail(db, projectId, templateId);
+      templates.set(templateId, known);
+      return known;
+    },
+    async findSuppression(address: string): Promise<Suppression | null> {
+      const found = await findSuppressionsOf(db, projectId, [{ to_email: address }]);
+      return found.get(address) ?? null;
+    },
+  };
+}
