@@ -120,7 +120,7 @@ export async function sendDeliveries(
           answer: statusCode === null ? null : { text },
         },
   };
-  // Never late: the same deliverer rests and begins the next request.
+  // Recorded without a rest before: only the loop that begins the next request rests.
   await services.pace.work(() =>
     transact(db, async (tx) => {
       await settle(tx, target.id, settled);

@@ -205,7 +205,7 @@ async function catchUp(
   return false;
 }
 
-/** Only deliveries that a request asked for, and probes, are sent. */
+/** True if only deliveries with a requested attempt at once, and probes, are sent. */
 const isHeld = ({ state, holdMs, probeMs }: Target) =>
   state === 'paused' || holdMs > 0 || probeMs !== null;
 

@@ -109,7 +109,7 @@ export const mailboxEndpoints = [listMailbox, getMailboxMail];
  * The mailbox shows every mail without a login, so it is served only on this machine and its
  * network. Checking for a private client address is not enough:
  * - A foreign page can use the reader's own browser, by a host name that it lets point here (DNS
- * rebinding). So only addresses, and names that no stranger can assign, are accepted as host.
+ *   rebinding). So only addresses, and names that no stranger can assign, are accepted as host.
  * - Behind a proxy every client has the proxy's address, and the host name may be lost.
  * @throws Problem ROUTE_NOT_FOUND
  */

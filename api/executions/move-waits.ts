@@ -73,7 +73,10 @@ export const moveWaitsOfStep = endpoint({
   },
 });
 
-/** @throws Problem VALIDATION_ERROR for a step in which no execution waits, or waits for ever */
+/**
+ * @throws Problem VALIDATION_ERROR for a step in which executions cannot wait, or cannot wait for
+ *   ever
+ */
 function refuseStep(type: StepType, forever: true | undefined): void {
   const rests = stepModules[type]?.rests;
   if (rests === undefined) {

@@ -27,7 +27,9 @@ import {
 import type { OwnerProject } from '../access/caller.ts';
 import { tag, Workflow, workflowExample } from '../workflows/graph/record.ts';
 
-/** Executions over all workflows: those of a contact, those that failed, those that need an operator. */
+/**
+ * Executions over all workflows: those of a contact, those that failed, those that need an operator.
+ */
 
 const FoundExecution = named('FoundExecution', {
   ...Execution.shape,

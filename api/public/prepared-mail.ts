@@ -58,7 +58,10 @@ export interface PreparedMail {
 /** Reads a row unless it is known from a message before of the same request. */
 export type ReadOnce = <T>(key: string, read: () => Promise<T>) => Promise<T>;
 
-/** Reads data that the messages of one request share once; refused data is read again. */
+/**
+ * Returns a function that reads data once for all messages of a request. A read that failed is
+ * repeated.
+ */
 export function readingOnce(): ReadOnce {
   const known = new Map<string, unknown>();
   return async <T>(key: string, read: () => Promise<T>) => {

@@ -34,7 +34,7 @@ const Recipients = byKind({
   list: z.array(Recipient).max(limits.recipients),
 });
 
-/** If the sender is text, the deprecated `name` gives its name. */
+/** If the sender is text, the deprecated `name` wins over the name in the text. */
 const Sender = byKind({
   text: SenderText.transform((sender) => ({ ...sender, asText: true })),
   object: z

@@ -55,7 +55,10 @@ export type SesMessage = z.output<typeof SesMessage>;
 
 /** Characters that PostgreSQL cannot store, frequent in mail. */
 const unstorable = /[\0\p{Cs}]/gu;
-/** The characters that cannot be stored: as they are, or escaped in JSON. */
+/**
+ * Matches JSON that may contain them, as they are or escaped. It also matches escaped pairs of
+ * surrogates, which can be stored.
+ */
 const maybeUnstorable = /[\0\p{Cs}]|\\u(?:0000|[dD][89a-fA-F])/u;
 
 /** @throws Problem INVALID_NOTIFICATION when it is not from SES. */

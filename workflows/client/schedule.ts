@@ -87,8 +87,8 @@ export async function hasSweep(client: Client, taskQueue: string): Promise<boole
 }
 
 /**
- * Returns the sweeps that Temporal knows. @throws Error when Temporal does not answer, or has no
- * such schedule.
+ * Returns when the schedule was created, and the planned times of its recent sweeps.
+ * @throws Error when Temporal does not answer, or has no such schedule.
  */
 export async function describeSweep(client: Client, taskQueue: string): Promise<KnownSweeps> {
   const { info } = await client.schedule.getHandle(sweepIdOf(taskQueue)).describe();

@@ -47,9 +47,9 @@ interface GivenGraph {
 export interface GraphFields {
   /** A step among `steps`. */
   step(id: string, index: number): string | number;
-  /** The id of a step in the graph. */
+  /** Name of the field for a step's id. */
   id: string;
-  /** The ends of a transition. */
+  /** Names of the fields of a transition. */
   from: string;
   to: string;
   branch: string;

@@ -26,7 +26,7 @@ export const SimulatedGraph = chosenBy((graph): typeof KeyedGraph | typeof Propo
   ),
 });
 
-/** Fields of a graph by keys that are not played. */
+/** A graph by keys with all its fields, also those that are not played. */
 const KnownGraph = GivenGraph as unknown as typeof KeyedGraph;
 
 /** True if a graph has no name of the form with ids. */
