@@ -2593,7 +2593,7 @@ export interface Api {
           error: string | null;
           startedAt: string;
           endedAt: string | null;
-          /** The bodies of mails are left out */
+          /** The bodies of mails and webhooks are left out */
           truncated: boolean;
           path: Array<{
             stepId: string;

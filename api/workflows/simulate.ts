@@ -106,7 +106,7 @@ const Played = z.object({
   error: z.string().nullable(),
   startedAt: Time,
   endedAt: Time.nullable(),
-  truncated: z.boolean().describe('The bodies of mails are left out'),
+  truncated: z.boolean().describe('The bodies of mails and webhooks are left out'),
   path: z.array(
     z.object({
       stepId: z.string(),
@@ -347,7 +347,8 @@ function presented(played: Simulation, warnings: GraphWarning[]): z.input<typeof
   };
   if (Buffer.byteLength(JSON.stringify(answer)) <= answerBytesMax) return answer;
   const emails = answer.emails.map((mail) => ({ ...mail, body: null }));
-  return { ...answer, emails, truncated: true };
+  const webhooks = answer.webhooks.map((webhook) => ({ ...webhook, body: null }));
+  return { ...answer, emails, webhooks, truncated: true };
 }
 
 /** The body of a request as JSON, if it is. */

@@ -5,10 +5,11 @@ import { listSecretHosts } from '../projects/secrets.ts';
 import type { Suppression } from '../../domain/mail/suppression.ts';
 import { findTemplateMail, type TemplateMail } from './step-mail.ts';
 
-/** The reads of a simulation for one contact, who may be made up. Each template is read once. */
+/** The reads of a simulation for one contact, who may be made up. Each row is read once. */
 export async function readsOfSimulation(db: Database, contact: { id: string; project_id: string }) {
   const { project_id: projectId } = contact;
   const templates = new Map<string, Promise<TemplateMail>>();
+  const suppressions = new Map<string, ReturnType<typeof findSuppressionsOf>>();
   const topics = await listContactTopics(db, contact);
   return {
     topics: new Map(topics.map(({ id, key, subscribed }) => [id, { id, key, subscribed }])),
@@ -19,8 +20,10 @@ export async function readsOfSimulation(db: Database, contact: { id: string; pro
       return known;
     },
     async findSuppression(address: string): Promise<Suppression | null> {
-      const found = await findSuppressionsOf(db, projectId, [{ to_email: address }]);
-      return found.get(address) ?? null;
+      const asked =
+        suppressions.get(address) ?? findSuppressionsOf(db, projectId, [{ to_email: address }]);
+      suppressions.set(address, asked);
+      return (await asked).get(address) ?? null;
     },
   };
 }

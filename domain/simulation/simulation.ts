@@ -78,7 +78,7 @@ export interface SimulationServices {
   findSuppression(address: string): Promise<Suppression | null>;
   /** The topics of the project by id, with the contact's choice or the default. */
   topics: ReadonlyMap<string, { id: string; key: string; subscribed: boolean }>;
-  /** The hosts that the project's secrets are bound to, by name; null: to none. */
+  /** The hosts that the project's secrets are bound to, by name; null: they go to any. */
   secrets: ReadonlyMap<string, string[] | null>;
   /** An unguessable text. */
   mark: string;

@@ -99,6 +99,26 @@ describe('a simulation', () => {
     expect(await outcomes({ contact: { email } })).toEqual(['suppressed', 'suppressed']);
   });
 
+  it('leaves out the bodies of webhooks when the answer would exceed 2 MB', async () => {
+    const text = 'x'.repeat(60_000);
+    const hooks = Array.from({ length: 40 }, (_, n): [string, Step] => [
+      `hook${n}`,
+      [
+        'WEBHOOK',
+        { url: 'https://shop.example/', method: 'POST', body: { text: '{{data.text}}' } },
+      ],
+    ]);
+    const graph = graphOf(Object.fromEntries(hooks));
+    const played = await play({ graph, contact: { email: newAddress(), data: { text } } });
+    expect([played.status, played.truncated, played.webhooks.length]).toEqual([
+      'COMPLETED',
+      true,
+      40,
+    ]);
+    expect(played.webhooks.every(({ body }: { body: unknown }) => body === null)).toBe(true);
+    expect(JSON.stringify(played).length).toBeLessThan(2 * 1024 * 1024);
+  });
+
   it('fails a webhook to a host that its secret is not bound to', async () => {
     await shop.call('PUT', '/secrets/BOUND', { value: 'v', hosts: ['api.shop.example'] });
     const headers = { authorization: '{{secret.BOUND}}' };
