@@ -44,7 +44,7 @@ import {
   listClosedExecutions,
   stopProjectRuns,
 } from './workflows/client/runs.ts';
-import { describeSweep, hasSweep, tellSchedule } from './workflows/client/schedule.ts';
+import { describeSweep, hasSweep, updateSchedule } from './workflows/client/schedule.ts';
 import { readQueueLags } from './workflows/client/task-queues.ts';
 
 /**
@@ -190,7 +190,7 @@ export async function composeWorker(opened: Opened): Promise<{
     platformDomain: config.platformDomain,
     dashboardUrl: config.dashboardUrl,
     describeSweep: () => describeSweep(client, taskQueue),
-    tellSchedule: (told) => tellSchedule(client, taskQueue, told),
+    updateSchedule: (update) => updateSchedule(client, taskQueue, update),
     stopProjectRuns: (projectId, options) => stopProjectRuns(client, taskQueue, projectId, options),
   };
   onCommitted(db, (runs) => services.dispatcher.dispatch(runs));
@@ -288,7 +288,11 @@ function describeBacklog(backlog: Awaited<ReturnType<typeof readBacklog>>): Read
       counted('Messages of which nobody knows yet whether they left'),
       backlog.emailsUnknown,
     ],
-    ['outbox_entries', counted('What Temporal is still to be told'), backlog.outboxEntries],
+    [
+      'outbox_entries',
+      counted('Signals and starts still to be sent to Temporal'),
+      backlog.outboxEntries,
+    ],
     ['outbox_age_seconds', 'How long the oldest of it has waited.', backlog.outboxAge],
     ['executions_stuck', counted('Executions whose run cannot go on'), backlog.executionsStuck],
     ['executions_stuck_age_seconds', 'Since when the first cannot.', backlog.executionsStuckAge],

@@ -6,7 +6,7 @@ import {
   findOptInMail,
   type LockedOptIn,
   lockOptIn,
-  noteNextLook,
+  setNextReconcile,
   noteOptInMail,
   type OptInMailSource,
 } from '../db/transactions/contacts/run-opt-in.ts';
@@ -71,7 +71,7 @@ function advance(services: OptInServices, requestId: string): Promise<OptInRest 
       return null;
     }
     if (step.kind === 'wait') {
-      await noteNextLook(tx, request, step.until);
+      await setNextReconcile(tx, request, step.until);
       return { waitMs: Math.max(step.until.getTime() - now.getTime(), 1), next: step.what };
     }
     const isMade = await insertOptInMail(tx, services, locked);

@@ -1,6 +1,10 @@
 import type { Database } from '../db/database.ts';
 import { firePage, startFiring } from '../db/transactions/executions/fire-schedule.ts';
-import { prepareSchedule, recordTold, type ToldSchedule } from '../db/schedules/schedules.ts';
+import {
+  prepareSchedule,
+  recordScheduleUpdate,
+  type ScheduleUpdate,
+} from '../db/schedules/schedules.ts';
 import type { JobProgress } from '../domain/job.ts';
 import { timeBoxed } from './running/time-box.ts';
 
@@ -14,19 +18,19 @@ export interface ScheduleActivities {
 export interface ScheduleServices {
   db: Database;
   /** Makes Temporal's schedule of a workflow what it is to be. */
-  tellSchedule(told: ToldSchedule): Promise<void>;
+  updateSchedule(update: ScheduleUpdate): Promise<void>;
 }
 
 export function createScheduleActivities({
   db,
-  tellSchedule,
+  updateSchedule,
 }: ScheduleServices): ScheduleActivities {
   return {
     async KEEP_SCHEDULE(workflowId) {
-      const told = await prepareSchedule(db, workflowId);
-      if (!told) return;
-      await tellSchedule(told);
-      await recordTold(db, told);
+      const update = await prepareSchedule(db, workflowId);
+      if (!update) return;
+      await updateSchedule(update);
+      await recordScheduleUpdate(db, update);
     },
     FIRE: ({ workflowId, at }) =>
       timeBoxed(async (shouldContinue) => {

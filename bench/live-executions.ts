@@ -94,7 +94,7 @@ async function dryRun(
         returning id, project_id
     )
     insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-        status, current_step_id, next_look_at)
+        status, current_step_id, next_reconcile_at)
       select person.project_id, $2, workflow.version, workflow.name, person.id, 'WAITING', step.id,
           now() + interval '1 day'
         from person, workflow

@@ -87,7 +87,7 @@ function fixtures({ pool }: Stack, project: Project, rows: number) {
     await pool.query(
       `with made as (
         insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-            status, next_look_at)
+            status, next_reconcile_at)
           select $1, $2, 1, 'Large', id, $4, now() + interval '1 day' from contact
             where project_id = $1 limit $3
           returning id

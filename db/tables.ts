@@ -125,7 +125,6 @@ export interface Campaign {
    * The wall time, in the zone of each contact, for which it was asked; null: all at once.
    */
   local_time: string | null;
-  looked_at: Generated<Timestamp>;
   /**
    * Messages handed over in a minute at most; null: no limit of its own.
    */
@@ -135,6 +134,7 @@ export interface Campaign {
   opened_count: Generated<number>;
   paused_reason: string | null;
   project_id: string;
+  reconciled_at: Generated<Timestamp>;
   refused_in_row: Generated<number>;
   /**
    * Messages whose template could not be rendered: placeholders were replaced, the rest sent as written
@@ -246,7 +246,7 @@ export interface Domain {
   last_checked_at: Timestamp | null;
   name: string;
   next_check_at: Generated<Timestamp | null>;
-  next_look_at: Generated<Timestamp>;
+  next_reconcile_at: Generated<Timestamp>;
   ownership_record_needed: Generated<boolean>;
   ownership_token: Generated<string>;
   project_id: string;
@@ -441,7 +441,7 @@ export interface EventSubscription {
   hold_until: Timestamp | null;
   id: Generated<string>;
   lease: string | null;
-  look_at: Generated<Timestamp>;
+  next_reconcile_at: Generated<Timestamp>;
   paused: Generated<boolean>;
   previous_secret: Buffer | null;
   previous_secret_expires_at: Timestamp | null;
@@ -490,7 +490,7 @@ export interface Execution {
   history: Generated<Json>;
   id: Generated<string>;
   move_job_id: string | null;
-  next_look_at: Generated<Timestamp | null>;
+  next_reconcile_at: Generated<Timestamp | null>;
   pause_reason: string | null;
   paused_at: Timestamp | null;
   project_id: string;
@@ -635,9 +635,9 @@ export interface OptIn {
   first_mail_at: Timestamp | null;
   id: Generated<string>;
   last_mail_at: Timestamp | null;
-  look_at: Generated<Timestamp>;
   mail_wanted: boolean;
   mails: number;
+  next_reconcile_at: Generated<Timestamp>;
   of_mail: boolean;
   project_id: string;
   remind_after: number | null;
@@ -685,7 +685,7 @@ export interface Project {
   language: Generated<string>;
   last_subscription: string | null;
   name: string;
-  next_look_at: Timestamp | null;
+  next_reconcile_at: Timestamp | null;
   /**
    * Seconds from the last mail of a request to its end.
    */
@@ -880,7 +880,7 @@ export interface SystemMail {
   html: string;
   id: Generated<string>;
   kind: string;
-  next_look_at: Generated<Timestamp>;
+  next_reconcile_at: Generated<Timestamp>;
   project_id: string | null;
   reply_to: string | null;
   subject: string;
@@ -999,10 +999,10 @@ export interface WorkflowRelease {
 }
 
 export interface WorkflowSchedule {
-  look_at: Generated<Timestamp | null>;
   next_at: Timestamp;
+  next_reconcile_at: Generated<Timestamp | null>;
+  planned_until: Timestamp | null;
   project_id: string;
-  told_until: Timestamp | null;
   workflow_id: string;
 }
 
@@ -1133,7 +1133,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   attachment: ["content", "created_at", "id", "kept_from", "project_id"],
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
   body_template: ["body", "campaign_id", "hash", "project_id"],
-  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "looked_at", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unsubscribed_count", "updated_at", "zone_policy"],
+  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unsubscribed_count", "updated_at", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
   campaign_tally: ["campaign_id", "code", "count", "fresh", "project_id", "sent"],
@@ -1142,7 +1142,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],
   database_cluster: ["confirmed_at", "is_only_row", "log_offset", "objects", "system_identifier"],
   derived_event_log: ["email_ids", "id", "project_id", "recorded_at", "tx"],
-  domain: ["created_at", "dkim_tokens", "failed_checks", "id", "last_checked_at", "name", "next_check_at", "next_look_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
+  domain: ["created_at", "dkim_tokens", "failed_checks", "id", "last_checked_at", "name", "next_check_at", "next_reconcile_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
   email_queue: ["campaign_id", "due_at", "email_id", "held_until", "hold_reason", "lease_until", "project_id"],
@@ -1151,10 +1151,10 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],
   event_delivery: ["attempts", "batch_id", "batch_turn", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],
   event_delivery_loss: ["at", "contact_id", "event_name", "id", "project_id"],
-  event_subscription: ["backlog", "batch_max", "batch_turn", "clear_at", "covered_from", "created_at", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "look_at", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
+  event_subscription: ["backlog", "batch_max", "batch_turn", "clear_at", "covered_from", "created_at", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "next_reconcile_at", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
   event_subscription_minute: ["minute", "requests", "subscription_id"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
-  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "move_job_id", "next_look_at", "pause_reason", "paused_at", "project_id", "start_generation", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
+  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "move_job_id", "next_reconcile_at", "pause_reason", "paused_at", "project_id", "start_generation", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
   exit_event: ["event_name", "project_id", "workflow_id"],
   firing: ["after_created_at", "after_id", "at", "audience", "completed_at", "matched", "project_id", "started", "started_at", "status", "workflow_id"],
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "status_code", "use_id"],
@@ -1166,10 +1166,10 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   late_mail: ["contact_id", "email_id", "sent_at"],
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
   membership: ["by_key_at", "created_at", "project_id", "role", "user_id"],
-  opt_in: ["asked_at", "contact_id", "counted_at", "created_at", "email", "ended_at", "expire_after", "first_mail_at", "id", "last_mail_at", "look_at", "mail_wanted", "mails", "of_mail", "project_id", "remind_after", "reminded_at", "state", "token_hash", "topic_ids"],
+  opt_in: ["asked_at", "contact_id", "counted_at", "created_at", "email", "ended_at", "expire_after", "first_mail_at", "id", "last_mail_at", "mail_wanted", "mails", "next_reconcile_at", "of_mail", "project_id", "remind_after", "reminded_at", "state", "token_hash", "topic_ids"],
   outbox: ["action", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
   payment_receipt: ["created_at", "event_id"],
-  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "language", "last_subscription", "name", "next_look_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
+  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "language", "last_subscription", "name", "next_reconcile_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
   provider_message: ["email_id", "message_id"],
   rate_limit: ["expire", "key", "points"],
@@ -1186,7 +1186,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   suppression: ["address_hash", "created_at", "email", "email_id", "history", "id", "owner_id", "reason", "scope", "until"],
   suppression_key: ["created_at", "key", "owner_id"],
   suspension: ["at", "ended_at", "id", "invoices", "project_id", "reason"],
-  system_mail: ["attempt_id", "attempts", "created_at", "from_email", "from_name", "html", "id", "kind", "next_look_at", "project_id", "reply_to", "subject", "to_email"],
+  system_mail: ["attempt_id", "attempts", "created_at", "from_email", "from_name", "html", "id", "kind", "next_reconcile_at", "project_id", "reply_to", "subject", "to_email"],
   template: ["body", "created_at", "description", "from_email", "from_name", "id", "name", "project_id", "reply_to", "subject", "topic_id", "type", "updated_at"],
   token_bucket: ["key", "refilled_at", "tokens"],
   topic: ["by_default", "created_at", "description", "id", "key", "name", "project_id", "updated_at", "visibility"],
@@ -1199,7 +1199,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   workflow: ["allow_reentry", "created_at", "description", "enabled", "exit_rules", "id", "name", "paused_at", "project_id", "trigger_event_name", "trigger_schedule", "trigger_type", "updated_at", "version"],
   workflow_cancellation: ["project_id", "until", "workflow_id"],
   workflow_release: ["project_id", "workflow_id"],
-  workflow_schedule: ["look_at", "next_at", "project_id", "told_until", "workflow_id"],
+  workflow_schedule: ["next_at", "next_reconcile_at", "planned_until", "project_id", "workflow_id"],
   workflow_step: ["config", "created_at", "id", "key", "name", "position_x", "position_y", "project_id", "template_id", "type", "updated_at", "workflow_id"],
   workflow_transition: ["branch", "created_at", "from_step_id", "id", "priority", "project_id", "to_step_id", "updated_at", "wait_outcome", "workflow_id"],
   workflow_version: ["created_at", "graph", "project_id", "version", "workflow_id"],

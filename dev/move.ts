@@ -27,7 +27,7 @@ interface Contact {
 type Cells = Record<string, string>;
 
 /** Requests under way at once. */
-const lanes = 4;
+const parallelism = 4;
 const attemptsMax = 6;
 
 /** The meaning of the columns of each platform; all others are data. */
@@ -175,7 +175,7 @@ async function main(): Promise<void> {
       }
     }
   };
-  await Promise.all(Array.from({ length: lanes }, work));
+  await Promise.all(Array.from({ length: parallelism }, work));
   const { created, updated, refused } = counts;
   if (!values['dry-run']) console.log(`${created} new, ${updated} updated, ${refused} refused`);
   if (refused > 0) process.exitCode = 1;

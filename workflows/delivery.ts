@@ -19,7 +19,7 @@ const idleMs = 60_000;
 
 /**
  * Delivers the transactional and workflow mail of one project: batch after batch while mail is due,
- * asleep until the next mail is due, closed after an idle minute. A large backlog gets several lanes, on
+ * asleep until the next mail is due, closed after an idle minute. A large backlog is delivered by several activities at once, on
  * whatever workers are free. Its state is in the database; this run only schedules the activities.
  */
 export async function deliveryQueue(projectId: string): Promise<void> {
@@ -39,8 +39,9 @@ export async function deliveryQueue(projectId: string): Promise<void> {
   });
   for (;;) {
     signalled = false;
-    const { nextDueMs, lanes = 0 } = await DELIVER(projectId, true);
-    if (lanes > 0) await allSettled(Array.from({ length: lanes }, () => DELIVER(projectId)));
+    const { nextDueMs, parallelism = 0 } = await DELIVER(projectId, true);
+    if (parallelism > 0)
+      await allSettled(Array.from({ length: parallelism }, () => DELIVER(projectId)));
     if (workflowInfo().continueAsNewSuggested) {
       await condition(allHandlersFinished);
       return await continueAsNew<typeof deliveryQueue>(projectId);

@@ -13,7 +13,7 @@ import { type Semaphore, createSemaphore } from './semaphore.ts';
 import { endClaim, recordOutcomes } from './record-outcomes.ts';
 import type { MessageClass } from '../../domain/mail/headers.ts';
 import type { Suppression } from '../../domain/mail/suppression.ts';
-import { suppressionReason } from '../../domain/mail/look.ts';
+import { suppressionReason } from '../../domain/mail/send-decision.ts';
 import type { WithheldReason } from '../../domain/outcomes/outcome.ts';
 import { simulatedFeedback } from '../../domain/mail/feedback.ts';
 
@@ -319,8 +319,8 @@ async function handOver<E extends Sendable>(
       for (const release of releases) release();
     }
   }
-  const lanes = Math.min(services.mailer.maxConcurrency, emails.length);
-  await Promise.all(Array.from({ length: lanes }, attemptNext));
+  const parallelism = Math.min(services.mailer.maxConcurrency, emails.length);
+  await Promise.all(Array.from({ length: parallelism }, attemptNext));
 }
 
 function connectionsOf(mailer: Mailer): Semaphore {

@@ -38,7 +38,7 @@ export interface Rest {
   /** In how many milliseconds the next message is due; null: none waits. */
   nextDueMs: number | null;
   /** How many should go on at once, if more than one. */
-  lanes?: number;
+  parallelism?: number;
 }
 
 export interface DeliveryServices extends SendingServices {
@@ -49,10 +49,10 @@ export interface DeliveryServices extends SendingServices {
 
 /** Messages delivered together. */
 const batchSize = 100;
-/** Due messages for which one more lane is worth its slot of a worker: some seconds of work. */
-const laneBacklog = 1_000;
+/** Due messages for which one more parallel delivery is worth its slot of a worker: some seconds of work. */
+const deliveryBacklog = 1_000;
 /** As many as a campaign has. More would only take slots from other projects. */
-const lanesMax = 4;
+const parallelismMax = 4;
 /** Longer than usual, in milliseconds: a delivery run has few activities, and mostly one. */
 const sliceMs = 60_000;
 /** When to look again for messages that another worker holds. */
@@ -67,7 +67,7 @@ const gatherMs = 100;
 /**
  * How long a throttled delivery gives its slot back, in milliseconds. A project's bucket holds no
  * more than a second's worth. So a delivery that was not throttled for as long is not limited by it,
- * and more lanes would not only wait together.
+ * and more deliveries would not only wait together.
  */
 const throttledMs = 1_000;
 
@@ -101,8 +101,8 @@ async function deliverAllDue(
     pauseMs = await deliverNext(services, projectId, progress, given.stop);
     if (!given.mayShare || pauseMs !== null || progress.throttled || !progress.hasBacklog) continue;
     if (Date.now() < shareAt) continue;
-    const lanes = await countLanes(db, projectId);
-    if (lanes > 1) return { nextDueMs: 0, lanes };
+    const parallelism = await parallelismOf(db, projectId);
+    if (parallelism > 1) return { nextDueMs: 0, parallelism };
   }
   const nextDueMs = await findNextDue(db, projectId);
   return { nextDueMs: nextDueMs === null ? null : Math.max(nextDueMs, pauseMs ?? 0) };
@@ -119,11 +119,11 @@ interface Progress {
   hasBacklog: boolean;
 }
 
-/** How many lanes a project's due mail needs. */
-async function countLanes(db: Database, projectId: string): Promise<number> {
-  const due = await countDueEmails(db, projectId, lanesMax * laneBacklog);
-  const lanes = Math.ceil(due.count / laneBacklog);
-  return Math.max(lanes, 1);
+/** How many deliveries at once the due mail of a project needs. */
+async function parallelismOf(db: Database, projectId: string): Promise<number> {
+  const due = await countDueEmails(db, projectId, parallelismMax * deliveryBacklog);
+  const parallelism = Math.ceil(due.count / deliveryBacklog);
+  return Math.max(parallelism, 1);
 }
 
 /** Delivers the next batch. Returns when to go on: null: now, otherwise in so many milliseconds. */

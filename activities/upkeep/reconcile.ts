@@ -5,8 +5,8 @@ import { findWatermark, updateWatermark } from '../../db/watermarks.ts';
 import {
   claimForReconciliation,
   endAsItsRun,
-  type ExecutionLook,
-  hurryExecutionLooks,
+  type ExecutionToReconcile,
+  reconcileSoon,
   recordOpenRun,
   restartExecution,
   signalOverdue,
@@ -68,11 +68,11 @@ async function hurryClosed({ db, listClosedExecutions }: ReconcileServices): Pro
  * work then, whose worker died.
  */
 async function endWithRuns(db: Database, ids: readonly string[]): Promise<void> {
-  await hurryExecutionLooks(db, ids);
+  await reconcileSoon(db, ids);
   await closeSteps(db, ids);
 }
 
-async function reconcile(services: ReconcileServices, look: ExecutionLook): Promise<void> {
+async function reconcile(services: ReconcileServices, look: ExecutionToReconcile): Promise<void> {
   const { db, log } = services;
   const run: RunState =
     look.tries === null

@@ -18,7 +18,7 @@ import { continueCancellations } from '../../db/transactions/executions/cancel-e
 import { deleteExpiredIdempotencyKeys } from '../../db/idempotency.ts';
 import { deleteOldPaymentReceipts } from '../../db/billing/payments.ts';
 import { signalRemovals } from '../../db/transactions/projects/delete-project.ts';
-import { keepDueSchedules, lookAtAllSchedules } from '../../db/schedules/schedules.ts';
+import { keepDueSchedules, markAllSchedulesDue } from '../../db/schedules/schedules.ts';
 import { continueRemovals } from '../../db/removals/removals.ts';
 import { cancelLateExecutions } from '../../db/transactions/projects/suspend-project.ts';
 import { deleteOldSecurityEvents } from '../../db/accounts/security-events.ts';
@@ -219,7 +219,7 @@ async function noticeForgotten(
   const last = await findWatermark(db, 'planned sweep');
   const since = last && forgottenSince(last, await describeSweep());
   if (since) {
-    await lookAtAllSchedules(db);
+    await markAllSchedulesDue(db);
     const executions = await signalChangedSince(db, new Date(since.getTime() - skewMs));
     log.warn({ since, executions }, 'Temporal has lost data: what it has forgotten is told again');
   }

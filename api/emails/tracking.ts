@@ -10,7 +10,7 @@ import type { Services } from '../services/services.ts';
 /** Targets of the tracking pixel and links in mail. */
 
 /** Milliseconds that a count may wait for others: a pixel is invisible, a click has to lead on. */
-const patienceMs = { open: 100, click: 20 };
+const maxDelayMs = { open: 100, click: 20 };
 
 /** The smallest image: one transparent dot. */
 const dot = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
@@ -105,14 +105,14 @@ function headerSafe(url: string): string {
 async function count(
   { feedback: queue, log, request }: Call<'open', unknown, unknown, unknown>,
   emailId: string,
-  feedback: Extract<Feedback, { kind: keyof typeof patienceMs }>,
+  feedback: Extract<Feedback, { kind: keyof typeof maxDelayMs }>,
 ): Promise<void> {
   // Programs that check links use HEAD.
   if (request.method !== 'GET' || !isUuid(emailId)) return;
   const about = { emailId, messageId: null, acceptedAt: null, receipt: null };
   try {
     const report = { ...about, feedback: [feedback], isOwnTracking: true };
-    await queue.record(report, patienceMs[feedback.kind]);
+    await queue.record(report, maxDelayMs[feedback.kind]);
   } catch (error) {
     log.error({ error, emailId, kind: feedback.kind }, 'could not be counted');
   }

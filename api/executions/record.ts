@@ -136,7 +136,7 @@ function stuckOf(
     const since = row.updated_at > downSince ? row.updated_at : downSince;
     return { since: since.toISOString(), reason: noWorkerReason };
   }
-  const { next_look_at: dueAt, paused_at: pausedAt, held_at: heldAt } = row;
+  const { next_reconcile_at: dueAt, paused_at: pausedAt, held_at: heldAt } = row;
   if (!isSweepLate || pausedAt || heldAt || !dueAt || dueAt.getTime() >= Date.now()) return null;
   return { since: dueAt.toISOString(), reason: noSweepReason };
 }

@@ -36,7 +36,7 @@ export class FeedbackQueue {
   readonly #services: FeedbackServices;
   /** Reports whose message is not looked up yet, and the least patience among them. */
   #arrived: Waiting<FeedbackReport, FeedbackAnswer>[] = [];
-  #patienceMs = Infinity;
+  #maxDelayMs = Infinity;
   #isLookingUp = false;
   /** On the clock of `performance`. */
   #lookedUpAt = -Infinity;
@@ -63,17 +63,17 @@ export class FeedbackQueue {
 
   /**
    * Records a report. Resolves after the commit.
-   * @param patienceMs how long after the last beginning of a batch this one may wait for others.
+   * @param maxDelayMs how long after the last beginning of a batch this one may wait for others.
    *   The first report in a while does not wait.
    * @throws Problem SERVICE_UNAVAILABLE when too many are waiting
    */
-  async record(report: FeedbackReport, patienceMs: number): Promise<FeedbackAnswer> {
+  async record(report: FeedbackReport, maxDelayMs: number): Promise<FeedbackAnswer> {
     if (this.#size >= waitingMax) throw tooMany();
     this.#size += 1;
     try {
       return await new Promise<FeedbackAnswer>((resolve, reject) => {
         this.#arrived.push({ item: report, resolve, reject });
-        this.#patienceMs = Math.min(this.#patienceMs, patienceMs);
+        this.#maxDelayMs = Math.min(this.#maxDelayMs, maxDelayMs);
         this.#schedule();
       });
     } finally {
@@ -85,7 +85,7 @@ export class FeedbackQueue {
     if (this.#isLookingUp || this.#arrived.length === 0) return;
     clearTimeout(this.#timer);
     const isFull = this.#arrived.length >= batchMax;
-    const waitMs = isFull ? 0 : this.#lookedUpAt + this.#patienceMs - performance.now();
+    const waitMs = isFull ? 0 : this.#lookedUpAt + this.#maxDelayMs - performance.now();
     if (waitMs <= 0) void this.#lookUp();
     else this.#timer = setTimeout(() => void this.#lookUp(), waitMs);
   }
@@ -94,7 +94,7 @@ export class FeedbackQueue {
     this.#isLookingUp = true;
     this.#lookedUpAt = performance.now();
     const some = this.#arrived.splice(0, lookupMax);
-    if (this.#arrived.length === 0) this.#patienceMs = Infinity;
+    if (this.#arrived.length === 0) this.#maxDelayMs = Infinity;
     try {
       const { db } = this.#services;
       const found = await findReportedMessages(

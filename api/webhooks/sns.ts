@@ -115,7 +115,7 @@ async function confirm({ sns, log }: Services, url: string): Promise<{ message: 
  * How long a notification may wait for others, in milliseconds: at 500 in a second these are a full
  * transaction. SNS gives 15 seconds.
  */
-const patienceMs = 100;
+const maxDelayMs = 100;
 
 /** The receipt and all effects are one transaction: a failure leaves nothing; SNS repeats. */
 async function handleNotification(call: Services, envelope: SnsEnvelope): Promise<void> {
@@ -133,7 +133,7 @@ async function handleNotification(call: Services, envelope: SnsEnvelope): Promis
   const emailId = taggedEmailId(message);
   const answer = await call.feedback.record(
     { emailId, messageId, feedback: [feedback], acceptedAt: acceptedAt(message, now), receipt },
-    patienceMs,
+    maxDelayMs,
   );
   // The acceptance of a message that is not ours does not matter.
   if (answer === 'unknown' && feedback.kind !== 'accepted') {

@@ -259,11 +259,11 @@ export async function signalStalledCampaigns(db: Database, max: number): Promise
             when 'SCHEDULED' then scheduled_for < now() - interval '1 minute'
             else frozen_at is not null and ${hasWaiting(sql`campaign.id`)} end as has_work
           from campaign
-          where looked_at < now() - interval '2 minutes'
+          where reconciled_at < now() - interval '2 minutes'
             and status in ('SCHEDULED', 'SENDING', 'CANCELLED')
-          order by looked_at limit ${max} for update skip locked
+          order by reconciled_at limit ${max} for update skip locked
       )
-      update campaign set looked_at = case when page.status = 'CANCELLED' and not has_work
+      update campaign set reconciled_at = case when page.status = 'CANCELLED' and not has_work
           then 'infinity' else now() end
         from page where campaign.id = page.id
         returning campaign.id, project_id, name, has_work`.execute(tx);

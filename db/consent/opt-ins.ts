@@ -86,7 +86,7 @@ export async function requestOptIn(
         topic_ids: [...open.topic_ids, ...added.map(({ id }) => id)],
         mail_wanted: open.mail_wanted || isMailed,
         asked_at: now,
-        look_at: sql<Date>`clock_timestamp() + interval '1 minute'`,
+        next_reconcile_at: sql<Date>`clock_timestamp() + interval '1 minute'`,
       })
       .where('id', '=', open.id)
       .execute();

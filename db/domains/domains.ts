@@ -235,9 +235,9 @@ export async function postponeDomainCheck(db: Database, id: string): Promise<voi
 export async function signalStalledPollers(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
     const { rows } = await sql<DomainOfRun>`
-      update domain set next_look_at = now() + interval '10 minutes'
+      update domain set next_reconcile_at = now() + interval '10 minutes'
         where id in (select id from domain
-          where next_check_at < now() - interval '10 minutes' and next_look_at < now()
+          where next_check_at < now() - interval '10 minutes' and next_reconcile_at < now()
           limit ${max} for update skip locked)
         returning id, project_id, name`.execute(tx);
     for (const row of rows) await signalPoller(tx, row);

@@ -34,7 +34,7 @@ export async function reopenRetention(tx: Database, emailIds: readonly string[])
 export async function deleteOldBodies(db: Database, before: Date): Promise<boolean> {
   // The smallest id of that moment: a UUID of version 7 begins with the milliseconds.
   const bound = before.getTime().toString(16).padStart(12, '0').padEnd(32, '0');
-  const { rows } = await sql<{ looked_at: number }>`
+  const { rows } = await sql<{ rows_read: number }>`
     with mark as (
       select done_to from body_retention for update
     ), page as (
@@ -51,19 +51,19 @@ export async function deleteOldBodies(db: Database, before: Date): Promise<boole
       update body_retention set done_to = (select id from page order by id desc limit 1)
         where exists (select from page)
     )
-    select count(*)::int as looked_at from page`.execute(db);
+    select count(*)::int as rows_read from page`.execute(db);
   await sql`
     delete from attachment where id in (
       select id from attachment
         where created_at < ${before} and coalesce(kept_from < ${before}, true)
         order by created_at limit ${pageSize})`.execute(db);
   const isMoreScheduled = await deleteScheduledBodies(db, before);
-  return isMoreScheduled || rows[0]?.looked_at === pageSize;
+  return isMoreScheduled || rows[0]?.rows_read === pageSize;
 }
 
 /** The same for mail that was to leave later than it was created: its time counts from then. */
 async function deleteScheduledBodies(db: Database, before: Date): Promise<boolean> {
-  const { rows } = await sql<{ looked_at: number }>`
+  const { rows } = await sql<{ rows_read: number }>`
     with mark as (
       select scheduled_done_to, scheduled_done_id from body_retention for update
     ), page as (
@@ -83,6 +83,6 @@ async function deleteScheduledBodies(db: Database, before: Date): Promise<boolea
         set scheduled_done_to = last.scheduled_for, scheduled_done_id = last.id
         from (select scheduled_for, id from page order by scheduled_for desc, id desc limit 1) last
     )
-    select count(*)::int as looked_at from page`.execute(db);
-  return rows[0]?.looked_at === pageSize;
+    select count(*)::int as rows_read from page`.execute(db);
+  return rows[0]?.rows_read === pageSize;
 }

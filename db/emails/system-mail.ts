@@ -48,9 +48,9 @@ function enqueueMail(
 export async function signalStalledSystemMail(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
     const { rows } = await sql<Parameters<typeof enqueueMail>[1]>`
-      update system_mail set next_look_at = now() + interval '10 minutes'
+      update system_mail set next_reconcile_at = now() + interval '10 minutes'
         where id in (select id from system_mail
-          where next_look_at < now() limit ${max} for update skip locked)
+          where next_reconcile_at < now() limit ${max} for update skip locked)
         returning id, project_id, kind`.execute(tx);
     for (const row of rows) await enqueueMail(tx, row);
   });

@@ -27,7 +27,7 @@ create table project (
   removal text check (removal in ('reset', 'delete')),
   -- The last subscription that has ended: its invoices may still be owed.
   last_subscription text,
-  next_look_at timestamptz(3),
+  next_reconcile_at timestamptz(3),
   bounce_scope text
       check (bounce_scope in ('marketing', 'all')),
   opt_in_required boolean not null default false,

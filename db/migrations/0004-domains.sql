@@ -17,14 +17,14 @@ create table domain (
   -- Each claim has a token of its own, in SES mode to be published as a TXT record.
   ownership_token text not null default replace(gen_random_uuid()::text, '-', ''),
   ownership_record_needed boolean not null default true,
-  next_look_at timestamptz(3) not null default now()
+  next_reconcile_at timestamptz(3) not null default now()
 );
 comment on table domain is 'Sender domains and the state of their DNS records.';
 create index domain_project on domain (project_id, created_at desc, id desc);
 create unique index domain_claim on domain (project_id, name);
 create unique index domain_holder on domain (name) where status = 'verified';
 create index domain_name on domain (name);
-create index domain_look on domain (next_check_at) where next_check_at is not null;
+create index domain_next_check on domain (next_check_at) where next_check_at is not null;
 
 -- An identity that is not here was in the provider's account before: it is never changed.
 create table ses_identity (

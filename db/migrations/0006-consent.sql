@@ -82,14 +82,14 @@ create table opt_in (
   asked_at timestamptz(3) not null default clock_timestamp(),
   ended_at timestamptz(3),
   -- When the sweep looks whether its run is lost.
-  look_at timestamptz(3) not null default clock_timestamp() + interval '1 minute'
+  next_reconcile_at timestamptz(3) not null default clock_timestamp() + interval '1 minute'
 );
 comment on table opt_in is 'Requests of contacts to get mail, which the owner of the address confirms.';
 create unique index opt_in_open on opt_in (contact_id) where state = 'pending';
 create index opt_in_contact on opt_in (contact_id, created_at desc);
 create index opt_in_address on opt_in (project_id, email, created_at desc);
 create unique index opt_in_token on opt_in (token_hash) where token_hash is not null;
-create index opt_in_look on opt_in (look_at) where state = 'pending';
+create index opt_in_reconcile on opt_in (next_reconcile_at) where state = 'pending';
 
 create table suppression_key (
   owner_id uuid primary key,

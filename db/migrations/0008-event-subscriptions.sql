@@ -60,12 +60,12 @@ create table event_subscription (
   -- {from, after: {at, id} of the last event read, or null}.
   backlog jsonb,
   -- When the sweep looks whether a subscription's run should be told something, and when at what is old.
-  look_at timestamptz not null default now(),
+  next_reconcile_at timestamptz not null default now(),
   clear_at timestamptz not null default now()
 );
 comment on table event_subscription is 'Addresses that a project''s events are sent to, and how far each has read them.';
 create index event_subscription_project on event_subscription (project_id, created_at, id);
-create index event_subscription_look on event_subscription (look_at);
+create index event_subscription_reconcile on event_subscription (next_reconcile_at);
 create index event_subscription_suspended on event_subscription (id) where suspended;
 create index event_subscription_clear on event_subscription (clear_at);
 

@@ -62,7 +62,7 @@ create table campaign (
   -- Messages the provider has refused since it accepted one.
   refused_in_row integer not null default 0,
   -- When its run looked at it last: a campaign that stands still is looked after.
-  looked_at timestamptz(3) not null default now(),
+  reconciled_at timestamptz(3) not null default now(),
   -- Messages of the campaign whose template could not be rendered.
   rendered_plainly_count integer not null default 0,
   -- Hand-overs of a campaign in a minute; null: as fast as the limits of its project allow.
@@ -97,7 +97,7 @@ create index campaign_sent on campaign (project_id, sent_at desc, id desc)
   where sent_at is not null;
 create index campaign_scheduled on campaign (project_id, scheduled_for, id)
   where status = 'SCHEDULED';
-create index campaign_look on campaign (looked_at) where status in ('SCHEDULED', 'SENDING', 'CANCELLED');
+create index campaign_reconcile on campaign (reconciled_at) where status in ('SCHEDULED', 'SENDING', 'CANCELLED');
 create index campaign_frozen on campaign (project_id, frozen_at desc, id desc)
   where frozen_at is not null;
 create index campaign_topic on campaign (topic_id) where topic_id is not null;

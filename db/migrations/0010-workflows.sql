@@ -117,12 +117,12 @@ create table workflow_schedule (
   -- The earliest planned time that is not listed in firing yet.
   next_at timestamptz(3) not null,
   -- Temporal knows the planned times up to this one; null: it has no schedule.
-  told_until timestamptz(3),
+  planned_until timestamptz(3),
   -- When the sweep must look at it: a firing is late, or more times are to be told; null: never.
-  look_at timestamptz(3) default now()
+  next_reconcile_at timestamptz(3) default now()
 );
 comment on table workflow_schedule is 'What Temporal is told of the schedules of workflows.';
-create index workflow_schedule_look on workflow_schedule (look_at) where look_at is not null;
+create index workflow_schedule_reconcile on workflow_schedule (next_reconcile_at) where next_reconcile_at is not null;
 create index workflow_schedule_project on workflow_schedule (project_id);
 
 -- The last firings of each workflow.

@@ -24,7 +24,7 @@ create table execution (
   -- Numbers the starts of its run: the first is 1, each retry or restart one more.
   start_generation integer not null default 1,
   -- When the sweep looks whether its run is lost.
-  next_look_at timestamptz(3) default now() + interval '5 minutes',
+  next_reconcile_at timestamptz(3) default now() + interval '5 minutes',
   -- Since when, and why, its workflow cannot go on.
   stuck_since timestamptz(3),
   stuck_reason text,
@@ -56,7 +56,7 @@ create index execution_started on execution
   (project_id, date_trunc('milliseconds', started_at at time zone 'UTC') desc, id desc);
 create index execution_completed on execution (project_id, completed_at desc, id desc)
   where completed_at is not null;
-create index execution_look on execution (next_look_at) where status in ('RUNNING', 'WAITING');
+create index execution_reconcile on execution (next_reconcile_at) where status in ('RUNNING', 'WAITING');
 create index execution_stuck on execution (stuck_since)
   where stuck_since is not null and status in ('RUNNING', 'WAITING');
 create index execution_position

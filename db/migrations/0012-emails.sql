@@ -497,13 +497,13 @@ create table system_mail (
   -- Set while it is being handed over.
   attempt_id uuid,
   created_at timestamptz(3) not null default now(),
-  next_look_at timestamptz(3) not null
+  next_reconcile_at timestamptz(3) not null
       default now() + interval '10 minutes',
   check ((project_id is null) = (kind = 'platform-mail'))
 );
 comment on table system_mail is 'Mail outside the ledger until it has left: campaign tests, account mail.';
 create index system_mail_project on system_mail (project_id) where project_id is not null;
-create index system_mail_look on system_mail (next_look_at);
+create index system_mail_reconcile on system_mail (next_reconcile_at);
 
 -- Mail caught on a developer's machine instead of being sent.
 create table mailbox_message (

@@ -31,10 +31,10 @@ export function isScheduled({ cron, timeZone }: TriggerSchedule): boolean {
   return cron !== undefined && timeZone !== undefined;
 }
 
-/** Instants told ahead: a day, when they are as close as may be. */
-const toldAhead = 100;
-/** When fewer of those are left, more are told. */
-const toldAheadMin = 20;
+/** Instants sent to Temporal ahead: a day, when they are as close as may be. */
+const plannedAhead = 100;
+/** When fewer of those are left, more are sent. */
+const plannedAheadMin = 20;
 /** A firing may begin so late, in milliseconds, before the sweep starts it. */
 const graceMs = 40_000;
 /** A firing that has not begun by then, in milliseconds, starts nothing. */
@@ -43,7 +43,7 @@ const missedAfterMs = 3_600_000;
 export const firingsKept = 100;
 
 /**
- * Records, in the transaction that has changed a workflow, that its schedule is to be told or deleted.
+ * Records, in the transaction that has changed a workflow, that its schedule in Temporal changes or is deleted.
  * @param workflow as it is now
  */
 export async function changeSchedule(tx: Database, workflow: WorkflowRow): Promise<void> {
@@ -51,15 +51,15 @@ export async function changeSchedule(tx: Database, workflow: WorkflowRow): Promi
   const [next] = isOn ? plannedInstants(scheduleOf(workflow), new Date(), 1) : [];
   if (next) {
     await sql`
-      insert into workflow_schedule (workflow_id, project_id, next_at, look_at)
+      insert into workflow_schedule (workflow_id, project_id, next_at, next_reconcile_at)
         values (${workflow.id}, ${workflow.project_id}, ${next}, now())
-        on conflict (workflow_id) do update set next_at = excluded.next_at, look_at = now()`.execute(
+        on conflict (workflow_id) do update set next_at = excluded.next_at, next_reconcile_at = now()`.execute(
       tx,
     );
   } else {
     const { numUpdatedRows } = await tx
       .updateTable('workflow_schedule')
-      .set({ look_at: sql<Date>`now()` })
+      .set({ next_reconcile_at: sql<Date>`now()` })
       .where('workflow_id', '=', workflow.id)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return;
@@ -73,20 +73,20 @@ async function keep(tx: Database, workflowId: string): Promise<void> {
 }
 
 /** Makes the schedules of a project due for a look: it was disabled, enabled or removed. */
-export async function lookAtSchedules(tx: Database, projectId: string): Promise<void> {
+export async function markSchedulesDue(tx: Database, projectId: string): Promise<void> {
   await tx
     .updateTable('workflow_schedule')
-    .set({ look_at: sql<Date>`now()` })
+    .set({ next_reconcile_at: sql<Date>`now()` })
     .where('project_id', '=', projectId)
     .execute();
 }
 
 /** Makes all schedules due for a look: Temporal may have forgotten them. */
-export async function lookAtAllSchedules(db: Database): Promise<void> {
+export async function markAllSchedulesDue(db: Database): Promise<void> {
   await db
     .updateTable('workflow_schedule')
-    .set({ look_at: sql<Date>`now()` })
-    .where('look_at', '>', sql<Date>`now()`)
+    .set({ next_reconcile_at: sql<Date>`now()` })
+    .where('next_reconcile_at', '>', sql<Date>`now()`)
     .execute();
 }
 
@@ -94,7 +94,7 @@ export async function lookAtAllSchedules(db: Database): Promise<void> {
 export async function forgetSchedules(tx: Database, ids: readonly string[]): Promise<void> {
   const rows = await tx
     .updateTable('workflow_schedule')
-    .set({ look_at: sql<Date>`now()` })
+    .set({ next_reconcile_at: sql<Date>`now()` })
     .where('workflow_id', '=', anyOf(ids))
     .returning('workflow_id')
     .execute();
@@ -107,13 +107,13 @@ export async function keepDueSchedules(db: Database, max: number): Promise<void>
     const due = await tx
       .updateTable('workflow_schedule')
       // Its look sets a better one.
-      .set({ look_at: sql<Date>`now() + interval '1 minute'` })
+      .set({ next_reconcile_at: sql<Date>`now() + interval '1 minute'` })
       .where('workflow_id', 'in', (eb) =>
         eb
           .selectFrom('workflow_schedule')
           .select('workflow_id')
-          .where('look_at', '<', sql<Date>`now()`)
-          .orderBy('look_at')
+          .where('next_reconcile_at', '<', sql<Date>`now()`)
+          .orderBy('next_reconcile_at')
           .limit(max)
           .forUpdate()
           .skipLocked(),
@@ -144,7 +144,7 @@ export async function holdFiringWorkflow(
 }
 
 /** Schedule to be sent to Temporal; no instants: the workflow has none. */
-export interface ToldSchedule {
+export interface ScheduleUpdate {
   workflowId: string;
   projectId: string;
   name: string;
@@ -152,13 +152,13 @@ export interface ToldSchedule {
 }
 
 /**
- * Lists the firings of a workflow that were not begun in time, has the late ones begun, and says what
- * Temporal is to be told. null: it was told already that there is none.
+ * Lists the firings of a workflow that were not begun in time, starts the late ones, and returns what
+ * to send to Temporal. null: Temporal already has none.
  */
 export async function prepareSchedule(
   db: Database,
   workflowId: string,
-): Promise<ToldSchedule | null> {
+): Promise<ScheduleUpdate | null> {
   return transact(db, async (tx) => {
     const workflow = await holdFiringWorkflow(tx, workflowId);
     const row = await tx
@@ -168,23 +168,23 @@ export async function prepareSchedule(
       .forUpdate()
       .executeTakeFirst();
     if (!row) return null;
-    const told = { workflowId, projectId: row.project_id, name: workflow?.name ?? '' };
-    if (!workflow) return { ...told, instants: [] };
+    const update = { workflowId, projectId: row.project_id, name: workflow?.name ?? '' };
+    if (!workflow) return { ...update, instants: [] };
     const now = new Date();
     const schedule = scheduleOf(workflow);
     let next: Date | undefined;
     for (const at of plannedUntil(schedule, row.next_at, now)) {
-      const outcome = await lookAtFiring(tx, workflow, at, now);
+      const outcome = await judgeFiring(tx, workflow, at, now);
       if (outcome === 'late') await signalFiring(tx, workflow, at);
       if (outcome !== 'listed') {
         next = at;
         break;
       }
     }
-    const instants = plannedInstants(schedule, now, toldAhead);
+    const instants = plannedInstants(schedule, now, plannedAhead);
     next ??= instants[0];
     if (next) await updateNext(tx, workflowId, next);
-    return { ...told, instants };
+    return { ...update, instants };
   });
 }
 
@@ -192,7 +192,7 @@ export async function prepareSchedule(
 function plannedUntil(schedule: TriggerSchedule, from: Date, until: Date): Date[] {
   let found: Date[] = [];
   for (let after = new Date(from.getTime() - 1); ;) {
-    const page = plannedInstants(schedule, after, toldAhead);
+    const page = plannedInstants(schedule, after, plannedAhead);
     found = [...found, ...page.filter((at) => at <= until)].slice(-firingsKept);
     const last = page.at(-1);
     if (!last || last > until) return found;
@@ -201,7 +201,7 @@ function plannedUntil(schedule: TriggerSchedule, from: Date, until: Date): Date[
 }
 
 /** Lists a firing that was not begun and will not be; `late`: it is to be begun now. */
-async function lookAtFiring(
+async function judgeFiring(
   tx: Database,
   workflow: WorkflowRow,
   at: Date,
@@ -250,19 +250,22 @@ async function insertFiring(
 async function updateNext(tx: Database, workflowId: string, next: Date): Promise<void> {
   await tx
     .updateTable('workflow_schedule')
-    .set({ next_at: next, look_at: new Date(Math.max(next.getTime(), Date.now()) + graceMs) })
+    .set({
+      next_at: next,
+      next_reconcile_at: new Date(Math.max(next.getTime(), Date.now()) + graceMs),
+    })
     .where('workflow_id', '=', workflowId)
     .execute();
 }
 
-/** Records that Temporal was told. A schedule that is switched off is forgotten. */
-export async function recordTold(db: Database, told: ToldSchedule): Promise<void> {
-  const { workflowId, instants } = told;
+/** Records that Temporal has the schedule. A schedule that is switched off is forgotten. */
+export async function recordScheduleUpdate(db: Database, update: ScheduleUpdate): Promise<void> {
+  const { workflowId, instants } = update;
   const last = instants.at(-1);
   if (last) {
     await db
       .updateTable('workflow_schedule')
-      .set({ told_until: last })
+      .set({ planned_until: last })
       .where('workflow_id', '=', workflowId)
       .execute();
     return;
@@ -273,7 +276,7 @@ export async function recordTold(db: Database, told: ToldSchedule): Promise<void
         where id = ${workflowId} and enabled and trigger_type = 'SCHEDULE'
     ), waiting as (
       -- Its project is disabled, and nothing is planned. Who enables it makes it due for a look.
-      update workflow_schedule set told_until = null, look_at = null, next_at = '9999-01-01'
+      update workflow_schedule set planned_until = null, next_reconcile_at = null, next_at = '9999-01-01'
         where workflow_id in (select id from kept)
     )
     delete from workflow_schedule where workflow_id = ${workflowId}
@@ -288,7 +291,7 @@ export async function beginFiring(tx: Database, workflowId: string, at: Date): P
   const workflow = await holdFiringWorkflow(tx, workflowId);
   const row = await tx
     .selectFrom('workflow_schedule')
-    .select(['next_at', 'told_until'])
+    .select(['next_at', 'planned_until'])
     .where('workflow_id', '=', workflowId)
     .forUpdate()
     .executeTakeFirst();
@@ -303,7 +306,7 @@ export async function beginFiring(tx: Database, workflowId: string, at: Date): P
   const [planned, ...following] = plannedInstants(
     schedule,
     new Date(at.getTime() - 1),
-    toldAheadMin,
+    plannedAheadMin,
   );
   // It was planned by a schedule that was changed since.
   const isPlanned = planned?.getTime() === at.getTime();
@@ -328,6 +331,6 @@ export async function beginFiring(tx: Database, workflowId: string, at: Date): P
   const [next] = following;
   // Earlier ones that are not listed yet: the sweep lists them.
   if (next && row.next_at >= at) await updateNext(tx, workflowId, next);
-  if (!row.told_until || following.at(-1)! >= row.told_until) await keep(tx, workflowId);
+  if (!row.planned_until || following.at(-1)! >= row.planned_until) await keep(tx, workflowId);
   return !running && !isMissed;
 }

@@ -106,7 +106,7 @@ async function continueLog(tx: Database, before: Cluster): Promise<string> {
     select (pg_current_xact_id()::text::bigint + ${offset})::text::xid8 $$`.execute(tx);
   await sql`create or replace function log_snapshot() returns pg_snapshot language sql stable as $$
     select moved_snapshot(pg_current_snapshot(), ${offset}) $$`.execute(tx);
-  await sql`update event_subscription set look_at = now()`.execute(tx);
+  await sql`update event_subscription set next_reconcile_at = now()`.execute(tx);
   return last;
 }
 

@@ -49,8 +49,8 @@ export interface Lease {
 export async function takeLease(db: Database, id: string): Promise<Lease | null> {
   const lease = randomUUID();
   const { rows } = await sql<{ since: string }>`
-    update event_subscription set lease = ${lease}, look_at = clock_timestamp() where id = ${id}
-      returning look_at::text as since`.execute(db);
+    update event_subscription set lease = ${lease}, next_reconcile_at = clock_timestamp() where id = ${id}
+      returning next_reconcile_at::text as since`.execute(db);
   return rows[0] ? { id: lease, since: rows[0].since } : null;
 }
 
@@ -66,8 +66,10 @@ export async function endLease(
 ): Promise<void> {
   const ms = Math.min((nextDueMs ?? idleMs) + graceMs, idleMs);
   await sql`update event_subscription
-    set look_at = now() + ${ms}::float8 * interval '1 millisecond'
-    where id = ${id} and lease = ${lease.id} and look_at = ${lease.since}::timestamptz`.execute(db);
+    set next_reconcile_at = now() + ${ms}::float8 * interval '1 millisecond'
+    where id = ${id} and lease = ${lease.id} and next_reconcile_at = ${lease.since}::timestamptz`.execute(
+    db,
+  );
 }
 
 /** How long the sweep does not look at a subscription with nothing to do, in milliseconds. */

@@ -20,7 +20,7 @@ const idle = sql`interval '1 hour'`;
  * SQL that makes the sweep look at the subscriptions of projects with events that are not folded
  * into their counts yet: the process that recorded them may have died before it signalled a run.
  */
-export const noteRecorded = sql`update event_subscription set look_at = now()
+export const noteRecorded = sql`update event_subscription set next_reconcile_at = now()
   where project_id in (select project_id from event_tally where fresh)`;
 
 /**
@@ -39,7 +39,7 @@ export async function listForgotten(
   const late = sql`and due_at < now() - interval '10 seconds'`;
   const { rows } = await sql<{ id: string; projectId: string; isDue: boolean }>`
     with page as materialized (
-      select subscription.id, project_id, subscription.look_at, disabled_reason_of_project,
+      select subscription.id, project_id, subscription.next_reconcile_at, disabled_reason_of_project,
           ${hasUnread('subscription')} or backlog is not null or has_outdated or suspended
             or coalesce(hold_until < now(), true)
               and coalesce(probe_at < now() - interval '10 seconds', true) and ${isPending(late)}
@@ -48,14 +48,14 @@ export async function listForgotten(
         from (select ${columnList('event_subscription', 'due')},
               project.disabled_reason as disabled_reason_of_project
             from event_subscription due join project on project.id = due.project_id
-            where (due.look_at <= now() or suspended)
+            where (due.next_reconcile_at <= now() or suspended)
               and ${after === null ? sql`true` : sql`due.id > ${after}`}
             order by due.id limit ${lookedAtOnce}) subscription
     ), idle as (
-      update event_subscription subscription set look_at = now() + ${idle} from page
+      update event_subscription subscription set next_reconcile_at = now() + ${idle} from page
         where subscription.id = page.id and not has_work and not is_waiting
           -- Unless something has happened since.
-          and subscription.look_at = page.look_at
+          and subscription.next_reconcile_at = page.next_reconcile_at
     )
     select id, project_id as "projectId",
         has_work and disabled_reason_of_project is null as "isDue"

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { unknownKeyText } from '../text-rules.ts';
 
 /** Maximum keys of an object that are distinguished; a hostile body could hold a hundred thousand. */
-const toldMax = 100;
+const namedMax = 100;
 
 /**
  * An object that says whom or what an action concerns. An unknown key is always refused: a filter that
@@ -14,7 +14,7 @@ export function selection<Shape extends z.ZodRawShape>(shape: Shape) {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
         ? issue.keys
-            .slice(0, toldMax)
+            .slice(0, namedMax)
             .map((key) => unknownKeyText(key, known))
             .join('\n')
         : undefined,

@@ -1,4 +1,4 @@
-import { isPoliced, type LookedAt, lookAt } from '../mail/look.ts';
+import { isPoliced, type DueMail, decideSend } from '../mail/send-decision.ts';
 import type { Suppression } from '../mail/suppression.ts';
 import type { SendPolicy } from '../mail/send-policy.ts';
 import type { StepMail } from '../workflow/steps/effects.ts';
@@ -48,7 +48,7 @@ export function createPolicyJudge(policy: SendPolicy, received: readonly Date[])
 
 /** Looks at a message whenever it is due. `sentAt`: when it is sent; null: it is not. */
 function playHolds(
-  mail: LookedAt,
+  mail: DueMail,
   policy: SendPolicy,
   sent: readonly Date[],
 ): Verdict & { sentAt: Date | null } {
@@ -58,13 +58,13 @@ function playHolds(
     const counted = sent
       .filter((before) => before <= at)
       .toSorted((one, other) => other.getTime() - one.getTime());
-    const look = lookAt(mail, policy, counted, at);
-    if (look.kind === 'goes') break;
-    if (look.kind === 'withheld') {
-      return { outcome: 'withheld', reason: look.reason, heldUntil: null, sentAt: null };
+    const decision = decideSend(mail, policy, counted, at);
+    if (decision.kind === 'send') break;
+    if (decision.kind === 'suppress') {
+      return { outcome: 'withheld', reason: decision.reason, heldUntil: null, sentAt: null };
     }
-    at = look.until;
-    last = { outcome: 'held', reason: look.reason, heldUntil: look.until };
+    at = decision.until;
+    last = { outcome: 'held', reason: decision.reason, heldUntil: decision.until };
   }
   return { ...last, sentAt: at };
 }

@@ -13,7 +13,7 @@ export interface Demand {
 /** While others need all, the deliverers of a process rest nine times as long as they work. */
 const restMost = 9;
 /** Lag at which they give way no longer, in milliseconds: deliveries are late, and never stand still. */
-const patienceMs = 60_000;
+const fullyLateMs = 60_000;
 /** The longest rest at once: a change of the subscription is seen within a second. */
 const restMaxMs = 1_000;
 
@@ -36,7 +36,7 @@ export function restMs(given: {
   lagMs: number;
 }): number {
   const { workedMs, pressure, sharing, lagMs } = given;
-  const isLate = Math.min(1, Math.max(0, lagMs) / patienceMs);
+  const isLate = Math.min(1, Math.max(0, lagMs) / fullyLateMs);
   const rest = workedMs * restMost * pressure * Math.max(1, sharing) * (1 - isLate);
   return Math.min(restMaxMs, rest);
 }

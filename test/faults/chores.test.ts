@@ -53,10 +53,10 @@ const chores: readonly Chore[] = [
   },
   {
     task: 'REPAIR_EXECUTIONS',
-    at: { table: 'execution', when: 'update', condition: "old.next_look_at = '2020-01-01'" },
+    at: { table: 'execution', when: 'update', condition: "old.next_reconcile_at = '2020-01-01'" },
     async arrange() {
       const { id } = await insertForgotten();
-      await run(sql`update execution set next_look_at = '2020-01-01' where id = ${id}`);
+      await run(sql`update execution set next_reconcile_at = '2020-01-01' where id = ${id}`);
       return sql`select from execution where id = ${id} and completed_at is null`;
     },
   },

@@ -79,7 +79,7 @@ export async function createSimulatedDatabase(
 /** Connections at once; more wait, as for a pool. */
 const connectionsMax = 12;
 /** How long a statement may take before it is looked at whether it waits for a lock. */
-const patienceMs = 4;
+const lockWaitMs = 4;
 
 interface Connection {
   client: pg.Client;
@@ -161,7 +161,7 @@ export async function connectSimulated(url: string): Promise<SimulatedServer> {
       (error: unknown) => ({ error }),
     );
     for (;;) {
-      const outcome = await Promise.race([result, patience()]);
+      const outcome = await Promise.race([result, lockWait()]);
       if (outcome) {
         if ('error' in outcome) throw outcome.error;
         return outcome.value;
@@ -251,4 +251,4 @@ export async function connectSimulated(url: string): Promise<SimulatedServer> {
 }
 
 const realTimeout = setTimeout;
-const patience = () => new Promise<null>((resolve) => realTimeout(() => resolve(null), patienceMs));
+const lockWait = () => new Promise<null>((resolve) => realTimeout(() => resolve(null), lockWaitMs));

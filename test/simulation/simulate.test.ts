@@ -26,7 +26,7 @@ const histories = Number(process.env['SIMULATE_HISTORIES'] ?? 25);
 const isVerbose = process.env['SIMULATE_VERBOSE'] === '1';
 
 /** Histories played at once, each on a database of its own: while one waits for PostgreSQL. */
-const lanes = histories > 1 ? 3 : 1;
+const parallelism = histories > 1 ? 3 : 1;
 
 installGlobals();
 
@@ -48,7 +48,7 @@ async function useServer(template: string) {
 
 const template = await useSimulated();
 const servers: Awaited<ReturnType<typeof useServer>>[] = [];
-for (let lane = 0; lane < lanes; lane++) servers.push(await useServer(template.name));
+for (let worker = 0; worker < parallelism; worker++) servers.push(await useServer(template.name));
 
 it(
   'loses nothing, does nothing twice and leaves nothing behind, whatever dies when',

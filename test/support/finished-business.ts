@@ -44,7 +44,7 @@ const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     audience_type: `'ALL'`,
     audience_fixed: 'true',
     frozen_at: ago,
-    looked_at: ago,
+    reconciled_at: ago,
     sent_at: `case when n % 2 = 0 then ${ago} end`,
   },
   email: {
@@ -93,7 +93,7 @@ const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     status: `'COMPLETED'`,
     started_at: ago,
     completed_at: ago,
-    next_look_at: ago,
+    next_reconcile_at: ago,
   },
   step_execution: {
     execution_id: id(6),
@@ -107,7 +107,7 @@ const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     finished_at: `now() - n * interval '1 s'`,
     touched_at: ago,
   },
-  opt_in: { state: `'confirmed'`, contact_id: contact, look_at: ago, topic_ids: `'{}'` },
+  opt_in: { state: `'confirmed'`, contact_id: contact, next_reconcile_at: ago, topic_ids: `'{}'` },
   erasure: {
     owner_id: id(7),
     state: `'completed'`,
@@ -115,7 +115,7 @@ const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     completed_at: ago,
   },
   firing: { workflow_id: workflow, status: `'COMPLETED'` },
-  workflow_schedule: { look_at: 'null' },
+  workflow_schedule: { next_reconcile_at: 'null' },
   suspension: { reason: `'MANUAL'`, ended_at: ago },
   consent: { contact_id: contact, action: `'granted'` },
   suppression: {

@@ -52,16 +52,16 @@ const wakeGapMs = 1_000;
 /** Rows read at once. */
 const pageSize = 50;
 /** Pause before the next look whether the workers have begun what was started, in milliseconds. */
-const lookEveryMs = 50;
+const windowCheckMs = 50;
 /** Pause between two looks for overdue rows, in milliseconds: one short query by index. */
 const watchEveryMs = 10_000;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log } = options;
   const window = createStartWindow((starts) => store.listUnbegun(starts));
-  const starts = createLane(options, { window, whenEmpty: claimMore });
+  const starts = createSendQueue(options, { window, whenEmpty: claimMore });
   // Running executions and other runs go on, however many are to be started.
-  const others = createLane(options, { whenEmpty: claimMore });
+  const others = createSendQueue(options, { whenEmpty: claimMore });
   const { client, taskQueue } = options;
   const deliveries = createSignals(options, { gapMs: signalGapMs, gapMaxMs: signalGapMaxMs });
   const subscriptions = createSignals(options, { gapMs: wakeGapMs, gapMaxMs: wakeGapMs });
@@ -114,12 +114,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     dispatch,
     dispatchOverdue,
     watch() {
-      const lookAgain = async () => {
+      const watchOverdue = async () => {
         await look();
-        if (watching) watching = setTimeout(lookAgain, watchEveryMs);
+        if (watching) watching = setTimeout(watchOverdue, watchEveryMs);
       };
       // At another moment than the other processes.
-      watching = setTimeout(lookAgain, Math.random() * watchEveryMs);
+      watching = setTimeout(watchOverdue, Math.random() * watchEveryMs);
     },
     async startNow(executionId) {
       const [entry] = await store.listPending([executionRunId(executionId)]);
@@ -141,12 +141,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       isClosing = true;
       if (watching) clearTimeout(watching);
       watching = null;
-      await Promise.all([starts, others, deliveries, subscriptions].map((lane) => lane.close()));
+      await Promise.all([starts, others, deliveries, subscriptions].map((queue) => queue.close()));
     },
   };
 }
 
-interface Lane {
+interface SendQueue {
   /** Returns false when there is no room for one more. */
   add(run: RunNotice): boolean;
   /** Resolves when all that may be sent was sent. */
@@ -158,10 +158,10 @@ interface Lane {
  * @param options.window how many starts may wait for a worker
  * @param options.whenEmpty called when all was sent
  */
-function createLane(
+function createSendQueue(
   options: DispatcherOptions,
   { window, whenEmpty }: { window?: StartWindow; whenEmpty?: () => void } = {},
-): Lane {
+): SendQueue {
   const waiting = createFairQueue();
   let busy: Promise<void> | null = null;
   let isClosing = false;
@@ -176,7 +176,7 @@ function createLane(
         continue;
       }
       if (isClosing) return waiting.clear();
-      await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+      await new Promise((resolve) => setTimeout(resolve, windowCheckMs));
       await window?.look();
     }
     whenEmpty?.();

@@ -99,15 +99,15 @@ export async function describeSweep(client: Client, taskQueue: string): Promise<
 }
 
 /**
- * Makes Temporal's schedule of a workflow fire at these instants; none: deletes it. They are told as
+ * Makes Temporal's schedule of a workflow fire at these instants; none: deletes it. They are sent as
  * calendar entries in UTC, each of one second.
  */
-export async function tellSchedule(
+export async function updateSchedule(
   client: Client,
   taskQueue: string,
-  told: { workflowId: string; projectId: string; name: string; instants: readonly Date[] },
+  update: { workflowId: string; projectId: string; name: string; instants: readonly Date[] },
 ): Promise<void> {
-  const { workflowId, projectId, name, instants } = told;
+  const { workflowId, projectId, name, instants } = update;
   const id = `schedule-${workflowId}`;
   if (instants.length === 0) {
     return client.schedule

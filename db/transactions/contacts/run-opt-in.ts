@@ -122,9 +122,9 @@ export async function expireOptIn(
 }
 
 /** Notes when a locked request has something to do next: the sweep looks for its run after that. */
-export async function noteNextLook(tx: Database, { id }: OptInRow, at: Date): Promise<void> {
+export async function setNextReconcile(tx: Database, { id }: OptInRow, at: Date): Promise<void> {
   await sql`
-    update opt_in set look_at = ${at}::timestamptz + interval '1 minute' where id = ${id}`.execute(
+    update opt_in set next_reconcile_at = ${at}::timestamptz + interval '1 minute' where id = ${id}`.execute(
     tx,
   );
 }
@@ -136,10 +136,10 @@ export async function noteNextLook(tx: Database, { id }: OptInRow, at: Date): Pr
 export async function signalStalledOptIns(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
     const { rows } = await sql<Pick<OptInRow, 'id' | 'project_id'>>`
-      update opt_in set look_at = clock_timestamp() + interval '10 minutes'
+      update opt_in set next_reconcile_at = clock_timestamp() + interval '10 minutes'
         where id in (select id from opt_in
-          where state = 'pending' and look_at < now()
-          order by look_at limit ${max} for update skip locked)
+          where state = 'pending' and next_reconcile_at < now()
+          order by next_reconcile_at limit ${max} for update skip locked)
         returning id, project_id`.execute(tx);
     await signalRuns(tx, rows);
   });

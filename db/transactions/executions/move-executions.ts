@@ -9,7 +9,10 @@ import { exitExecutions } from './exit-executions.ts';
 import { type ExecutionRow, isActive } from '../../workflows/executions/executions.ts';
 import { historyWith } from '../../workflows/executions/history.ts';
 import { lockExecutions } from '../../workflows/executions/lock.ts';
-import { lookWhenRunning, lookWhenWaiting } from '../../workflows/executions/reconciliation.ts';
+import {
+  reconcileWhenRunning,
+  reconcileWhenWaiting,
+} from '../../workflows/executions/reconciliation.ts';
 import { stepMarks } from '../../workflows/executions/starts.ts';
 import { endingNow } from '../../workflows/executions/wait-moves.ts';
 import type { FindGraph } from '../../workflows/graphs.ts';
@@ -262,11 +265,11 @@ async function applyMoves(
         })},
         -- A step that was held back begins in the new version, and is held back there.
         held_at = null, move_job_id = null, updated_at = now(),
-        next_look_at = case
-          when "isWait" then ${lookWhenWaiting(sql`"expiresAt"`)}
-          when "resumeAt" is not null then ${lookWhenWaiting(sql`"resumeAt"`)}
-          when status = 'WAITING' then next_look_at
-          else ${lookWhenRunning} end
+        next_reconcile_at = case
+          when "isWait" then ${reconcileWhenWaiting(sql`"expiresAt"`)}
+          when "resumeAt" is not null then ${reconcileWhenWaiting(sql`"resumeAt"`)}
+          when status = 'WAITING' then next_reconcile_at
+          else ${reconcileWhenRunning} end
       from ${given} where execution.id = given.id`.execute(tx);
   await exitExecutions(
     tx,

@@ -7,7 +7,7 @@ import { refuseActive } from './start-execution.ts';
 import { closeSteps } from '../../workflows/executions/closing.ts';
 import type { ExecutionRow } from '../../workflows/executions/executions.ts';
 import { lockExecutions } from '../../workflows/executions/lock.ts';
-import { lookWhenRunning } from '../../workflows/executions/reconciliation.ts';
+import { reconcileWhenRunning } from '../../workflows/executions/reconciliation.ts';
 import { listStepMarks } from '../../workflows/executions/starts.ts';
 import { findVersionGraph } from '../../workflows/graphs.ts';
 import { found, invalidField, notFound, Problem } from '../../../domain/errors.ts';
@@ -62,7 +62,7 @@ export async function skipStep(
           }),
       error: null,
       held_at: null,
-      next_look_at: lookWhenRunning,
+      next_reconcile_at: reconcileWhenRunning,
       ...(hasFailed && { start_generation: sql<number>`start_generation + 1` }),
       updated_at: sql<Date>`now()`,
     })

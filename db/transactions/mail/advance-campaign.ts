@@ -36,7 +36,7 @@ export async function advanceCampaign(
     const row = await lockCampaign(tx, projectId, campaignId);
     // Deleted, maybe while messages were still waiting.
     if (!row) return { phase: 'cancelled' };
-    await sql`update campaign set looked_at = now() where id = ${campaignId}`.execute(tx);
+    await sql`update campaign set reconciled_at = now() where id = ${campaignId}`.execute(tx);
     switch (row.status) {
       case 'SCHEDULED':
         return scheduledPhase(tx, row);

@@ -68,7 +68,7 @@ export async function insertCampaignEmails(
   return transact(db, async (tx) => {
     const own = await momentsOf(tx, campaign, page);
     const { rows } = await sql<{
-      looked_at: number;
+      rows_read: number;
       at: Date | null;
       id: string | null;
       isMoved: boolean;
@@ -96,7 +96,7 @@ export async function insertCampaignEmails(
       )
       select (select count(*)::int from made) as made,
           (select unsubscribed from left_out) as unsubscribed,
-          (select "topicLeft" from left_out) as "topicLeft", count(*)::int as looked_at,
+          (select "topicLeft" from left_out) as "topicLeft", count(*)::int as rows_read,
           (array_agg(created_at order by created_at desc, id desc))[1] as at,
           (array_agg(id order by created_at desc, id desc))[1] as id,
           ${own.isMoved} as "isMoved"
@@ -104,7 +104,7 @@ export async function insertCampaignEmails(
     const [last] = rows;
     // The zone of a contact has been changed since the moments were made: once more.
     if (last?.isMoved) throw new StaleRow();
-    const isMore = last?.looked_at === freezePage;
+    const isMore = last?.rows_read === freezePage;
     const frozen = sql`frozen_count + ${last?.made ?? 0}`;
     const { rows: noted } = await sql`
       update campaign set

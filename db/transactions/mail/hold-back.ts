@@ -4,7 +4,12 @@ import { type Database, transact } from '../../database.ts';
 import { type ClaimedEmail, claimDueEmails, type EmailClaim } from '../../emails/emails.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
 import { withSuppressions } from '../../suppression/marks.ts';
-import { isPoliced, type Look, type LookedAt, lookAt } from '../../../domain/mail/look.ts';
+import {
+  isPoliced,
+  type SendDecision,
+  type DueMail,
+  decideSend,
+} from '../../../domain/mail/send-decision.ts';
 import type { FrequencyCap, SendPolicy } from '../../../domain/mail/send-policy.ts';
 import type { Suppression } from '../../../domain/mail/suppression.ts';
 import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
@@ -46,7 +51,7 @@ export async function claimUnheldEmails(
  * rest, in order, marked where it is not to be sent. The transaction keeps the policy and decides alone
  * about these contacts.
  */
-export async function holdBack<E extends LookedAt & Withheld & { id: string; contact_id: string }>(
+export async function holdBack<E extends DueMail & Withheld & { id: string; contact_id: string }>(
   tx: Database,
   { projectId, attemptId }: { projectId: string; attemptId: string },
   emails: readonly E[],
@@ -58,16 +63,16 @@ export async function holdBack<E extends LookedAt & Withheld & { id: string; con
   if (!known) return [...emails];
   const { policy, now, counted } = known;
   const going: E[] = [];
-  const held: { id: string; look: Extract<Look, { kind: 'held' }> }[] = [];
+  const held: { id: string; decision: Extract<SendDecision, { kind: 'hold' }> }[] = [];
   for (const email of emails) {
     const mail = counted.get(email.contact_id) ?? [];
-    const look = lookAt(email, policy, mail, now);
-    if (look.kind === 'held') {
-      held.push({ id: email.id, look });
+    const decision = decideSend(email, policy, mail, now);
+    if (decision.kind === 'hold') {
+      held.push({ id: email.id, decision });
       continue;
     }
-    going.push(look.kind === 'withheld' ? { ...email, withheld: look.reason } : email);
-    if (look.kind === 'goes' && isPoliced(email)) counted.set(email.contact_id, [now, ...mail]);
+    going.push(decision.kind === 'suppress' ? { ...email, withheld: decision.reason } : email);
+    if (decision.kind === 'send' && isPoliced(email)) counted.set(email.contact_id, [now, ...mail]);
   }
   if (held.length > 0) await recordHolds(tx, held);
   return going;
@@ -119,9 +124,9 @@ async function lockPolicy(
  */
 async function recordHolds(
   tx: Database,
-  held: readonly { id: string; look: Extract<Look, { kind: 'held' }> }[],
+  held: readonly { id: string; decision: Extract<SendDecision, { kind: 'hold' }> }[],
 ): Promise<void> {
-  const holds = held.map(({ id, look: { reason, until } }) => ({ id, reason, until }));
+  const holds = held.map(({ id, decision: { reason, until } }) => ({ id, reason, until }));
   const detail = sql`jsonb_build_object('reason', hold.reason, 'until', hold.until)`;
   // A claimed row of a campaign says nothing of its claim: see `ChunkOrigin`.
   const trace = sql`case when email.status = 'SENDING' then email.trace - (-1) else email.trace end`;

@@ -197,11 +197,11 @@ async function updateSettled(
           delay_ms int, subject text, body text, body_template text, body_values jsonb, headers jsonb)
       where email.id = outcome.id and ${claim.isHeld}
       returning email.id, email.project_id, email.status, email.sent_at, email.delivered_at,
-        email.derived_events, case when ${hasStored} then ${toldOfEmail} end as told
+        email.derived_events, case when ${hasStored} then ${eventSourceJson} end as "eventSource"
     ), counted as (
       ${tallying('settled')}
     ) ${isLogged ? sql`, logged as (${loggingDerived(attempt.projectId, 'settled')})` : sql``}
-    select id, status, sent_at is not null as "isSent", told from settled`.execute(tx);
+    select id, status, sent_at is not null as "isSent", "eventSource" from settled`.execute(tx);
   return rows;
 }
 
@@ -290,10 +290,10 @@ interface SettledEmail {
   status: string;
   isSent: boolean;
   /** Data for its events; null: none is stored. */
-  told: ToldEmail | null;
+  eventSource: EventSource | null;
 }
 
-interface ToldEmail {
+interface EventSource {
   id: string;
   contact_id: string;
   subject: string;
@@ -317,8 +317,8 @@ const hasStored = sql<boolean>`(${sql.join(
   sql` or `,
 )})`;
 
-/** SQL of a `ToldEmail`. */
-const toldOfEmail = sql<ToldEmail>`jsonb_build_object(
+/** SQL of a `EventSource`. */
+const eventSourceJson = sql<EventSource>`jsonb_build_object(
   'id', email.id, 'contact_id', email.contact_id, 'subject', email.subject,
   'from_email', email.from_email, 'from_name', email.from_name, 'message_id', email.message_id,
   'template_id', email.template_id, 'campaign_id', email.campaign_id,
@@ -326,7 +326,7 @@ const toldOfEmail = sql<ToldEmail>`jsonb_build_object(
   'sent_at', ${isoTime(sql`email.sent_at`)}, 'delivered_at', ${isoTime(sql`email.delivered_at`)})`;
 
 /** The events of a message that are stored. */
-function sentEvents({ told: email }: SettledEmail): NewEvent[] {
+function sentEvents({ eventSource: email }: SettledEmail): NewEvent[] {
   if (!email) return [];
   const base = emailEventData(email, email.message_id);
   return derivedEvents.flatMap(({ name, bit, at, field }) => {

@@ -115,10 +115,10 @@ const removalKinds = { delete: 'projectDelete', reset: 'projectReset' } as const
 export async function signalRemovals(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
     const { rows } = await sql<{ publicId: string; removal: keyof typeof removalKinds }>`
-      update project set next_look_at = now() + interval '10 minutes'
+      update project set next_reconcile_at = now() + interval '10 minutes'
         where id in (select id from project
           where removal is not null
-            and coalesce(next_look_at, updated_at + interval '10 minutes') < now()
+            and coalesce(next_reconcile_at, updated_at + interval '10 minutes') < now()
           limit ${max} for update skip locked)
         returning coalesce(public_id, id) as "publicId", removal`.execute(tx);
     for (const { publicId, removal } of rows) {
@@ -165,7 +165,7 @@ export const removedTables: readonly Page[] = [
   { table: 'body_template', rows: 20 },
   { table: 'segment', rows: 100 },
   // Temporal has its schedule still: a run is deleting it.
-  { table: 'workflow_schedule', rows: 100, later: 'told_until is not null' },
+  { table: 'workflow_schedule', rows: 100, later: 'planned_until is not null' },
   { table: 'workflow', rows: 20 },
   { table: 'template', rows: 100 },
   { table: 'topic', rows: 100 },

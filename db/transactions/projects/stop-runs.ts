@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { cancelJobs } from '../../jobs/jobs.ts';
 import { signalCampaign } from '../../outbox/outbox.ts';
-import { lookAtSchedules } from '../../schedules/schedules.ts';
+import { markSchedulesDue } from '../../schedules/schedules.ts';
 
 /**
  * Ends campaigns and jobs of a project that must not send or write any more, and signals the
@@ -18,6 +18,6 @@ export async function stopRuns(tx: Database, projectId: string): Promise<void> {
     .execute();
   // Their runs read the row without a signal.
   await cancelJobs(tx, { projectId });
-  await lookAtSchedules(tx, projectId);
+  await markSchedulesDue(tx, projectId);
   for (const campaign of campaigns) await signalCampaign(tx, campaign);
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type Database, transact } from '../../database.ts';
 import { findMeasure } from '../../projects/reputation.ts';
 import type { DisabledReason } from '../../projects/suspension.ts';
-import { lookAtSchedules } from '../../schedules/schedules.ts';
+import { markSchedulesDue } from '../../schedules/schedules.ts';
 import { waitingOf } from '../../sql/mail-queue.ts';
 import { cancelExecutions } from '../executions/cancel-executions.ts';
 import { stopRuns } from './stop-runs.ts';
@@ -88,7 +88,7 @@ export async function enableProject(
       where id = ${projectId} and removal is null and disabled_reason = ${reason}
       returning disabled_reason is null as "isEnabled"`.execute(tx);
   const isEnabled = rows[0]?.isEnabled ?? false;
-  if (isEnabled) await lookAtSchedules(tx, projectId);
+  if (isEnabled) await markSchedulesDue(tx, projectId);
   return isEnabled;
 }
 

@@ -7,7 +7,7 @@ import { signalExecutions } from '../../outbox/outbox.ts';
 import { activeStatuses, type ExecutionRow, isActive } from './executions.ts';
 import { historyWith } from './history.ts';
 import { lockExecutions } from './lock.ts';
-import { lookWhenRunning, lookWhenWaiting } from './reconciliation.ts';
+import { reconcileWhenRunning, reconcileWhenWaiting } from './reconciliation.ts';
 import { notFound, Problem } from '../../../domain/errors.ts';
 
 /**
@@ -102,7 +102,7 @@ export async function holdStep(
     with held as (
       update execution set status = 'RUNNING', held_at = clock_timestamp(), updated_at = now(),
           -- Nothing happens until it is released.
-          next_look_at = ${lookWhenWaiting(sql`null::timestamptz`)}
+          next_reconcile_at = ${reconcileWhenWaiting(sql`null::timestamptz`)}
         where id = ${executionId} and held_at is null
         returning id, project_id
     )
@@ -121,7 +121,7 @@ async function release(
   const ids = rows.map(({ id }) => id);
   await tx
     .updateTable('execution')
-    .set({ held_at: null, next_look_at: lookWhenRunning, updated_at: sql<Date>`now()` })
+    .set({ held_at: null, next_reconcile_at: reconcileWhenRunning, updated_at: sql<Date>`now()` })
     .where('id', '=', anyOf(ids))
     .execute();
   // Events count for it from then on.

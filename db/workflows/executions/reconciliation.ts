@@ -11,21 +11,21 @@ import { activeStatuses } from './executions.ts';
  */
 
 /** The next look at an execution that begins to run. Most have ended by then. */
-export const lookWhenRunning = sql<Date>`now() + interval '5 minutes'`;
+export const reconcileWhenRunning = sql<Date>`now() + interval '5 minutes'`;
 
 /**
  * Returns the time of the next look at an execution that waits: soon after its timer, and every
  * six hours, as its run may be lost meanwhile. An execution whose run is ended in Temporal is
  * looked at sooner.
  */
-export function lookWhenWaiting(until: ReturnType<typeof sql>) {
+export function reconcileWhenWaiting(until: ReturnType<typeof sql>) {
   // Without a timer `until` is null, which least ignores.
   const next = sql`least(${until} + interval '1 minute', now() + interval '6 hours')`;
   return sql<Date>`greatest(${next}, now() + interval '1 minute')`;
 }
 
 /** An active execution whose time to be looked at has come. */
-export interface ExecutionLook {
+export interface ExecutionToReconcile {
   id: string;
   projectId: string;
   workflowName: string;
@@ -43,13 +43,16 @@ export interface ExecutionLook {
  * Claims executions to look at: no other worker looks at them for 20 seconds. Two looks do no harm,
  * but the executions of a killed worker become due again.
  */
-export async function claimForReconciliation(db: Database, max: number): Promise<ExecutionLook[]> {
-  const { rows } = await sql<ExecutionLook>`
+export async function claimForReconciliation(
+  db: Database,
+  max: number,
+): Promise<ExecutionToReconcile[]> {
+  const { rows } = await sql<ExecutionToReconcile>`
     with claimed as (
-      update execution set next_look_at = now() + interval '20 seconds'
+      update execution set next_reconcile_at = now() + interval '20 seconds'
         where id in (select id from execution
-          where status in ('RUNNING', 'WAITING') and next_look_at < now()
-          order by next_look_at limit ${max} for update skip locked)
+          where status in ('RUNNING', 'WAITING') and next_reconcile_at < now()
+          order by next_reconcile_at limit ${max} for update skip locked)
         returning id, project_id, workflow_name, status, start_generation, current_step_id,
           started_at, stuck_since
     )
@@ -64,25 +67,25 @@ export async function claimForReconciliation(db: Database, max: number): Promise
 }
 
 /** Lets these executions be looked at now, because their runs are closed. */
-export async function hurryExecutionLooks(db: Database, ids: readonly string[]): Promise<void> {
+export async function reconcileSoon(db: Database, ids: readonly string[]): Promise<void> {
   await db
     .updateTable('execution')
-    .set({ next_look_at: sql<Date>`now()` })
+    .set({ next_reconcile_at: sql<Date>`now()` })
     .where('id', '=', anyOf(ids))
     .where('status', 'in', activeStatuses)
-    .where('next_look_at', '>', sql<Date>`now()`)
+    .where('next_reconcile_at', '>', sql<Date>`now()`)
     .execute();
 }
 
-const isSame = ({ id, generation }: ExecutionLook) =>
+const isSame = ({ id, generation }: ExecutionToReconcile) =>
   sql`execution.id = ${id} and execution.start_generation = ${generation}
     and execution.status in ('RUNNING', 'WAITING')`;
 
 /** When to look again at an execution that is as it should be. */
-const nextLook = sql`case
-  when execution.held_at is not null then ${lookWhenWaiting(sql`null::timestamptz`)}
-  when execution.status = 'RUNNING' then ${lookWhenRunning}
-  else ${lookWhenWaiting(sql`coalesce(
+const nextReconcileAt = sql`case
+  when execution.held_at is not null then ${reconcileWhenWaiting(sql`null::timestamptz`)}
+  when execution.status = 'RUNNING' then ${reconcileWhenRunning}
+  else ${reconcileWhenWaiting(sql`coalesce(
     (select inner_wait.expires_at from wait inner_wait
       where inner_wait.execution_id = execution.id limit 1),
     (select max(inner_delay.scheduled_for) from step_execution inner_delay
@@ -94,11 +97,11 @@ const nextLook = sql`case
  */
 export async function recordOpenRun(
   db: Database,
-  look: ExecutionLook,
+  look: ExecutionToReconcile,
   run: { runId: string | null; stuck: string | null },
 ): Promise<void> {
   await sql`
-    update execution set next_look_at = ${nextLook},
+    update execution set next_reconcile_at = ${nextReconcileAt},
         temporal_run_id = coalesce(temporal_run_id, ${run.runId}),
         stuck_since = case when ${run.stuck}::text is not null then coalesce(stuck_since, now()) end,
         stuck_reason = ${run.stuck}
@@ -110,7 +113,7 @@ export async function recordOpenRun(
  * and the run, which is as it should be, has not gone on. A worker of a version that knows no acts on
  * live executions has taken the signal.
  */
-export async function signalOverdue(db: Database, look: ExecutionLook): Promise<void> {
+export async function signalOverdue(db: Database, look: ExecutionToReconcile): Promise<void> {
   await transact(db, async (tx) => {
     const { rows } = await sql<{ id: string; project_id: string }>`
       select id, project_id from execution
@@ -154,11 +157,11 @@ export async function signalChangedSince(db: Database, since: Date): Promise<num
 }
 
 /** Starts the lost run of an execution again, where it was. Returns whether it still was active. */
-export async function restartExecution(db: Database, look: ExecutionLook): Promise<boolean> {
+export async function restartExecution(db: Database, look: ExecutionToReconcile): Promise<boolean> {
   return transact(db, async (tx) => {
     const { rows } = await sql<{ id: string; project_id: string }>`
       update execution set start_generation = start_generation + 1,
-          next_look_at = ${lookWhenRunning}, updated_at = now()
+          next_reconcile_at = ${reconcileWhenRunning}, updated_at = now()
         where ${isSame(look)}
         returning id, project_id`.execute(tx);
     await enqueueExecutions(tx, 'start', rows);
@@ -169,7 +172,7 @@ export async function restartExecution(db: Database, look: ExecutionLook): Promi
 /** Ends an execution as its run was ended in Temporal: cancelled, or failed with this text. */
 export async function endAsItsRun(
   db: Database,
-  look: ExecutionLook,
+  look: ExecutionToReconcile,
   end: { cancelled: true } | { error: string },
 ): Promise<boolean> {
   const error = 'error' in end ? end.error : null;

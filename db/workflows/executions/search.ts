@@ -133,7 +133,7 @@ function stuckKinds({ isDown, isSweepLate }: ExecutionSearch): RawBuilder<unknow
   const isUnrecorded = sql`stuck_since is null and paused_at is null and held_at is null`;
   if (isDown) return [recorded, sql`${isUnrecorded} and status = 'RUNNING'`];
   if (!isSweepLate) return [recorded];
-  const unseen = sql`${isUnrecorded} and status in ('RUNNING', 'WAITING') and next_look_at < now()`;
+  const unseen = sql`${isUnrecorded} and status in ('RUNNING', 'WAITING') and next_reconcile_at < now()`;
   return [recorded, unseen];
 }
 

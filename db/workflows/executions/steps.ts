@@ -5,7 +5,7 @@ import type { Database } from '../../database.ts';
 import { isDue, isOn } from '../../sql/execution-predicates.ts';
 import type { StepExecution } from '../../tables.ts';
 import type { ExecutionRow } from './executions.ts';
-import { lookWhenRunning, lookWhenWaiting } from './reconciliation.ts';
+import { reconcileWhenRunning, reconcileWhenWaiting } from './reconciliation.ts';
 import type { FixedDelay } from '../../../domain/workflow/steps/effects.ts';
 
 /** Records that an execution's run writes while it walks its graph. */
@@ -104,8 +104,8 @@ export async function enterStep(
     ), entered as (
       update execution set status = 'RUNNING', current_step_id = ${stepId}, updated_at = now(),
           held_at = null,
-          next_look_at = case when execution.status = 'RUNNING' then next_look_at
-            else ${lookWhenRunning} end,
+          next_reconcile_at = case when execution.status = 'RUNNING' then next_reconcile_at
+            else ${reconcileWhenRunning} end,
           stuck_since = null, stuck_reason = null
         from step
         where execution.id = ${executionId} and step.status not in ('COMPLETED', 'WAITING')
@@ -218,7 +218,7 @@ export async function updateExecutionWaiting(
     .set({
       status: 'WAITING',
       updated_at: sql<Date>`now()`,
-      next_look_at: lookWhenWaiting(sql`${until}::timestamptz`),
+      next_reconcile_at: reconcileWhenWaiting(sql`${until}::timestamptz`),
     })
     .where('id', '=', executionId)
     .where('current_step_id', '=', stepId)
@@ -287,7 +287,7 @@ export async function completeDelay(
         on conflict (execution_id, step_id) do nothing
     ), waiting as (
       update execution set status = 'WAITING', current_step_id = ${stepId}, updated_at = now(),
-          next_look_at = ${lookWhenWaiting(sql`delay.resume_at`)}
+          next_reconcile_at = ${reconcileWhenWaiting(sql`delay.resume_at`)}
         from delay where execution.id = ${execution.id}
     )
     select resume_at from delay`.execute(tx);
@@ -305,7 +305,7 @@ export async function leaveWait(tx: Database, executionId: string, data: unknown
     update execution set status = 'RUNNING', updated_at = now(),
         context = case when ${JSON.stringify(data)}::jsonb = 'null' then context
           else coalesce(context, '{}') || ${JSON.stringify(data)}::jsonb end,
-        next_look_at = case when status = 'RUNNING' then next_look_at else ${lookWhenRunning} end
+        next_reconcile_at = case when status = 'RUNNING' then next_reconcile_at else ${reconcileWhenRunning} end
       where id = ${executionId}`.execute(tx);
 }
 

@@ -4,7 +4,7 @@ import { anyOf, isoTime } from '../../expressions.ts';
 import { signalExecutions } from '../../outbox/outbox.ts';
 import { historyWith } from './history.ts';
 import { lockExecutions } from './lock.ts';
-import { lookWhenWaiting } from './reconciliation.ts';
+import { reconcileWhenWaiting } from './reconciliation.ts';
 
 /** New end of a delay or of a wait for an event. */
 export type WaitMove =
@@ -77,7 +77,7 @@ export async function moveWaits(
   const formerEnd = sql`coalesce(execute_after, (output ->> 'resumeAt')::timestamptz)`;
   const { rows } = await sql<{ id: string; project_id: string }>`
     with execution_moved as (
-      update execution set next_look_at = ${lookWhenWaiting(sql`moved.until`)}, updated_at = now()
+      update execution set next_reconcile_at = ${reconcileWhenWaiting(sql`moved.until`)}, updated_at = now()
         from ${moved} where execution.id = moved.execution_id
         returning execution.id, project_id, current_step_id, moved.until
     ), waits as (

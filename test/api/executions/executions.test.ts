@@ -275,7 +275,7 @@ it('says that executions are stuck which a late sweep would have compared with t
     const { body } = await start(path, (await createContact()).id);
     await db
       .updateTable('execution')
-      .set({ status: 'WAITING', next_look_at: sql<Date>`now() + ${due}::interval` })
+      .set({ status: 'WAITING', next_reconcile_at: sql<Date>`now() + ${due}::interval` })
       .where('id', '=', body.id)
       .execute();
     ids.push(body.id);

@@ -11,7 +11,7 @@ const { id: projectId } = await api.createProject((await api.signUp()).cookie);
 const hourAgo = new Date(Date.now() - 3_600_000);
 
 const campaign = (fields: object) =>
-  insertTestCampaign(db, projectId, { frozen_at: hourAgo, looked_at: hourAgo, ...fields });
+  insertTestCampaign(db, projectId, { frozen_at: hourAgo, reconciled_at: hourAgo, ...fields });
 
 const chunkOf = (campaignId: string) =>
   sql`insert into campaign_chunk (campaign_id, project_id, email_ids)
@@ -19,7 +19,7 @@ const chunkOf = (campaignId: string) =>
 
 async function lookedAt(id: string): Promise<string> {
   const { rows } = await sql<{ at: string }>`
-    select looked_at::text as at from campaign where id = ${id}`.execute(db);
+    select reconciled_at::text as at from campaign where id = ${id}`.execute(db);
   return rows[0]!.at;
 }
 
@@ -36,20 +36,20 @@ it('signals a cancelled campaign until its mail is suppressed, and never looks a
   expect(await isSignalled(id)).toBe(true);
   expect(await signalStalledCampaigns(db, 10)).toBe(0);
   await sql`delete from campaign_chunk where campaign_id = ${id}`.execute(db);
-  await sql`update campaign set looked_at = ${hourAgo} where id = ${id}`.execute(db);
+  await sql`update campaign set reconciled_at = ${hourAgo} where id = ${id}`.execute(db);
   expect(await signalStalledCampaigns(db, 10)).toBe(1);
   expect([await isSignalled(id), await lookedAt(id)]).toEqual([false, 'infinity']);
 });
 
 it('signals a campaign behind many that have nothing to do', async () => {
   const resting = await Promise.all(
-    [1, 2, 3].map(() => campaign({ status: 'CANCELLED', looked_at: new Date(0) })),
+    [1, 2, 3].map(() => campaign({ status: 'CANCELLED', reconciled_at: new Date(0) })),
   );
   const scheduled = await campaign({
     status: 'SCHEDULED',
     frozen_at: null,
     scheduled_for: new Date(Date.now() + 3_600_000),
-    looked_at: new Date(0),
+    reconciled_at: new Date(0),
   });
   const lost = await campaign({ status: 'SENDING' });
   while ((await signalStalledCampaigns(db, 2)) === 2);

@@ -102,7 +102,7 @@ it('a campaign that waits for a moment is left alone by the sweep, until one has
   /** Returns true if the sweep signals the campaign ten minutes after the last look at it. */
   async function isFound() {
     const long = new Date(Date.now() - 600_000);
-    await db.updateTable('campaign').set({ looked_at: long }).where('id', '=', id).execute();
+    await db.updateTable('campaign').set({ reconciled_at: long }).where('id', '=', id).execute();
     await signalStalledCampaigns(db, 10_000);
     const { rows } = await sql`
       delete from outbox where run_id = ${`campaign-${id}`} returning run_id`.execute(db);

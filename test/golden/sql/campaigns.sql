@@ -23,8 +23,8 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
     campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
     campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
-    campaign.local_time, campaign.looked_at, campaign.max_per_minute, campaign.message_class,
-    campaign.name, campaign.opened_count, campaign.paused_reason, campaign.project_id,
+    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
     campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
     campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
     campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
@@ -40,8 +40,8 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
     campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
     campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
-    campaign.local_time, campaign.looked_at, campaign.max_per_minute, campaign.message_class,
-    campaign.name, campaign.opened_count, campaign.paused_reason, campaign.project_id,
+    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
     campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
     campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
     campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
@@ -58,8 +58,8 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
     campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
     campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
-    campaign.local_time, campaign.looked_at, campaign.max_per_minute, campaign.message_class,
-    campaign.name, campaign.opened_count, campaign.paused_reason, campaign.project_id,
+    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
     campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
     campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
     campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
@@ -236,7 +236,7 @@ where id = $8 and status in ('SENDING', 'PAUSED') and not audience_fixed and fro
 returning id
 
 update campaign
-set looked_at = now()
+set reconciled_at = now()
 where id = $1
 
 update campaign
@@ -390,8 +390,8 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
     campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
     campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
     campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
-    campaign.local_time, campaign.looked_at, campaign.max_per_minute, campaign.message_class,
-    campaign.name, campaign.opened_count, campaign.paused_reason, campaign.project_id,
+    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
     campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
     campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
     campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
@@ -524,12 +524,14 @@ with page as materialized (
         where inner_unqueued.campaign_id = campaign.id and inner_unqueued.lease_until is null)
             waiting)) end as has_work
   from campaign
-  where looked_at < now() - interval '2 minutes' and status in ('SCHEDULED', 'SENDING', 'CANCELLED')
-  order by looked_at
+  where reconciled_at < now() - interval '2 minutes' and status in ('SCHEDULED', 'SENDING',
+      'CANCELLED')
+  order by reconciled_at
   limit $1
   for update skip locked )
 update campaign
-set looked_at = case when page.status = 'CANCELLED' and not has_work then 'infinity' else now() end
+set reconciled_at = case when page.status = 'CANCELLED' and not has_work then 'infinity' else now()
+    end
 from page
 where campaign.id = page.id
 returning campaign.id, project_id, name, has_work

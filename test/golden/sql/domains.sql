@@ -20,11 +20,11 @@ from domain
 where id = $1
 
 update domain
-set next_look_at = now() + interval '10 minutes'
+set next_reconcile_at = now() + interval '10 minutes'
 where id in (
   select id
   from domain
-  where next_check_at < now() - interval '10 minutes' and next_look_at < now()
+  where next_check_at < now() - interval '10 minutes' and next_reconcile_at < now()
   limit $1
   for update skip locked)
 returning id, project_id, name

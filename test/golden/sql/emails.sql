@@ -316,11 +316,11 @@ from jsonb_to_recordset($1::jsonb) as given(id uuid, status text, error text, re
 where email.id = given.id
 
 update system_mail
-set next_look_at = now() + interval '10 minutes'
+set next_reconcile_at = now() + interval '10 minutes'
 where id in (
   select id
   from system_mail
-  where next_look_at < now()
+  where next_reconcile_at < now()
   limit $1
   for update skip locked)
 returning id, project_id, kind
@@ -504,7 +504,7 @@ with mark as (
   where exists (
     select
     from page) )
-select count(*)::int as looked_at
+select count(*)::int as rows_read
 from page
 
 with mark as (
@@ -532,7 +532,7 @@ with mark as (
     from page
     order by scheduled_for desc, id desc
     limit 1) last )
-select count(*)::int as looked_at
+select count(*)::int as rows_read
 from page
 
 with page as (
@@ -606,7 +606,7 @@ select (
   select unsubscribed
   from left_out) as unsubscribed, (
   select "topicLeft"
-  from left_out) as "topicLeft", count(*)::int as looked_at, (array_agg(created_at
+  from left_out) as "topicLeft", count(*)::int as rows_read, (array_agg(created_at
     order by created_at desc, id desc))[1] as at, (array_agg(id
     order by created_at desc, id desc))[1] as id, false as "isMoved"
 from page
@@ -680,7 +680,7 @@ with settled as (
       email.template_id, 'campaign_id', email.campaign_id, 'source_type', email.source_type,
       'derived_events', email.derived_events, 'sent_at', to_char(email.sent_at at time zone 'utc',
       'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'delivered_at', to_char(email.delivered_at at time zone
-      'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as told ), counted as (
+      'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as "eventSource" ), counted as (
   insert into event_tally (project_id, name, day, count)
   select project_id, 'email.sent', (sent_at at time zone 'UTC')::date, count(*)
   from settled
@@ -691,7 +691,7 @@ with settled as (
   from settled
   where derived_events & 2 <> 0
   group by 1, 3 )
-select id, status, sent_at is not null as "isSent", told
+select id, status, sent_at is not null as "isSent", "eventSource"
 from settled
 
 with unknown as (

@@ -186,7 +186,7 @@ group by name having sum(count) > 0
 order by sum(count) desc, name collate "C"
 
 update event_subscription
-set look_at = now()
+set next_reconcile_at = now()
 where project_id in (
   select project_id
   from event_tally
@@ -460,7 +460,7 @@ left join contact on contact.id = case page.kind when 'event' then event.contact
 order by page.at desc, page.item_id collate "C" desc
 
 with page as materialized (
-  select subscription.id, project_id, subscription.look_at, disabled_reason_of_project,
+  select subscription.id, project_id, subscription.next_reconcile_at, disabled_reason_of_project,
       ((subscription.enabled or subscription.earlier <> '[]') and (subscription.reading is not null
       or subscription.earlier <> '[]' or coalesce((
           select true
@@ -502,21 +502,21 @@ with page as materialized (
     select due.backlog, due.batch_max, due.batch_turn, due.clear_at, due.covered_from,
         due.created_at, due.description, due.disabled_reason, due.earlier, due.enabled, due.epoch,
         due.events, due.failing_since, due.failures, due.has_outdated, due.header_names,
-        due.headers, due.hold_until, due.id, due.lease, due.look_at, due.paused,
+        due.headers, due.hold_until, due.id, due.lease, due.next_reconcile_at, due.paused,
         due.previous_secret, due.previous_secret_expires_at, due.probe_at, due.probes,
         due.project_id, due.read_earlier, due.read_id, due.read_tx, due.reading, due.released_at,
         due.secret, due.secret_names, due.seen, due.suspended, due.updated_at, due.url,
         project.disabled_reason as disabled_reason_of_project
     from event_subscription due
     join project on project.id = due.project_id
-    where (due.look_at <= now() or suspended) and true
+    where (due.next_reconcile_at <= now() or suspended) and true
     order by due.id
     limit $1) subscription ), idle as (
   update event_subscription subscription
-  set look_at = now() + interval '1 hour'
+  set next_reconcile_at = now() + interval '1 hour'
   from page
-  where subscription.id = page.id and not has_work and not is_waiting and subscription.look_at =
-      page.look_at )
+  where subscription.id = page.id and not has_work and not is_waiting and
+      subscription.next_reconcile_at = page.next_reconcile_at )
 select id, project_id as "projectId", has_work and disabled_reason_of_project is null as "isDue"
 from page
 order by id
@@ -588,7 +588,7 @@ with touched as (
   where (tally.project_id, tally.name, tally.day) = (touched.project_id, touched.name, touched.day)
   returning tally.project_id, tally.name, tally.day, tally.count ), noted as (
   update event_subscription
-  set look_at = now()
+  set next_reconcile_at = now()
   where project_id in (
     select project_id
     from event_tally

@@ -119,12 +119,12 @@ where id in (
 returning id, rows_of
 
 update opt_in
-set look_at = clock_timestamp() + interval '10 minutes'
+set next_reconcile_at = clock_timestamp() + interval '10 minutes'
 where id in (
   select id
   from opt_in
-  where state = 'pending' and look_at < now()
-  order by look_at
+  where state = 'pending' and next_reconcile_at < now()
+  order by next_reconcile_at
   limit $1
   for update skip locked)
 returning id, project_id

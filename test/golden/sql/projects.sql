@@ -45,21 +45,22 @@ select owner_id, key from suppression_key where owner_id = (
 select project.billing_limit_campaigns, project.billing_limit_inbound,
     project.billing_limit_transactional, project.billing_limit_workflows, project.bounce_scope,
     project.consent_policy_at, project.created_at, project.customer, project.disabled_reason,
-    project.id, project.language, project.last_subscription, project.name, project.next_look_at,
-    project.opt_in_expire_after, project.opt_in_from_email, project.opt_in_from_name,
-    project.opt_in_remind_after, project.opt_in_required, project.opt_in_template_id,
-    project.public_id, project.public_key, project.removal, project.secret_key_hash,
-    project."secret_key_last4", project.subscription, project.tracking, project.updated_at,
-    project.webhook_signing_secret
+    project.id, project.language, project.last_subscription, project.name,
+    project.next_reconcile_at, project.opt_in_expire_after, project.opt_in_from_email,
+    project.opt_in_from_name, project.opt_in_remind_after, project.opt_in_required,
+    project.opt_in_template_id, project.public_id, project.public_key, project.removal,
+    project.secret_key_hash, project."secret_key_last4", project.subscription, project.tracking,
+    project.updated_at, project.webhook_signing_secret
 from project
 where id = $1
 
 update project
-set next_look_at = now() + interval '10 minutes'
+set next_reconcile_at = now() + interval '10 minutes'
 where id in (
   select id
   from project
-  where removal is not null and coalesce(next_look_at, updated_at + interval '10 minutes') < now()
+  where removal is not null and coalesce(next_reconcile_at, updated_at + interval '10 minutes') <
+      now()
   limit $1
   for update skip locked)
 returning coalesce(public_id, id) as "publicId", removal

@@ -114,7 +114,7 @@ for update
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
     execution.current_step_id, execution.depth, execution.earlier_versions, execution.error,
     execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
-    execution.id, execution.move_job_id, execution.next_look_at, execution.pause_reason,
+    execution.id, execution.move_job_id, execution.next_reconcile_at, execution.pause_reason,
     execution.paused_at, execution.project_id, execution.start_generation, execution.started_at,
     execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
     execution.updated_at, execution.warnings, execution.workflow_id, execution.workflow_name,
@@ -137,7 +137,7 @@ order by execution.started_at desc, execution.id desc
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
     execution.current_step_id, execution.depth, execution.earlier_versions, execution.error,
     execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
-    execution.id, execution.move_job_id, execution.next_look_at, execution.pause_reason,
+    execution.id, execution.move_job_id, execution.next_reconcile_at, execution.pause_reason,
     execution.paused_at, execution.project_id, execution.start_generation, execution.started_at,
     execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
     execution.updated_at, execution.warnings, execution.workflow_id, execution.workflow_name,
@@ -154,7 +154,7 @@ where execution.id = $1
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
     execution.current_step_id, execution.depth, execution.earlier_versions, execution.error,
     execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
-    execution.id, execution.move_job_id, execution.next_look_at, execution.pause_reason,
+    execution.id, execution.move_job_id, execution.next_reconcile_at, execution.pause_reason,
     execution.paused_at, execution.project_id, execution.start_generation, execution.started_at,
     execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
     execution.updated_at, execution.warnings, execution.workflow_id, execution.workflow_name,
@@ -321,18 +321,18 @@ where workflow_id = $1
 order by created_at, id
 
 update execution
-set next_look_at = now()
-where id = any($1::uuid[]) and status in ('RUNNING', 'WAITING') and next_look_at > now()
+set next_reconcile_at = now()
+where id = any($1::uuid[]) and status in ('RUNNING', 'WAITING') and next_reconcile_at > now()
 
 update execution
-set status = $1, updated_at = now(), next_look_at = greatest(least($2::timestamptz + interval '1
-    minute', now() + interval '6 hours'), now() + interval '1 minute')
+set status = $1, updated_at = now(), next_reconcile_at = greatest(least($2::timestamptz + interval
+    '1 minute', now() + interval '6 hours'), now() + interval '1 minute')
 where id = $3 and current_step_id = $4 and status = $5 and held_at is null
 
 update execution
 set status = 'RUNNING', updated_at = now(), context = case when $1::jsonb = 'null' then context else
-    coalesce(context, '{}') || $2::jsonb end, next_look_at = case when status = 'RUNNING' then
-    next_look_at else now() + interval '5 minutes' end
+    coalesce(context, '{}') || $2::jsonb end, next_reconcile_at = case when status = 'RUNNING' then
+    next_reconcile_at else now() + interval '5 minutes' end
 where id = $3
 
 update step_execution
@@ -367,16 +367,16 @@ returning workflow.allow_reentry, workflow.created_at, workflow.description, wor
     workflow.updated_at, workflow.version
 
 update workflow_schedule
-set look_at = now()
+set next_reconcile_at = now()
 where workflow_id = $1
 
 update workflow_schedule
-set look_at = now() + interval '1 minute'
+set next_reconcile_at = now() + interval '1 minute'
 where workflow_id in (
   select workflow_id
   from workflow_schedule
-  where look_at < now()
-  order by look_at
+  where next_reconcile_at < now()
+  order by next_reconcile_at
   limit $1
   for update skip locked)
 returning workflow_id
@@ -395,12 +395,12 @@ where workflow_step.id = given.id
 
 with claimed as (
   update execution
-  set next_look_at = now() + interval '20 seconds'
+  set next_reconcile_at = now() + interval '20 seconds'
   where id in (
     select id
     from execution
-    where status in ('RUNNING', 'WAITING') and next_look_at < now()
-    order by next_look_at
+    where status in ('RUNNING', 'WAITING') and next_reconcile_at < now()
+    order by next_reconcile_at
     limit $1
     for update skip locked)
   returning id, project_id, workflow_name, status, start_generation, current_step_id, started_at,
@@ -491,9 +491,9 @@ with held as (
   returning id, status, attempts, output, started_at, coalesce(settled_at, completed_at) as
       completed_at ), entered as (
   update execution
-  set status = 'RUNNING', current_step_id = $7, updated_at = now(), held_at = null, next_look_at =
-      case when execution.status = 'RUNNING' then next_look_at else now() + interval '5 minutes'
-      end, stuck_since = null, stuck_reason = null
+  set status = 'RUNNING', current_step_id = $7, updated_at = now(), held_at = null,
+      next_reconcile_at = case when execution.status = 'RUNNING' then next_reconcile_at else now() +
+      interval '5 minutes' end, stuck_since = null, stuck_reason = null
   from step
   where execution.id = $8 and step.status not in ('COMPLETED', 'WAITING') )
 select active.id, active.project_id, active.contact_id, active.workflow_id, active.workflow_name,

@@ -90,8 +90,8 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     await engine.mailsTo(to, 1);
     return deliveryRunId(engine.project.id);
   },
-  // A backlog that is delivered in lanes; the run ends after an idle minute.
-  'delivery-lanes': async (engine) => {
+  // A backlog that is delivered by several activities at once; the run ends after an idle minute.
+  'parallel-deliveries': async (engine) => {
     await insertBacklog(engine, 3_500);
     const to = newAddress();
     const mail = { to, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };

@@ -195,7 +195,7 @@ describe('a campaign that is sent', () => {
     await engine.startWorker();
     await engine.api.db
       .updateTable('campaign')
-      .set({ looked_at: new Date(Date.now() - 180_000) })
+      .set({ reconciled_at: new Date(Date.now() - 180_000) })
       .where('id', '=', id)
       .execute();
     await sweepNow(engine);

@@ -460,7 +460,7 @@ describe('a run that is lost', () => {
     });
     await client.workflow.getHandle(`consent-${id}`).terminate();
     const past = sql<Date>`clock_timestamp() - interval '2 minutes'`;
-    await setRequest(email, { last_mail_at: past, look_at: past });
+    await setRequest(email, { last_mail_at: past, next_reconcile_at: past });
     await tasksOf(api, {}).SIGNAL_STALLED_RUNS();
     await waitFor('the end', async () => (await contact(email)).consent === 'expired');
   });

@@ -8,7 +8,7 @@ import { retryExecution } from '../../../db/transactions/executions/retry-execut
 import { insertExecution } from '../../../db/transactions/executions/start-execution.ts';
 import {
   endAsItsRun,
-  type ExecutionLook,
+  type ExecutionToReconcile,
 } from '../../../db/workflows/executions/reconciliation.ts';
 import { executionRunId } from '../../../domain/runs/execution.ts';
 import { startExecution } from '../../../workflows/client/runs.ts';
@@ -48,7 +48,7 @@ async function dueOf(id: string) {
 async function sweepAll() {
   await engine.api.db
     .updateTable('execution')
-    .set({ next_look_at: new Date(0) })
+    .set({ next_reconcile_at: new Date(0) })
     .execute();
   await sweepNow(engine);
 }
@@ -181,7 +181,7 @@ describe('a start that finds a run of before', () => {
     const { workflow, id, runId } = await waiting();
     // Taken for broken while it goes on: it finds its execution ended, and completes.
     const { generation } = await rowOf(id);
-    const look = { id, generation } as ExecutionLook;
+    const look = { id, generation } as ExecutionToReconcile;
     await endAsItsRun(engine.api.db, look, { error: 'Its run was ended in Temporal.' });
     expect((await rowOf(id)).status).toBe('FAILED');
     await runOf(id).signal('event', { stepId: workflow.steps['Wait'] });

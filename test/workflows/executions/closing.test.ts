@@ -7,7 +7,7 @@ import { closeSteps } from '../../../db/workflows/executions/closing.ts';
 import type { Database } from '../../../db/database.ts';
 import { exitExecutions } from '../../../db/transactions/executions/exit-executions.ts';
 import {
-  type ExecutionLook,
+  type ExecutionToReconcile,
   endAsItsRun,
 } from '../../../db/workflows/executions/reconciliation.ts';
 import { enterStep } from '../../../db/workflows/executions/steps.ts';
@@ -73,7 +73,7 @@ async function openOf(id: string) {
 }
 
 const all: readonly OpenStatus[] = ['PENDING', 'SCHEDULED', 'WAITING', 'RUNNING'];
-const look = (id: string): ExecutionLook => ({
+const look = (id: string): ExecutionToReconcile => ({
   id,
   projectId: engine.project.id,
   workflowName: 'Journey',

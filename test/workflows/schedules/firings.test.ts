@@ -64,7 +64,7 @@ async function scheduled(triggerConfig: object = often, more: object = {}) {
     since: (next: Date) =>
       db
         .updateTable('workflow_schedule')
-        .set({ next_at: next, look_at: new Date() })
+        .set({ next_at: next, next_reconcile_at: new Date() })
         .where('workflow_id', '=', workflow.id)
         .execute(),
     /** The firing of `at`, begun by its run. */

@@ -76,7 +76,7 @@ it('sends what was stored before it was read, because the message has failed', a
   await engine.stopWorker();
   // As if they had not been read yet.
   await sql`delete from event_delivery where subscription_id = ${shop.id}`.execute(db);
-  await sql`update event_subscription set seen = '1:1:', look_at = now()
+  await sql`update event_subscription set seen = '1:1:', next_reconcile_at = now()
     where id = ${shop.id}`.execute(db);
   const listed = await untilDeliveries(engine, shop.id, (all) => all.length === 4);
   expect(listed.map((one) => one.id)).toEqual(before.map((one) => one.id));

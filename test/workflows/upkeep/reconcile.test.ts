@@ -34,7 +34,7 @@ const rowOf = (id: string) =>
 const becomeDue = (id: string) =>
   db
     .updateTable('execution')
-    .set({ next_look_at: sql<Date>`now()` })
+    .set({ next_reconcile_at: sql<Date>`now()` })
     .where('id', '=', id)
     .execute();
 
@@ -47,7 +47,7 @@ describe('an execution that waits', () => {
   it('is looked at every six hours, and soon after its timer', async () => {
     const { id } = await waiting();
     const hoursTo = async (row: string) =>
-      ((await rowOf(row)).next_look_at!.getTime() - Date.now()) / 3_600_000;
+      ((await rowOf(row)).next_reconcile_at!.getTime() - Date.now()) / 3_600_000;
     expect(await hoursTo(id)).toBeCloseTo(6, 1);
     const config = { amount: 60, unit: 'minutes' };
     const delayed = await beginExecution(engine, {
@@ -104,7 +104,7 @@ describe('an execution that waits', () => {
     const before = await rowOf(id);
     await becomeDue(id);
     await sweepNow(engine);
-    expect(await rowOf(id)).toEqual({ ...before, next_look_at: expect.any(Date) });
+    expect(await rowOf(id)).toEqual({ ...before, next_reconcile_at: expect.any(Date) });
     await goOn(contactId);
     await until('COMPLETED');
   });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { capUntil, type LookedAt, lookAt } from '../../../domain/mail/look.ts';
+import { capUntil, type DueMail, decideSend } from '../../../domain/mail/send-decision.ts';
 import { defaultSendPolicy, type SendPolicy } from '../../../domain/mail/send-policy.ts';
 import { weekdays } from '../../../domain/time/zones.ts';
 
 const now = new Date('2026-11-23T12:00:00.000Z');
 const hours = (count: number) => new Date(now.getTime() + count * 3_600_000);
 
-const mail: LookedAt = {
+const mail: DueMail = {
   source_type: 'CAMPAIGN',
   message_class: 'MARKETING',
   to_email: 'ada@people.test',
@@ -24,11 +24,11 @@ const mail: LookedAt = {
 const quiet = { quietHours: { from: '11:00', to: '14:00', days: [...weekdays] } };
 const full = { caps: [{ max: 1, perDays: 1 }] };
 const policyOf = (given: Partial<SendPolicy>): SendPolicy => ({ ...defaultSendPolicy, ...given });
-const look = (given: Partial<LookedAt>, policy: Partial<SendPolicy>, counted = [hours(-1)]) =>
-  lookAt({ ...mail, ...given }, policyOf(policy), counted, now);
+const decide = (given: Partial<DueMail>, policy: Partial<SendPolicy>, counted = [hours(-1)]) =>
+  decideSend({ ...mail, ...given }, policyOf(policy), counted, now);
 
-const heldQuiet = { kind: 'held', reason: 'quiet_hours', until: hours(2) };
-const withheld = (reason: string) => ({ kind: 'withheld', reason });
+const heldQuiet = { kind: 'hold', reason: 'quiet_hours', until: hours(2) };
+const withheld = (reason: string) => ({ kind: 'suppress', reason });
 
 describe('of all that is against a message', () => {
   it.each([
@@ -45,14 +45,14 @@ describe('of all that is against a message', () => {
     ],
     ['a topic that the contact has left', { topic_left: true }, 'topic_unsubscribed'],
   ])('%s goes before the policy', (_, given, reason) => {
-    expect(look(given, { ...quiet, ...full })).toEqual(withheld(reason));
+    expect(decide(given, { ...quiet, ...full })).toEqual(withheld(reason));
   });
 
   it('quiet hours go before caps', () => {
-    expect(look({}, { ...quiet, ...full })).toEqual(heldQuiet);
-    expect(look({}, full)).toEqual(withheld('frequency_cap'));
-    expect(look({}, {})).toEqual({ kind: 'goes' });
-    expect(lookAt(mail, null, [], now)).toEqual({ kind: 'goes' });
+    expect(decide({}, { ...quiet, ...full })).toEqual(heldQuiet);
+    expect(decide({}, full)).toEqual(withheld('frequency_cap'));
+    expect(decide({}, {})).toEqual({ kind: 'send' });
+    expect(decideSend(mail, null, [], now)).toEqual({ kind: 'send' });
   });
 });
 
@@ -61,34 +61,34 @@ it('withholds a confirmation mail whose request is over, and from whoever has co
   const entry = (reason: 'complaint' | 'manual' | 'erased') => ({
     suppression: { reason, scope: 'marketing' as const },
   });
-  expect(look({ ...asks, opt_in_state: 'expired' }, {})).toEqual(withheld('cancelled'));
-  expect(look({ ...asks, ...entry('complaint'), opt_in_state: 'pending' }, {})).toEqual(
+  expect(decide({ ...asks, opt_in_state: 'expired' }, {})).toEqual(withheld('cancelled'));
+  expect(decide({ ...asks, ...entry('complaint'), opt_in_state: 'pending' }, {})).toEqual(
     withheld('suppressed'),
   );
-  expect(look({ ...asks, ...entry('manual'), opt_in_state: 'pending' }, {})).toEqual(
+  expect(decide({ ...asks, ...entry('manual'), opt_in_state: 'pending' }, {})).toEqual(
     withheld('suppressed'),
   );
-  expect(look({ ...asks, ...entry('erased'), opt_in_state: 'pending' }, {}).kind).toBe('goes');
-  expect(look({ ...asks, ...entry('manual') }, {}).kind).toBe('goes');
+  expect(decide({ ...asks, ...entry('erased'), opt_in_state: 'pending' }, {}).kind).toBe('send');
+  expect(decide({ ...asks, ...entry('manual') }, {}).kind).toBe('send');
 });
 
 it('concerns marketing mail of campaigns and steps to the contact itself', () => {
   const workflow = { source_type: 'WORKFLOW' };
-  expect(look(workflow, quiet)).toEqual(heldQuiet);
+  expect(decide(workflow, quiet)).toEqual(heldQuiet);
   for (const given of [
     { message_class: 'TRANSACTIONAL' },
     { message_class: 'HEADLESS' },
     { source_type: 'TRANSACTIONAL' },
     { ...workflow, to_email: 'team@shop.test' },
   ]) {
-    expect(look(given, { ...quiet, ...full })).toEqual({ kind: 'goes' });
+    expect(decide(given, { ...quiet, ...full })).toEqual({ kind: 'send' });
   }
 });
 
 it("is judged in the contact's zone", () => {
-  const at = (timeZone: unknown) => look({ contact_data: { timeZone } }, quiet);
+  const at = (timeZone: unknown) => decide({ contact_data: { timeZone } }, quiet);
   expect(at('Etc/GMT-1')).toEqual({ ...heldQuiet, until: hours(1) });
-  expect(at('Etc/GMT-6')).toEqual({ kind: 'goes' });
+  expect(at('Etc/GMT-6')).toEqual({ kind: 'send' });
   // An invalid time zone is replaced by the project's.
   expect(at('nonsense')).toEqual(heldQuiet);
   expect(at(7)).toEqual(heldQuiet);
@@ -115,9 +115,9 @@ describe('caps', () => {
 
   it('that delay hold a message back for 30 days after it was first due', () => {
     const delay = { ...full, onCap: 'delay' as const };
-    expect(look({}, delay)).toEqual({ kind: 'held', reason: 'frequency_cap', until: hours(23) });
+    expect(decide({}, delay)).toEqual({ kind: 'hold', reason: 'frequency_cap', until: hours(23) });
     const old = { created_at: hours(-29.5 * 24) };
-    expect(look(old, delay)).toEqual(withheld('frequency_cap'));
-    expect(look({ ...old, scheduled_for: hours(-1) }, delay)).toMatchObject({ kind: 'held' });
+    expect(decide(old, delay)).toEqual(withheld('frequency_cap'));
+    expect(decide({ ...old, scheduled_for: hours(-1) }, delay)).toMatchObject({ kind: 'hold' });
   });
 });

@@ -10,14 +10,14 @@ import type { FrequencyCap, SendPolicy } from './send-policy.ts';
  * holds, and holds before the limits: first billing, then the sending rates, which delay a message
  * until its turn. After a hold the message is decided again, on the facts of that time.
  */
-export type Look =
-  | { kind: 'goes' }
+export type SendDecision =
+  | { kind: 'send' }
   /** It fails without having been handed over. */
-  | { kind: 'withheld'; reason: WithheldReason }
-  | { kind: 'held'; reason: PolicyHold; until: Date };
+  | { kind: 'suppress'; reason: WithheldReason }
+  | { kind: 'hold'; reason: PolicyHold; until: Date };
 
 /** A message as it is looked at, with what is true now of its contact, project and sender. */
-export interface LookedAt {
+export interface DueMail {
   source_type: string;
   message_class: string;
   to_email: string;
@@ -48,25 +48,25 @@ const delayMaxMs = 30 * dayMs;
  * @param counted when mail that counts for a cap was accepted, newest first; mail that is being handed
  *   over counts as of now.
  */
-export function lookAt(
-  mail: LookedAt,
+export function decideSend(
+  mail: DueMail,
   policy: SendPolicy | null,
   counted: readonly Date[],
   now: Date,
-): Look {
+): SendDecision {
   const reason = suppressionReason(mail);
-  if (reason) return { kind: 'withheld', reason };
-  if (!policy || !isPoliced(mail)) return { kind: 'goes' };
+  if (reason) return { kind: 'suppress', reason };
+  if (!policy || !isPoliced(mail)) return { kind: 'send' };
   const { quietHours, caps, onCap } = policy;
   const zone = contactZone(mail.contact_data, policy);
   const quietEnd = quietHours && quietUntil(quietHours, zone, now);
-  if (quietEnd) return { kind: 'held', reason: 'quiet_hours', until: quietEnd };
+  if (quietEnd) return { kind: 'hold', reason: 'quiet_hours', until: quietEnd };
   const until = capUntil(caps, counted, now);
-  if (!until) return { kind: 'goes' };
+  if (!until) return { kind: 'send' };
   const firstDue = Math.max(mail.created_at.getTime(), mail.scheduled_for?.getTime() ?? 0);
   const isLate = until.getTime() > firstDue + delayMaxMs;
-  if (onCap === 'skip' || isLate) return { kind: 'withheld', reason: 'frequency_cap' };
-  return { kind: 'held', reason: 'frequency_cap', until };
+  if (onCap === 'skip' || isLate) return { kind: 'suppress', reason: 'frequency_cap' };
+  return { kind: 'hold', reason: 'frequency_cap', until };
 }
 
 /**
@@ -74,7 +74,7 @@ export function lookAt(
  * nothing is against it.
  */
 export function suppressionReason(
-  mail: Omit<LookedAt, 'contact_data' | 'created_at' | 'scheduled_for'>,
+  mail: Omit<DueMail, 'contact_data' | 'created_at' | 'scheduled_for'>,
 ): WithheldReason | null {
   if (mail.contact_gone) return 'contact_deleted';
   if (mail.project_disabled) return 'project_disabled';
@@ -89,20 +89,20 @@ export function suppressionReason(
 
 /** Returns true if the send policy applies to a message. */
 export function isPoliced(
-  mail: Pick<LookedAt, 'source_type' | 'message_class' | 'to_email' | 'contact_email'>,
+  mail: Pick<DueMail, 'source_type' | 'message_class' | 'to_email' | 'contact_email'>,
 ): boolean {
   const isOfSource = mail.source_type === 'CAMPAIGN' || mail.source_type === 'WORKFLOW';
   return mail.message_class === 'MARKETING' && isOfSource && isToContact(mail);
 }
 
 /** A step may send to another address than that of its contact. */
-function isToContact(mail: Pick<LookedAt, 'source_type' | 'to_email' | 'contact_email'>): boolean {
+function isToContact(mail: Pick<DueMail, 'source_type' | 'to_email' | 'contact_email'>): boolean {
   return mail.source_type !== 'WORKFLOW' || mail.to_email === mail.contact_email;
 }
 
 /**
  * When every cap has room for one more message; null: all have.
- * @param counted as for `lookAt`
+ * @param counted as for `decideSend`
  */
 export function capUntil(
   caps: readonly FrequencyCap[],

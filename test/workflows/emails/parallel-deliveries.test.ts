@@ -16,7 +16,7 @@ const engine = await useEngine({
   SMTP_PORT: String(sink.port),
 });
 /** Sends one mail on top of a backlog. Answers how many deliveries worked at once, when all is sent. */
-async function lanesFor(backlog: number): Promise<number> {
+async function deliveriesAtOnce(backlog: number): Promise<number> {
   await insertBacklog(engine, backlog);
   const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>', to: newAddress() };
   expect((await engine.call('POST', '/v1/send', mail)).status).toBe(200);
@@ -37,8 +37,8 @@ async function lanesFor(backlog: number): Promise<number> {
   return Math.max(...perTask.values());
 }
 
-it('is delivered in lanes, each mail once', { timeout: 120_000 }, async () => {
-  expect(await lanesFor(3_500)).toBeGreaterThan(1);
+it('is delivered by several activities at once, each mail once', { timeout: 120_000 }, async () => {
+  expect(await deliveriesAtOnce(3_500)).toBeGreaterThan(1);
   expect(sink.messages).toHaveLength(3_501);
   expect(new Set(sink.messages.map(({ to }) => to)).size).toBe(3_501);
 });

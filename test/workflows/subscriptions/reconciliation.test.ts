@@ -40,7 +40,7 @@ it('looks at one with nothing to do once an hour', async () => {
   await idleOnes(250);
   expect((await looked()).length).toBeGreaterThanOrEqual(250);
   expect(await looked()).toEqual([]);
-  await sql`update event_subscription set look_at = now() where url = 'https://hooks.test/7'`.execute(
+  await sql`update event_subscription set next_reconcile_at = now() where url = 'https://hooks.test/7'`.execute(
     db,
   );
   expect(await looked()).toHaveLength(1);
@@ -50,7 +50,7 @@ it('looks at those of a project where events were recorded', async () => {
   await looked();
   const other = await engine.api.createProject((await engine.api.signUp()).cookie);
   const { rows } = await sql<{ id: string }>`
-    insert into event_subscription (project_id, url, events, secret, look_at)
+    insert into event_subscription (project_id, url, events, secret, next_reconcile_at)
       values (${other.id}, 'https://hooks.test/', '{*}', '\\x00', now() + interval '1 hour')
       returning id`.execute(db);
   expect(await looked()).toEqual([]);
@@ -58,7 +58,7 @@ it('looks at those of a project where events were recorded', async () => {
   await noteRecorded.execute(db);
   expect(await looked()).toEqual([rows[0]!.id]);
   // Another task of the sweep may fold them first.
-  await sql`update event_subscription set look_at = now() + interval '1 hour'
+  await sql`update event_subscription set next_reconcile_at = now() + interval '1 hour'
     where project_id = ${other.id}`.execute(db);
   await foldEventTally(db);
   expect(await looked()).toEqual([rows[0]!.id]);
@@ -71,13 +71,13 @@ it('looks at one when its next retry is overdue', async () => {
   await track(engine, 'failing');
   await received(shop, 1);
   // Its run rests until the retry: five seconds, and ten of grace.
-  const lookAt = await waitFor('the end of the activity', async () => {
+  const overdueMs = await waitFor('the end of the activity', async () => {
     const { rows } = await sql<{ ms: number }>`
-      select (extract(epoch from look_at - now()) * 1000)::float8 as ms from event_subscription
+      select (extract(epoch from next_reconcile_at - now()) * 1000)::float8 as ms from event_subscription
         where id = ${shop.id}`.execute(db);
     return rows[0]!.ms > 0 ? rows[0]!.ms : null;
   });
-  expect(lookAt).toBeLessThan(20_000);
+  expect(overdueMs).toBeLessThan(20_000);
   receiver.answer(shop.path, { status: 200 });
   await untilDeliveries(engine, shop.id, ([one]) => one?.status === 'delivered');
   await engine.call('DELETE', `/event-subscriptions/${shop.id}`);
