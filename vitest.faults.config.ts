@@ -1,9 +1,9 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import usual from './vitest.config.ts';
 
-/** All tests, also those that only `npm run faults` runs. */
+/** The tests that only `npm run faults` plays. */
 const { projects: _, ...settings } = usual.test ?? {};
 
 export default defineConfig({
-  test: { ...settings, include: ['test/**/*.test.ts'], exclude: configDefaults.exclude },
+  test: { ...settings, include: ['test/faults/**/*.test.ts'], exclude: configDefaults.exclude },
 });

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
-import { deliveryRunId } from '../../domain/runs/execution.ts';
-import { useEngine } from '../support/engine.ts';
-import { useWorkerProcess } from '../support/processes/processes.ts';
-import { useSmtpSink } from '../support/fakes/smtp-sink.ts';
-import { sweepNow } from '../support/sweep-now.ts';
-import { useTcpProxy } from '../support/fakes/tcp-proxy.ts';
-import { atEnd } from '../support/use.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { deliveryRunId } from '../../../domain/runs/execution.ts';
+import { useEngine } from '../../support/engine.ts';
+import { useWorkerProcess } from '../../support/processes/processes.ts';
+import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
+import { sweepNow } from '../../support/sweep-now.ts';
+import { useTcpProxy } from '../../support/fakes/tcp-proxy.ts';
+import { atEnd } from '../../support/use.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 /** Faults between the claim of a batch and its handover: nothing has left yet. */
 

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, inject, it, vi } from 'vitest';
 
-import { claimFreePort, claimPort } from '../../../dev/servers/ports.ts';
-import { startStack } from '../../../dev/servers/stack.ts';
-import { readStackFile } from '../../../dev/servers/stack-file.ts';
-import { isRunning, stackPids } from '../../support/servers.ts';
-import { atEnd, useFolder } from '../../support/use.ts';
+import { claimFreePort, claimPort } from '../../dev/servers/ports.ts';
+import { startStack } from '../../dev/servers/stack.ts';
+import { readStackFile } from '../../dev/servers/stack-file.ts';
+import { isRunning, stackPids } from '../support/servers.ts';
+import { atEnd, useFolder } from '../support/use.ts';
 
 // Two small programs that keep the promises the real ones make to the launcher: the API answers
 // /health/ready, the worker reports { ready: true }, both end on SIGTERM and with the launcher.
@@ -203,7 +203,7 @@ describe('startStack', { timeout: 90_000 }, () => {
   it('leaves no process when the launcher is killed, and the next start works', async () => {
     const dataDir = await useFolder();
     const code = `
-      import { startStack } from ${JSON.stringify(join(import.meta.dirname, '../../../dev/servers/stack.ts'))};
+      import { startStack } from ${JSON.stringify(join(import.meta.dirname, '../../dev/servers/stack.ts'))};
       await startStack({ env: process.env, programs: ${JSON.stringify(programs)},
         print: console.log, log: console.log, signal: new AbortController().signal });`;
     const launcher = spawn(

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { useEngine } from '../../support/engine.ts';
+import { useEngine } from '../support/engine.ts';
 import {
   beginExecution,
   createWorkflow,
   type StepPlan,
   type WayPlan,
-} from '../../support/histories/executions.ts';
-import { newAddress } from '../../support/projects/shop.ts';
-import { waitFor } from '../../support/wait-for.ts';
+} from '../support/histories/executions.ts';
+import { newAddress } from '../support/projects/shop.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const engine = await useEngine();
 

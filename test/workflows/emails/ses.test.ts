@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { useEngine } from '../support/engine.ts';
-import { type SesFault, sesThrottled, sesUnavailable, useFakeSes } from '../support/fakes/ses.ts';
-import { sweepNow } from '../support/sweep-now.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { useEngine } from '../../support/engine.ts';
+import {
+  type SesFault,
+  sesThrottled,
+  sesUnavailable,
+  useFakeSes,
+} from '../../support/fakes/ses.ts';
+import { sweepNow } from '../../support/sweep-now.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const ses = await useFakeSes();
 const engine = await useEngine({
