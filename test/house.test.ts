@@ -303,6 +303,17 @@ describe('the documents', () => {
     expect(read('README.md').split('\n').length).toBeLessThanOrEqual(120);
   });
 
+  it('have no line of a table over 160 characters: long cells are lists or sections', () => {
+    const wide = pages.flatMap((file) =>
+      read(file)
+        .split('\n')
+        .flatMap((line, index) =>
+          /^\s*\|/.test(line) && line.length > 160 ? [`${file}:${index + 1}`] : [],
+        ),
+    );
+    expect(wide).toEqual([]);
+  });
+
   it('name every folder of the code in CONTRIBUTING.md', () => {
     const rooms = readdirSync(root, { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && tracked.some((f) => f.startsWith(`${entry.name}/`)))

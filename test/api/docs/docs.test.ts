@@ -75,11 +75,13 @@ it('shows what it has found as text, without the signs of Markdown', async () =>
 });
 
 it('lists the filters that a template has', async () => {
-  const guide = await readFile(join(docsFolder, 'guides/sending.md'), 'utf8');
-  const list = guide.slice(guide.indexOf('### Liquid filters'), guide.indexOf('Times are in UTC'));
+  const page = await readFile(join(docsFolder, 'template-language.md'), 'utf8');
+  const list = page.slice(page.indexOf('## Liquid filters'), page.indexOf('Times are in UTC'));
   const named = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name);
   expect(named.toSorted()).toEqual(filterNames().toSorted());
-  expect((await get('/docs?q=liquid+filters')).body).toContain('<a href="/docs/guides/sending">');
+  expect((await get('/docs?q=liquid+filters')).body).toContain(
+    '<a href="/docs/template-language">',
+  );
 });
 
 it.each([
