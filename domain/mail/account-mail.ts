@@ -73,7 +73,7 @@ export function limitWarningMail(given: {
       `This month the project ${project} has used ${usage} of ${limit} emails (${category}). When none are ` +
         'left, further mail of this kind is refused until the month ends.',
       link,
-      'SendDecision at the limits',
+      'Look at the limits',
     ),
   };
 }
@@ -86,7 +86,7 @@ export function paymentFailedMail(given: { project: string; link: string }): Acc
       `The last invoice of the project ${project} could not be paid. We will try again. If the last try ` +
         'fails, too, the project is disabled.',
       given.link,
-      'SendDecision at the payment',
+      'Look at the payment',
     ),
   };
 }
@@ -110,7 +110,7 @@ export function subscriptionDisabledMail(given: {
       `The project ${project} sent its events to ${withoutLinks(host)}. The event subscription is ` +
         `disabled, because ${why} What was waiting is skipped.`,
       link,
-      'SendDecision at the project',
+      'Look at the project',
       'Enable it again when the receiver is well.',
     ),
   };
@@ -138,7 +138,7 @@ export function membersByKeyMail(given: {
     html: letter(
       `A request with the secret key of the project ${project} ${what}.`,
       link,
-      'SendDecision at the members',
+      'Look at the members',
       'If no program of yours does this, somebody else has the key: regenerate the keys of the project, and ' +
         'remove who does not belong to it.',
     ),

@@ -110,7 +110,7 @@ describe.runIf(browser).each([
     const retried = page.locator('.figures div', { hasText: 'Retried' });
     await waitFor('the job to tell what came of it', async () => {
       if ((await retried.count()) > 0) return true;
-      await page.getByRole('link', { name: 'SendDecision again' }).click();
+      await page.getByRole('link', { name: 'Look again' }).click();
       return false;
     });
     expect(await retried.getByRole('definition').textContent()).toBe('2');
@@ -169,7 +169,7 @@ describe.runIf(browser).each([
     await entry.getByRole('link').click();
     await page.getByRole('heading', { name: 'Spring sale' }).waitFor();
     await page.getByLabel('Why did this contact get it, or not?').fill(address);
-    await page.getByRole('button', { name: 'SendDecision' }).click();
+    await page.getByRole('button', { name: 'Look' }).click();
     await page.getByText('The contact was unsubscribed when the audience was fixed.').waitFor();
     expect(faults).toEqual([]);
   });
@@ -209,7 +209,7 @@ describe.runIf(browser).each([
     const contacts = page.locator('.figures div', { hasText: 'Contact' });
     await waitFor('the receipt', async () => {
       if ((await contacts.count()) > 0) return true;
-      await page.getByRole('link', { name: 'SendDecision again' }).click();
+      await page.getByRole('link', { name: 'Look again' }).click();
       return false;
     });
     expect(await contacts.getByRole('definition').textContent()).toBe('1');

@@ -104,7 +104,7 @@ const showCampaign = projectPage({
                 placeholder="ada@shop.example"
                 autocomplete="off"
             /></label>
-            <button>SendDecision</button>
+            <button>Look</button>
           </form>
           ${answered && html`<p role="status">${email}: ${answered}</p>`}
           ${table(

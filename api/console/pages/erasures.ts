@@ -58,7 +58,7 @@ const showErasure = projectPage({
                 Object.entries(counts).map(([name, number]) => [inWords(name), count(number)]),
               ),
             )
-          : html`<p><a href="${path(`/erasures/${id}`)}">SendDecision again</a></p>`
+          : html`<p><a href="${path(`/erasures/${id}`)}">Look again</a></p>`
       }`,
     };
   },

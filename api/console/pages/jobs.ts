@@ -51,7 +51,7 @@ const showJob = projectPage({
           )
         }
         <p>
-          ${result === null && html`<a href="${path(jobPath(id, jobId))}">SendDecision again</a> · `}<a
+          ${result === null && html`<a href="${path(jobPath(id, jobId))}">Look again</a> · `}<a
             href="${path('/failures')}"
             >To the failures</a
           >
