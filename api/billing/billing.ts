@@ -3,6 +3,7 @@ import {
   type BillingProject,
   findBillingProject,
   listUsage,
+  readTaken,
   updateOwnLimits,
 } from '../../db/billing/billing.ts';
 import {
@@ -289,22 +290,20 @@ async function limitsOf(
   projectId: string,
   project: BillingProject,
 ): Promise<z.input<typeof Limits>> {
-  const usage: Record<Category, number> = {
-    workflows: 0,
-    campaigns: 0,
-    transactional: 0,
-    inbound: 0,
-  };
-  for (const { category, count } of await listUsage(call.db, projectId, monthOf(new Date()))) {
-    usage[category] += count;
-  }
+  const capIn = (category: Category) =>
+    capOf(category, project, call.config.billing?.freeTierPerMonth ?? 0);
+  const usage = await usageOf(
+    call.db,
+    projectId,
+    categories.filter((name) => capIn(name)),
+  );
   const { subscription } = project;
   const subscribed =
     subscription === null
       ? null
       : await askProvider(call, (payments) => payments.findSubscription(subscription));
   const state = (category: Category) => {
-    const cap = capOf(category, project, call.config.billing?.freeTierPerMonth ?? 0);
+    const cap = capIn(category);
     return {
       limit: cap?.limit ?? null,
       usage: usage[category],
@@ -319,4 +318,22 @@ async function limitsOf(
     inbound: state('inbound'),
     currency: subscribed?.currency ?? null,
   };
+}
+
+/**
+ * Use of this month by category. Where there is a limit, waiting mail counts that has taken its share, as
+ * it does when a message is refused; shares are recorded for limited categories alone.
+ */
+async function usageOf(
+  db: Services['db'],
+  projectId: string,
+  limited: readonly Category[],
+): Promise<Record<Category, number>> {
+  const usage = { workflows: 0, campaigns: 0, transactional: 0, inbound: 0 };
+  for (const { category, count } of await listUsage(db, projectId, monthOf(new Date()))) {
+    usage[category] += count;
+  }
+  const taken = limited.length > 0 ? await readTaken(db, projectId) : usage;
+  for (const category of limited) usage[category] = taken[category];
+  return usage;
 }

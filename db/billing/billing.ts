@@ -131,6 +131,11 @@ export async function requireAllowance(
   refuseOver(cap, taken, given.category, given.units);
 }
 
+/** Returns what a project has used of this month: sent, received, and what waiting mail has taken. */
+export async function readTaken(db: Database, projectId: string): Promise<Taken> {
+  return transact(db, async (tx) => (await lockAllowance(tx, { projectId })).taken);
+}
+
 /**
  * Moves what a waiting message has taken to the month (UTC) of the moment for which it is asked now.
  * Lock its row before.

@@ -29,7 +29,7 @@ export async function reopenRetention(tx: Database, emailIds: readonly string[])
 
 /**
  * Removes the next page of bodies that were created, or were to leave, before a moment, with the contents
- * of attachments that old. Messages still to be sent keep theirs. Returns false when there are no more.
+ * of attachments that old. Messages still to be sent keep both. Returns false when there are no more.
  */
 export async function deleteOldBodies(db: Database, before: Date): Promise<boolean> {
   // The smallest id of that moment: a UUID of version 7 begins with the milliseconds.
@@ -55,7 +55,11 @@ export async function deleteOldBodies(db: Database, before: Date): Promise<boole
   await sql`
     delete from attachment where id in (
       select id from attachment
-        where created_at < ${before} and coalesce(kept_from < ${before}, true)
+        where created_at < ${before} and coalesce(kept_from < ${before}, true) and not exists (
+          select from email where email.project_id = attachment.project_id
+            and email.attachments <> '[]' and email.status in ('PENDING', 'SENDING')
+            and email.attachments
+              @> jsonb_build_array(jsonb_build_object('attachmentId', attachment.id)))
         order by created_at limit ${pageSize})`.execute(db);
   const isMoreScheduled = await deleteScheduledBodies(db, before);
   return isMoreScheduled || rows[0]?.rows_read === pageSize;

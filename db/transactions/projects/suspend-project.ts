@@ -14,9 +14,10 @@ const pageSize = 500;
 
 /**
  * Adds a reason to those for which a project is disabled, in the caller's transaction. If there was none, its
- * waiting mail fails, its campaigns, executions and jobs are cancelled; the runs of the campaigns suppress
- * their waiting mail. Of very many executions the sweep cancels the rest; the rest of the mail fails when its
- * turn comes. Returns whether it was enabled. Call it before other rows of the project are locked.
+ * campaigns, executions and jobs are cancelled; the runs of the campaigns suppress their waiting mail. Of
+ * very many executions the sweep cancels the rest. Other waiting mail fails when it is due: a project that
+ * pays before then loses none. For its reputation it fails at once; of very much, the rest when it is due.
+ * Returns whether the project was enabled. Call it before other rows of the project are locked.
  */
 export async function disableProject(
   tx: Database,
@@ -32,6 +33,7 @@ export async function disableProject(
       where project.id = before.id and project.removal is null
         and before.disabled_reason is distinct from ${reason}
       returning before.disabled_reason is null as "wasEnabled"`.execute(tx);
+  if (rows[0] && reason === 'EMAIL_REPUTATION') await failWaitingMail(tx, projectId);
   if (!rows[0]?.wasEnabled) return false;
   const active = await tx
     .selectFrom('execution')
@@ -43,7 +45,6 @@ export async function disableProject(
   const ids = active.map((row) => row.id);
   await cancelExecutions(tx, ids, 'project_disabled');
   await stopRuns(tx, projectId);
-  await failWaitingMail(tx, projectId);
   return true;
 }
 

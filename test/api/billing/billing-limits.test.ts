@@ -161,6 +161,29 @@ describe('GET billing-limits', () => {
   });
 });
 
+describe('GET billing-limits, with mail that waits', () => {
+  it('counts what has taken its share, as a refusal does', async () => {
+    const project = await billedProject({ ...subscribed, billing_limit_transactional: 2 });
+    const now = new Date();
+    // A moment of this month that has not come: the last one, or now where that is close.
+    const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) - 60_000;
+    const scheduledFor = new Date(Math.max(end, now.getTime() + 1_000)).toISOString();
+    for (let count = 0; count < 2; count += 1) {
+      expect((await project.send(undefined, { scheduledFor })).status).toBe(200);
+    }
+    const refused = await project.send(undefined, { scheduledFor });
+    expect(codeOf(refused)).toEqual([402, 'BILLING_LIMIT_EXCEEDED']);
+    const { body } = await project.get('billing-limits');
+    expect(body.transactional).toEqual({
+      limit: 2,
+      usage: refused.body.error.details.usage,
+      percentage: 100,
+      isWarning: true,
+      isBlocked: true,
+    });
+  });
+});
+
 describe('PUT billing-limits', () => {
   it('changes what is given and leaves the rest', async () => {
     const project = await billedProject(subscribed);

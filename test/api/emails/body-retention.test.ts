@@ -32,6 +32,13 @@ async function mailOf(days: number, status: 'DELIVERED' | 'PENDING'): Promise<st
 }
 
 const bodyOf = async (id: string) => (await shop.call('GET', `/emails/${id}`)).body.body;
+/** 1 while the file of a mail is stored. */
+async function fileOf(id: string): Promise<number> {
+  const { rows } = await sql`select from attachment where id =
+    (select (attachments -> 0 ->> 'attachmentId')::uuid from email where id = ${id})
+    `.execute(shop.api.db);
+  return rows.length;
+}
 /** The items of a mail in the feed of activity. */
 const itemsOf = async (emailId: string) => {
   const { body } = await shop.call('GET', '/activity?startDate=2020-01-01');
@@ -57,10 +64,9 @@ describe('bodies of mail', () => {
       { type: 'email.sent', metadata: { subject: 'Hi', body: null } },
     ]);
     expect(await bodyOf(young)).toContain('<p>Hi</p>');
-    // An unsent message keeps its body.
+    // An unsent message keeps its body and its file, or it would be sent with an empty one.
     expect(await bodyOf(unsent)).toContain('<p>Hi</p>');
-    const files = await shop.api.db.selectFrom('attachment').select('created_at').execute();
-    expect(files).toHaveLength(1);
+    expect([await fileOf(old), await fileOf(young), await fileOf(unsent)]).toEqual([0, 1, 1]);
   });
 
   it('are removed, too, of mail that waited for longer than that before it was sent', async () => {
@@ -81,7 +87,7 @@ describe('bodies of mail', () => {
     });
     expect(await bodyOf(id)).toContain('<p>Hi</p>');
     await clear(90);
-    expect(await bodyOf(id)).toBeNull();
+    expect([await bodyOf(id), await fileOf(id)]).toEqual([null, 0]);
   });
 });
 
@@ -101,12 +107,6 @@ describe('bodies of scheduled mail', () => {
     await clear(90);
     expect(await bodyOf(scheduled)).toContain('<p>Hi</p>');
     expect(await bodyOf(old)).toBeNull();
-    const fileOf = async (id: string) =>
-      (
-        await sql`select from attachment where id =
-          (select (attachments -> 0 ->> 'attachmentId')::uuid from email where id = ${id})
-          `.execute(shop.api.db)
-      ).rows.length;
     expect([await fileOf(scheduled), await fileOf(old)]).toEqual([1, 0]);
     await clear(70);
     expect([await bodyOf(scheduled), await fileOf(scheduled)]).toEqual([null, 0]);
