@@ -2,7 +2,12 @@ delete from attachment
 where id in (
   select id
   from attachment
-  where created_at < $1 and coalesce(kept_from < $2, true)
+  where created_at < $1 and coalesce(kept_from < $2, true) and not exists (
+    select
+    from email
+    where email.project_id = attachment.project_id and email.attachments <> '[]' and email.status in
+        ('PENDING', 'SENDING') and email.attachments @>
+        jsonb_build_array(jsonb_build_object('attachmentId', attachment.id)))
   order by created_at
   limit $3)
 
