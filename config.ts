@@ -279,7 +279,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
 }
 
 function webhookSettings(env: Settings, mail: ReturnType<typeof mailSettings>) {
-  const isLaptop = env.NODE_ENV !== 'production' && !mail.ses && !mail.smtp;
+  const isLaptop = env.NODE_ENV !== 'production' && !mail.ses;
   return {
     timeoutMs: env.WEBHOOK_TIMEOUT_MS,
     attemptsMax: env.WEBHOOK_MAX_ATTEMPTS,

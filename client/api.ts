@@ -3864,7 +3864,7 @@ export interface Api {
           quietHours?: {
             from: string;
             /** Or 24:00; earlier than `from`: on the next day */
-            to: '24:00' | string;
+            to: string;
             /** On which it begins */
             days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
           } | null;

@@ -3,7 +3,8 @@ import { limits } from './limits.ts';
 import { nearest } from './text-rules.ts';
 
 /** Event names that only the system may use. */
-const reserved = /^(email\..*|contact\.(topic\.)?(un)?subscribed|segment\..+\.(entry|exit))$/s;
+const reserved =
+  /^(email\..*|contact\.(topic\.)?(un)?subscribed|segment\..+\.(entry|exit)|api_key\.(expiring|expired))$/s;
 
 /** The events of mail that the system makes. */
 const mailEvents = [

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -141,14 +142,22 @@ describe('where files lie', () => {
 });
 
 describe('webhooks to this machine', () => {
-  const given = { DATABASE_URL: 'postgres://localhost/everpost', JWT_SECRET: 'x'.repeat(32) };
+  const secret = randomBytes(32).toString('hex');
+  const given = { DATABASE_URL: 'postgres://localhost/everpost', JWT_SECRET: secret };
   const webhook = (more: Record<string, string>) => readConfig({ ...given, ...more }).webhook;
 
   it.each([
     [{}, { allowPrivate: false, allowLoopback: true }],
     [{ WEBHOOK_ALLOW_PRIVATE: 'false' }, { allowPrivate: false, allowLoopback: false }],
     [{ WEBHOOK_ALLOW_PRIVATE: 'true' }, { allowPrivate: true, allowLoopback: false }],
-    [{ SMTP_HOST: 'smtp.shop.test' }, { allowPrivate: false, allowLoopback: false }],
+    [{ SMTP_HOST: 'smtp.shop.test' }, { allowPrivate: false, allowLoopback: true }],
+    [
+      {
+        NODE_ENV: 'production',
+        DASHBOARD_URL: 'https://shop.test',
+      },
+      { allowPrivate: false, allowLoopback: false },
+    ],
   ])('with %j: %j', (more, expected) => {
     expect(webhook(more)).toMatchObject(expected);
   });

@@ -20,7 +20,10 @@ import { deleteOldPaymentReceipts } from '../../db/billing/payments.ts';
 import { signalRemovals } from '../../db/transactions/projects/delete-project.ts';
 import { keepDueSchedules, markAllSchedulesDue } from '../../db/schedules/schedules.ts';
 import { continueRemovals } from '../../db/removals/removals.ts';
-import { cancelLateExecutions } from '../../db/transactions/projects/suspend-project.ts';
+import {
+  cancelLateExecutions,
+  failLateMail,
+} from '../../db/transactions/projects/suspend-project.ts';
 import { deleteOldSecurityEvents } from '../../db/accounts/security-events.ts';
 import { deleteExpiredSessions } from '../../db/accounts/sessions.ts';
 import { deleteExpiredTokens } from '../../db/accounts/users.ts';
@@ -164,6 +167,7 @@ export function createSweepActivities(
     async CANCEL_LATE_EXECUTIONS() {
       const isLate = after(cancellingMs);
       while (!isLate() && (await cancelLateExecutions(db, pageSize)) === pageSize);
+      while (!isLate() && (await failLateMail(db, pageSize)) === pageSize);
       await continueCancellations(db, after(cancellingMs));
     },
     async RELEASE_EXECUTIONS() {

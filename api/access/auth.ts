@@ -96,18 +96,21 @@ export async function findSessionUser(
 function refuseForeignOrigin(ctx: Context, { config }: Services): void {
   const reads = ctx.method === 'GET' || ctx.method === 'HEAD';
   const site = ctx.get('sec-fetch-site').toLowerCase();
-  if (reads) {
-    // The router accepts paths in any case and with a trailing slash.
-    const logsOut = /^\/auth\/logout\/?$/i.test(ctx.path);
-    // `none`: the user has typed the address. Without the header it is no browser.
-    if (logsOut && !['', 'same-origin', 'none'].includes(site)) throw foreignOrigin();
-    return;
-  }
   const origin = ctx.get('origin') || originOf(ctx.get('referer'));
   // The console is reached by whatever name the server has, and its pages ask no other: another site
   // has another host, which the browser tells, and lacks the token of the form.
   const own = /^\/console(?:\/|$)/i.test(ctx.path) ? `${ctx.protocol}://${ctx.host}` : '';
   const ours = [originOf(config.dashboardUrl), originOf(config.apiUrl), own];
+  if (reads) {
+    // The router accepts paths in any case and with a trailing slash.
+    const logsOut = /^\/auth\/logout\/?$/i.test(ctx.path);
+    // `none`: the user has typed the address. Without the header it is no browser.
+    const isOwn = ['', 'same-origin', 'none'].includes(site);
+    // The dashboard may have another host or port of the same site.
+    const isDashboard = site === 'same-site' && origin !== '' && ours.includes(origin);
+    if (logsOut && !isOwn && !isDashboard) throw foreignOrigin();
+    return;
+  }
   const foreign = origin === '' ? site === 'cross-site' : !ours.includes(origin);
   if (foreign) throw foreignOrigin();
 }

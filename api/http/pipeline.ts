@@ -138,7 +138,7 @@ async function runOnce(
   prepared: Prepared,
   services: Services,
 ): Promise<StoredAnswer> {
-  const space = keySpace(endpoint, prepared.caller);
+  const space = keySpace(endpoint, prepared);
   const key = ctx.get('idempotency-key');
   // An empty header is a key that is too short, not a missing key.
   if (space === null || ctx.headers['idempotency-key'] === undefined) {
@@ -435,8 +435,8 @@ async function countRequest(
 }
 
 /** Whose keys a request uses, or null where the header is ignored. */
-function keySpace(endpoint: AnyEndpoint, caller: Caller): KeySpace | null {
+function keySpace(endpoint: AnyEndpoint, { caller, member }: Prepared): KeySpace | null {
   if (caller === null || !honoursKey(endpoint)) return null;
   if (caller.kind === 'project') return { ownerId: caller.projectId, isPublic: caller.isPublic };
-  return { ownerId: caller.userId, isPublic: false };
+  return { ownerId: member?.projectId ?? caller.userId, isPublic: false };
 }

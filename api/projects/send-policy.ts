@@ -9,7 +9,7 @@ import {
 import { fault, whenRight } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { secondOfDay, secondsOfDay } from '../../domain/mail/quiet-hours.ts';
-import { Days, WallTimeText, Zone } from '../../domain/time/schemas.ts';
+import { Days, WallTimeEndText, WallTimeText, Zone } from '../../domain/time/schemas.ts';
 import { weekdays } from '../../domain/time/zones.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time } from '../http/schemas.ts';
@@ -24,10 +24,7 @@ const releasingMs = 5_000;
 const QuietHours = z
   .object({
     from: WallTimeText,
-    to: z
-      .literal('24:00')
-      .or(WallTimeText)
-      .describe('Or 24:00; earlier than `from`: on the next day'),
+    to: WallTimeEndText.describe('Or 24:00; earlier than `from`: on the next day'),
     days: Days.default([...weekdays]).describe('On which it begins'),
   })
   .superRefine(

@@ -92,6 +92,18 @@ create trigger email_sent after update of sent_at on email for each row
     and current_setting('everpost.noted', true) is distinct from 'together')
   execute function note_usage();
 
+-- A message that its provider rejects later was reported as sent: it is not billed.
+create function forget_usage() returns trigger language plpgsql as $$
+begin
+  delete from usage_report where email_id = new.id;
+  return null;
+end
+$$;
+
+create trigger email_rejected after update of status on email for each row
+  when (new.status = 'FAILED' and old.status <> 'FAILED' and old.sent_at is not null)
+  execute function forget_usage();
+
 -- Events of the payment provider that were handled.
 create table payment_receipt (
   event_id text primary key,

@@ -20,6 +20,15 @@ export const WallTimeText = z
   )
   .meta({ examples: ['09:00'] });
 
+/** A wall time at which something ends, as text: 24:00 is the end of the day. */
+export const WallTimeEndText = z
+  .string()
+  .refine(
+    (text) => text === '24:00' || parseWallTime(text) !== null,
+    fault('invalid_string', 'Must be a time of day: HH:MM or HH:MM:SS, or 24:00.'),
+  )
+  .meta({ examples: ['08:00'] });
+
 /** A local date-time as text. */
 export const LocalDateTimeText = z
   .string()

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Database, transact } from '../../database.ts';
 import { findMeasure } from '../../projects/reputation.ts';
 import type { DisabledReason } from '../../projects/suspension.ts';
@@ -16,7 +16,7 @@ const pageSize = 500;
  * Adds a reason to those for which a project is disabled, in the caller's transaction. If there was none, its
  * campaigns, executions and jobs are cancelled; the runs of the campaigns suppress their waiting mail. Of
  * very many executions the sweep cancels the rest. Other waiting mail fails when it is due: a project that
- * pays before then loses none. For its reputation it fails at once; of very much, the rest when it is due.
+ * pays before then loses none. For its reputation it fails at once; of very much, the sweep fails the rest.
  * Returns whether the project was enabled. Call it before other rows of the project are locked.
  */
 export async function disableProject(
@@ -95,13 +95,31 @@ export async function enableProject(
 
 /** Not the campaigns' mail, maybe a million messages: their runs suppress it page by page. */
 async function failWaitingMail(tx: Database, projectId: string): Promise<void> {
-  await sql`
+  await failMail(tx, sql`select email_id from ${waitingOf(sql`${projectId}`)} limit ${pageSize}`);
+}
+
+/**
+ * Fails up to `max` waiting messages of projects disabled for their reputation: those that were too many
+ * for the request that disabled them, or came meanwhile. Returns how many.
+ */
+export async function failLateMail(db: Database, max: number): Promise<number> {
+  return failMail(
+    db,
+    sql`select email_id from suspension
+        cross join lateral (
+          select email_id from ${waitingOf(sql`suspension.project_id`)} limit ${max}) late
+      where suspension.reason = 'EMAIL_REPUTATION' and suspension.ended_at is null
+      limit ${max}`,
+  );
+}
+
+/** @param ids SQL that selects the ids of messages. */
+async function failMail(db: Database, ids: RawBuilder<unknown>): Promise<number> {
+  const { numAffectedRows } = await sql`
     update email set status = 'FAILED', error = 'project_disabled', updated_at = now(),
         trace = trace || trace_entry('withheld', '{"reason": "project_disabled"}')
-      where status = 'PENDING'
-        and id in (select email_id from ${waitingOf(sql`${projectId}`)} limit ${pageSize})`.execute(
-    tx,
-  );
+      where status = 'PENDING' and id in (${ids})`.execute(db);
+  return Number(numAffectedRows ?? 0);
 }
 
 /**

@@ -204,6 +204,22 @@ describe('GET /auth/logout', () => {
   });
 });
 
+describe('GET /auth/logout from another host of the same site', () => {
+  const logOut = async (from: Record<string, string>) => {
+    const { cookie } = await api.signUp();
+    const headers = { 'Sec-Fetch-Site': 'same-site', ...from };
+    const { status } = await api.request('GET', '/auth/logout', { cookie, headers });
+    return [status, (await me(cookie)).status];
+  };
+
+  it('is done for the dashboard alone', async () => {
+    const { origin } = new URL(api.services.config.dashboardUrl);
+    expect(await logOut({ Origin: origin })).toEqual([200, 401]);
+    expect(await logOut({ Referer: `${origin}/settings` })).toEqual([200, 401]);
+    expect(await logOut({ Origin: 'http://evil.localhost' })).toEqual([403, 200]);
+  });
+});
+
 describe('a session cookie', () => {
   const secret = () => new TextEncoder().encode(api.services.config.jwtSecret);
   const token = (claims: Record<string, unknown>, alg = 'HS256', expires = '1h') =>

@@ -288,12 +288,16 @@ describe('what becomes of a message', () => {
     ['Reject', { reason: 'Bad content' }, 'SES: Bad content'],
     ['Rendering Failure', {}, 'SES: no template'],
     ['RenderingFailure', {}, 'SES: no template'],
-  ])('fails after %s, without an event', async (kind, detail, error) => {
+  ])('fails after %s, without an event, and is not billed', async (kind, detail, error) => {
     const { id, contactId } = await sentEmail();
+    await sql`insert into usage_report (email_id, customer, units, sent_at)
+      values (${id}, 'cus_1', 1, now())`.execute(api.db);
     const event = sesEvent(kind, { emailId: id }, detail);
     await notify({ ...event, failure: { errorMessage: 'no template' } });
     expect(await emailOf(id)).toMatchObject({ status: 'FAILED', error });
     expect(await namesOf(contactId)).toEqual([]);
+    const billed = await sql`select from usage_report where email_id = ${id}`.execute(api.db);
+    expect(billed.rows).toEqual([]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { waitFor } from '../../support/wait-for.ts';
@@ -90,6 +91,20 @@ describe('Idempotency-Key on /v1/track', () => {
     const headers = { ...key, 'X-Project-Id': project.id };
     const second = await shop.api.request('POST', path, { body, cookie, headers });
     expect([second.status, isReplay(second), second.body]).toEqual([200, true, first.body]);
+  });
+
+  it('is of the project also where path or body name it: shared with its key, not with another', async () => {
+    const { cookie } = await shop.api.signUp();
+    const [one, two] = [await shop.api.createProject(cookie), await shop.api.createProject(cookie)];
+    const headers = newKey();
+    const domain = `${randomUUID()}.test`;
+    const claim = (request: object) =>
+      shop.api.request('POST', '/domains', { headers, ...request });
+    const first = await claim({ cookie, body: { projectId: one.id, domain } });
+    const other = await claim({ cookie, body: { projectId: two.id, domain: `b.${domain}` } });
+    expect([first.status, other.status, isReplay(other)]).toEqual([201, 201, false]);
+    const again = await claim({ key: one.secretKey, body: { projectId: one.id, domain } });
+    expect([again.status, isReplay(again), again.body]).toEqual([201, true, first.body]);
   });
 
   it('takes another path as another request', async () => {

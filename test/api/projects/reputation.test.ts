@@ -2,10 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { failCampaignEmails } from '../../../db/campaigns/chunks.ts';
+import { transact } from '../../../db/database.ts';
+import { disableProject } from '../../../db/transactions/projects/suspend-project.ts';
 import { useApi } from '../../support/api.ts';
 import { useFakeSns } from '../../support/fakes/sns.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 import { bounceDetail, sesEvent } from '../../support/fakes/ses-messages.ts';
+import { tasksOf } from '../../support/sweep-now.ts';
 
 const fake = await useFakeSns();
 const api = await useApi();
@@ -228,6 +231,31 @@ describe('a project is disabled', () => {
     const project = await createProject({ sent: 200, domain: 'simulator.test', bounced: 199 });
     await feedback(project.id, 'Bounce');
     expect(await reasonOf(project.id)).toBeNull();
+  });
+});
+
+describe('mail that is stored while its project is being disabled', () => {
+  it('fails with the next sweep for its reputation, and when it is due for its payment', async () => {
+    const projects = await Promise.all([createProject({ sent: 1 }), createProject({ sent: 1 })]);
+    const pending = { status: 'PENDING', sent_at: null, message_id: null } as const;
+    const [bad, poor] = projects.map(({ id }) => id);
+    await transact(api.db, async (tx) => {
+      await disableProject(tx, bad!, 'EMAIL_REPUTATION');
+      await disableProject(tx, poor!, 'PAYMENT_FAILED');
+    });
+    const mailIn = async (projectId: string) =>
+      insertTestEmail(api.db, { projectId, contactId: await anyContact(projectId) }, pending);
+    const mails = [await mailIn(bad!), await mailIn(poor!)];
+    await tasksOf(api, {}).CANCEL_LATE_EXECUTIONS();
+    const statusOf = async (id: string) =>
+      (
+        await api.db
+          .selectFrom('email')
+          .select('status')
+          .where('id', '=', id)
+          .executeTakeFirstOrThrow()
+      ).status;
+    expect(await Promise.all(mails.map(statusOf))).toEqual(['FAILED', 'PENDING']);
   });
 });
 

@@ -56,6 +56,7 @@ it.each([
   [{ contactTimeZoneField: `data.${'x'.repeat(196)}` }, 'contactTimeZoneField unsupported_field'],
   [{ quietHours: { from: '24:00', to: '08:00' } }, 'quietHours.from invalid_string'],
   [{ quietHours: { from: '22:00', to: '8:00' } }, 'quietHours.to invalid_string'],
+  [{ quietHours: { from: '22:00', to: 5 } }, 'quietHours.to invalid_type'],
   [{ quietHours: { from: '22:00', to: '22:00:00' } }, 'quietHours.to custom'],
   [{ quietHours: { from: '00:00', to: '24:00' } }, 'quietHours.to custom'],
   [

@@ -308,6 +308,23 @@ from token_bucket
 join unnest($1::text[], $2::float8[]) as wanted(key, rate) using (key)
 
 update email
+set status = 'FAILED', error = 'project_disabled', updated_at = now(), trace = trace ||
+    trace_entry('withheld', '{reason: project_disabled}')
+where status = 'PENDING' and id in (
+  select email_id
+  from suspension
+  cross join lateral (
+    select email_id
+    from (
+      select inner_waiting.due_at, inner_waiting.email_id
+      from email_queue inner_waiting
+      where inner_waiting.project_id = suspension.project_id and inner_waiting.campaign_id is null
+          and inner_waiting.lease_until is null) waiting
+    limit $1) late
+  where suspension.reason = 'EMAIL_REPUTATION' and suspension.ended_at is null
+  limit $2)
+
+update email
 set status = given.status, error = given.error, refusal = given.refusal, message_id =
     given.message_id, sent_at = given.sent_at, delivered_at = given.delivered_at, opened_at =
     given.opened_at, clicked_at = given.clicked_at, bounced_at = given.bounced_at, complained_at =
