@@ -314,6 +314,16 @@ describe('the documents', () => {
     expect(wide).toEqual([]);
   });
 
+  it('name who acts', () => {
+    const vague = /\b([Ss]omebody|[Ww]hoever)\b|\b[Nn]obody\b(?![@"])/;
+    const places = pages.flatMap((file) =>
+      read(file)
+        .split('\n')
+        .flatMap((line, index) => (vague.test(line) ? [`${file}:${index + 1}: ${line}`] : [])),
+    );
+    expect(places).toEqual([]);
+  });
+
   it('name every folder of the code in CONTRIBUTING.md', () => {
     const rooms = readdirSync(root, { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && tracked.some((f) => f.startsWith(`${entry.name}/`)))

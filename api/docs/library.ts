@@ -36,6 +36,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'journeys',
       'guides/webhooks',
       'guides/webhooks-python-go',
+      'guides/secrets',
       'guides/event-subscriptions',
       'guides/campaigns',
       'guides/timing',
