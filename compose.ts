@@ -26,10 +26,9 @@ import { createDns } from './providers/dns.ts';
 import { readDomainLists } from './providers/domain-lists.ts';
 import { createCipher, createSigner, derivedTokens } from './providers/encryption.ts';
 import { createFiles } from './providers/files.ts';
-import { createMailer } from './providers/mail/create-mailer.ts';
-import { createIdentities } from './providers/mail/identities.ts';
+import { createFeedbackReaders } from './providers/mail-providers.ts';
+import { guarded } from './providers/mail/guarded-mailer.ts';
 import type { Mailer } from './providers/mail/mailer.ts';
-import { createSns } from './providers/mail/sns.ts';
 import { Metrics, type Reading } from './providers/metrics.ts';
 import { createOAuth } from './providers/login/oauth.ts';
 import { createPayments } from './providers/payments.ts';
@@ -87,7 +86,7 @@ function composeShared(
     cipher,
     dns: createDns({ servers: config.dnsServers }),
     files: createFiles(config.storage, config.apiUrl),
-    identities: createIdentities(config.mail),
+    identities: config.mail.sender.createIdentities(config.mail),
     payments: config.billing && createPayments(config.billing),
     renderer: createRenderer(),
     webhooks: createWebhookSender(config.webhook),
@@ -115,7 +114,7 @@ export function composeApi(
     config,
     domainLists: readDomainLists(config.domainLists),
     oauth: createOAuth(config.oauth),
-    sns: createSns(),
+    feedbackReaders: createFeedbackReaders(),
     drawer: createDrawer(),
     rateLimits: createRateLimits(pool, config.rateLimit),
     keys: new ProjectKeys(db),
@@ -149,16 +148,12 @@ export async function composeWorker(opened: Opened): Promise<{
   const { config, db, client, log } = opened;
   // Bulk actions, imports and the sweep start thousands of runs, and no request waits for them.
   const shared = composeShared(opened, { callsMax: 4 });
-  const mailer = createMailer(config.mail, {
-    storeMessage: (message) =>
-      insertMailboxMessage(db, {
-        id: message.id,
-        sender: message.from,
-        recipient: message.to,
-        subject: message.subject,
-        raw: message.raw,
-      }),
-  });
+  const mailer = guarded(
+    config.mail.sender.createMailer({
+      storeMessage: ({ id, from, to, subject, raw }) =>
+        insertMailboxMessage(db, { id, sender: from, recipient: to, subject, raw }),
+    }),
+  );
   const { taskQueue } = config.temporal;
   const services: WorkersOptions['services'] = {
     ...shared,

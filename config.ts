@@ -16,8 +16,13 @@ import { normaliseDomainName } from './domain/sender/domain-name.ts';
 import { domainOf } from './domain/email-address.ts';
 import { defaultTaskQueue } from './domain/runs/runs.ts';
 import { judgeSettings } from './domain/unsafe-settings.ts';
+import { mailProviders } from './providers/mail-providers.ts';
+import type { MailProvider, MailSender, TrustedTopics } from './providers/mail/provider.ts';
 
 /** The only reader of the environment. Empty means not set; all errors are reported at once. */
+
+/** Providers that can insert their own pixel and links. */
+const trackers = mailProviders.flatMap(({ kind, tracks }) => (tracks ? [kind] : []));
 
 const Environment = z.object({
   NODE_ENV: z.string().default('development'),
@@ -62,19 +67,6 @@ const Environment = z.object({
   BULK_WORKER_CONCURRENCY: number(3, 1, 1000),
   WEBHOOK_WORKER_CONCURRENCY: number(100, 1, 1000),
   EVENT_WORKER_CONCURRENCY: number(100, 1, 1000),
-  AWS_SES_REGION: text,
-  AWS_SES_ACCESS_KEY_ID: text,
-  AWS_SES_SECRET_ACCESS_KEY: text,
-  AWS_SES_CREDENTIALS: z.enum(['keys', 'default']).default('keys'),
-  AWS_SES_ENDPOINT: url.optional(),
-  SES_CONFIGURATION_SET: z.string().default('everpost'),
-  SES_CONFIGURATION_SET_NO_TRACKING: z.string().default('everpost-no-tracking'),
-  SMTP_HOST: text,
-  SMTP_PORT: number(1025, 1, 65535),
-  SMTP_USER: text,
-  SMTP_PASSWORD: text,
-  SMTP_SECURE: flag(false),
-  LOCAL_MAILBOX_PUBLIC: flag(false),
   MAIL_FROM_SUBDOMAIN: z.string().default('mail'),
   DKIM_TARGET_HOST: z.string().default('dkim.amazonses.com'),
   DNS_SERVERS: nameServers.optional(),
@@ -88,9 +80,8 @@ const Environment = z.object({
   DELIVERY_SETTLE_MINUTES: number(15),
   EMAIL_BODY_RETENTION_DAYS: number(90),
   DELIVERY_UNKNOWN_POLICY: z.enum(['fail', 'resend']).default('fail'),
-  TRACKING_MODE: z.enum(['own', 'ses']).optional(),
+  TRACKING_MODE: z.enum(['own', ...trackers]).optional(),
   AUTO_PROJECT_DISABLE: flag(true),
-  SNS_TOPIC_ARN: text,
   MAX_ATTACHMENTS_COUNT: number(10),
   MAX_ATTACHMENT_SIZE_MB: number(10),
   MAX_MESSAGE_SIZE_MB: number(40, 1),
@@ -135,13 +126,17 @@ const Environment = z.object({
   EVENT_DELIVERY_FAILING_SECONDS: number(259_200, 1),
 });
 
+/** All variables: those of the mail providers are declared in their folders. */
+const AllVariables = z.object({
+  ...Object.assign({}, ...mailProviders.map(({ variables }) => variables)),
+  ...Environment.shape,
+});
+
 /** The value of every variable when only the two required ones are set; undefined: none. */
 export function settingDefaults(): Record<string, unknown> {
   const needed = { DATABASE_URL: 'postgres://localhost/everpost', JWT_SECRET: 'x'.repeat(32) };
-  const given = Environment.parse(needed);
-  return Object.fromEntries(
-    Object.keys(Environment.shape).map((name) => [name, given[name as keyof typeof given]]),
-  );
+  const given: Record<string, unknown> = AllVariables.parse(needed);
+  return Object.fromEntries(Object.keys(AllVariables.shape).map((name) => [name, given[name]]));
 }
 
 type Settings = z.output<typeof Environment>;
@@ -151,24 +146,20 @@ function readEnvironment(environment: Record<string, string | undefined>): Setti
   const given = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   );
-  const parsed = Environment.safeParse(given);
+  const parsed = AllVariables.safeParse(given);
   const problems = [
     ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')} ${issue.message}`),
     ...missingPartners(given),
   ];
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
-  return parsed.data;
+  return parsed.data as Settings;
 }
 
 /** Warnings about unsafe settings. @throws ConfigError with a sentence for each that is refused. */
-function refuseUnsafe(env: Settings, mail: ReturnType<typeof mailSettings>): string[] {
+function refuseUnsafe(env: Settings, rules: MailProvider['rules']): string[] {
   const key = env.DATA_ENCRYPTION_KEY;
-  const { refused, warned } = judgeSettings({
-    ...env,
-    encryptionKey: key === undefined ? null : Buffer.from(key, 'base64').toString('latin1'),
-    mailMode: mail.mode,
-    hasLocalMailbox: !mail.ses && !mail.smtp,
-  });
+  const encryptionKey = key === undefined ? null : Buffer.from(key, 'base64').toString('latin1');
+  const { refused, warned } = judgeSettings({ ...env, encryptionKey }, rules);
   if (refused.length > 0) throw new ConfigError(refused);
   return warned;
 }
@@ -179,11 +170,12 @@ function refuseUnsafe(env: Settings, mail: ReturnType<typeof mailSettings>): str
  */
 export function readConfig(environment: Record<string, string | undefined>) {
   const env = readEnvironment(environment);
-  const mail = mailSettings(env);
+  const { provider, sender } = chooseMail(env);
+  const mail = mailSettings(env, provider, sender);
   return {
     environment: env.NODE_ENV,
     /** Logged at the start of a process: settings that are allowed but unsafe. */
-    warnings: refuseUnsafe(env, mail),
+    warnings: refuseUnsafe(env, provider.rules),
     port: env.PORT,
     host: env.HOST,
     apiUrl: withoutSlashes(env.API_URL ?? `http://localhost:${env.PORT}`),
@@ -248,7 +240,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** Resolvers as `ip[:port]`; null: those of the system. */
     dnsServers: env.DNS_SERVERS ?? null,
     domainLists: domainListFiles(env),
-    snsTopics: snsTopics(env),
     /** True: a project is disabled when its bounces or complaints become critical. */
     autoProjectDisable: env.AUTO_PROJECT_DISABLE,
     attachmentsMax: env.MAX_ATTACHMENTS_COUNT,
@@ -274,12 +265,12 @@ export function readConfig(environment: Record<string, string | undefined>) {
     storage: storageSettings(env),
     /** Most bytes for the files of one project; null: without limit. */
     uploadQuotaBytes: env.UPLOAD_QUOTA_MB === 0 ? null : env.UPLOAD_QUOTA_MB * 1024 * 1024,
-    webhook: webhookSettings(env, mail),
+    webhook: webhookSettings(env, provider),
   };
 }
 
-function webhookSettings(env: Settings, mail: ReturnType<typeof mailSettings>) {
-  const isLaptop = env.NODE_ENV !== 'production' && !mail.ses;
+function webhookSettings(env: Settings, { mode }: MailProvider) {
+  const isLaptop = !isProduction(env) && mode === 'local';
   return {
     timeoutMs: env.WEBHOOK_TIMEOUT_MS,
     attemptsMax: env.WEBHOOK_MAX_ATTEMPTS,
@@ -384,53 +375,27 @@ function bucketUrl(bucket: string, env: Settings): string {
     : `https://${bucket}.s3.${env.S3_REGION}.amazonaws.com`;
 }
 
-/**
- * Topics whose notifications are accepted. `any`: all that SNS has signed, where nothing is at
- * risk; null: none, because anybody with an AWS account can have SNS sign messages.
- */
-function snsTopics(env: Settings): readonly string[] | 'any' | null {
-  const named = env.SNS_TOPIC_ARN?.split(',').flatMap((topic) => topic.trim() || []) ?? [];
-  if (named.length > 0) return named;
-  return mailSettings(env).mode === 'ses' || env.NODE_ENV === 'production' ? null : 'any';
+/** The provider that sends: the first that the settings configure. */
+function chooseMail(env: Settings): { provider: MailProvider; sender: MailSender } {
+  for (const provider of mailProviders) {
+    const sender = provider.configure(env, { isProduction: isProduction(env) });
+    if (sender) return { provider, sender };
+  }
+  throw new Error('The last provider needs no settings.');
 }
 
-/** How mail is sent: SES with a region and credentials, else SMTP, else the local mailbox. */
-function mailSettings(env: Settings) {
-  const byDefault = env.AWS_SES_CREDENTIALS === 'default';
-  const hasKeys = env.AWS_SES_ACCESS_KEY_ID && env.AWS_SES_SECRET_ACCESS_KEY;
-  const ses =
-    env.AWS_SES_REGION && (byDefault || hasKeys)
-      ? {
-          region: env.AWS_SES_REGION,
-          accessKeyId: byDefault ? undefined : env.AWS_SES_ACCESS_KEY_ID,
-          secretAccessKey: byDefault ? undefined : env.AWS_SES_SECRET_ACCESS_KEY,
-          endpoint: env.AWS_SES_ENDPOINT,
-          configurationSet: env.SES_CONFIGURATION_SET,
-          configurationSetNoTracking: env.SES_CONFIGURATION_SET_NO_TRACKING,
-        }
-      : null;
-  const smtp = env.SMTP_HOST
-    ? {
-        host: env.SMTP_HOST,
-        port: env.SMTP_PORT,
-        secure: env.SMTP_SECURE,
-        user: env.SMTP_USER,
-        password: env.SMTP_PASSWORD,
-      }
-    : null;
-  const local = ses === null;
+function mailSettings(env: Settings, { kind, mode, tracks }: MailProvider, sender: MailSender) {
   return {
-    mode: ses ? ('ses' as const) : ('local' as const),
-    ses,
-    smtp,
-    mailboxReaders: ses || smtp ? ('none' as const) : mailboxReaders(env),
-    /** True: the test of a campaign is sent to members of the project only. */
-    testsToMembersOnly: !local,
+    sender,
+    mode,
+    /** Topics whose reports are accepted, by the kind of provider; null: none. */
+    trustedTopics: trustedTopics(env, kind),
     mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
     dkimTargetHost: env.DKIM_TARGET_HOST,
     /** null: the provider's limit. */
     ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? null,
-    ratePerProjectPerSecond: env.EMAIL_RATE_PER_PROJECT_PER_SECOND ?? (local ? 100 : 14),
+    ratePerProjectPerSecond:
+      env.EMAIL_RATE_PER_PROJECT_PER_SECOND ?? sender.defaultRatePerProjectPerSecond,
     /** Consecutive refusals by the provider that pause a campaign; 0: never. */
     pauseOnFailures: env.CAMPAIGN_PAUSE_ON_FAILURES,
     /** How long mail is tried that the provider cannot take. */
@@ -440,18 +405,22 @@ function mailSettings(env: Settings) {
     /** 0: bodies are kept forever. */
     bodyRetentionDays: env.EMAIL_BODY_RETENTION_DAYS,
     messageBytesMax: env.MAX_MESSAGE_SIZE_MB * 1024 * 1024,
-    /** Who inserts pixel and links into tracked mail: Everpost, or SES by configuration set. */
-    tracking: env.TRACKING_MODE ?? (local ? ('own' as const) : ('ses' as const)),
+    /** Who inserts pixel and links into tracked mail: Everpost, or a kind of provider. */
+    tracking: env.TRACKING_MODE ?? (tracks ? kind : 'own'),
   };
 }
 
-/**
- * Clients that may read the local mailbox, which shows every mail. In development these are clients
- * on this machine and its private network; in production none. All clients only if set explicitly.
- */
-function mailboxReaders(env: Settings): 'none' | 'private' | 'all' {
-  if (env.LOCAL_MAILBOX_PUBLIC) return 'all';
-  return env.NODE_ENV === 'production' ? 'none' : 'private';
+function trustedTopics(env: Settings, sending: string): Record<string, TrustedTopics | null> {
+  return Object.fromEntries(
+    mailProviders.map(({ kind, feedback }) => {
+      const given = { isProduction: isProduction(env), isSending: kind === sending };
+      return [kind, feedback?.configure(env, given) ?? null];
+    }),
+  );
+}
+
+function isProduction(env: Settings): boolean {
+  return env.NODE_ENV === 'production';
 }
 
 export type Config = ReturnType<typeof readConfig>;

@@ -12,7 +12,7 @@ const alone = [
   'test/db/transaction.test.ts',
   'test/dev/**/*.test.ts',
   'test/golden.test.ts',
-  'test/providers/mail/smtp-pipelining.test.ts',
+  'test/providers/mail/smtp/pipelining.test.ts',
   'test/simulation/simulate.test.ts',
   'test/workflows/replay/divergence.test.ts',
   'test/workflows/replay/replay-gate.test.ts',

@@ -62,7 +62,7 @@ import { templateEndpoints } from './templates/templates.ts';
 import { contactTopicEndpoints } from './topics/contact-topics.ts';
 import { topicEndpoints } from './topics/topics.ts';
 import { trackingEndpoints } from './emails/tracking.ts';
-import { snsEndpoints } from './webhooks/sns.ts';
+import { feedbackEndpoints } from './webhooks/feedback.ts';
 import { workflowEndpoints } from './workflows/workflows.ts';
 
 /** Every endpoint of the API: routed, documented and swept by the tests. */
@@ -92,7 +92,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...managePages,
   ...confirmPages,
   ...trackingEndpoints,
-  ...snsEndpoints,
+  ...feedbackEndpoints,
   ...eventEndpoints,
   ...subscriptionEndpoints,
   ...activityEndpoints,

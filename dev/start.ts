@@ -71,7 +71,7 @@ async function hasNoUsers(databaseUrl: string): Promise<boolean> {
 
 function welcome({ facts, dataDir, env }: Stack, isNew: boolean): string {
   const { mail, console: hasConsole, metricsPort } = readConfig(env);
-  const hasMailbox = mail.mailboxReaders !== 'none';
+  const hasMailbox = mail.sender.mailboxReaders !== 'none';
   const inside = relative(process.cwd(), dataDir);
   const directory = inside.startsWith('..') ? dataDir : `./${inside}`;
   const places: [string, string | null][] = [

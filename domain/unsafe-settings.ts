@@ -8,27 +8,22 @@ export interface JudgedSettings {
   JWT_SECRET: string;
   DATA_ENCRYPTION_KEY?: string | undefined;
   STRIPE_API_BASE?: string | undefined;
-  AWS_SES_ENDPOINT?: string | undefined;
-  SNS_TOPIC_ARN?: string | undefined;
   PLATFORM_FROM_ADDRESS?: string | undefined;
   WEBHOOK_ALLOW_PRIVATE?: boolean | undefined;
-  LOCAL_MAILBOX_PUBLIC: boolean;
   RATE_LIMIT_ENABLED: boolean;
   TRUST_PROXY: boolean;
   DISABLE_SIGNUPS: boolean;
   /** DATA_ENCRYPTION_KEY decoded, one character per byte. */
   encryptionKey: string | null;
-  mailMode: 'ses' | 'local';
-  /** True if mail stays in the local mailbox. */
-  hasLocalMailbox: boolean;
 }
 
-interface Rule {
+/** A rule on settings; what breaks it is reported in one sentence. */
+export interface SettingRule<Settings> {
   /** refuse: the process does not start. warn: it logs the sentence. */
   effect: 'refuse' | 'warn';
   /** In production only, or always. */
   where: 'production' | 'everywhere';
-  isBroken: (settings: JudgedSettings) => boolean;
+  isBroken(settings: Settings): boolean;
   /** Begins with the variable to change. */
   sentence: string;
 }
@@ -37,7 +32,7 @@ interface Rule {
 const encrypted = (
   name: 'API_URL' | 'DASHBOARD_URL' | 'LANDING_URL' | 'DOCS_URL' | 'STRIPE_API_BASE',
   why: string,
-): Rule => ({
+): SettingRule<JudgedSettings> => ({
   effect: 'refuse',
   where: 'production',
   isBroken: (settings) => isReadableOnTheWay(settings[name]),
@@ -45,7 +40,7 @@ const encrypted = (
 });
 const actsInSessions = 'who is on the way to it could act there in the sessions of users';
 
-const rules: readonly Rule[] = [
+const rules: readonly SettingRule<JudgedSettings>[] = [
   {
     effect: 'refuse',
     where: 'production',
@@ -58,14 +53,6 @@ const rules: readonly Rule[] = [
   encrypted('LANDING_URL', actsInSessions),
   encrypted('DOCS_URL', actsInSessions),
   encrypted('STRIPE_API_BASE', 'the key of the account could be read on the way'),
-  {
-    effect: 'refuse',
-    where: 'production',
-    isBroken: ({ mailMode, AWS_SES_ENDPOINT: endpoint }) =>
-      mailMode === 'ses' && isReadableOnTheWay(endpoint),
-    sentence:
-      'AWS_SES_ENDPOINT must be https with NODE_ENV=production, or on this machine: mail could be read on the way',
-  },
   {
     effect: 'refuse',
     where: 'production',
@@ -96,14 +83,6 @@ const rules: readonly Rule[] = [
   },
   {
     effect: 'warn',
-    where: 'everywhere',
-    isBroken: ({ mailMode, SNS_TOPIC_ARN: topics = '' }) =>
-      mailMode === 'ses' && topics.replaceAll(',', ' ').trim() === '',
-    sentence:
-      'SNS_TOPIC_ARN is not set: the receiver of Amazon SNS is closed, and nobody hears of deliveries, bounces and complaints',
-  },
-  {
-    effect: 'warn',
     where: 'production',
     isBroken: ({ API_URL: url }) => url === undefined || !url.startsWith('https:'),
     sentence:
@@ -116,12 +95,6 @@ const rules: readonly Rule[] = [
       url?.startsWith('https:') === true && !isTrusted,
     sentence:
       'TRUST_PROXY is not set: all clients of the proxy in front count as one address, and share its request limits',
-  },
-  {
-    effect: 'warn',
-    where: 'production',
-    isBroken: ({ LOCAL_MAILBOX_PUBLIC: isPublic, hasLocalMailbox }) => isPublic && hasLocalMailbox,
-    sentence: 'LOCAL_MAILBOX_PUBLIC is true: everybody who reaches the API can read every mail',
   },
   {
     effect: 'warn',
@@ -142,19 +115,23 @@ const rules: readonly Rule[] = [
 /**
  * The unsafe settings, one sentence each that begins with the variable to change. Settings are
  * refused only in production: a developer's machine has nothing to lose.
+ * @param more rules on other settings
  */
-export function judgeSettings(settings: JudgedSettings): { refused: string[]; warned: string[] } {
+export function judgeSettings<More extends object>(
+  settings: JudgedSettings & More,
+  more: readonly SettingRule<More>[],
+): { refused: string[]; warned: string[] } {
   const isProduction = settings.NODE_ENV === 'production';
-  const broken = rules.filter(
-    ({ where, isBroken }) => (where === 'everywhere' || isProduction) && isBroken(settings),
+  const broken = [...more, ...rules].filter(
+    (rule) => (rule.where === 'everywhere' || isProduction) && rule.isBroken(settings),
   );
-  const sentences = (wanted: Rule['effect']) =>
+  const sentences = (wanted: SettingRule<never>['effect']) =>
     broken.flatMap(({ effect, sentence }) => (effect === wanted ? [sentence] : []));
   return { refused: sentences('refuse'), warned: sentences('warn') };
 }
 
 /** Returns true if an address is called without encryption over a network. */
-function isReadableOnTheWay(address: string | undefined): boolean {
+export function isReadableOnTheWay(address: string | undefined): boolean {
   const url = address === undefined ? null : URL.parse(address);
   if (!url || url.protocol !== 'http:') return false;
   const { hostname } = url;

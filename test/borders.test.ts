@@ -29,7 +29,9 @@ const rooms: readonly Room[] = [
   { prefix: 'domain/time/zones.ts', uses: ['domain/'], packages: /^temporal-polyfill$/ },
   { prefix: 'domain/time/schemas.ts', uses: ['domain/'], packages: /^zod$/ },
   { prefix: 'db/', uses: ['domain/'], packages: /^(kysely|pg|uuid|node:.*)$/ },
-  { prefix: 'providers/', uses: ['domain/'] },
+  { prefix: 'providers/', uses: ['domain/', 'providers/mail/'] },
+  // A provider declares its own variables.
+  { prefix: 'providers/mail/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
   // Deterministic: everything else happens in activities, known by their types alone.
   {
     prefix: 'workflows/',
@@ -55,7 +57,11 @@ const rooms: readonly Room[] = [
     types: ['config.ts'],
     packages: /./,
   },
-  { prefix: 'config.ts', uses: ['domain/', 'config-fields.ts'] },
+  {
+    prefix: 'config.ts',
+    uses: ['domain/', 'config-fields.ts', 'providers/mail-providers.ts'],
+    types: ['providers/mail/'],
+  },
   { prefix: 'config-fields.ts', uses: [] },
   // Puts together what the handlers of the API and the activities are given.
   {

@@ -29,7 +29,7 @@ import {
   withAttempt,
 } from '../../domain/subscription/schedule.ts';
 import type { Cipher } from '../../providers/encryption.ts';
-import { sendSigned } from '../../providers/web/signed-request.ts';
+import { sendSigned } from '../../providers/signed-request.ts';
 import type { WebhookSender } from '../../providers/web/webhook.ts';
 import type { Pace } from './pace.ts';
 

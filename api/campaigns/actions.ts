@@ -146,7 +146,10 @@ export const testCampaign = endpoint({
   },
   async handle({ db, config, caller: { projectId }, params: { id }, body, keyUse }) {
     const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
-    if (config.mail.testsToMembersOnly && !(await isMemberAddress(db, projectId, body.email))) {
+    if (
+      config.mail.sender.testsToMembersOnly &&
+      !(await isMemberAddress(db, projectId, body.email))
+    ) {
       throw new Problem('TEST_RECIPIENT_NOT_ALLOWED');
     }
     const project = found('PROJECT', projectId, await findProject(db, projectId));

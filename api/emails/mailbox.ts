@@ -114,7 +114,7 @@ export const mailboxEndpoints = [listMailbox, getMailboxMail];
  * @throws Problem ROUTE_NOT_FOUND
  */
 function refuseStrangers({ config, request }: Pick<AnyCall, 'config' | 'request'>): void {
-  const { mailboxReaders } = config.mail;
+  const { mailboxReaders } = config.mail.sender;
   const isNear =
     isPrivateAddress(request.ip) &&
     !forwardingHeaders.some((name) => request.header(name) !== '') &&

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
+import { mailProviders } from '../../providers/mail-providers.ts';
 import { docsHeaders, docsIndex } from '../docs/pages.ts';
 import { answer, type AnyEndpoint, endpoint } from '../http/endpoint.ts';
 import { openApiDocument } from '../docs/openapi.ts';
@@ -104,6 +105,8 @@ const getReadiness = endpoint({
   },
 });
 
+const mailModes = [...new Set(mailProviders.map(({ mode }) => mode))];
+
 const getConfig = endpoint({
   id: 'getConfig',
   method: 'GET',
@@ -126,7 +129,7 @@ const getConfig = endpoint({
       billing: z.object({ enabled: z.boolean() }),
       storage: z.object({ s3Enabled: z.boolean() }),
       authProviders: z.object({ github: z.boolean(), google: z.boolean() }),
-      email: z.object({ trackingToggleEnabled: z.boolean(), mode: z.enum(['ses', 'local']) }),
+      email: z.object({ trackingToggleEnabled: z.boolean(), mode: z.enum(mailModes) }),
       smtp: z.object({ enabled: z.boolean(), domain: z.null(), ports: z.null() }),
       signups: z.object({ enabled: z.boolean() }),
     }),
@@ -153,7 +156,7 @@ const getConfig = endpoint({
     },
   },
   async handle({ config }) {
-    const { ses, mode } = config.mail;
+    const { sender, mode, tracking } = config.mail;
     return answer(
       {
         environment: config.environment,
@@ -171,16 +174,13 @@ const getConfig = endpoint({
             google: config.oauth.google !== null,
           },
           email: {
-            // Local mail has Everpost's tracking; SES needs a configuration set for each choice.
-            trackingToggleEnabled:
-              config.mail.tracking === 'own' ||
-              Boolean(ses?.configurationSet && ses.configurationSetNoTracking),
+            trackingToggleEnabled: tracking === 'own' || sender.canToggleTracking,
             mode,
           },
           smtp: { enabled: false, domain: null, ports: null },
           signups: { enabled: config.signupsEnabled },
         },
-        aws: { sesRegion: ses?.region ?? null },
+        aws: { sesRegion: sender.sesRegion },
       },
       { headers: { 'Cache-Control': 'public, max-age=60' } },
     );

@@ -10,7 +10,7 @@ import type { Cipher } from '../../providers/encryption.ts';
 import type { Files } from '../../providers/files.ts';
 import type { OAuth } from '../../providers/login/oauth.ts';
 import type { Identities } from '../../providers/mail/identities.ts';
-import type { Sns } from '../../providers/mail/sns.ts';
+import type { FeedbackReader } from '../../providers/mail/provider.ts';
 import type { Metrics } from '../../providers/metrics.ts';
 import type { Payments } from '../../providers/payments.ts';
 import type { Drawer } from '../../providers/rendering/drawer.ts';
@@ -39,7 +39,8 @@ export interface Services {
   oauth: OAuth;
   /** null: billing is off. */
   payments: Payments | null;
-  sns: Sns;
+  /** Readers of what mail providers report, by the kind of provider. */
+  feedbackReaders: Record<string, FeedbackReader>;
   renderer: TemplateRenderer;
   drawer: Drawer;
   webhooks: WebhookSender;

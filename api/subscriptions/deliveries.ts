@@ -14,7 +14,7 @@ import { isUuid } from '../../domain/ids.ts';
 import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { eventOfDelivery, requestBody } from '../../domain/subscription/request.ts';
 import { sampleEvent } from '../../domain/subscription/sample.ts';
-import { sendSigned } from '../../providers/web/signed-request.ts';
+import { sendSigned } from '../../providers/signed-request.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { exampleOf } from '../http/record.ts';
 import { cursorQuery, named, presentCursorList, Uuid } from '../http/schemas.ts';

@@ -10,7 +10,7 @@ import {
 import { listSubscriptions, rotateSecret } from '../../db/subscriptions/subscriptions.ts';
 import { found, notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { secretOf } from '../../providers/web/signed-request.ts';
+import { secretOf } from '../../providers/signed-request.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time } from '../http/schemas.ts';
 import { deliveryEndpoints } from './deliveries.ts';

@@ -3,7 +3,8 @@ import { createCampaignComposer } from '../../activities/mail/campaign-mail.ts';
 import type { CampaignEmail } from '../../db/transactions/mail/claim-campaign-mail.ts';
 import { openDatabase } from '../../db/database.ts';
 import { createSigner } from '../../providers/encryption.ts';
-import { createMailer } from '../../providers/mail/create-mailer.ts';
+import { guarded } from '../../providers/mail/guarded-mailer.ts';
+import { smtpMailer } from '../../providers/mail/smtp/mailer.ts';
 import { createRenderer } from '../../providers/rendering/renderer.ts';
 
 /**
@@ -20,9 +21,8 @@ export interface BareLoad {
 const env = process.env;
 const apiUrl = env['API_URL'] ?? '';
 const database = openDatabase(env['DATABASE_URL'] ?? '', { poolMax: 2 });
-const mailer = createMailer(
-  { ses: null, smtp: { host: '127.0.0.1', port: Number(env['SMTP_PORT']), secure: false } },
-  { storeMessage: async () => {} },
+const mailer = guarded(
+  smtpMailer({ host: '127.0.0.1', port: Number(env['SMTP_PORT']), secure: false }),
 );
 const composer = createCampaignComposer({
   db: database.db,

@@ -1,14 +1,5 @@
 import { randomInt } from 'node:crypto';
 import {
-  AlreadyExistsException,
-  CreateEmailIdentityCommand,
-  DeleteEmailIdentityCommand,
-  GetEmailIdentityCommand,
-  NotFoundException,
-  PutEmailIdentityMailFromAttributesCommand,
-  SESv2Client,
-} from '@aws-sdk/client-sesv2';
-import {
   type DnsRecord,
   type DomainClaim,
   senderRecords,
@@ -41,15 +32,8 @@ export interface Identities {
   remove(domain: string): Promise<void>;
 }
 
-export interface IdentitySettings {
-  /** Set = SES mode. */
-  ses: {
-    region: string;
-    /** Without keys the SDK finds credentials itself. */
-    accessKeyId?: string | undefined;
-    secretAccessKey?: string | undefined;
-    endpoint?: string | undefined;
-  } | null;
+/** Common to the DNS records of all providers. */
+export interface RecordSettings {
   /** Prefix of the MAIL FROM domain, such as `mail`. */
   mailFromSubdomain: string;
   /** Target of the DKIM records, such as `dkim.amazonses.com`. */
@@ -61,16 +45,12 @@ export class IdentityProviderError extends Error {
   override readonly name = 'IdentityProviderError';
 }
 
-/** The configured identities. Failures in SES mode are `IdentityProviderError`. */
-export function createIdentities(settings: IdentitySettings): Identities {
-  return settings.ses ? sesIdentities(settings.ses, settings) : localIdentities(settings);
-}
-
 const tokenAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 /** The length of SES's tokens; ours look the same. */
 const tokenChars = 32;
 
-function localIdentities(settings: IdentitySettings): Identities {
+/** For a provider that knows no sender domains: the DNS records alone decide. */
+export function localIdentities(settings: RecordSettings): Identities {
   return {
     verifiesReservedNames: true,
     keepsDomains: false,
@@ -91,88 +71,4 @@ function randomToken(): string {
   return Array.from({ length: tokenChars }, () =>
     tokenAlphabet.charAt(randomInt(tokenAlphabet.length)),
   ).join('');
-}
-
-/** Total time of one call, including the SDK's retries, in ms. */
-const callsMs = 30_000;
-
-function sesIdentities(
-  { region, accessKeyId, secretAccessKey, endpoint }: NonNullable<IdentitySettings['ses']>,
-  settings: IdentitySettings,
-): Identities {
-  const client = new SESv2Client({
-    region,
-    ...(accessKeyId && secretAccessKey ? { credentials: { accessKeyId, secretAccessKey } } : {}),
-    ...(endpoint ? { endpoint } : {}),
-    // A user waits for the response; without these a silent endpoint would block for minutes.
-    requestHandler: {
-      connectionTimeout: 5_000,
-      requestTimeout: 15_000,
-      throwOnRequestTimeout: true,
-    },
-  });
-  const find = async (domain: string, options: RequestOptions): Promise<Identity | null> => {
-    const dkim = await client
-      .send(new GetEmailIdentityCommand({ EmailIdentity: domain }), options)
-      .then(({ DkimAttributes = {} }) => DkimAttributes)
-      .catch(unless(NotFoundException, () => null));
-    if (!dkim) return null;
-    // With the customer's own keys (BYODKIM) the only token is the selector of a TXT record.
-    const dkimTokens = dkim.SigningAttributesOrigin === 'EXTERNAL' ? [] : (dkim.Tokens ?? []);
-    return { dkimTokens, dkimVerified: dkim.Status === 'SUCCESS' };
-  };
-
-  return {
-    verifiesReservedNames: false,
-    keepsDomains: true,
-    dnsRecords: (claim) => senderRecords(claim, { ...settings, region, ownershipRecord: true }),
-    find: (domain) => asked((options) => find(domain, options)),
-    create: (domain) =>
-      asked(async (options) => {
-        const tokens = await client
-          .send(new CreateEmailIdentityCommand({ EmailIdentity: domain }), options)
-          .then((created) => created.DkimAttributes?.Tokens)
-          .catch(
-            unless(AlreadyExistsException, async () => (await find(domain, options))?.dkimTokens),
-          );
-        await client.send(
-          new PutEmailIdentityMailFromAttributesCommand({
-            EmailIdentity: domain,
-            MailFromDomain: `${settings.mailFromSubdomain}.${domain}`,
-            // Without its MX record mail is still sent, from SES's own domain.
-            BehaviorOnMxFailure: 'USE_DEFAULT_VALUE',
-          }),
-          options,
-        );
-        if (!tokens?.length) throw new Error(`SES has no DKIM tokens for ${domain}`);
-        return { dkimTokens: tokens };
-      }),
-    remove: (domain) =>
-      asked(async (options) => {
-        await client
-          .send(new DeleteEmailIdentityCommand({ EmailIdentity: domain }), options)
-          .catch(unless(NotFoundException, () => undefined));
-      }),
-  };
-}
-
-interface RequestOptions {
-  abortSignal: AbortSignal;
-}
-
-/** Runs calls to the provider; any failure or timeout becomes an `IdentityProviderError`. */
-async function asked<T>(calls: (options: RequestOptions) => Promise<T>): Promise<T> {
-  try {
-    return await calls({ abortSignal: AbortSignal.timeout(callsMs) });
-  } catch (error) {
-    throw new IdentityProviderError(`The mail provider failed: ${String(error)}`, { cause: error });
-  }
-}
-
-/** A rejection handler that returns a value for one kind of error and rethrows others. */
-function unless<T>(kind: new (...args: never[]) => Error, answer: () => T) {
-  return (error: unknown): T => {
-    if (error instanceof kind) return answer();
-    throw error;
-  };
 }

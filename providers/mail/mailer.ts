@@ -50,3 +50,20 @@ export interface Mailer {
   /** Waits for sends in progress and closes the connections. */
   close(): Promise<void>;
 }
+
+/** A message of the local mailbox. `id` is the email id, so storing it twice is harmless. */
+export interface StoredMessage {
+  id: string;
+  /** Address of the `From` header. */
+  from: string;
+  /** Recipient of the envelope. */
+  to: string;
+  subject: string;
+  raw: Buffer;
+}
+
+/** Services for mailers. */
+export interface MailerServices {
+  /** Stores a message in the local mailbox; storing an id twice is harmless. */
+  storeMessage(message: StoredMessage): Promise<void>;
+}

@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { CreateEmailIdentityCommand, SESv2Client } from '@aws-sdk/client-sesv2';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createIdentities, IdentityProviderError } from '../../providers/mail/identities.ts';
+import { IdentityProviderError } from '../../providers/mail/identities.ts';
+import { sesIdentities } from '../../providers/mail/ses/identities.ts';
 import type { Mailer } from '../../providers/mail/mailer.ts';
-import { createMailer } from '../../providers/mail/create-mailer.ts';
+import { guarded } from '../../providers/mail/guarded-mailer.ts';
+import { sesMailer } from '../../providers/mail/ses/mailer.ts';
 import { composeMessage } from '../../providers/mail/mime.ts';
 import { useMoto } from '../support/fakes/moto.ts';
 
@@ -21,10 +23,7 @@ describe.runIf(moto)('SES of moto', () => {
   beforeAll(async () => {
     const { endpoint } = moto!;
     const sets = { configurationSet: '', configurationSetNoTracking: '' };
-    mailer = createMailer(
-      { ses: { ...account, ...sets, endpoint }, smtp: null },
-      { storeMessage: () => Promise.reject(new Error('not local')) },
-    );
+    mailer = guarded(sesMailer({ ...account, ...sets, endpoint }));
     domain = `${randomUUID()}.dev`;
     const client = new SESv2Client({
       region: account.region,
@@ -77,11 +76,8 @@ describe.runIf(moto)('SES of moto', () => {
 
   it('is asked about identities and told to forget them', async () => {
     const ses = { ...account, endpoint: moto!.endpoint };
-    const identities = createIdentities({
-      ses,
-      mailFromSubdomain: 'mail',
-      dkimTargetHost: 'dkim.test',
-    });
+    const records = { mailFromSubdomain: 'mail', dkimTargetHost: 'dkim.test' };
+    const identities = sesIdentities(ses, records);
     // Its DKIM status is NOT_STARTED, which is no success.
     expect(await identities.find(domain)).toMatchObject({ dkimVerified: false });
     expect(await identities.find('unknown.dev')).toBeNull();

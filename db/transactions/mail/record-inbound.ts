@@ -5,21 +5,7 @@ import { recordContact } from '../contacts/record-contact.ts';
 import { recordEvents } from '../events/record-events.ts';
 import { planContactData } from '../../../domain/contact/data.ts';
 import { domainOf } from '../../../domain/email-address.ts';
-
-/** A mail that arrived, as the provider reports it. */
-export interface InboundMail {
-  messageId: string;
-  /** Address of the sender, in its stored form. */
-  from: string;
-  fromName: string | null;
-  /** Recipient addresses, in their stored form. */
-  recipients: string[];
-  subject: string;
-  /** Sanitized HTML, or null when there is none or it must not be stored. */
-  body: string | null;
-  /** More data for the event: what the provider reports about the mail. */
-  report: Record<string, unknown>;
-}
+import type { InboundMail } from '../../../domain/mail/inbound.ts';
 
 /**
  * Records a received mail in the caller's transaction, once for each recipient whose domain is

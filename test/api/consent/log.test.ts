@@ -6,7 +6,7 @@ import { newAddress, useShop } from '../../support/projects/shop.ts';
 
 const [shop, fake] = [await useShop(), await useFakeSns()];
 const { api, call, track, project } = shop;
-api.services.sns = fake.sns;
+api.services.feedbackReaders = fake.feedbackReaders;
 
 const logOf = async (id: string) => (await call('GET', `/contacts/${id}/consent`)).body;
 const idOf = async (email: string) => (await shop.contact(email))!.id;

@@ -7,7 +7,7 @@ import { sesReceipt } from '../../support/fakes/ses-messages.ts';
 
 const fake = await useFakeSns();
 const api = await useApi();
-api.services.sns = fake.sns;
+api.services.feedbackReaders = fake.feedbackReaders;
 const { cookie } = await api.signUp();
 const [project, other] = [await api.createProject(cookie), await api.createProject(cookie)];
 const add = (key: string, domain: string) =>

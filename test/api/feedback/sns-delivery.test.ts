@@ -25,7 +25,7 @@ const engine = await useEngine(sesMode());
 await prepare(engine);
 
 async function prepare(target: Engine): Promise<void> {
-  target.api.services.sns = fake.sns;
+  target.api.services.feedbackReaders = fake.feedbackReaders;
   await target.api.db.updateTable('domain').set({ status: 'verified' }).execute();
 }
 

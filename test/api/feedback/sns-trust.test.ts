@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createSns } from '../../../providers/mail/sns.ts';
+import { snsReader } from '../../../providers/mail/ses/feedback.ts';
+import { createSns } from '../../../providers/mail/ses/sns.ts';
 import { useApi } from '../../support/api.ts';
 import { sesEvent } from '../../support/fakes/ses-messages.ts';
 import { useSnsFeedback } from '../../support/projects/sns-feedback.ts';
@@ -59,7 +60,7 @@ describe('who may report', () => {
 
   it('answers a topic that is not among the allowed ones 403 FORBIDDEN, and fetches nothing', async () => {
     const strict = await useApi({ SNS_TOPIC_ARN: 'arn:one, arn:two,' });
-    strict.services.sns = createSns(fake.settings);
+    strict.services.feedbackReaders = { ses: snsReader(createSns(fake.settings)) };
     const ask = (TopicArn: string, more: object = {}) =>
       strict.request('POST', '/webhooks/sns', {
         body: { ...fake.notification('x', { TopicArn }), ...more },
@@ -90,7 +91,7 @@ describe('who may report', () => {
     'is closed without a topic: 404 RESOURCE_NOT_FOUND whatever is sent, with %o',
     async (settings) => {
       const closed = await useApi(settings);
-      closed.services.sns = fake.sns;
+      closed.services.feedbackReaders = fake.feedbackReaders;
       const before = fake.requests.length;
       const bodies = [fake.notification('x'), {}, '{"a":', '[]', ''];
       for (const path of ['/webhooks/sns', '/webhooks/incoming/sns', '/api/webhooks/sns']) {
@@ -108,7 +109,7 @@ describe('who may report', () => {
     { ...production, SNS_TOPIC_ARN: 'arn:one' },
   ])('is open for the topics that are named, with %o', async (settings) => {
     const open = await useApi(settings);
-    open.services.sns = fake.sns;
+    open.services.feedbackReaders = fake.feedbackReaders;
     const body = fake.notification('x', { TopicArn: 'arn:one' });
     const answer = await open.request('POST', '/webhooks/sns', { body });
     expect(answer.body.error.code).toBe('INVALID_NOTIFICATION');

@@ -12,7 +12,7 @@ import { tasksOf } from '../../support/sweep-now.ts';
 
 const fake = await useFakeSns();
 const api = await useApi();
-api.services.sns = fake.sns;
+api.services.feedbackReaders = fake.feedbackReaders;
 
 interface Given {
   sent: number;
@@ -151,7 +151,7 @@ describe('a project is disabled', () => {
 
   it('not when the server leaves that to its operator; the violation is shown', async () => {
     const lenient = await useApi({ AUTO_PROJECT_DISABLE: 'false' });
-    lenient.services.sns = fake.sns;
+    lenient.services.feedbackReaders = fake.feedbackReaders;
     const project = await createProject({ sent: 100, bounced: 20 }, lenient);
     await feedback(project.id, 'Bounce', lenient);
     expect(await reasonOf(project.id, lenient)).toBeNull();

@@ -75,7 +75,7 @@ const reports = 50;
 async function feedback({ world, mark }: Play): Promise<Part> {
   const { api, call, domain } = world.engine;
   const fake = await useFakeSns();
-  api.services.sns = fake.sns;
+  api.services.feedbackReaders = fake.feedbackReaders;
   const to = `${mark}f@people.test`;
   const mail = { to, from: `a@${domain}`, subject: 'Hi', body: '<p>Hi</p>' };
   const { body } = await call('POST', '/v1/send', mail);

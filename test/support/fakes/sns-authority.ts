@@ -1,7 +1,7 @@
 import { randomUUID, sign } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { SnsEnvelope, SnsSettings } from '../../../providers/mail/sns.ts';
+import type { SnsEnvelope, SnsSettings } from '../../../providers/mail/ses/sns.ts';
 import { type Certificate, createCertificate } from './certificate.ts';
 
 /**

@@ -1,4 +1,6 @@
-import { createSns, type Sns, type SnsSettings } from '../../../providers/mail/sns.ts';
+import type { FeedbackReader } from '../../../providers/mail/provider.ts';
+import { snsReader } from '../../../providers/mail/ses/feedback.ts';
+import { createSns, type Sns, type SnsSettings } from '../../../providers/mail/ses/sns.ts';
 import { listen, use } from '../use.ts';
 import { createSnsAuthority, type SnsAuthority, trusting } from './sns-authority.ts';
 
@@ -6,6 +8,8 @@ import { createSnsAuthority, type SnsAuthority, trusting } from './sns-authority
 export interface FakeSns extends SnsAuthority {
   /** Trusts this server as it would trust Amazon's. */
   sns: Sns;
+  /** The same, as the API uses it. */
+  feedbackReaders: Record<string, FeedbackReader>;
   /** Settings by which it trusts this server. */
   settings: SnsSettings;
 }
@@ -15,5 +19,6 @@ export async function useFakeSns(): Promise<FakeSns> {
   const { https, http } = authority.servers;
   const ports = { https: use(await listen(https)).port, http: use(await listen(http)).port };
   const settings = trusting(authority.authority.pem, ports);
-  return { ...authority, sns: createSns(settings), settings };
+  const sns = createSns(settings);
+  return { ...authority, sns, feedbackReaders: { ses: snsReader(sns) }, settings };
 }

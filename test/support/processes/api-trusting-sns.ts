@@ -1,6 +1,7 @@
 import { serve } from '../../../api/serve.ts';
 import { readConfig } from '../../../config.ts';
-import { createSns } from '../../../providers/mail/sns.ts';
+import { snsReader } from '../../../providers/mail/ses/feedback.ts';
+import { createSns } from '../../../providers/mail/ses/sns.ts';
 import { trusting } from '../fakes/sns-authority.ts';
 
 /**
@@ -11,5 +12,5 @@ import { trusting } from '../fakes/sns-authority.ts';
 const { SNS_AUTHORITY, SNS_PORTS } = process.env;
 const ports = JSON.parse(SNS_PORTS ?? '{}') as { https: number; http: number };
 const sns = createSns(trusting(SNS_AUTHORITY ?? '', ports));
-await serve(readConfig(process.env), { sns });
+await serve(readConfig(process.env), { feedbackReaders: { ses: snsReader(sns) } });
 process.exit(0);

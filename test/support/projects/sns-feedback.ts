@@ -36,7 +36,7 @@ export interface SnsFeedback {
 export async function useSnsFeedback(): Promise<SnsFeedback> {
   const fake = await useFakeSns();
   const api = await useApi();
-  api.services.sns = fake.sns;
+  api.services.feedbackReaders = fake.feedbackReaders;
   const { db } = api;
   const project = await api.createProject((await api.signUp()).cookie);
   const post: SnsFeedback['post'] = (body, path = '/webhooks/sns') =>

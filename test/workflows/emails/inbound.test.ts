@@ -6,7 +6,7 @@ import { createTemplate, createWorkflow } from '../../support/histories/executio
 import { sesReceipt } from '../../support/fakes/ses-messages.ts';
 
 const [engine, fake] = [await useEngine(), await useFakeSns()];
-engine.api.services.sns = fake.sns;
+engine.api.services.feedbackReaders = fake.feedbackReaders;
 
 it('mail that arrives makes its sender a contact and starts a workflow, which answers it', async () => {
   const templateId = await createTemplate(engine, { subject: 'Re: {{event.subject}}' });

@@ -9,7 +9,8 @@ import {
   insertSystemMail,
   releaseSystemMail,
 } from '../../../db/emails/system-mail.ts';
-import { createMailer } from '../../../providers/mail/create-mailer.ts';
+import { guarded } from '../../../providers/mail/guarded-mailer.ts';
+import { smtpMailer } from '../../../providers/mail/smtp/mailer.ts';
 import { useApi } from '../../support/api.ts';
 import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
 import { use } from '../../support/use.ts';
@@ -22,7 +23,7 @@ let logged: { details: object; message: string }[] = [];
 const api = await useApi();
 const sink = await useSmtpSink({ refuseTo: () => (busyFor-- > 0 ? 450 : null) });
 const smtp = { host: '127.0.0.1', port: sink.port, secure: false };
-const mailer = use(createMailer({ ses: null, smtp }, { storeMessage: async () => {} }));
+const mailer = use(guarded(smtpMailer(smtp)));
 beforeEach(() => {
   busyFor = 0;
   logged = [];

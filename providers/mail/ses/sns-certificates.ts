@@ -1,5 +1,5 @@
 import { type KeyObject, X509Certificate } from 'node:crypto';
-import type { FetchBytes } from '../web/bounded-fetch.ts';
+import type { FetchBytes } from '../../web/bounded-fetch.ts';
 
 export interface CertificateStore {
   /**

@@ -1,7 +1,7 @@
-import type { Mailer, OutgoingMessage, SendOutcome } from './mailer.ts';
-import { type Delivery, SmtpConnection } from './smtp-connection.ts';
-import { envelopeFault } from './smtp-message.ts';
-import { type SmtpSettings, openSession } from './smtp-session.ts';
+import type { Mailer, OutgoingMessage, SendOutcome } from '../mailer.ts';
+import { type Delivery, SmtpConnection } from './connection.ts';
+import { envelopeFault } from './message.ts';
+import { type SmtpSettings, openSession } from './session.ts';
 
 export type { SmtpSettings };
 

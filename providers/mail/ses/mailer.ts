@@ -1,20 +1,10 @@
 import http from 'node:http';
 import https from 'node:https';
-import {
-  GetAccountCommand,
-  SendEmailCommand,
-  SESv2Client,
-  type SESv2ServiceException,
-} from '@aws-sdk/client-sesv2';
-import type { Mailer, OutgoingMessage, SendOutcome } from './mailer.ts';
+import type { SendEmailCommandInput, SESv2ServiceException } from '@aws-sdk/client-sesv2';
+import type { Mailer, OutgoingMessage, SendOutcome } from '../mailer.ts';
+import { type SesAccount, sesClient } from './client.ts';
 
-export interface SesSettings {
-  region: string;
-  /** Without keys the SDK finds credentials itself: environment, profile, or the machine's role. */
-  accessKeyId?: string | undefined;
-  secretAccessKey?: string | undefined;
-  /** An endpoint other than the region's own. */
-  endpoint?: string | undefined;
+export interface SesSettings extends SesAccount {
   /** Configuration set for mail in which SES tracks opens and clicks; empty = none. */
   configurationSet: string;
   /** Configuration set for all other mail; empty = none. */
@@ -34,15 +24,9 @@ const retryAfterMsMax = 5 * 60_000;
 
 /** A mailer on the SES v2 API. Each message carries its email id as tag `everpost_email_id`. */
 export function sesMailer(settings: SesSettings): Mailer {
-  const { accessKeyId, secretAccessKey } = settings;
-  const client = new SESv2Client({
-    region: settings.region,
-    ...(accessKeyId && secretAccessKey ? { credentials: { accessKeyId, secretAccessKey } } : {}),
-    ...(settings.endpoint ? { endpoint: settings.endpoint } : {}),
-    // The SDK would retry a request whose response was lost, and so send twice.
-    maxAttempts: 1,
-    requestHandler: wire(settings.timeoutMs ?? 60_000),
-  });
+  const requests = wire(settings.timeoutMs ?? 60_000);
+  // The SDK would retry a request whose response was lost, and so send twice.
+  const opened = sesClient(settings, { maxAttempts: 1, requestHandler: requests });
   return {
     provider: `ses ${settings.region}`,
     reportsDelivery: true,
@@ -51,31 +35,34 @@ export function sesMailer(settings: SesSettings): Mailer {
     maxConcurrency: connections,
     async send(message) {
       try {
-        const { MessageId } = await client.send(commandFor(message, settings));
+        const { client, sdk } = await opened();
+        const command = new sdk.SendEmailCommand(inputFor(message, settings));
+        const { MessageId } = await client.send(command);
         return { kind: 'accepted', messageId: MessageId ?? message.emailId, delivered: false };
       } catch (error) {
         return outcomeOf(error);
       }
     },
     async quotaPerSecond() {
-      const { SendQuota } = await client.send(new GetAccountCommand({}));
+      const { client, sdk } = await opened();
+      const { SendQuota } = await client.send(new sdk.GetAccountCommand({}));
       return SendQuota?.MaxSendRate ?? null;
     },
     async close() {
-      client.destroy();
+      requests.destroy();
     },
   };
 }
 
-function commandFor(message: OutgoingMessage, settings: SesSettings): SendEmailCommand {
+function inputFor(message: OutgoingMessage, settings: SesSettings): SendEmailCommandInput {
   const set = message.tracked ? settings.configurationSet : settings.configurationSetNoTracking;
-  return new SendEmailCommand({
+  return {
     // The sender is read from the message; the recipient is named, so that no header adds one.
     Content: { Raw: { Data: message.raw } },
     Destination: { ToAddresses: [message.to] },
     EmailTags: [{ Name: 'everpost_email_id', Value: message.emailId }],
     ...(set ? { ConfigurationSetName: set } : {}),
-  });
+  };
 }
 
 /** 4xx errors that say nothing about the message. A suspended account stays suspended. */

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createSns, type Sns } from '../../../providers/mail/sns.ts';
-import { type CertificateOptions, createCertificate } from '../../support/fakes/certificate.ts';
-import { useFakeSns } from '../../support/fakes/sns.ts';
+import { createSns, type Sns } from '../../../../providers/mail/ses/sns.ts';
+import { type CertificateOptions, createCertificate } from '../../../support/fakes/certificate.ts';
+import { useFakeSns } from '../../../support/fakes/sns.ts';
 
 let sns: Sns;
 /** The current time for the certificate store. */

@@ -1,4 +1,4 @@
-import type { OutgoingMessage, SendOutcome } from './mailer.ts';
+import type { OutgoingMessage, SendOutcome } from '../mailer.ts';
 import {
   brokenOutcome,
   commandsFor,
@@ -6,9 +6,9 @@ import {
   dotStuffed,
   negativeOutcome,
   startsLine,
-} from './smtp-message.ts';
-import { type Session, isPositive } from './smtp-session.ts';
-import { type Reply, replyText } from './smtp-wire.ts';
+} from './message.ts';
+import { type Session, isPositive } from './session.ts';
+import { type Reply, replyText } from './wire.ts';
 
 /** A message on its way to its outcome. */
 export interface Delivery {

@@ -1,38 +1,14 @@
 import { domainToASCII } from 'node:url';
-import { localMailer, type StoredMessage } from './mailbox.ts';
-import { sesMailer, type SesSettings } from './ses.ts';
-import { smtpMailer, type SmtpSettings } from './smtp.ts';
-
 import type { Mailer } from './mailer.ts';
-
-export interface MailSettings {
-  /** Set = SES mode. */
-  ses: SesSettings | null;
-  /** Without SES: an SMTP server to use. */
-  smtp: SmtpSettings | null;
-}
 
 /** The longest provider text worth storing, in characters. */
 const errorCharsMax = 500;
 
 /**
- * The configured mailer: SES, else SMTP, else the local mailbox. `deps.storeMessage` stores a
- * message in the local mailbox; storing an id twice must be harmless.
- */
-export function createMailer(
-  settings: MailSettings,
-  deps: { storeMessage: (message: StoredMessage) => Promise<void> },
-): Mailer {
-  if (settings.ses) return guarded(sesMailer(settings.ses));
-  if (settings.smtp) return guarded(smtpMailer(settings.smtp));
-  return guarded(localMailer({ store: deps.storeMessage }));
-}
-
-/**
  * Common to all mailers: ASCII domains on the wire, short one-line errors, no exceptions, and a
  * close that waits for sends in progress.
  */
-function guarded(mailer: Mailer): Mailer {
+export function guarded(mailer: Mailer): Mailer {
   let underWay = 0;
   let onRest = () => {};
   return {

@@ -1,24 +1,22 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { Mailer, OutgoingMessage } from '../../../providers/mail/mailer.ts';
-import { createMailer } from '../../../providers/mail/create-mailer.ts';
+import type { Mailer, OutgoingMessage } from '../../../../providers/mail/mailer.ts';
+import { guarded } from '../../../../providers/mail/guarded-mailer.ts';
+import { smtpMailer } from '../../../../providers/mail/smtp/mailer.ts';
 import {
   useScriptedSmtp,
   useSmtpSink,
   type SmtpAct,
   type SmtpStage,
-} from '../../support/fakes/smtp-sink.ts';
-import { listen, use } from '../../support/use.ts';
+} from '../../../support/fakes/smtp-sink.ts';
+import { listen, use } from '../../../support/use.ts';
 
 function mailerTo(
   port: number,
   more: { user?: string; password?: string; timeoutMs?: number } = {},
 ): Mailer {
   return use(
-    createMailer(
-      { ses: null, smtp: { host: '127.0.0.1', port, secure: false, timeoutMs: 10_000, ...more } },
-      { storeMessage: () => Promise.reject(new Error('not local')) },
-    ),
+    guarded(smtpMailer({ host: '127.0.0.1', port, secure: false, timeoutMs: 10_000, ...more })),
   );
 }
 

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { type Reply, Wire, replyText } from './smtp-wire.ts';
+import { type Reply, Wire, replyText } from './wire.ts';
 
 export interface SmtpSettings {
   host: string;

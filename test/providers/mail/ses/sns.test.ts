@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createSns, type SnsEnvelope } from '../../../providers/mail/sns.ts';
-import { useFakeSns } from '../../support/fakes/sns.ts';
+import { createSns, type SnsEnvelope } from '../../../../providers/mail/ses/sns.ts';
+import { useFakeSns } from '../../../support/fakes/sns.ts';
 
 const fake = await useFakeSns();
 

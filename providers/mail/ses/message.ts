@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { InboundMail } from '../../db/transactions/mail/record-inbound.ts';
-import { normaliseEmail } from '../../domain/email-address.ts';
-import { Problem } from '../../domain/errors.ts';
-import type { Feedback } from '../../domain/mail/feedback.ts';
-import { isUuid } from '../../domain/ids.ts';
-import { cutText } from '../../domain/text-rules.ts';
-import { readMailBody } from '../../providers/mail/inbound-mail.ts';
+import type { InboundMail } from '../../../domain/mail/inbound.ts';
+import { normaliseEmail } from '../../../domain/email-address.ts';
+import { Problem } from '../../../domain/errors.ts';
+import type { Feedback } from '../../../domain/mail/feedback.ts';
+import { isUuid } from '../../../domain/ids.ts';
+import { cutText } from '../../../domain/text-rules.ts';
+import { readMailBody } from '../inbound-mail.ts';
 
 /**
  * Messages of Amazon SES through SNS: notifications and events of sent mail (two forms of the same,

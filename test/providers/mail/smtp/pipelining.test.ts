@@ -1,18 +1,14 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Mailer, OutgoingMessage } from '../../../providers/mail/mailer.ts';
-import { createMailer } from '../../../providers/mail/create-mailer.ts';
-import { type AnswerTo, useSmtpPeer } from '../../support/fakes/smtp-peer.ts';
-import { use } from '../../support/use.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import type { Mailer, OutgoingMessage } from '../../../../providers/mail/mailer.ts';
+import { guarded } from '../../../../providers/mail/guarded-mailer.ts';
+import { smtpMailer } from '../../../../providers/mail/smtp/mailer.ts';
+import { type AnswerTo, useSmtpPeer } from '../../../support/fakes/smtp-peer.ts';
+import { use } from '../../../support/use.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 function mailerTo(port: number, more: { user?: string; secure?: boolean } = {}): Mailer {
   const smtp = { host: '127.0.0.1', port, secure: false, timeoutMs: 5_000, ...more };
-  return use(
-    createMailer(
-      { ses: null, smtp: { ...smtp, password: 'secret' } },
-      { storeMessage: () => Promise.reject(new Error('not local')) },
-    ),
-  );
+  return use(guarded(smtpMailer({ ...smtp, password: 'secret' })));
 }
 
 function message(number: number, more: Partial<OutgoingMessage> = {}): OutgoingMessage {

@@ -1,6 +1,6 @@
-import type { OutgoingMessage, SendOutcome } from './mailer.ts';
-import type { Session } from './smtp-session.ts';
-import { type Reply, replyText } from './smtp-wire.ts';
+import type { OutgoingMessage, SendOutcome } from '../mailer.ts';
+import type { Session } from './session.ts';
+import { type Reply, replyText } from './wire.ts';
 
 /** One message in SMTP: its commands, its bytes, and what the server's answers mean for it. */
 

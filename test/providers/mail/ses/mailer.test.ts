@@ -1,15 +1,16 @@
 import { createServer } from 'node:net';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Mailer, OutgoingMessage } from '../../../providers/mail/mailer.ts';
-import { createMailer } from '../../../providers/mail/create-mailer.ts';
+import type { Mailer, OutgoingMessage } from '../../../../providers/mail/mailer.ts';
+import { guarded } from '../../../../providers/mail/guarded-mailer.ts';
+import { sesMailer } from '../../../../providers/mail/ses/mailer.ts';
 import {
   sesThrottled,
   sesUnavailable,
   useFakeSes,
   type FakeSes,
   type SesFault,
-} from '../../support/fakes/ses.ts';
-import { listen, use } from '../../support/use.ts';
+} from '../../../support/fakes/ses.ts';
+import { listen, use } from '../../../support/use.ts';
 
 let ses: FakeSes;
 let mailer: Mailer;
@@ -23,12 +24,7 @@ const keys = { accessKeyId: 'AKIATEST', secretAccessKey: 'secret' };
 function mailerTo(endpoint: string, timeoutMs = 10_000, credentials: object = keys): Mailer {
   const account = { region: 'eu-west-1', ...credentials };
   const sets = { configurationSet: 'tracked', configurationSetNoTracking: 'plain' };
-  return use(
-    createMailer(
-      { ses: { ...account, ...sets, endpoint, timeoutMs }, smtp: null },
-      { storeMessage: () => Promise.reject(new Error('not local')) },
-    ),
-  );
+  return use(guarded(sesMailer({ ...account, ...sets, endpoint, timeoutMs })));
 }
 
 function message(more: Partial<OutgoingMessage> = {}): OutgoingMessage {

@@ -1,7 +1,7 @@
 import { verify } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
 import { createCertificateStore } from './sns-certificates.ts';
-import { createFetcher, type Network } from '../web/bounded-fetch.ts';
+import { createFetcher, type Network } from '../../web/bounded-fetch.ts';
 
 /** A request from Amazon SNS to a subscriber; only the signature proves its origin. */
 export type SnsEnvelope = Record<string, unknown>;

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
-import { limits } from '../../domain/limits.ts';
-import { signedText, withSecrets } from '../../domain/subscription/request.ts';
-import type { RequestOutcome } from '../../domain/subscription/schedule.ts';
-import { unstorable, type WebhookOutcome } from '../../domain/webhook/webhook.ts';
-import { type BoundSecret, foreignSecrets } from '../../domain/secrets/hosts.ts';
-import { SecretMask } from '../../domain/secrets/in-templates.ts';
-import type { Cipher } from '../encryption.ts';
-import type { WebhookSender } from './webhook.ts';
+import { limits } from '../domain/limits.ts';
+import { signedText, withSecrets } from '../domain/subscription/request.ts';
+import type { RequestOutcome } from '../domain/subscription/schedule.ts';
+import { unstorable, type WebhookOutcome } from '../domain/webhook/webhook.ts';
+import { type BoundSecret, foreignSecrets } from '../domain/secrets/hosts.ts';
+import { SecretMask } from '../domain/secrets/in-templates.ts';
+import type { Cipher } from './encryption.ts';
+import type { WebhookSender } from './web/webhook.ts';
 
 /** The address of a request, with its encrypted parts. */
 export interface SignedTarget {

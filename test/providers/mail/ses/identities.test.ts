@@ -1,16 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
-  createIdentities,
-  IdentityProviderError,
   type Identities,
-} from '../../../providers/mail/identities.ts';
-import { useFakeSes, type FakeSes } from '../../support/fakes/ses.ts';
+  IdentityProviderError,
+  localIdentities,
+} from '../../../../providers/mail/identities.ts';
+import { sesIdentities } from '../../../../providers/mail/ses/identities.ts';
+import { useFakeSes, type FakeSes } from '../../../support/fakes/ses.ts';
 
 const records = { mailFromSubdomain: 'mail', dkimTargetHost: 'dkim.test' };
 const claim = { name: 'shop.test', dkimTokens: ['a'], ownershipToken: 'o1' };
 
 describe('identities, local mode', () => {
-  const identities = createIdentities({ ses: null, ...records });
+  const identities = localIdentities(records);
 
   it('makes up three tokens of 32 lower-case letters and digits', async () => {
     const { dkimTokens } = await identities.create('shop.test');
@@ -37,10 +38,7 @@ describe('identities, SES mode', () => {
   beforeEach(async () => {
     ses = await useFakeSes();
     const account = { region: 'eu-west-1', accessKeyId: 'AKIATEST', secretAccessKey: 'secret' };
-    identities = createIdentities({
-      ses: { ...account, endpoint: ses.endpoint },
-      ...records,
-    });
+    identities = sesIdentities({ ...account, endpoint: ses.endpoint }, records);
   });
 
   it('asks for a proof of the owner, and for bounces in the region of the account', () => {

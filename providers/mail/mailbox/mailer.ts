@@ -1,21 +1,10 @@
 import PostalMime from 'postal-mime';
-import type { Mailer } from './mailer.ts';
-
-/** A message of the local mailbox. `id` is the email id, so storing it twice is harmless. */
-export interface StoredMessage {
-  id: string;
-  /** Address of the `From` header. */
-  from: string;
-  /** Recipient of the envelope. */
-  to: string;
-  subject: string;
-  raw: Buffer;
-}
+import type { Mailer, MailerServices } from '../mailer.ts';
 
 const headerEnd = Buffer.from('\r\n\r\n');
 
-/** A mailer that delivers into our own mailbox through `store`. Accepted means delivered. */
-export function localMailer(deps: { store: (message: StoredMessage) => Promise<void> }): Mailer {
+/** A mailer that delivers into our own mailbox through `storeMessage`. Accepted means delivered. */
+export function mailboxMailer({ storeMessage }: MailerServices): Mailer {
   return {
     provider: 'mailbox',
     reportsDelivery: false,
@@ -24,7 +13,13 @@ export function localMailer(deps: { store: (message: StoredMessage) => Promise<v
     async send(message) {
       const { from, subject } = await headersOf(message.raw);
       try {
-        await deps.store({ id: message.emailId, from, to: message.to, subject, raw: message.raw });
+        await storeMessage({
+          id: message.emailId,
+          from,
+          to: message.to,
+          subject,
+          raw: message.raw,
+        });
       } catch (error) {
         // Not "uncertain", even if the row was written: an id is stored only once.
         return { kind: 'retry', error: String(error) };

@@ -1,0 +1,96 @@
+import type { Logger } from 'pino';
+import type { z } from 'zod';
+import type { ProblemCode } from '../../domain/errors.ts';
+import type { Feedback } from '../../domain/mail/feedback.ts';
+import type { InboundMail } from '../../domain/mail/inbound.ts';
+import type { SettingRule } from '../../domain/unsafe-settings.ts';
+import type { Identities, RecordSettings } from './identities.ts';
+import type { Mailer, MailerServices } from './mailer.ts';
+
+/**
+ * A kind of mail provider: everything that Everpost knows of it. Each has a folder here, and a line
+ * in `providers/mail-providers.ts`.
+ */
+export interface MailProvider {
+  /** The name of its folder. */
+  kind: string;
+  /** Its name in `GET /config`: `local` where no provider keeps the sender domains. */
+  mode: string;
+  /** True if it can insert its own pixel and links, and does by default. */
+  tracks: boolean;
+  /** Its environment variables. */
+  variables: z.ZodRawShape;
+  /** Unsafe values of its variables, judged only where it sends. */
+  rules: readonly SettingRule<Variables>[];
+  /** This provider with its settings; null: the variables choose another. */
+  configure(variables: Variables, given: { isProduction: boolean }): MailSender | null;
+  /** Reports of what became of mail, and received mail; missing: it reports nothing. */
+  feedback?: FeedbackDefinition;
+}
+
+/** The values of all variables; a provider reads its own. */
+export type Variables = Record<string, unknown>;
+
+/** The provider that sends, with its settings. */
+export interface MailSender {
+  createMailer(services: MailerServices): Mailer;
+  createIdentities(records: RecordSettings): Identities;
+  /** Emails per second of one project, without a setting. */
+  defaultRatePerProjectPerSecond: number;
+  /** True: the test of a campaign is sent to members of the project only. */
+  testsToMembersOnly: boolean;
+  /** Clients that may read the local mailbox, which has the mail of every project. */
+  mailboxReaders: 'none' | 'private' | 'all';
+  /** True if it has settings for mail with and without its own tracking. */
+  canToggleTracking: boolean;
+  /** The AWS region that sends; null: none. */
+  sesRegion: string | null;
+}
+
+/** Endpoints of the API that a provider reports to. */
+export interface FeedbackDefinition {
+  endpoints: readonly { id: string; path: `/${string}` }[];
+  summary: string;
+  description: string;
+  /** Codes of the problems that `read` throws. */
+  problems: readonly ProblemCode[];
+  /**
+   * Whose reports are accepted; null: the endpoints are closed.
+   * @param given.isSending its provider is the one that sends
+   */
+  configure(
+    variables: Variables,
+    given: { isProduction: boolean; isSending: boolean },
+  ): TrustedTopics | null;
+  createReader(): FeedbackReader;
+}
+
+/** `any`: every topic, where nothing is at risk. */
+export type TrustedTopics = readonly string[] | 'any';
+
+export interface FeedbackReader {
+  /**
+   * Reads the body of a request, after a check of its origin.
+   * @throws Problem with one of the codes of the definition.
+   */
+  read(body: Buffer, trusted: TrustedTopics, log: Logger): Promise<FeedbackRequest>;
+}
+
+export type FeedbackRequest =
+  | { kind: 'feedback'; report: SentReport }
+  | { kind: 'inbound'; receipt: string; mail: InboundMail }
+  /** There is nothing to record. `message`: a sentence for the response. */
+  | { kind: 'done'; message?: string };
+
+/** A report on a sent mail. */
+export interface SentReport {
+  /** Our id of the mail, if the provider returns it. */
+  emailId: string | null;
+  /** The provider's id of the mail. */
+  messageId: string;
+  feedback: Feedback;
+  /** When the provider accepted the mail. */
+  acceptedAt: Date;
+  /** Id of the report: a repeated one has effect once. */
+  receipt: string;
+}

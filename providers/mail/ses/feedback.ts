@@ -1,0 +1,139 @@
+import type { Logger } from 'pino';
+import { Problem, invalidField } from '../../../domain/errors.ts';
+import { hasForbiddenText } from '../../../domain/text-rules.ts';
+import type {
+  FeedbackDefinition,
+  FeedbackReader,
+  FeedbackRequest,
+  TrustedTopics,
+} from '../provider.ts';
+import {
+  acceptedAt,
+  feedbackOf,
+  inboundMailOf,
+  kindOf,
+  readSesMessage,
+  taggedEmailId,
+} from './message.ts';
+import { createSns, type Sns, type SnsEnvelope } from './sns.ts';
+
+/** Amazon SES reports through Amazon SNS, to each of these paths. */
+export const sesFeedback: FeedbackDefinition = {
+  endpoints: [
+    { id: 'receiveSns', path: '/webhooks/sns' },
+    { id: 'receiveIncomingSns', path: '/webhooks/incoming/sns' },
+    { id: 'receiveApiSns', path: '/api/webhooks/sns' },
+  ],
+  summary: 'Feedback on sent mail and received mail, from Amazon SNS',
+  description:
+    'Confirms subscriptions by itself. A notification that comes twice has effect once. ' +
+    'INVALID_SIGNATURE: it is not signed by SNS. FORBIDDEN: its topic is none of the ' +
+    "server's. EMAIL_NOT_FOUND: it is about a mail this server does not know. " +
+    'SERVICE_UNAVAILABLE: send it again.',
+  problems: [
+    'INVALID_REQUEST_BODY',
+    'INVALID_SIGNATURE',
+    'FORBIDDEN',
+    'INVALID_SUBSCRIBE_URL',
+    'INVALID_NOTIFICATION',
+    'SERVICE_UNAVAILABLE',
+  ],
+  // Anybody with an AWS account can have SNS sign messages.
+  configure({ SNS_TOPIC_ARN }: { SNS_TOPIC_ARN?: string }, { isProduction, isSending }) {
+    const topics = topicsOf(SNS_TOPIC_ARN);
+    if (topics.length > 0) return topics;
+    return isSending || isProduction ? null : 'any';
+  },
+  createReader: () => snsReader(createSns()),
+};
+
+/** The topics of a comma list. */
+export function topicsOf(list: string | undefined): string[] {
+  return list?.split(',').flatMap((topic) => topic.trim() || []) ?? [];
+}
+
+export function snsReader(sns: Sns): FeedbackReader {
+  return {
+    async read(body, trusted, log) {
+      const envelope = readEnvelope(body);
+      await requireAuthentic(envelope, { sns, trusted, log });
+      switch (envelope['Type']) {
+        case 'SubscriptionConfirmation':
+          return confirm(envelope['SubscribeURL'] as string, sns, log);
+        case 'Notification':
+          return readNotification(envelope);
+        default:
+          return { kind: 'done', message: 'There is nothing to do for this type of message.' };
+      }
+    },
+  };
+}
+
+function readEnvelope(bytes: Buffer): SnsEnvelope {
+  let body: unknown;
+  try {
+    body = bytes.length === 0 ? {} : JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw new Problem('INVALID_REQUEST_BODY');
+  }
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as SnsEnvelope;
+  throw invalidField('', 'invalid_type', 'Must be an object.');
+}
+
+/**
+ * Nothing in the body is used before its signature is checked. Checks that need no request come
+ * first, so that a message for another topic cannot make us fetch anything.
+ */
+async function requireAuthentic(
+  envelope: SnsEnvelope,
+  { sns, trusted, log }: { sns: Sns; trusted: TrustedTopics; log: Logger },
+): Promise<void> {
+  const flaw = sns.findFlaw(envelope);
+  if (flaw !== null) throw new Problem('INVALID_SIGNATURE', { message: flaw });
+  if (trusted !== 'any' && !trusted.includes(envelope['TopicArn'] as string)) {
+    throw new Problem('FORBIDDEN', { message: 'Notifications of this topic are not taken.' });
+  }
+  const isAuthentic = await sns.isAuthentic(envelope).catch((error: unknown) => {
+    log.warn({ error }, 'the certificate of a notification cannot be had');
+    throw new Problem('SERVICE_UNAVAILABLE');
+  });
+  if (!isAuthentic) throw new Problem('INVALID_SIGNATURE');
+}
+
+async function confirm(url: string, sns: Sns, log: Logger): Promise<FeedbackRequest> {
+  if (!sns.isSnsUrl(url)) throw new Problem('INVALID_SUBSCRIBE_URL');
+  await sns.confirm(url).catch((error: unknown) => {
+    log.warn({ error }, 'a subscription cannot be confirmed');
+    throw new Problem('SERVICE_UNAVAILABLE');
+  });
+  return { kind: 'done', message: 'The subscription is confirmed.' };
+}
+
+async function readNotification(envelope: SnsEnvelope): Promise<FeedbackRequest> {
+  const now = new Date();
+  const message = readSesMessage(envelope['Message']);
+  const receipt = receiptOf(envelope);
+  if (kindOf(message) === 'Received') {
+    const mail = await inboundMailOf(message);
+    return mail ? { kind: 'inbound', receipt, mail } : { kind: 'done' };
+  }
+  const feedback = feedbackOf(message, now);
+  if (!feedback) return { kind: 'done' };
+  const report = {
+    emailId: taggedEmailId(message),
+    messageId: message.mail.messageId,
+    feedback,
+    acceptedAt: acceptedAt(message, now),
+    receipt,
+  };
+  return { kind: 'feedback', report };
+}
+
+/** Longest id of a notification, in characters; those of SNS are uuids. */
+const receiptCharsMax = 255;
+
+function receiptOf({ MessageId: id }: SnsEnvelope): string {
+  const isId = typeof id === 'string' && id !== '' && id.length <= receiptCharsMax;
+  if (!isId || hasForbiddenText(id)) throw new Problem('INVALID_NOTIFICATION');
+  return id;
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { text, url } from '../../../config-fields.ts';
+import { isReadableOnTheWay } from '../../../domain/unsafe-settings.ts';
+import type { MailProvider } from '../provider.ts';
+import { sesFeedback, topicsOf } from './feedback.ts';
+import { sesIdentities } from './identities.ts';
+import { sesMailer } from './mailer.ts';
+
+const variables = {
+  AWS_SES_REGION: text,
+  AWS_SES_ACCESS_KEY_ID: text,
+  AWS_SES_SECRET_ACCESS_KEY: text,
+  AWS_SES_CREDENTIALS: z.enum(['keys', 'default']).default('keys'),
+  AWS_SES_ENDPOINT: url.optional(),
+  SES_CONFIGURATION_SET: z.string().default('everpost'),
+  SES_CONFIGURATION_SET_NO_TRACKING: z.string().default('everpost-no-tracking'),
+  SNS_TOPIC_ARN: text,
+};
+type SesVariables = z.output<z.ZodObject<typeof variables>>;
+
+/** Amazon SES, which also keeps the sender domains and reports through SNS. */
+export const ses: MailProvider = {
+  kind: 'ses',
+  mode: 'ses',
+  tracks: true,
+  variables,
+  rules: [
+    {
+      effect: 'refuse',
+      where: 'production',
+      isBroken: ({ AWS_SES_ENDPOINT: endpoint }: SesVariables) => isReadableOnTheWay(endpoint),
+      sentence:
+        'AWS_SES_ENDPOINT must be https with NODE_ENV=production, or on this machine: mail could be read on the way',
+    },
+    {
+      effect: 'warn',
+      where: 'everywhere',
+      isBroken: ({ SNS_TOPIC_ARN: topics }: SesVariables) => topicsOf(topics).length === 0,
+      sentence:
+        'SNS_TOPIC_ARN is not set: the receiver of Amazon SNS is closed, and nobody hears of deliveries, bounces and complaints',
+    },
+  ],
+  configure(env: SesVariables) {
+    const byDefault = env.AWS_SES_CREDENTIALS === 'default';
+    const hasKeys = env.AWS_SES_ACCESS_KEY_ID && env.AWS_SES_SECRET_ACCESS_KEY;
+    if (!env.AWS_SES_REGION || !(byDefault || hasKeys)) return null;
+    const settings = {
+      region: env.AWS_SES_REGION,
+      accessKeyId: byDefault ? undefined : env.AWS_SES_ACCESS_KEY_ID,
+      secretAccessKey: byDefault ? undefined : env.AWS_SES_SECRET_ACCESS_KEY,
+      endpoint: env.AWS_SES_ENDPOINT,
+      configurationSet: env.SES_CONFIGURATION_SET,
+      configurationSetNoTracking: env.SES_CONFIGURATION_SET_NO_TRACKING,
+    };
+    return {
+      createMailer: () => sesMailer(settings),
+      createIdentities: (records) => sesIdentities(settings, records),
+      // The usual rate of an account outside the sandbox of SES.
+      defaultRatePerProjectPerSecond: 14,
+      testsToMembersOnly: true,
+      mailboxReaders: 'none',
+      canToggleTracking: Boolean(settings.configurationSet && settings.configurationSetNoTracking),
+      sesRegion: settings.region,
+    };
+  },
+  feedback: sesFeedback,
+};

@@ -1,0 +1,42 @@
+import type { z } from 'zod';
+import { flag, number, text } from '../../../config-fields.ts';
+import { localIdentities } from '../identities.ts';
+import type { MailProvider } from '../provider.ts';
+import { smtpMailer } from './mailer.ts';
+
+const variables = {
+  SMTP_HOST: text,
+  SMTP_PORT: number(1025, 1, 65535),
+  SMTP_USER: text,
+  SMTP_PASSWORD: text,
+  SMTP_SECURE: flag(false),
+};
+type SmtpVariables = z.output<z.ZodObject<typeof variables>>;
+
+/** Hands mail to an SMTP server. It reports nothing later: acceptance counts as delivery. */
+export const smtp: MailProvider = {
+  kind: 'smtp',
+  mode: 'local',
+  tracks: false,
+  variables,
+  rules: [],
+  configure(env: SmtpVariables) {
+    if (!env.SMTP_HOST) return null;
+    const settings = {
+      host: env.SMTP_HOST,
+      port: env.SMTP_PORT,
+      secure: env.SMTP_SECURE,
+      user: env.SMTP_USER,
+      password: env.SMTP_PASSWORD,
+    };
+    return {
+      createMailer: () => smtpMailer(settings),
+      createIdentities: localIdentities,
+      defaultRatePerProjectPerSecond: 100,
+      testsToMembersOnly: false,
+      mailboxReaders: 'none',
+      canToggleTracking: false,
+      sesRegion: null,
+    };
+  },
+};
