@@ -32,6 +32,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/consent',
       'guides/erasure',
       'guides/segments',
+      'guides/conditions',
       'guides/journeys-in-ten-minutes',
       'journeys',
       'guides/webhooks',
