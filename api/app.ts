@@ -10,7 +10,6 @@ import { endpoints } from './endpoints.ts';
 import { consolePages, showConsole } from './console/pages/console.ts';
 import { asProblem, errorBody } from './http/envelope.ts';
 import { docsRoutes } from './docs/pages.ts';
-import { referenceRoutes } from './docs/reference.ts';
 import { requestMessage } from './http/log.ts';
 import { pipeline } from './http/pipeline.ts';
 import { logRefusedAccess } from './access/security-log.ts';
@@ -35,8 +34,7 @@ export function createApp(services: Services): Koa {
   app.use(securityHeaders(config.apiUrl));
   app.use(cors(config));
   app.use(errors(services));
-  app.use(referenceRoutes(config.apiUrl));
-  app.use(docsRoutes);
+  app.use(docsRoutes(endpoints, config));
   app.use(withoutParameters(exact));
   app.use(router.routes());
   app.use(unmatched);

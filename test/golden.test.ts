@@ -1,9 +1,11 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endpoints } from '../api/endpoints.ts';
+import { diagramFile, diagramsFolder } from '../api/docs/diagrams.ts';
 import { openApiDocument } from '../api/docs/openapi.ts';
 import { clientTypes, type OpenApi } from './support/client-types.ts';
+import { diagramSources, drawDiagrams } from './support/draw-diagrams.ts';
 import { checkRequest } from '../api/http/validation.ts';
 import { useEngine } from './support/engine.ts';
 import { runScenario } from './support/golden/golden-scenario.ts';
@@ -19,6 +21,13 @@ async function expectGolden(name: string, text: string): Promise<void> {
   const hint = `${name} has changed. When that is meant: npm run golden`;
   expect(text, hint).toBe(await readFile(file, 'utf8'));
 }
+
+it('has a drawing of each diagram of the documentation, and no other', async () => {
+  if (process.env['GOLDEN'] === 'write') await drawDiagrams();
+  const files = new Set((await diagramSources()).map(diagramFile));
+  const hint = 'A diagram of docs/ has changed: npm run golden';
+  expect((await readdir(diagramsFolder)).toSorted(), hint).toEqual([...files].toSorted());
+});
 
 describe('the API', () => {
   it('has the endpoints of endpoints.txt', async () => {

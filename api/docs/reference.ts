@@ -1,73 +1,278 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import path from 'node:path';
-import type { Middleware } from 'koa';
-import swaggerUi from 'swagger-ui-dist';
+import { setImmediate } from 'node:timers/promises';
+import { type ProblemCode, problems } from '../../domain/errors.ts';
+import { type Content, html, Html } from '../html/html.ts';
+import { suggestionFor } from '../http/suggestions.ts';
+import type { Entry } from './browser/search.js';
+import { codeBlock } from './highlight.ts';
+import { plain, renderText } from './markdown.ts';
+import { fieldsView, fieldView, type Schema, typeView } from './schema-view.ts';
 
-const files: Record<string, string> = {
-  'swagger-ui.css': 'text/css',
-  'swagger-ui-bundle.js': 'text/javascript',
-  'favicon-32x32.png': 'image/png',
-};
+/** An OpenAPI document, as far as the reference shows it. */
+export interface OpenApi {
+  info: { description: string };
+  paths: Record<string, Record<string, Operation>>;
+  webhooks: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
+}
 
-/** The page of the reference with its files, from the installed package, not from another host. */
-export const referenceRoutes =
-  (apiUrl: string): Middleware =>
-  (ctx, next) => {
-    if (ctx.path === '/docs/reference' && (ctx.method === 'GET' || ctx.method === 'HEAD')) {
-      ctx.type = 'text/html';
-      ctx.set('Content-Security-Policy', referencePolicy(apiUrl));
-      ctx.body = referencePage;
-      return undefined;
-    }
-    const name = /^\/docs\/assets\/([\w.-]+)$/.exec(ctx.path)?.[1];
-    const type = name && Object.hasOwn(files, name) ? files[name] : undefined;
-    if (!name || !type || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next();
-    ctx.type = type;
-    ctx.set('Cache-Control', 'public, max-age=86400');
-    ctx.body = createReadStream(path.join(swaggerUi.getAbsoluteFSPath(), name));
-    return undefined;
-  };
+interface Operation {
+  operationId: string;
+  summary: string;
+  description?: string;
+  tags: string[];
+  security?: Record<string, unknown>[];
+  parameters: (Parameter | { $ref: string })[];
+  requestBody?: { description?: string; content: Record<string, Media> };
+  responses: Record<string, { description?: string; content?: Record<string, Media> }>;
+}
 
-const start = `
-SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, tryItOutEnabled: true });
-`;
+interface Parameter {
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  schema: Schema;
+}
 
-const startHash = createHash('sha256').update(start).digest('base64');
+interface Media {
+  schema: Schema;
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
+}
 
-/** The page that shows `/openapi.json`. */
-const referencePage = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Everpost API</title>
-<link rel="icon" href="/docs/assets/favicon-32x32.png">
-<link rel="stylesheet" href="/docs/assets/swagger-ui.css">
-</head>
-<body>
-<div id="docs"></div>
-<noscript>The description of the API is at <a href="/openapi.json">/openapi.json</a>.</noscript>
-<script src="/docs/assets/swagger-ui-bundle.js"></script>
-<script>${start}</script>
-</body>
-</html>
-`;
+/** A page of the reference. */
+export interface ReferencePage {
+  /** Below `/docs`: `reference/contacts`. */
+  slug: string;
+  title: string;
+  html: string;
+}
 
-/**
- * The policy of the documentation page: run its own two scripts, and send requests to this server,
- * also by its public address.
- */
-function referencePolicy(apiUrl: string): string {
+interface Endpoint {
+  method: string;
+  path: string;
+  operation: Operation;
+}
+
+const slugOf = (name: string) => `reference/${name.toLowerCase().replaceAll(/[^a-z]+/g, '-')}`;
+const titleOf = ({ method, path }: Endpoint) => `${method} ${path}`;
+const urlOf = (tag: string, { operation }: Endpoint) =>
+  `/docs/${slugOf(tag)}#${operation.operationId}`;
+
+/** The pages of the reference: an overview, one for each tag, the error codes and the schemas. */
+export async function referencePages(document: OpenApi): Promise<ReferencePage[]> {
+  const tags = endpointsByTag(document);
+  const ofTags: ReferencePage[] = [];
+  for (const [tag, list] of tags) {
+    const shown = html`<h1 id="top">${tag}</h1>
+      ${endpointList(tag, list)} ${list.map((endpoint) => endpointView(endpoint, document))}`;
+    ofTags.push({ slug: slugOf(tag), title: tag, html: shown.text });
+    // All pages together take 0.3 s: other requests come in between.
+    await setImmediate();
+  }
   return [
-    "default-src 'none'",
-    `script-src 'self' 'sha256-${startHash}'`,
-    // Swagger UI sets inline styles, and its images are data URLs.
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data:",
-    `connect-src 'self' ${new URL(apiUrl).origin}`,
-    "form-action 'none'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
+    { slug: 'reference', title: 'API reference', html: overview(document, tags) },
+    ...ofTags,
+    { slug: 'reference/errors', title: 'Error codes', html: errorsView() },
+    { slug: 'reference/schemas', title: 'Schemas', html: schemasView(document) },
+  ];
+}
+
+/** All endpoints and error codes, for the search. */
+export function referenceEntries(document: OpenApi): Entry[] {
+  const endpoints = [...endpointsByTag(document)].flatMap(([tag, list]) =>
+    list.map((endpoint) => ({
+      kind: 'Endpoint' as const,
+      title: titleOf(endpoint),
+      context: endpoint.operation.summary,
+      text: plain(endpoint.operation.description ?? ''),
+      url: urlOf(tag, endpoint),
+    })),
+  );
+  const codes = problemCodes.map((code) => ({
+    kind: 'Error code' as const,
+    title: code,
+    context: problems[code][1],
+    text: suggestionFor(code),
+    url: `/docs/reference/errors#${code}`,
+  }));
+  return [...endpoints, ...codes];
+}
+
+const problemCodes = Object.keys(problems) as ProblemCode[];
+
+function endpointsByTag({ paths, webhooks }: OpenApi): ReadonlyMap<string, Endpoint[]> {
+  const tags = new Map<string, Endpoint[]>();
+  const sent = Object.values(webhooks).map((methods) => ['(your address)', methods] as const);
+  for (const [path, methods] of [...Object.entries(paths), ...sent]) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const [tag = ''] = operation.tags;
+      const list = tags.get(tag) ?? [];
+      list.push({ method: method.toUpperCase(), path, operation });
+      tags.set(tag, list);
+    }
+  }
+  return tags;
+}
+
+function overview({ info }: OpenApi, tags: ReadonlyMap<string, Endpoint[]>): string {
+  const lists = [...tags].map(
+    ([tag, list]) =>
+      html`<h2><a href="/docs/${slugOf(tag)}">${tag}</a></h2>
+        ${endpointList(tag, list)}`,
+  );
+  return html`<h1 id="top">API reference</h1>
+    ${new Html(renderText(info.description))}
+    <p>
+      For programs: <a href="/openapi.json">OpenAPI 3.1</a>. See also all
+      <a href="/docs/reference/errors">error codes</a> and
+      <a href="/docs/reference/schemas">schemas</a>.
+    </p>
+    ${lists}`.text;
+}
+
+function endpointList(tag: string, list: readonly Endpoint[]): Html {
+  const links = list.map(
+    (endpoint) =>
+      html`<li>
+        <a href="${urlOf(tag, endpoint)}">${pathView(endpoint)}</a>
+        <span class="soft">${endpoint.operation.summary}</span>
+      </li>`,
+  );
+  return html`<ul class="endpoints">
+    ${links}
+  </ul>`;
+}
+
+const pathView = ({ method, path }: Endpoint) =>
+  html`<span class="method ${method.toLowerCase()}">${method}</span> <code>${path}</code>`;
+
+function endpointView(endpoint: Endpoint, { components }: OpenApi): Html {
+  const { operation } = endpoint;
+  const { operationId, summary, description, requestBody, responses } = operation;
+  const parameters = operation.parameters.map((parameter) =>
+    '$ref' in parameter ? components.parameters[parameter.$ref.split('/').at(-1) ?? ''] : parameter,
+  );
+  const body = requestBody && Object.values(requestBody.content)[0];
+  const [status, response] = Object.entries(responses).find(([at]) => /^[23]/.test(at)) ?? [];
+  const answered = response?.content && Object.values(response.content)[0];
+  return html`<section class="endpoint">
+    <h2 id="${operationId}">
+      ${summary} <a class="anchor" href="#${operationId}" aria-label="Link to this endpoint">#</a>
+    </h2>
+    <p>${pathView(endpoint)}</p>
+    <p class="soft">${accessOf(operation)}</p>
+    ${description ? new Html(renderText(description)) : null}
+    ${parametersView(parameters.filter((parameter) => parameter !== undefined))}
+    ${body ? html`<h3>Body</h3>` : null}
+    ${requestBody?.description ? html`<p class="soft">${requestBody.description}</p>` : null}
+    ${body ? mediaView(body) : null}
+    ${endpoint.path.startsWith('/') ? new Html(codeBlock(curlOf(endpoint, body), 'bash')) : null}
+    ${response ? html`<h3>Answer ${status}</h3>` : null}
+    ${answered ? mediaView(answered) : html`<p class="soft">${response?.description}</p>`}
+    ${answered?.example === undefined ? null : new Html(jsonBlock(answered.example))}
+    ${errorsOf(operation)}
+  </section>`;
+}
+
+function accessOf({ security }: Operation): string {
+  if (!security) return 'Sent by Everpost.';
+  const names = security.flatMap((way) => Object.keys(way));
+  if (names.length === 0) return 'Open to everybody.';
+  return names.includes('apiKey') ? 'Needs an API key or a session.' : 'Needs a session.';
+}
+
+function parametersView(parameters: readonly Parameter[]): Content {
+  if (parameters.length === 0) return null;
+  const rows = parameters.map(({ name, in: place, required = false, description, schema }) =>
+    fieldView({
+      name,
+      schema,
+      isRequired: required,
+      description: [place === 'path' ? '' : `In the ${place}.`, description ?? '']
+        .filter((part) => part !== '')
+        .join(' '),
+    }),
+  );
+  return html`<h3>Parameters</h3>
+    <ul class="fields">
+      ${rows}
+    </ul>`;
+}
+
+function mediaView({ schema }: Media): Content {
+  return fieldsView(schema) ?? html`<p>${typeView(schema)}</p>`;
+}
+
+const jsonBlock = (value: unknown) => codeBlock(JSON.stringify(value, null, 2), 'json');
+
+/** A request to copy. The address and the key come from the environment, as in the guides. */
+function curlOf({ method, path, operation }: Endpoint, body: Media | undefined): string {
+  const names = operation.security?.flatMap((way) => Object.keys(way)) ?? [];
+  const example = body?.example ?? Object.values(body?.examples ?? {})[0]?.value;
+  const shown = JSON.stringify(example, null, 2)?.replaceAll("'", String.raw`'\''`);
+  const session = names.length > 0 ? ['-b cookies.txt'] : [];
+  return [
+    `curl${method === 'GET' ? '' : ` -X ${method}`} "$API${path}"`,
+    ...(names.includes('apiKey') ? ['-H "authorization: Bearer $SECRET_KEY"'] : session),
+    ...(shown === undefined ? [] : ["-H 'content-type: application/json'", `-d '${shown}'`]),
+  ].join(' \\\n  ');
+}
+
+function errorsOf({ responses }: Operation): Content {
+  const rows = Object.entries(responses).flatMap(([status, { description = '' }]) => {
+    const codes = (description.match(/\b[A-Z][A-Z_]+\b/g) ?? []).filter((code) =>
+      Object.hasOwn(problems, code),
+    );
+    const links = codes.map((code) => html`<a href="/docs/reference/errors#${code}">${code}</a> `);
+    return links.length === 0 ? [] : [html`<li>${status}: ${links}</li>`];
+  });
+  if (rows.length === 0) return null;
+  return html`<details>
+    <summary>Errors</summary>
+    <ul>
+      ${rows}
+    </ul>
+  </details>`;
+}
+
+function errorsView(): string {
+  const rows = problemCodes.map(
+    (code) =>
+      html`<tr id="${code}">
+        <td><code>${code}</code></td>
+        <td>${problems[code][0]}</td>
+        <td>${problems[code][1]} <span class="soft">${suggestionFor(code)}</span></td>
+      </tr>`,
+  );
+  return html`<h1 id="top">Error codes</h1>
+    <p>
+      What an error looks like, and when to repeat a request:
+      <a href="/docs/guides/errors">errors and limits</a>.
+    </p>
+    <div class="wide">
+      <table>
+        <thead>
+          <tr>
+            <th>Code</th>
+            <th>Status</th>
+            <th>It means</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${rows}
+        </tbody>
+      </table>
+    </div>`.text;
+}
+
+function schemasView({ components }: OpenApi): string {
+  const shown = Object.entries(components.schemas).map(
+    ([name, schema]) =>
+      html`<h2 id="${name}">${name}</h2>
+        ${schema.description ? new Html(renderText(schema.description)) : null}
+        ${fieldsView(schema) ?? html`<p>${typeView(schema)}</p>`}`,
+  );
+  return html`<h1 id="top">Schemas</h1>
+    ${shown}`.text;
 }

@@ -4,11 +4,9 @@
  */
 export const theme = `
 :root { color-scheme: light dark;
-  --page: #f7f8fa; --card: #fff; --text: #16202c; --soft: #566273; --edge: #dfe3e9; --hover: #f0f4fa;
-  --rest: #edf0f4; --accent: #1261c9; --on-accent: #fff; }
-@media (prefers-color-scheme: dark) { :root {
-  --page: #10151c; --card: #171e27; --text: #e8edf4; --soft: #a3afbf; --edge: #2b3542; --hover: #1d2733;
-  --rest: #222b37; --accent: #6cb0ff; --on-accent: #0b1420; } }
+  --page: light-dark(#f7f8fa, #10151c); --card: light-dark(#fff, #171e27); --text: light-dark(#16202c, #e8edf4);
+  --soft: light-dark(#566273, #a3afbf); --edge: light-dark(#dfe3e9, #2b3542); --hover: light-dark(#f0f4fa, #1d2733);
+  --rest: light-dark(#edf0f4, #222b37); --accent: light-dark(#1261c9, #6cb0ff); --on-accent: light-dark(#fff, #0b1420); }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--text);
   font: 0.9375rem/1.5 "Inter", ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;

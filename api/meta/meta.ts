@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import packageJson from '../../package.json' with { type: 'json' };
 import { mailProviders } from '../../providers/mail-providers.ts';
-import { docsHeaders, docsIndex } from '../docs/pages.ts';
+import { openApiJson, version } from '../docs/document.ts';
+import { docsHeaders } from '../docs/layout.ts';
+import { siteOf } from '../docs/site.ts';
 import { answer, type AnyEndpoint, endpoint } from '../http/endpoint.ts';
-import { openApiDocument } from '../docs/openapi.ts';
 
-const { version } = packageJson;
 const tag = 'Server';
 
 const getRoot = endpoint({
@@ -187,28 +186,8 @@ const getConfig = endpoint({
   },
 });
 
-const getDocs = endpoint({
-  id: 'getDocs',
-  method: 'GET',
-  path: '/docs',
-  tag,
-  summary: 'The documentation as pages: guides, reference, and all else',
-  description:
-    'Loads nothing from other hosts. `q`: the pages that have all its words. The reference, where ' +
-    'requests can be tried out, is at /docs/reference.',
-  access: 'open',
-  contentType: 'text/html',
-  query: z.object({ q: z.string().max(200).default('') }),
-  response: z.string(),
-  async handle({ query }) {
-    return answer(await docsIndex(query.q), { headers: docsHeaders });
-  },
-});
-
 /** `listAll` returns the endpoints to describe, including these. */
 export function metaEndpoints(listAll: () => readonly AnyEndpoint[]): AnyEndpoint[] {
-  // Building the document takes 0.1 s, and nothing in it changes while the process runs.
-  const documents = new WeakMap<object, string>();
   const getOpenApi = endpoint({
     id: 'getOpenApi',
     method: 'GET',
@@ -220,11 +199,27 @@ export function metaEndpoints(listAll: () => readonly AnyEndpoint[]): AnyEndpoin
     response: z.record(z.string(), z.unknown()),
     example: { response: { openapi: '3.1.0', info: { title: 'Everpost', version }, paths: {} } },
     async handle({ config }) {
-      const known = documents.get(config);
-      const document =
-        known ?? JSON.stringify(openApiDocument(listAll(), { apiUrl: config.apiUrl, version }));
-      documents.set(config, document);
+      const document = openApiJson(listAll(), config);
       return answer(document as never, { contentType: 'application/json' });
+    },
+  });
+  const getDocs = endpoint({
+    id: 'getDocs',
+    method: 'GET',
+    path: '/docs',
+    tag,
+    summary: 'The documentation as pages: guides, reference, and all else',
+    description:
+      'Loads nothing from other hosts. `q`: the pages, endpoints, error codes and settings that have all ' +
+      'its words. The reference is at /docs/reference.',
+    access: 'open',
+    contentType: 'text/html',
+    query: z.object({ q: z.string().max(200).default('') }),
+    response: z.string(),
+    async handle({ query, config }) {
+      const site = await siteOf(listAll(), config);
+      const page = query.q.trim() === '' ? site.home : site.resultsPage(query.q);
+      return answer(page, { headers: docsHeaders });
     },
   });
   return [getRoot, getHealth, getReadiness, getConfig, getOpenApi, getDocs];

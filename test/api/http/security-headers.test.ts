@@ -37,8 +37,9 @@ describe('what every answer carries', () => {
     ['OPTIONS', '/v1/track'],
     ['OPTIONS', '/contacts'],
     ['HEAD', '/docs/reference'],
-    ['GET', '/docs/assets/swagger-ui.css'],
-    ['GET', '/docs/assets/swagger-ui-bundle.js'],
+    ['GET', '/docs/reference/contacts'],
+    ['GET', '/docs/search.json'],
+    ['GET', '/docs/assets/docs.js'],
     ['GET', '/docs/assets/none.js'],
     ['GET', '/unsubscribe/%zz'],
   ])('is there on %s %s', async (method, at) => expectSafe(await api.request(method, at)));
@@ -56,6 +57,6 @@ it('answers an uploaded image with a policy that lets it do nothing', async () =
 
 it('lets no script of others run in the documentation', async () => {
   const policy = policyOf(await api.request('GET', '/docs/reference'))!;
-  expect(policy).toMatch(/script-src 'self' 'sha256-[^' ]+';/);
-  expect(policy).toContain(`connect-src 'self' ${api.url};`);
+  expect(policy).toContain("script-src 'self';");
+  expect(policy).toContain("connect-src 'self';");
 });

@@ -1,0 +1,23 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/**
+ * The diagrams of `docs/`, drawn by `npm run golden`: drawing needs a layout engine of 8 MB, which no server should
+ * load. A drawing is named by its source, so a page never shows an outdated one.
+ */
+export const diagramsFolder = join(import.meta.dirname, '../../docs/images/diagrams');
+
+/** The file name of the drawing of a Mermaid diagram. */
+export function diagramFile(source: string): string {
+  return `${createHash('sha256').update(source.trim()).digest('hex').slice(0, 12)}.svg`;
+}
+
+/** All drawings as SVG, by file name. */
+export async function readDiagrams(): Promise<ReadonlyMap<string, string>> {
+  const files = await readdir(diagramsFolder);
+  const read = files.map(
+    async (file) => [file, await readFile(join(diagramsFolder, file), 'utf8')] as const,
+  );
+  return new Map(await Promise.all(read));
+}

@@ -1,0 +1,228 @@
+import { Marked, type Token, type Tokens } from 'marked';
+import { escapeHtml } from '../../domain/template/html.ts';
+import { diagramFile } from './diagrams.ts';
+import { codeBlock } from './highlight.ts';
+
+/** A part of a page: from one heading to the next. */
+export interface Section {
+  id: string;
+  heading: string;
+  text: string;
+}
+
+/** A row of a table that explains the name in its first cell. */
+export interface NamedRow {
+  id: string;
+  name: string;
+  text: string;
+}
+
+export interface Rendered {
+  title: string;
+  /** The first paragraph, as text. */
+  about: string;
+  html: string;
+  sections: Section[];
+  rows: NamedRow[];
+}
+
+/** How a page reaches what is beside it. */
+export interface Surroundings {
+  /** Returns the address of a link, or null for a file that is not shown. */
+  link(href: string): string | null;
+  image(href: string): string;
+  /** Drawings by file name: `diagrams.ts`. */
+  diagrams: ReadonlyMap<string, string>;
+}
+
+/** Renders a page of the documentation. */
+export function renderPage(markdown: string, around: Surroundings): Rendered {
+  const marked = new Marked();
+  const tokens = grouped(marked.lexer(markdown));
+  const ids = idsOf(tokens);
+  let tabs = 0;
+  marked.use({
+    extensions: [
+      {
+        name: 'tabs',
+        renderer: (token) => tabsHtml((token as unknown as Tabs).blocks, (tabs += 1)),
+      },
+    ],
+    renderer: {
+      heading(token: Tokens.Heading) {
+        const { depth } = token;
+        const id = ids.get(token) ?? '';
+        const link =
+          depth > 1 ? ` <a class="anchor" href="#${id}" aria-label="Link to this part">#</a>` : '';
+        return `<h${depth} id="${id}">${this.parser.parseInline(token.tokens)}${link}</h${depth}>\n`;
+      },
+      link({ href, tokens: inner }: Tokens.Link) {
+        const text = this.parser.parseInline(inner);
+        const to = around.link(href);
+        return to === null ? text : `<a href="${to}">${text}</a>`;
+      },
+      image({ href, text }: Tokens.Image) {
+        return `<img src="${around.image(href)}" alt="${text}" loading="lazy">`;
+      },
+      code({ text, lang = '' }: Tokens.Code) {
+        if (lang === 'mermaid') return diagram(text, around.diagrams);
+        return codeBlock(text, lang.split(' ')[0]);
+      },
+      table(token: Tokens.Table) {
+        const row = (cells: Tokens.TableCell[], tag: string) => {
+          const id = ids.get(cells);
+          const inner = cells.map(
+            (cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`,
+          );
+          return `<tr${id ? ` id="${id}"` : ''}>${inner.join('')}</tr>\n`;
+        };
+        const body = token.rows.map((cells) => row(cells, 'td')).join('');
+        return `<div class="wide"><table><thead>${row(token.header, 'th')}</thead><tbody>${body}</tbody></table></div>\n`;
+      },
+    },
+  });
+  const title = tokens.find((token) => token.type === 'heading') as Tokens.Heading | undefined;
+  const first = tokens.find((token) => token.type === 'paragraph') as Tokens.Paragraph | undefined;
+  return {
+    title: plain(title?.text ?? ''),
+    about: plain(first?.text ?? ''),
+    html: marked.parser(tokens),
+    sections: sectionsOf(tokens, ids),
+    rows: rowsOf(tokens, ids),
+  };
+}
+
+/** Renders a description: paragraphs, lists and code. */
+export function renderText(markdown: string): string {
+  return new Marked().parse(markdown, { async: false });
+}
+
+interface Tabs {
+  type: 'tabs';
+  raw: string;
+  blocks: Tokens.Code[];
+}
+
+const tabName = ({ lang = '' }: Tokens.Code) => /\btab=(\S+)/.exec(lang)?.[1];
+
+/** Joins blocks of code that stand side by side (`tab=Python`) to one token. */
+function grouped(tokens: Token[]): Token[] {
+  const joined: Token[] = [];
+  for (const token of tokens) {
+    const before = joined.at(-1);
+    const isTab = token.type === 'code' && tabName(token as Tokens.Code) !== undefined;
+    if (token.type === 'space' && before?.type === 'tabs') continue;
+    if (!isTab) joined.push(token);
+    else if (before?.type === 'tabs') (before as unknown as Tabs).blocks.push(token as Tokens.Code);
+    else joined.push({ type: 'tabs', raw: '', blocks: [token as Tokens.Code] });
+  }
+  return joined;
+}
+
+/** Examples of which one is shown, without a script: each tab is a radio button with its label. */
+function tabsHtml(blocks: readonly Tokens.Code[], number: number): string {
+  const parts = blocks.map((block, at) => {
+    const name = escapeHtml(tabName(block) ?? '');
+    const id = `tab-${number}-${at}`;
+    const checked = at === 0 ? ' checked' : '';
+    return `<input type="radio" name="tab-${number}" id="${id}" value="${name}"${checked}><label for="${id}">${name}</label>${codeBlock(block.text, block.lang?.split(' ')[0])}`;
+  });
+  return `<div class="tabs">${parts.join('')}</div>\n`;
+}
+
+/** Width in pixels above which a diagram is scrolled: made smaller, its text could not be read. */
+const largeDiagram = 1_200;
+
+function diagram(source: string, diagrams: ReadonlyMap<string, string>): string {
+  const svg = diagrams.get(diagramFile(source));
+  const title = /^title: *(.+)$/m.exec(source)?.[1];
+  const caption = title ? `<figcaption>${escapeHtml(title)}</figcaption>` : '';
+  if (!svg) return '';
+  const width = Number(/ width="([\d.]+)"/.exec(svg)?.[1]);
+  const kind = width > largeDiagram ? 'diagram large' : 'diagram';
+  return `<figure class="${kind}" tabindex="0">${svg}${caption}</figure>\n`;
+}
+
+/** The ids of headings and of rows with a name, each once in a page. */
+function idsOf(tokens: readonly Token[]): ReadonlyMap<object, string> {
+  const ids = new Map<object, string>();
+  const times = new Map<string, number>();
+  const unique = (id: string) => {
+    const before = times.get(id) ?? 0;
+    times.set(id, before + 1);
+    return before === 0 ? id : `${id}-${before}`;
+  };
+  for (const token of tokens) {
+    if (token.type === 'heading') ids.set(token, unique(headingId((token as Tokens.Heading).text)));
+    if (token.type !== 'table') continue;
+    for (const row of (token as Tokens.Table).rows) {
+      const name = rowName(row);
+      if (name) ids.set(row, unique(name));
+    }
+  }
+  return ids;
+}
+
+/** The id of a heading as GitHub makes it, so that links work in both places. */
+function headingId(heading: string): string {
+  return plain(heading)
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(/\s/g, '-');
+}
+
+/** The name that a row of a table explains: a setting, a code. */
+function rowName(row: readonly Tokens.TableCell[]): string | undefined {
+  return /^`([A-Z][A-Z0-9_]+)`$/.exec(row[0]?.text ?? '')?.[1];
+}
+
+function sectionsOf(tokens: readonly Token[], ids: ReadonlyMap<object, string>): Section[] {
+  const sections: Section[] = [];
+  const parts: string[][] = [];
+  for (const token of tokens) {
+    const id = ids.get(token);
+    if (token.type === 'heading' && id !== undefined) {
+      sections.push({ id, heading: plain((token as Tokens.Heading).text), text: '' });
+      parts.push([]);
+    } else parts.at(-1)?.push(rawOf(token));
+  }
+  return sections.map((section, at) => ({ ...section, text: plain(parts[at]?.join('') ?? '') }));
+}
+
+/** Without the source of diagrams, which no page shows. */
+function rawOf(token: Token): string {
+  if (token.type === 'tabs')
+    return (token as unknown as Tabs).blocks.map(({ raw }) => raw).join('\n');
+  return token.type === 'code' && token['lang'] === 'mermaid' ? '' : token.raw;
+}
+
+function rowsOf(tokens: readonly Token[], ids: ReadonlyMap<object, string>): NamedRow[] {
+  const tables = tokens.filter((token) => token.type === 'table') as Tokens.Table[];
+  return tables
+    .flatMap(({ rows }) => rows)
+    .flatMap((row) => {
+      const [id, name] = [ids.get(row), rowName(row)];
+      const text = plain(
+        row
+          .slice(1)
+          .map((cell) => cell.text)
+          .join(' '),
+      );
+      return id !== undefined && name !== undefined ? [{ id, name, text }] : [];
+    });
+}
+
+/** Markdown without its signs. */
+export function plain(markdown: string): string {
+  return (
+    markdown
+      .replaceAll(/<!--[^<>]{0,300}-->/g, '')
+      // The language of a block of code, and the line between head and body of a table.
+      .replaceAll(/^```[^\n]*$/gm, '')
+      .replaceAll(/^\|[\s:|-]*$/gm, '')
+      .replaceAll(/!?\[([^[\]]{0,300})\]\([^()]{0,300}\)/g, '$1')
+      .replaceAll(/[*`#>|]+|\b_\B|\B_\b/g, '')
+      .replaceAll(/\s+/g, ' ')
+      .trim()
+  );
+}
