@@ -20,6 +20,7 @@ import {
 } from './db/database.ts';
 import { findFleet } from './db/delivery/workers.ts';
 import { insertMailboxMessage } from './db/emails/mailbox.ts';
+import { disableForReputation } from './db/transactions/projects/suspend-project.ts';
 import { dispatchStore } from './workflows/client/dispatch-store.ts';
 import { encryptAddressKeys } from './db/suppression/keys.ts';
 import { createDns } from './providers/dns.ts';
@@ -118,7 +119,11 @@ export function composeApi(
     drawer: createDrawer(),
     rateLimits: createRateLimits(pool, config.rateLimit),
     keys: new ProjectKeys(db),
-    feedback: new FeedbackQueue({ db, shares, autoDisable: config.autoProjectDisable }),
+    feedback: new FeedbackQueue({
+      db,
+      shares,
+      judge: config.autoProjectDisable ? disableForReputation : null,
+    }),
     tracking: createTrackQueue(shares),
     shares,
     exports: new ExportSlots(config.databasePoolMax),

@@ -118,7 +118,7 @@ const transactions: Readonly<Record<string, readonly string[]>> = {
   events: ['executions'],
   'execution-jobs': ['executions'],
   executions: [],
-  mail: ['contacts', 'events', 'projects'],
+  mail: ['contacts', 'events'],
   projects: ['executions', 'subscriptions'],
   subscriptions: [],
 };

@@ -1,5 +1,9 @@
 import { type Database, limitLockWaits, transact } from '../../db/database.ts';
-import { concernsReputation, recordFeedback } from '../../db/transactions/mail/record-feedback.ts';
+import {
+  concernsReputation,
+  type JudgeReputation,
+  recordFeedback,
+} from '../../db/transactions/mail/record-feedback.ts';
 import {
   answerLostReports,
   type FeedbackAnswer,
@@ -49,13 +53,12 @@ export class FeedbackQueue {
   #size = 0;
 
   constructor(services: FeedbackServices) {
-    const { shares, autoDisable } = services;
+    const { shares, judge } = services;
     this.#services = services;
     this.#apart = new GroupCommit(shares, {
-      writeTogether: (tx, _, reports) =>
-        recordFeedback(tx, reports, { autoDisable, skipsLocked: true }),
+      writeTogether: (tx, _, reports) => recordFeedback(tx, reports, { judge, skipsLocked: true }),
       async writeAlone(tx, _, report) {
-        const [answer] = await recordFeedback(tx, [report], { autoDisable });
+        const [answer] = await recordFeedback(tx, [report], { judge });
         return answer ?? 'unknown';
       },
     });
@@ -127,7 +130,7 @@ export class FeedbackQueue {
     if (before > 0 && before >= waitingMax - this.#size) return added.reject(tooMany());
     queue.push(added);
     this.#byProject.set(projectId, queue);
-    const isJudged = this.#services.autoDisable && concernsReputation(added.item);
+    const isJudged = this.#services.judge !== null && concernsReputation(added.item);
     if (apart !== undefined || isJudged) this.#setApart(projectId);
     if (this.#isRecording) return;
     this.#isRecording = true;
@@ -155,12 +158,12 @@ export class FeedbackQueue {
   }
 
   async #recordOfMany(batch: readonly WaitingReport[]): Promise<void> {
-    const { db, autoDisable } = this.#services;
+    const { db, judge } = this.#services;
     try {
       const answers = await transact(db, async (tx) => {
         await limitLockWaits(tx, sharedLockMs);
         const reports = batch.map(({ item }) => item);
-        return recordFeedback(tx, reports, { autoDisable, skipsLocked: true });
+        return recordFeedback(tx, reports, { judge, skipsLocked: true });
       });
       settle(batch, answers, (report) => this.#apart.writeAlone(report.projectId, report));
     } catch (error) {
@@ -184,8 +187,8 @@ export class FeedbackQueue {
 interface FeedbackServices {
   db: Database;
   shares: Shares;
-  /** True: a project of bad reputation is disabled. */
-  autoDisable: boolean;
+  /** Disables a project of bad reputation; null: none is disabled. */
+  judge: JudgeReputation | null;
 }
 
 function tooMany(): Problem {

@@ -9,7 +9,6 @@ import { isClaimedByChunk } from '../../sql/mail-status.ts';
 import { type BadAddress, suppressBadAddresses } from '../../suppression/feedback.ts';
 import { type ProjectEvent, recordEventsOfProjects } from '../events/record-events.ts';
 import type { FeedbackAnswer, FeedbackReport, FoundReport } from './reports.ts';
-import { disableForReputation } from '../projects/suspend-project.ts';
 import {
   applyFeedback,
   type CampaignCounter,
@@ -26,13 +25,16 @@ import { cutText } from '../../../domain/text-rules.ts';
 /** Opens of one message within this time count once: proxies and previews ask again. In seconds. */
 const opensApartSeconds = 10;
 
+/** Judges a project, in a transaction that holds its row, after a measure has changed. */
+export type JudgeReputation = (tx: Database, projectId: string, measure: Measure) => Promise<void>;
+
 /**
  * Records reports on messages of any projects with all consequences, in the caller's transaction: the
  * messages, their traces and events, their contacts, their campaigns, and the reputation of the
  * projects. As many statements for many reports as for one, but for effects of events, reputations
  * and campaigns. Reports on one message apply in order. Locks in the order of everywhere: projects
  * that may be disabled, contacts, messages, campaigns; of each kind in the order of their ids.
- * @param options.autoDisable whether a project of bad reputation is disabled.
+ * @param options.judge disables a project of bad reputation; null: none is disabled.
  * @param options.skipsLocked does not wait for contacts and messages that others have locked: the answer
  *   to a report on these is null.
  * @returns an answer to each report, in order
@@ -40,9 +42,9 @@ const opensApartSeconds = 10;
 export async function recordFeedback(
   tx: Database,
   reports: readonly FoundReport[],
-  options: { autoDisable: boolean; skipsLocked?: boolean },
+  options: { judge: JudgeReputation | null; skipsLocked?: boolean },
 ): Promise<(FeedbackAnswer | null)[]> {
-  const judged = options.autoDisable ? reports.filter(concernsReputation) : [];
+  const judged = options.judge ? reports.filter(concernsReputation) : [];
   if (judged.length > 0) {
     await lockProjects(
       tx,
@@ -85,7 +87,7 @@ export async function recordFeedback(
     await suppressBadAddresses(tx, changed.flatMap(badAddressesOf));
     const events = changed.flatMap(eventsOf);
     if (events.length > 0) await recordEventsOfProjects(tx, events);
-    if (judged.length > 0) await judgeProjects(tx, changed);
+    if (options.judge) await judgeProjects(tx, changed, options.judge);
     // Last, because all mail of a campaign waits for its row.
     await countForCampaigns(tx, changed);
   }
@@ -348,13 +350,17 @@ function eventsOf({ email, state, events }: MessageChange): ProjectEvent[] {
 }
 
 /** Disables the projects that these changes have brought over a limit. */
-async function judgeProjects(tx: Database, changes: readonly MessageChange[]): Promise<void> {
+async function judgeProjects(
+  tx: Database,
+  changes: readonly MessageChange[],
+  judge: JudgeReputation,
+): Promise<void> {
   // Mail to the simulator does not affect reputation.
   const real = changes.filter(({ email }) => !isSimulator(email.to_email));
   for (const id of [...new Set(real.map(({ email }) => email.project_id))].toSorted()) {
     const own = real.filter(({ email }) => email.project_id === id);
     for (const measure of new Set(own.flatMap(({ measures }) => measures))) {
-      await disableForReputation(tx, id, measure);
+      await judge(tx, id, measure);
     }
   }
 }

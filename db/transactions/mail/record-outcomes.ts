@@ -250,7 +250,7 @@ const unrepeated = { acceptedAt: null, receipt: null };
 async function recordReports(tx: Database, reports: readonly FeedbackReport[]): Promise<void> {
   if (reports.length === 0) return;
   const found = (await findReportedMessages(tx, reports)).filter((report) => report !== null);
-  await recordFeedback(tx, found, { autoDisable: false });
+  await recordFeedback(tx, found, { judge: null });
 }
 
 /** One text that cannot be stored must not fail a whole batch of outcomes. */

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { FeedbackQueue } from '../../../api/services/feedback-queue.ts';
 import { recordFeedback } from '../../../db/transactions/mail/record-feedback.ts';
+import { disableForReputation } from '../../../db/transactions/projects/suspend-project.ts';
 import type { FeedbackAnswer } from '../../../db/transactions/mail/reports.ts';
 import { type Database, transact } from '../../../db/database.ts';
 import type { Feedback } from '../../../domain/mail/feedback.ts';
@@ -40,7 +41,7 @@ const record = (mails: Mail[], reports: ReturnType<typeof report>[]) =>
       projectId: project.id,
       contactId: contacts.get(one.emailId)!,
     }));
-    return recordFeedback(tx, found, { autoDisable: true });
+    return recordFeedback(tx, found, { judge: disableForReputation });
   });
 
 const sentEmails = (count: number, campaignId?: string) =>
@@ -183,7 +184,7 @@ describe('feedback beside rows that somebody has locked', () => {
   });
 
   it('is recorded in few transactions for many projects, and waits for the rows of none', async () => {
-    const queue = new FeedbackQueue({ db, shares: services.shares, autoDisable: true });
+    const queue = new FeedbackQueue({ db, shares: services.shares, judge: disableForReputation });
     const { cookie } = await api.signUp();
     const campaigns: string[] = [];
     const ids: string[] = [];
@@ -215,7 +216,7 @@ describe('feedback beside rows that somebody has locked', () => {
   });
 
   it('of a project that takes too long fails alone', async () => {
-    const queue = new FeedbackQueue({ db, shares: services.shares, autoDisable: true });
+    const queue = new FeedbackQueue({ db, shares: services.shares, judge: disableForReputation });
     const [own, other] = [await sentEmail(), await sentEmail()];
     const { id, projectId } = await withMail();
     await sql`
@@ -233,7 +234,7 @@ describe('feedback beside rows that somebody has locked', () => {
   });
 
   it("of one project does not delay another's, however much of it there is", async () => {
-    const queue = new FeedbackQueue({ db, shares: services.shares, autoDisable: true });
+    const queue = new FeedbackQueue({ db, shares: services.shares, judge: disableForReputation });
     const campaignId = await insertTestCampaign(db, project.id);
     const [stuck, other] = [await sentEmail({}, campaignId), await sentEmail()];
     const { id } = await withMail();
@@ -256,7 +257,7 @@ describe('feedback beside rows that somebody has locked', () => {
   });
 
   it('is answered 503 when ten thousand reports are waiting', async () => {
-    const queue = new FeedbackQueue({ db, shares: services.shares, autoDisable: true });
+    const queue = new FeedbackQueue({ db, shares: services.shares, judge: disableForReputation });
     const unknown = () => report({ id: randomUUID() }, null, delivery);
     let waiting: Promise<FeedbackAnswer>[] = [];
     await whileLocked(

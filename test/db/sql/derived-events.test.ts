@@ -184,7 +184,7 @@ describe('the events of a message of a campaign', () => {
           receipt: null,
         },
       ]);
-      await recordFeedback(tx, [report!], { autoDisable: false });
+      await recordFeedback(tx, [report!], { judge: null });
     });
     expect((await get(`/emails/${emailId}`)).status).toBe('FAILED');
     expect(await shownNames()).toEqual(['email.sent']);

@@ -188,7 +188,7 @@ async function report(emailId: string, feedback: Feedback) {
   const given = { emailId, messageId: null, acceptedAt: null, receipt: null, feedback: [feedback] };
   await transact(db, async (tx) => {
     const found = (await findReportedMessages(tx, [given])).filter((one) => one !== null);
-    await recordFeedback(tx, found, { autoDisable: false });
+    await recordFeedback(tx, found, { judge: null });
   });
 }
 
