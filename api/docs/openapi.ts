@@ -1,16 +1,20 @@
-import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type ProblemCode, problems } from '../../domain/errors.ts';
 import { bodyBytesMax, takesBody } from '../http/bodies/body.ts';
 import type { AnyEndpoint, OtherAnswer } from '../http/endpoint.ts';
 import { writes } from '../access/auth.ts';
 import { cookieName } from '../access/session.ts';
+import {
+  capitalised,
+  component,
+  type JsonSchema,
+  jsonSchema,
+  reference,
+  type Schemas,
+} from './json-schema.ts';
 import { meaningOf } from './parameters.ts';
 import { webhooks } from './webhooks.ts';
 import { honoursKey } from '../http/idempotency.ts';
-
-type JsonSchema = Record<string, unknown>;
-type Schemas = Record<string, JsonSchema>;
 
 const json = 'application/json';
 
@@ -96,7 +100,7 @@ function operation(endpoint: AnyEndpoint, schemas: Schemas): JsonSchema {
             required: !endpoint.body.safeParse({}).success,
             content: {
               [endpoint.upload ? 'multipart/form-data' : json]: {
-                schema: jsonSchema(endpoint.body, 'input', schemas),
+                schema: requestSchema(endpoint, endpoint.body, schemas),
                 ...bodyExamples(endpoint),
               },
             },
@@ -107,16 +111,19 @@ function operation(endpoint: AnyEndpoint, schemas: Schemas): JsonSchema {
   };
 }
 
+/** The schema of a body: a component also where it has no id. */
+function requestSchema({ id }: AnyEndpoint, body: z.ZodType, schemas: Schemas): JsonSchema {
+  const name = `${capitalised(id)}Request`;
+  const schema = jsonSchema(body, name, 'input', schemas);
+  return '$ref' in schema ? schema : component(name, schema, schemas);
+}
+
 function bodyExamples({ example }: AnyEndpoint): JsonSchema {
   if (example?.bodies) {
     const named = Object.entries(example.bodies).map(([name, value]) => [name, { value }] as const);
     return { examples: Object.fromEntries(named) };
   }
   return example?.body === undefined ? {} : { example: example.body };
-}
-
-function reference(kind: 'parameters' | 'headers' | 'responses' | 'schemas', name: string) {
-  return { $ref: `#/components/${kind}/${name}` };
 }
 
 const headerParameters = {
@@ -238,7 +245,7 @@ function contentOf(
   { contentTypes = [json] }: OtherAnswer,
   schemas: Schemas,
 ): JsonSchema {
-  const schema = jsonSchema(endpoint.response, 'output', schemas);
+  const schema = jsonSchema(endpoint.response, capitalised(endpoint.id), 'output', schemas);
   const example = endpoint.example?.response;
   const usual = {
     schema: endpoint.wrapped ? wrappedSchema(schema) : schema,
@@ -272,7 +279,12 @@ function parameters(
 ): JsonSchema[] {
   const schema = place === 'path' ? endpoint.params : endpoint.query;
   if (!schema) return [];
-  const { properties = {}, required = [] } = jsonSchema(schema, 'input', schemas) as {
+  const { properties = {}, required = [] } = jsonSchema(
+    schema,
+    capitalised(endpoint.id),
+    'input',
+    schemas,
+  ) as {
     properties?: Record<string, JsonSchema>;
     required?: string[];
   };
@@ -288,10 +300,10 @@ function parameters(
 
 /** The error codes of the endpoint, by status. */
 function codesByStatus(endpoint: AnyEndpoint): Map<number, string> {
-  const codes = new Set([...commonProblems(endpoint), ...(endpoint.problems ?? [])]);
+  const own = endpoint.problems ?? [];
   const byStatus = new Map<number, string>();
-  for (const code of codes) {
-    const [status] = problems[code];
+  for (const problem of new Set([...commonProblems(endpoint), ...own])) {
+    const [code, status] = typeof problem === 'string' ? [problem, problems[problem][0]] : problem;
     const others = byStatus.get(status);
     byStatus.set(status, others ? `${others}, ${code}` : code);
   }
@@ -360,29 +372,6 @@ function commonProblems(endpoint: AnyEndpoint): ProblemCode[] {
 }
 
 const keyConflicts = ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const;
-
-/** The JSON Schema of a schema. Those with an id become components and references to them. */
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas): JsonSchema {
-  // A named schema becomes a reference only inside another one, such as a list.
-  const listed = z.toJSONSchema(z.array(schema), {
-    io,
-    unrepresentable: 'any',
-    override: ({ jsonSchema: shown }) => {
-      // The pattern is long, and says no more than the format.
-      if (shown.format) delete shown.pattern;
-      if (shown.minimum === Number.MIN_SAFE_INTEGER) delete shown.minimum;
-      if (shown.maximum === Number.MAX_SAFE_INTEGER) delete shown.maximum;
-    },
-  });
-  const text = JSON.stringify(listed).replaceAll('"#/$defs/', '"#/components/schemas/');
-  const { items, $defs = {} } = JSON.parse(text) as { items: JsonSchema; $defs?: Schemas };
-  for (const [name, shown] of Object.entries($defs)) {
-    if (!isDeepStrictEqual((schemas[name] ??= shown), shown)) {
-      throw new Error(`Two schemas are called ${name}.`);
-    }
-  }
-  return items;
-}
 
 function wrappedSchema(data: JsonSchema): JsonSchema {
   return {

@@ -62,8 +62,7 @@ export const EmailSummary = named('EmailSummary', {
   workflowStepExecutionId: z.uuid().nullable(),
   topicId: z.uuid().optional(),
   scheduledFor: Time.nullable().describe('When it was asked to leave; null: at once'),
-  hold: z
-    .object({ reason: z.enum(holdReasons), until: Time })
+  hold: named('Hold', { reason: z.enum(holdReasons), until: Time })
     .nullable()
     .describe('Why it is PENDING and not due yet; the last reason, if there are several'),
   status: EmailStatus,

@@ -16,13 +16,21 @@ import {
   trackExample,
   withinEventData,
 } from '../public/track.ts';
-import { answerList, chosenBy, JsonObject, Uuid, queryInt } from '../http/schemas.ts';
+import {
+  answerList,
+  chosenBy,
+  inputSchema,
+  JsonObject,
+  named,
+  Uuid,
+  queryInt,
+} from '../http/schemas.ts';
 import { nameEndpoints } from './names.ts';
 import { EventAnswer, eventExample, presentEvent, tag } from './record.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { checkMergedData, checkTopics } from '../consent/input.ts';
 
-const NamedEvent = z.object({
+const NamedEvent = named('NamedEventRequest', {
   name: TrackedEventName,
   contactId: Uuid.optional(),
   emailId: Uuid.optional(),
@@ -39,9 +47,7 @@ const EventBody = chosenBy((given): z.ZodType<Body> => {
   const isTracked = typeof given === 'object' && given !== null && Object.hasOwn(given, 'event');
   return isTracked ? TrackBody : NamedEvent;
 }).meta({
-  anyOf: [TrackBody, NamedEvent].map((schema) =>
-    z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }),
-  ),
+  anyOf: [TrackBody, NamedEvent].map(inputSchema),
 });
 
 export const trackEvent = endpoint({
@@ -58,7 +64,10 @@ export const trackEvent = endpoint({
   access: 'secret',
   otherAnswers: [{ status: 201, description: 'An event by its name' }],
   body: EventBody,
-  response: z.union([z.object({ success: z.literal(true), data: TrackAnswer }), EventAnswer]),
+  response: z.union([
+    named('TrackAnswer', { success: z.literal(true), data: TrackAnswer }),
+    EventAnswer,
+  ]),
   problems: ['CONTACT_NOT_FOUND', 'EMAIL_NOT_FOUND', 'CONSENT_SENDER_REQUIRED'],
   example: trackExample,
   async check(call) {

@@ -5,6 +5,7 @@ import { found } from '../../domain/errors.ts';
 import { type ExecutionJobData, executionJobKinds } from '../../domain/job.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
+import { named } from '../http/schemas.ts';
 import { tag, WorkflowById, workflowExample } from '../workflows/graph/record.ts';
 import { contentOf, exampleProjectId, exampleRunId, exampleTimes, jobOf } from '../jobs/record.ts';
 import { migrateExecutions } from './migrate.ts';
@@ -20,15 +21,15 @@ const ExecutionJob = jobOf('ExecutionJob', {
     totalRequested: z.int().nullable(),
   }),
   result: z.union([
-    z.object({
+    named('MigrationResult', {
       migrated: z.int(),
       unchanged: z.int(),
       unmappable: z.int(),
       cancelled: z.int(),
       finished: z.int(),
     }),
-    z.object({ moved: z.int(), skipped: z.int() }),
-    z.object({ retried: z.int(), refused: z.int() }),
+    named('MoveResult', { moved: z.int(), skipped: z.int() }),
+    named('RetryResult', { retried: z.int(), refused: z.int() }),
   ]),
 });
 

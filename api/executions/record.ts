@@ -37,12 +37,15 @@ const stepStatuses = [
 ] as const;
 
 const AnyObject = z.record(z.string(), z.unknown());
-export const StepName = z.object({
+export const StepName = named('StepName', {
   id: Step.shape.id,
   name: Step.shape.name,
   type: Step.shape.type,
 });
-export const ContactName = z.object({ id: Contact.shape.id, email: Contact.shape.email });
+export const ContactName = named('ContactName', {
+  id: Contact.shape.id,
+  email: Contact.shape.email,
+});
 
 export const Execution = named('Execution', {
   id: z.uuid().meta({ examples: ['dd000000-0000-4000-8000-000000000001'] }),
@@ -55,7 +58,7 @@ export const Execution = named('Execution', {
   error: z.string().nullable(),
   context: AnyObject.nullable(),
   warnings: z.int().describe('Steps that completed with `success: false`'),
-  stuck: z.object({ since: Time, reason: z.string() }).nullable().meta({
+  stuck: named('Stuck', { since: Time, reason: z.string() }).nullable().meta({
     description:
       'Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again',
   }),

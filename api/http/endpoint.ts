@@ -140,8 +140,8 @@ export interface Endpoint<
   query?: Q;
   body?: B;
   response: R;
-  /** The errors of this endpoint beyond those that every endpoint has. */
-  problems?: readonly ProblemCode[];
+  /** The errors of this endpoint beyond those that every endpoint has; with a status if not the usual. */
+  problems?: readonly (ProblemCode | readonly [code: ProblemCode, status: number])[];
   /**
    * A request body and its response, for the documentation; `bodies`: one of each kind, by name, where
    * there are several.

@@ -279,8 +279,8 @@ export const BulkUpdate = selection({
 });
 
 export const BulkUpdated = z.union([
-  z.object({ deleted: z.int() }),
-  z.object({ updated: z.literal(0) }),
+  named('BulkDeleted', { deleted: z.int() }),
+  named('BulkUnchanged', { updated: z.literal(0) }),
 ]);
 
 /**
@@ -401,10 +401,13 @@ export function byKind<
         ? kinds.object
         : kinds.text;
   return chosenBy(choose as (value: unknown) => Kind).meta({
-    anyOf: [kinds.text, kinds.object, ...(kinds.list ? [kinds.list] : [])].map((schema) =>
-      z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }),
-    ),
+    anyOf: [kinds.text, kinds.object, ...(kinds.list ? [kinds.list] : [])].map(inputSchema),
   });
+}
+
+/** The JSON Schema of what a request may hold, for the `meta` of a schema that cannot be described. */
+export function inputSchema(schema: z.ZodType) {
+  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
 }
 
 /** A schema that the value itself chooses. */

@@ -23,8 +23,8 @@ const Secret = named('Secret', {
   usedIn: z
     .array(
       z.union([
-        z.object({ workflowId: z.uuid(), stepId: z.uuid() }),
-        z.object({ subscriptionId: z.uuid() }),
+        named('SecretOfStep', { workflowId: z.uuid(), stepId: z.uuid() }),
+        named('SecretOfSubscription', { subscriptionId: z.uuid() }),
       ]),
     )
     .describe('The steps and event subscriptions that name it'),

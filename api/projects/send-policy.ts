@@ -36,7 +36,8 @@ const QuietHours = z
       context.addIssue({ code: 'custom', path: ['to'], ...fault('custom', message) });
     },
     whenRight('from', 'to', 'days'),
-  );
+  )
+  .meta({ id: 'QuietHoursInput' });
 
 /** `data.` and a path in contact data. */
 const ZoneField = z.string().superRefine((text, context) => {
@@ -70,9 +71,11 @@ const SendPolicy = named('SendPolicy', {
   ...fields,
   timeZone: z.string().describe("The project's zone: of contacts that name none"),
   contactTimeZoneField: z.string().nullable(),
-  quietHours: z
-    .object({ from: z.string(), to: z.string(), days: z.array(z.enum(weekdays)) })
-    .nullable(),
+  quietHours: named('QuietHours', {
+    from: z.string(),
+    to: z.string(),
+    days: z.array(z.enum(weekdays)),
+  }).nullable(),
   updatedAt: Time.nullable().describe('null: it was never set'),
 });
 

@@ -10,7 +10,7 @@ import { limits } from '../../domain/limits.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { asProblem, errorBody } from '../http/envelope.ts';
-import { fault, named, Time } from '../http/schemas.ts';
+import { fault, inputSchema, named, Time } from '../http/schemas.ts';
 import { choosing, readRequest, refuseAll } from '../http/validation.ts';
 import {
   AlreadyAccepted,
@@ -42,7 +42,7 @@ const GivenMessage = z
       () => SendBody,
     ),
   )
-  .meta(z.toJSONSchema(SendBody, { io: 'input', unrepresentable: 'any' }));
+  .meta(inputSchema(SendBody));
 
 const Batch = z
   .object({
@@ -82,8 +82,8 @@ const Refusal = named('MessageRefusal', {
 });
 
 const Result = z.union([
-  z.object({ success: z.literal(true), data: SentMessage }),
-  z.object({ success: z.literal(false), error: Refusal }),
+  named('AcceptedMessage', { success: z.literal(true), data: SentMessage }),
+  named('RefusedMessage', { success: z.literal(false), error: Refusal }),
 ]);
 
 const BatchResult = z.object({

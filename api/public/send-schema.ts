@@ -9,6 +9,7 @@ import {
   fault,
   ignoring,
   laterTime,
+  named,
   SenderName,
   SenderText,
   Subject,
@@ -20,12 +21,11 @@ import {
 /** When mail is to be sent; null: now. */
 export const SendTime = laterTime({ daysMax: limits.scheduleDaysMax });
 
+const MailAddress = named('MailAddress', { name: SenderName.nullish(), email: Email });
+
 const Recipient = byKind({
   text: Email.transform((email) => ({ email, name: null })),
-  object: z.object({ name: SenderName.nullish(), email: Email }).transform(({ name, email }) => ({
-    email,
-    name: name ?? null,
-  })),
+  object: MailAddress.transform(({ name, email }) => ({ email, name: name ?? null })),
 });
 
 const Recipients = byKind({
@@ -37,9 +37,11 @@ const Recipients = byKind({
 /** If the sender is text, the deprecated `name` wins over the name in the text. */
 const Sender = byKind({
   text: SenderText.transform((sender) => ({ ...sender, asText: true })),
-  object: z
-    .object({ name: SenderName.nullish(), email: Email })
-    .transform(({ name, email }) => ({ email, name: name ?? null, asText: false })),
+  object: MailAddress.transform(({ name, email }) => ({
+    email,
+    name: name ?? null,
+    asText: false,
+  })),
 });
 
 const Headers = z
@@ -154,7 +156,8 @@ const Request = z
     ...noSender,
     path: ['from'],
     ...whenRight('from'),
-  });
+  })
+  .meta({ id: 'SendRequest' });
 
 /** The deprecated `name` only matters beside a sender that came as text. */
 export const SendBody = ignoring('name', ({ from }) => typeof from !== 'string', Request);

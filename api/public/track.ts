@@ -45,7 +45,8 @@ export const TrackBody = z
     data: ContactData.refine(...withinEventData),
     ...consentFields,
   })
-  .refine(...noContradiction);
+  .refine(...noContradiction)
+  .meta({ id: 'TrackRequest' });
 
 export const TrackAnswer = named('TrackedEvent', {
   contact: z.uuid(),

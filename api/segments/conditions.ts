@@ -12,7 +12,7 @@ import {
 import { meansTheSame } from '../../domain/filter/forms.ts';
 import { parseCondition, type SegmentMention, segmentProblems } from '../../domain/filter/parse.ts';
 import { refuseUnknownFields } from '../contacts/known-fields.ts';
-import { fault } from '../http/schemas.ts';
+import { fault, inputSchema } from '../http/schemas.ts';
 
 /** Conditions in requests and responses. */
 
@@ -68,6 +68,18 @@ const flatJsonSchema = {
   additionalProperties: false,
 } as const;
 
+/** A condition as the API returns it. */
+export const ConditionAnswer = z
+  .custom<Condition>((value) => typeof value === 'object' && value !== null)
+  .meta({ id: 'Condition', ...conditionJsonSchema });
+
+/** A condition in the flat form. */
+export const FlatAnswer = z
+  .custom<{ operator: 'AND' | 'OR'; conditions: Filter[] }>(
+    (value) => typeof value === 'object' && value !== null,
+  )
+  .meta({ id: 'FlatCondition', ...flatJsonSchema });
+
 /** A condition in either form. An issue names its place in the form that was sent. */
 export const ConditionInput = z
   .unknown()
@@ -83,7 +95,7 @@ export const ConditionInput = z
     }
     return condition ? { condition, mentions, bareNames } : z.NEVER;
   })
-  .meta({ id: 'ConditionInput', anyOf: [conditionJsonSchema, flatJsonSchema] });
+  .meta({ id: 'ConditionInput', anyOf: [ConditionAnswer, FlatAnswer].map(inputSchema) });
 
 /**
  * For a body that takes a condition in two fields: the rule that refuses two with different meanings, as
@@ -145,15 +157,3 @@ async function refuseBadSegments(
   const errors = segmentProblems(placed, segments, selfId);
   if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
 }
-
-/** A condition as the API returns it. */
-export const ConditionAnswer = z
-  .custom<Condition>((value) => typeof value === 'object' && value !== null)
-  .meta({ id: 'Condition', ...conditionJsonSchema });
-
-/** A condition in the flat form. */
-export const FlatAnswer = z
-  .custom<{ operator: 'AND' | 'OR'; conditions: Filter[] }>(
-    (value) => typeof value === 'object' && value !== null,
-  )
-  .meta({ id: 'FlatCondition', ...flatJsonSchema });

@@ -13,7 +13,7 @@ import {
   isToken,
 } from '../../domain/subscription/settings.ts';
 import type { Cipher } from '../../providers/encryption.ts';
-import { Description, fault, Moment } from '../http/schemas.ts';
+import { Description, fault, Moment, named } from '../http/schemas.ts';
 import { unitMs } from '../../domain/filter/filter.ts';
 import { listSecretNames } from '../../db/projects/secrets.ts';
 
@@ -74,8 +74,9 @@ function headerFault(name: string, value: string) {
   return null;
 }
 
-const Batch = z
-  .object({ max: z.int().min(1).max(limits.subscriptionBatch) })
+const Batch = named('EventBatchInput', {
+  max: z.int().min(1).max(limits.subscriptionBatch),
+})
   .nullable()
   .describe('How many events a request may have; null: each has one, without a list around it')
   .meta({ examples: [null] });

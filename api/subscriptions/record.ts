@@ -24,8 +24,7 @@ export const Subscription = named('EventSubscription', {
   headerNames: z
     .array(z.string())
     .meta({ examples: [['Authorization']], description: 'Their values are never answered' }),
-  batch: z
-    .object({ max: z.int() })
+  batch: named('EventBatch', { max: z.int() })
     .nullable()
     .describe('How many events a request may have; null: each has one')
     .meta({ examples: [null] }),

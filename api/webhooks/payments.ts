@@ -50,7 +50,7 @@ const receivePayments = (id: string, path: `/${string}`) =>
     problems: [
       'BILLING_DISABLED',
       'MISSING_SIGNATURE',
-      'INVALID_SIGNATURE',
+      ['INVALID_SIGNATURE', 400],
       'INVALID_NOTIFICATION',
       'SERVICE_UNAVAILABLE',
     ],

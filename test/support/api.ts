@@ -159,14 +159,11 @@ function requester(url: string, log: WatchedLog): TestApi['request'] {
       },
       ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
     });
-    requireDocumented(method, path, response);
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json');
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: isJson && text !== '' ? JSON.parse(text) : text,
-    };
+    const answered = isJson && text !== '' ? JSON.parse(text) : text;
+    requireDocumented(method, path, response, answered?.error?.code);
+    return { status: response.status, headers: response.headers, body: answered };
   };
 }
 

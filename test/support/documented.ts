@@ -1,7 +1,10 @@
 import { endpoints } from '../../api/endpoints.ts';
 import { openApiDocument } from '../../api/docs/openapi.ts';
 
-type Responses = Record<string, { $ref?: string; content?: Record<string, unknown> }>;
+type Responses = Record<
+  string,
+  { $ref?: string; description?: string; content?: Record<string, unknown> }
+>;
 
 interface Documented {
   /** Path and method, as the router tells them apart. */
@@ -21,8 +24,11 @@ interface Document {
 function operations(): Documented[] {
   const settings = { apiUrl: 'http://localhost', version: '0' };
   const { paths, components } = openApiDocument(endpoints, settings) as unknown as Document;
-  const resolved = ({ $ref, ...given }: Responses[string]) =>
-    components.responses[$ref?.split('/').at(-1) ?? ''] ?? given;
+  // The description beside a reference names the codes of this operation.
+  const resolved = ({ $ref, ...given }: Responses[string]) => ({
+    ...components.responses[$ref?.split('/').at(-1) ?? ''],
+    ...given,
+  });
   return Object.entries(paths)
     .toSorted(([a], [b]) => rank(a).localeCompare(rank(b), 'en'))
     .flatMap(([path, methods]) => {
@@ -40,17 +46,27 @@ function operations(): Documented[] {
 
 const rank = (path: string) => path.replaceAll(/\{\w+\}/g, '~');
 
-/** @throws Error when an endpoint answers a status, or in a form, that the document does not name. */
-export function requireDocumented(method: string, path: string, answer: Response): void {
+/**
+ * @param code of the error that is answered, if it is one
+ * @throws Error when an endpoint answers a status, form or error code that the document does not name.
+ */
+export function requireDocumented(
+  method: string,
+  path: string,
+  answer: Response,
+  code: string | undefined,
+): void {
   documented ??= operations();
   const [pathname = ''] = path.split('?');
   const operation = documented.find((one) => one.method === method && one.route.test(pathname));
   // The document has no entry for a method that the path does not support.
   if (!operation || answer.status === 405) return;
   const [type = ''] = (answer.headers.get('content-type') ?? '').split(';');
-  const { responses } = operation;
-  const named = responses[answer.status] ?? (answer.status >= 400 ? responses['default'] : null);
+  const named = operation.responses[answer.status];
   const forms = Object.keys(named?.content ?? {});
-  if (named && (type === '' ? forms.length === 0 : forms.includes(type))) return;
-  throw new Error(`Not in the document: ${method} ${path} answers ${answer.status} ${type}.`);
+  const isForm = type === '' ? forms.length === 0 : forms.includes(type);
+  const codes = new Set<string>(named?.description?.match(/\b[A-Z_]+\b/g));
+  if (named && isForm && (code === undefined || codes.has(code))) return;
+  const said = [answer.status, type, code].filter(Boolean).join(' ');
+  throw new Error(`Not in the document: ${method} ${path} answers ${said}.`);
 }

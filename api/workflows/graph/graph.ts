@@ -18,7 +18,7 @@ import { transitionFault, branchesOf } from '../../../domain/workflow/graph-rule
 import { waitBranches } from '../../../domain/workflow/steps/step.ts';
 import { limits } from '../../../domain/limits.ts';
 import { endpoint } from '../../http/endpoint.ts';
-import { Uuid } from '../../http/schemas.ts';
+import { named, Uuid } from '../../http/schemas.ts';
 import { Transition, WorkflowById, presentTransition, tag, transitionExample } from './record.ts';
 import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
@@ -69,8 +69,10 @@ export async function refuseTooLarge(tx: Database, id: string): Promise<void> {
 export const TransitionInput = z.object({
   fromStepId: Uuid,
   toStepId: Uuid,
-  condition: z
-    .object({ branch: z.string().nullish(), fallback: z.boolean().nullish() })
+  condition: named('TransitionConditionInput', {
+    branch: z.string().nullish(),
+    fallback: z.boolean().nullish(),
+  })
     .nullish()
     .describe('`{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out'),
   branch: z.string().nullish().describe('The same as condition.branch'),

@@ -11,7 +11,7 @@ import {
 import { transitionFault } from '../../../domain/workflow/graph-rules.ts';
 import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
 import { ExitRules } from '../../../domain/workflow/steps/schemas.ts';
-import { Name, Uuid } from '../../http/schemas.ts';
+import { Name, named, Uuid } from '../../http/schemas.ts';
 import { chosenBranch, type GivenBranch, TransitionInput } from './graph.ts';
 import { ofTypes, templateOfConfig } from './steps.ts';
 
@@ -21,6 +21,7 @@ import { ofTypes, templateOfConfig } from './steps.ts';
 const FreeId = z.string().min(1).max(200);
 
 const ProposedStep = ofTypes(
+  'Proposed',
   stepTypes,
   z.object({ id: FreeId, name: Name, templateId: Uuid.nullable().optional() }),
 );
@@ -28,7 +29,7 @@ const ProposedStep = ofTypes(
 /** Most steps, and most transitions, of a graph in a request. */
 export const itemsMax = 1_000;
 
-export const ProposedGraph = z.object({
+export const ProposedGraph = named('ProposedGraph', {
   steps: z.array(ProposedStep).min(1).max(itemsMax),
   transitions: z
     .array(TransitionInput.extend({ fromStepId: FreeId, toStepId: FreeId }))

@@ -31,7 +31,7 @@ import { findStep } from '../../../domain/workflow/graph.ts';
 import { stepTypes, type StepType, stepModules } from '../../../domain/workflow/steps/registry.ts';
 import { keptConfig } from '../../../domain/secrets/in-templates.ts';
 import { endpoint } from '../../http/endpoint.ts';
-import { chosenBy, JsonObject, Name, Uuid } from '../../http/schemas.ts';
+import { chosenBy, inputSchema, JsonObject, Name, Uuid } from '../../http/schemas.ts';
 import { checkRequest } from '../../http/validation.ts';
 import { editGraph, TransitionById } from './graph.ts';
 import { presentStep, Step, stepExample, tag, WorkflowById } from './record.ts';
@@ -60,8 +60,26 @@ type Typed<Base extends z.ZodObject> = z.output<Base> & {
   config: Record<string, unknown>;
 };
 
-/** A step in a request: its type determines its config's schema. */
-export function ofTypes<Base extends z.ZodObject>(types: readonly StepType[], base: Base) {
+const pascalCase = (type: StepType) =>
+  type.toLowerCase().replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** The config of each type, as a named component of the OpenAPI document. */
+const configs = new Map(
+  stepTypes.map((type) => [
+    type,
+    (stepModules[type].config as z.ZodType).meta({ id: `${pascalCase(type)}Config` }),
+  ]),
+);
+
+/**
+ * A step in a request: its type determines its config's schema.
+ * @param prefix begins the names of its components: `New` gives `NewDelayStep`
+ */
+export function ofTypes<Base extends z.ZodObject>(
+  prefix: string,
+  types: readonly StepType[],
+  base: Base,
+) {
   const type = z.enum(types);
   const schemas = new Map<unknown, z.ZodType>(
     types.map((word) => [word, base.extend({ type, config: stepModules[word].config })]),
@@ -72,8 +90,8 @@ export function ofTypes<Base extends z.ZodObject>(types: readonly StepType[], ba
     return (schemas.get(word) ?? ofNoType) as z.ZodType<Typed<Base>>;
   }).meta({
     oneOf: types.map((word) => {
-      const schema = base.extend({ type: z.literal(word), config: stepModules[word].config });
-      return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+      const schema = base.extend({ type: z.literal(word), config: configs.get(word) });
+      return inputSchema(schema.meta({ id: `${prefix}${pascalCase(word)}Step` }));
     }),
   });
 }
@@ -90,7 +108,7 @@ export const createStep = endpoint({
   access: 'secret',
   status: 201,
   params: WorkflowById,
-  body: ofTypes(stepTypes, AppendedStep),
+  body: ofTypes('New', stepTypes, AppendedStep),
   response: Step,
   problems: ['WORKFLOW_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TOPIC_NOT_FOUND', 'TRIGGER_STEP_EXISTS'],
   example: {
@@ -394,7 +412,7 @@ export const insertStep = endpoint({
   access: 'secret',
   status: 201,
   params: TransitionById,
-  body: ofTypes(insertable, NewStep),
+  body: ofTypes('Inserted', insertable, NewStep),
   response: Step,
   problems: ['WORKFLOW_NOT_FOUND', 'TRANSITION_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TOPIC_NOT_FOUND'],
   example: {

@@ -5,7 +5,16 @@ import { keysOf, triggerKey } from '../../../domain/workflow/portable/step-keys.
 import { stepTypes, type StepType } from '../../../domain/workflow/steps/registry.ts';
 import { ExitRules } from '../../../domain/workflow/steps/schemas.ts';
 import { shownConfig } from '../../../domain/secrets/in-templates.ts';
-import { chosenBy, Description, fault, JsonObject, Name, named, Uuid } from '../../http/schemas.ts';
+import {
+  chosenBy,
+  Description,
+  fault,
+  inputSchema,
+  JsonObject,
+  Name,
+  named,
+  Uuid,
+} from '../../http/schemas.ts';
 import { choosing } from '../../http/validation.ts';
 import { itemsMax } from '../graph/proposed-graph.ts';
 import { presentWorkflow, Step, Workflow } from '../graph/record.ts';
@@ -81,20 +90,20 @@ export function presentPortable(
 const Key = Name.describe('Unique in the workflow; made from the name where it is left out');
 
 const GivenStep = ofTypes(
+  'Portable',
   stepTypes.filter((type) => type !== 'TRIGGER'),
   z.object({
     key: Key.optional(),
     name: Name,
     position: Position.optional(),
     templateId: Uuid.nullable().optional(),
-    template: z
-      .object({ id: Uuid, name: z.unknown().optional() })
+    template: named('TemplateReference', { id: Uuid, name: z.unknown().optional() })
       .nullish()
       .describe('Instead of templateId; its name is only read'),
   }),
 );
 
-const GivenTrigger = z.object({
+const GivenTrigger = named('PortableTriggerStep', {
   key: Name.refine(
     (key) => key === triggerKey,
     fault('not_allowed', `The key of the TRIGGER is ${triggerKey}.`),
@@ -160,7 +169,7 @@ const Steps = z
     maxItems: itemsMax,
     items: {
       oneOf: [
-        z.toJSONSchema(GivenTrigger, { io: 'input', unrepresentable: 'any' }),
+        inputSchema(GivenTrigger),
         ...((GivenStep.meta()?.['oneOf'] as object[] | undefined) ?? []),
       ],
     },
@@ -178,7 +187,7 @@ function stepOf(given: GivenValues): Omit<PortableStep, 'key'> & { key: string |
 }
 
 /** A whole workflow in a request. What is left out of its settings stays. */
-export const GivenGraph = z.object({
+export const GivenGraph = named('WorkflowGraphInput', {
   name: Name.optional(),
   description: Description.optional(),
   allowReentry: z.boolean().optional(),

@@ -1,17 +1,19 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
 import { listSteps } from '../../../db/workflows/workflows.ts';
 import { invalidField, Refusals } from '../../../domain/errors.ts';
 import { findStep, type Graph } from '../../../domain/workflow/graph.ts';
 import { keysOf } from '../../../domain/workflow/portable/step-keys.ts';
-import { chosenBy } from '../../http/schemas.ts';
+import { chosenBy, inputSchema } from '../../http/schemas.ts';
 import { graphOf, ProposedGraph } from '../graph/proposed-graph.ts';
 import { GivenGraph } from './record.ts';
 import { keyedGraph } from './storing.ts';
 
 /** The input of a simulation: a graph in either form, and receivers by id or key of their step. */
 
-const KeyedGraph = GivenGraph.pick({ steps: true, transitions: true, exitRules: true });
+const KeyedGraph = GivenGraph.pick({ steps: true, transitions: true, exitRules: true }).meta({
+  id: 'KeyedGraph',
+});
 
 /** A graph by the ids of its steps, as GET /workflows/{id} has it, or by their keys, as GET …/graph. */
 export const SimulatedGraph = chosenBy((graph): typeof KeyedGraph | typeof ProposedGraph =>
@@ -21,9 +23,7 @@ export const SimulatedGraph = chosenBy((graph): typeof KeyedGraph | typeof Propo
     'A graph that is not stored: with ids (`id`, `fromStepId`, `toStepId`), as GET /workflows/{id} answers ' +
     'it, or with keys (`key`, `from`, `to`), as POST /workflows takes it; its keys are the ids of the answer ' +
     'then. The trigger is that of the workflow',
-  anyOf: [ProposedGraph, KeyedGraph].map((schema) =>
-    z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }),
-  ),
+  anyOf: [ProposedGraph, KeyedGraph].map(inputSchema),
 });
 
 /** A graph by keys with all its fields, also those that are not played. */
