@@ -66,6 +66,18 @@ describe.runIf(browser)('the documentation in a browser', () => {
     expect(faults).toEqual([]);
   });
 
+  it('shows an example in one language at a time, and remembers which', async () => {
+    const { page, faults } = await open('/docs/guides/quick-start');
+    const python = page.getByText('import json, os, urllib.request');
+    expect(await python.isVisible()).toBe(false);
+    await page.getByText('Python', { exact: true }).click();
+    expect(await python.isVisible()).toBe(true);
+    expect(await page.getByText('await fetch(').isVisible()).toBe(false);
+    await page.reload();
+    await python.waitFor();
+    expect(faults).toEqual([]);
+  });
+
   it('fits a phone, with the pages behind a menu', async () => {
     const viewport = { width: 360, height: 780 };
     for (const path of ['/docs', '/docs/data-model', '/docs/reference/workflows']) {

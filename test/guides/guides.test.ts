@@ -24,6 +24,7 @@ import { atEnd, useFolder } from '../support/use.ts';
  * - `until`: what it answers takes a moment; it is asked again until the answer is as shown.
  * - `needs=python`, `needs=go`: left out where the machine does not have it.
  * - `dns`: the records that it prints (`name type value`) are published.
+ * - `tab=NAME`: one of several examples that do the same. Each is run, and compared with the answer behind the last.
  * - `helpers`: of the quick start; every guide has them.
  * - `no-run`: cannot be done here.
  */
@@ -42,6 +43,25 @@ const names = [
   '../../README.md',
   ...(await readdir(guides)).filter((name) => name.endsWith('.md')),
 ];
+
+/** How an example in another language than the shell's is run: the command reads it. */
+const runners: Record<string, string> = {
+  ts: 'node --input-type=module',
+  python: 'python3',
+};
+
+/** A block as commands of the shell; null: it is not run. */
+function commandsOf(block: GuideBlock): string | null {
+  const { language, info, code } = block;
+  if (/\bno-run\b/.test(info)) return null;
+  const needs = languages[/\bneeds=(\w+)/.exec(info)?.[1] ?? (isTab(block) ? language : '')];
+  if (needs && !isInstalled(needs)) return null;
+  if (language === 'sh') return code;
+  const runner = isTab(block) ? runners[language] : undefined;
+  return runner ? `${runner} << 'END'\n${code}END` : null;
+}
+
+const isTab = ({ info }: GuideBlock) => /\btab=/.test(info);
 
 /** Programs that a guide may need and a machine may not have. */
 const languages: Record<string, string> = { python: 'python3', go: 'go' };
@@ -163,22 +183,22 @@ describe.each(names)('%s', (name) => {
     const shell = await openShell();
     for (const block of helpers) await follow(shell, block, null);
     for (const [at, block] of blocks.entries()) {
-      const { language, info, code } = block;
-      const file = /\bfile=(\S+)/.exec(info)?.[1];
-      const needs = languages[/\bneeds=(\w+)/.exec(info)?.[1] ?? ''];
-      const next = blocks[at + 1];
-      if (file) await writeFile(join(shell.folder, file), code);
-      else if (language === 'sh' && !/\bno-run\b/.test(info) && (!needs || isInstalled(needs))) {
-        await follow(shell, block, next && isAnswer(next) ? next : null);
+      const file = /\bfile=(\S+)/.exec(block.info)?.[1];
+      const code = commandsOf(block);
+      const next = blocks.slice(at + 1).find((other) => !isTab(block) || !isTab(other));
+      if (file) await writeFile(join(shell.folder, file), block.code);
+      else if (code !== null) {
+        await follow(shell, { ...block, code }, next && isAnswer(next) ? next : null);
       }
     }
   });
 
   it('shows no answer that nothing is compared with', async () => {
     const blocks = blocksOf(await readFile(join(guides, name), 'utf8'));
+    const isRun = (block: GuideBlock | undefined) =>
+      block !== undefined && (block.language === 'sh' || isTab(block));
     const lonely = blocks.filter(
-      (block, at) =>
-        isAnswer(block) && !/\bno-run\b/.test(block.info) && blocks[at - 1]?.language !== 'sh',
+      (block, at) => isAnswer(block) && !/\bno-run\b/.test(block.info) && !isRun(blocks[at - 1]),
     );
     expect(lonely.map(({ line }) => line)).toEqual([]);
   });
