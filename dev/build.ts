@@ -16,7 +16,8 @@ const target = join(root, 'dist');
 export async function build(): Promise<void> {
   await rm(target, { recursive: true, force: true });
   await compile();
-  for (const folder of ['db/migrations', 'docs']) {
+  // Browsers load their scripts as written: the compiler would make a module of each.
+  for (const folder of ['db/migrations', 'docs', 'api/docs/browser']) {
     await cp(join(root, folder), join(target, folder), { recursive: true });
   }
   const { code } = await bundleWorkflows();

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { cp, mkdir, symlink } from 'node:fs/promises';
+import { cp, mkdir, readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
@@ -106,6 +106,8 @@ it('runs from what the image holds, with the settings of production', async () =
   await cp(path.join(sources, 'dist'), path.join(folder, 'dist'), { recursive: true });
   await symlink(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
   await mkdir(path.join(folder, 'data'));
+  const script = 'api/docs/browser/theme.js';
+  expect(await readFile(path.join(folder, 'dist', script), 'utf8')).toBe(read(script));
 
   const engine = await useEngine({}, { worker: false });
   const settings = {
