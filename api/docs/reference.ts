@@ -166,10 +166,10 @@ function endpointView(endpoint: Endpoint, { components }: OpenApi): Html {
     ${parametersView(parameters.filter((parameter) => parameter !== undefined))}
     ${body ? html`<h3>Body</h3>` : null}
     ${requestBody?.description ? html`<p class="soft">${requestBody.description}</p>` : null}
-    ${body ? mediaView(body) : null}
+    ${body ? mediaView(body, components) : null}
     ${endpoint.path.startsWith('/') ? new Html(codeBlock(curlOf(endpoint, body), 'bash')) : null}
     ${response ? html`<h3>Answer ${status}</h3>` : null}
-    ${answered ? mediaView(answered) : html`<p class="soft">${response?.description}</p>`}
+    ${answered ? mediaView(answered, components) : html`<p class="soft">${response?.description}</p>`}
     ${answered?.example === undefined ? null : new Html(jsonBlock(answered.example))}
     ${errorsOf(operation)}
   </section>`;
@@ -200,8 +200,10 @@ function parametersView(parameters: readonly Parameter[]): Content {
     </ul>`;
 }
 
-function mediaView({ schema }: Media): Content {
-  return fieldsView(schema) ?? html`<p>${typeView(schema)}</p>`;
+/** The fields of a body, also where its schema is a named one. */
+function mediaView({ schema }: Media, { schemas }: OpenApi['components']): Content {
+  const named = schemas[schema.$ref?.split('/').at(-1) ?? ''];
+  return fieldsView(named ?? schema) ?? html`<p>${typeView(schema)}</p>`;
 }
 
 const jsonBlock = (value: unknown) => codeBlock(JSON.stringify(value, null, 2), 'json');
