@@ -12,6 +12,7 @@ import {
   encryptionKey,
   nameServers,
 } from './config-fields.ts';
+import './domain/schema-texts.ts';
 import { normaliseDomainName } from './domain/sender/domain-name.ts';
 import { domainOf } from './domain/email-address.ts';
 import { defaultTaskQueue } from './domain/runs/runs.ts';
@@ -148,7 +149,9 @@ function readEnvironment(environment: Record<string, string | undefined>): Setti
   );
   const parsed = AllVariables.safeParse(given);
   const problems = [
-    ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')} ${issue.message}`),
+    ...(parsed.error?.issues ?? []).map(
+      ({ path, message }) => `${path.join('.')} ${message.replace(/^M/, 'm')}`,
+    ),
     ...missingPartners(given),
   ];
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);

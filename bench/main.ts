@@ -50,14 +50,17 @@ const benchmark = benchmarks[name ?? ''];
 if (benchmark) {
   process.exit(await runBenchmark(benchmark, args).catch(fail));
 }
-console.log('npm run bench -- <name> [--option=value …]\n');
+if (name !== undefined && name !== '--help') console.error(`There is no benchmark "${name}".\n`);
+console.log(
+  'Usage: npm run bench -- <name> [--option=value …]\n\nOptions are shown with their defaults.\n',
+);
 for (const [known, { summary, options }] of Object.entries(benchmarks)) {
   const shown = Object.entries(options).map(([option, value]) =>
     value === false ? `--${option}` : `--${option}=${value}`,
   );
   console.log(`${known.padEnd(12)}${summary}\n${' '.repeat(12)}${shown.join(' ')}\n`);
 }
-process.exit(name === undefined ? 0 : 1);
+process.exit(name === undefined || name === '--help' ? 0 : 1);
 
 function fail(error: unknown): number {
   console.error(error instanceof Error ? error.message : error);

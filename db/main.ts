@@ -13,7 +13,7 @@ try {
   if (process.argv[2] === 're-encrypt') {
     const { db, close } = openDatabase(config.databaseUrl, { poolMax: 2 });
     const count = await reEncrypt(db, createCipher(config)).finally(close);
-    console.log(`${count} encrypted values were brought under the key in use.`);
+    console.log(`${count} encrypted values were re-encrypted with the current key.`);
   } else {
     const newer = await migrateToLatest(config.databaseUrl, {
       onWait: (line) => console.log(line),
@@ -21,7 +21,7 @@ try {
     console.log(
       newer.length === 0
         ? 'The database is up to date.'
-        : `The database was migrated by a newer version, up to ${newer.at(-1)}: nothing to do.`,
+        : `Nothing to do: a newer version has migrated the database up to ${newer.at(-1)}.`,
     );
   }
 } catch (error) {

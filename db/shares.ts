@@ -153,6 +153,6 @@ export class Shares {
 
 function tooMany(): Problem {
   return new Problem('SERVICE_UNAVAILABLE', {
-    message: 'Too many requests of the same project wait for the database.',
+    message: 'Too many requests of this project are waiting for the database.',
   });
 }

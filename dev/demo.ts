@@ -11,7 +11,7 @@ import { readStackFile } from './servers/stack-file.ts';
 const stack = await readStackFile(process.env['EVERPOST_DATA_DIR'] ?? './var');
 const apiUrl = process.env['API_URL'] ?? stack?.apiUrl;
 if (!apiUrl) {
-  console.error('Nothing is running here. Run "npm start" in another terminal first.');
+  console.error('Nothing runs here. Run "npm start" in another terminal first, or set API_URL.');
   process.exit(1);
 }
 const api = apiUrl;
@@ -32,12 +32,13 @@ const clientWith = (apiKey?: string) =>
 
 const mark = randomBytes(4).toString('hex');
 const owner = `demo-${mark}@everpost.example`;
+const password = randomBytes(12).toString('hex');
 const ada = `ada-${mark}@shop.example`;
 
 console.log('\nAn account, a project and its keys');
 const visitor = clientWith();
 await visitor.post('/auth/signup', {
-  body: { email: owner, password: randomBytes(12).toString('hex') },
+  body: { email: owner, password },
 });
 const session = { headers: { cookie } };
 const { emailVerified } = await visitor.get('/users/@me', session);
@@ -91,13 +92,17 @@ for (const mail of mails) console.log(`  "${mail.subject}" from ${mail.from} to 
 const { executions } = await shop.get('/workflows/{id}/executions', { path });
 const run = executions[0];
 console.log(`\nThe workflow's execution is ${run?.status}.`);
+console.log('\nLook around');
+console.log(`  Console       ${api}/console`);
+console.log(`  Log-in        ${owner}`);
+console.log(`  Password      ${password}`);
 console.log(`  Secret key    ${project.secret}`);
 console.log(`  Public key    ${project.public}`);
 console.log(`  Sends as      ${from}`);
 console.log(`  Mailbox       ${api}/local/mailbox`);
 if (stack?.temporalUiUrl) {
   console.log(
-    `  Its run       ${stack.temporalUiUrl}/namespaces/default/workflows/${run?.temporalWorkflowId}`,
+    `  Temporal run  ${stack.temporalUiUrl}/namespaces/default/workflows/${run?.temporalWorkflowId}`,
   );
 }
 console.log('');
@@ -119,7 +124,9 @@ async function waitForMails(to: string, count: number): Promise<MailSummary[]> {
     const found = await fromMailbox<MailSummary[]>(`?to=${encodeURIComponent(to)}`);
     if (found.length >= count) return found;
     if (Date.now() > giveUpAt) {
-      console.error(`Only ${found.length} of ${count} mails arrived within a minute.`);
+      console.error(
+        `Only ${found.length} of ${count} mails to ${to} arrived within a minute. See ${api}/local/mailbox.`,
+      );
       process.exit(1);
     }
     await sleep(100);

@@ -13,8 +13,12 @@ import { readStackFile } from './servers/stack-file.ts';
 
 const usage = `Usage: npm run move -- plunk|listmonk FILE [--dry-run]
 
-Needs SECRET_KEY, the secret key of a project, and API_URL, unless "npm start" runs here.
---dry-run prints the contacts and sends nothing.`;
+Creates or updates the contacts of a CSV file that Plunk or Listmonk has exported. It can be
+repeated. The environment variable SECRET_KEY is the secret key of a project; API_URL is the
+address of the API, unless "npm start" runs here.
+
+  --dry-run   Print the contacts and send nothing
+  --help      Print this text`;
 
 /** Body of a request to `POST /contacts`. */
 interface Contact {
@@ -152,12 +156,16 @@ async function main(): Promise<void> {
   });
   const [name = '', file] = positionals;
   const platform = Object.hasOwn(platforms, name) ? platforms[name] : undefined;
-  if (values.help || !platform || file === undefined) throw new Error(usage);
+  if (values.help) return console.log(usage);
+  if (!platform || file === undefined) throw new Error(usage);
 
   const stack = await readStackFile(process.env['EVERPOST_DATA_DIR'] ?? './var');
   const api = process.env['API_URL'] ?? stack?.apiUrl;
   const key = process.env['SECRET_KEY'];
-  if (!values['dry-run'] && (!api || !key)) throw new Error(usage);
+  if (!values['dry-run'] && !api) {
+    throw new Error('Nothing runs here. Run "npm start" first, or set API_URL.');
+  }
+  if (!values['dry-run'] && !key) throw new Error(`SECRET_KEY is not set.\n\n${usage}`);
 
   const counts = { created: 0, updated: 0, refused: 0 };
   const refuse = (line: number, reason: string) => {
@@ -177,7 +185,7 @@ async function main(): Promise<void> {
   };
   await Promise.all(Array.from({ length: parallelism }, work));
   const { created, updated, refused } = counts;
-  if (!values['dry-run']) console.log(`${created} new, ${updated} updated, ${refused} refused`);
+  if (!values['dry-run']) console.log(`${created} created, ${updated} updated, ${refused} refused`);
   if (refused > 0) process.exitCode = 1;
 }
 

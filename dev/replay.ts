@@ -25,26 +25,26 @@ import {
 } from './history-source.ts';
 
 const usage = `Usage:
-  npm run replay -- <id | file.json>   tells what happened to a run, and replays it
-  npm run replay -- --failed           replays the executions that failed in the last day
+  npm run replay -- <id | file.json>   Show what happened in a run, and replay it
+  npm run replay -- --failed           Replay the executions that failed in the last 24 hours
 
 <id> is the id of an execution, a campaign, a domain, a project or a job, or a workflow id as the
 Temporal UI shows it. A file is an exported history; it needs no server.
 
-  --run <run id>     an earlier run of that id, as after a retry
-  --save <file>      also keeps the history as a file
-  --trace            each task of the run: what woke it, and what it did with which result
-  --with-data        of an execution: what each step was given and has given, from the database
-  --picture <file>   draws the way of an execution as SVG
+  --run <run id>     An earlier run of this id, for example the one before a retry
+  --save <file>      Also save the history to a file
+  --trace            Show each workflow task: its events, commands and results
+  --with-data        Show input and output of each step of an execution, from the database
+  --picture <file>   Draw the path of an execution as SVG
   --what-if "<step>=<branch>"
-                     plays an execution on as if a step had taken another branch, in memory
-  --inspect [port]   waits for a debugger (on 9229) and stops in it where the run begins
-  --json             answers JSON: one object; with --failed one a line
-  --help
+                     Simulate the execution as if the step had taken another branch
+  --inspect [port]   Wait for a debugger (port 9229) and break at the start of the run
+  --json             Print JSON: one object, or with --failed one object per line
+  --help             Print this text
 
-Exit code: 0 when the current code takes the recorded way, 1 when not, 2 when it could not be asked.
---with-data, --picture and --what-if ask the database: of the running stack, or DATABASE_URL.
-docs/replaying.md says more.`;
+Exit code: 0 if the current code replays the history, 1 if it does not, 2 if nothing was replayed.
+--with-data, --picture and --what-if read the database of "npm start", or that of DATABASE_URL.
+More: docs/replaying.md`;
 
 /** The default port of Node.js debuggers. */
 const inspectPort = '9229';
@@ -108,10 +108,11 @@ function repeatedOption(tokens: ReturnType<typeof readArguments>['tokens']): str
 function misuseOf(positionals: readonly string[], options: Options): string | null {
   const [source, second] = positionals;
   if (options.failed && (source || options.trace || options['with-data'] || options.picture)) {
-    return '--failed replays all that failed, and takes --json alone beside it.';
+    return '--failed can only be combined with --json.';
   }
-  if (second !== undefined && !options.inspect) return `One run at a time: ${second} is too much.`;
-  if (options.run && source && isFile(source)) return 'A file is one run: leave --run out.';
+  if (second !== undefined && !options.inspect)
+    return `Give one id or file at a time, without ${second}.`;
+  if (options.run && source && isFile(source)) return 'A file holds one run: leave out --run.';
   return null;
 }
 

@@ -12,7 +12,9 @@ import { findServers } from './servers/connect.ts';
 async function main(): Promise<number> {
   const [executionId] = process.argv.slice(2);
   if (!executionId || !isUuid(executionId)) {
-    console.error('Usage: npm run reset -- <executionId>');
+    console.error(
+      'Usage: npm run reset -- <execution id>\n\nContinues an active execution whose run has ended or cannot be replayed.',
+    );
     return 2;
   }
   const { temporal, databaseUrl } = await findServers(process.env);
@@ -31,7 +33,7 @@ async function main(): Promise<number> {
       { db: database.db, client: temporal.client, bundle: await bundleWorkflows() },
       executionId,
     );
-    console.log(`Goes on as run ${runId}, from event ${eventId} of the history.`);
+    console.log(`The execution continues as run ${runId}, from event ${eventId} of its history.`);
     return 0;
   } catch (error) {
     if (!(error instanceof NotReset)) throw error;

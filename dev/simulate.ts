@@ -1,18 +1,37 @@
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
-/**
- * `npm run simulate -- [--seed N] [--histories N] [--verbose]`: plays so many histories from a seed
- * on, one history to each seed; the first that breaks a promise is named. With `--verbose`, all
- * that happens in them.
- */
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '1' },
-    histories: { type: 'string' },
-    verbose: { type: 'boolean', default: false },
-  },
-});
+const usage = `Usage: npm run simulate -- [--seed N] [--histories N] [--verbose]
+
+Simulates executions with random failures, one history for each seed, and names the first seed that
+breaks a promise.
+
+  --seed N        The first seed (default 1)
+  --histories N   Number of histories (default 1000; 1 with --seed)
+  --verbose       Print every operation
+  --help          Print this text`;
+
+const values = readArguments();
+
+/** Ends the process after `--help`, and for an unknown argument. */
+function readArguments() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        seed: { type: 'string', default: '1' },
+        histories: { type: 'string' },
+        verbose: { type: 'boolean', default: false },
+        help: { type: 'boolean' },
+      },
+    });
+    if (!values.help) return values;
+    console.log(usage);
+    process.exit(0);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${usage}`);
+    process.exit(2);
+  }
+}
 // One seed is played to look at it.
 const isOne = process.argv.includes('--seed');
 const { status } = spawnSync('npx', ['vitest', 'run', 'test/simulation/simulate.test.ts'], {

@@ -1,15 +1,42 @@
 import { once } from 'node:events';
 import { join, relative } from 'node:path';
+import { parseArgs } from 'node:util';
 
 import { readConfig } from '../config.ts';
 import { openDatabase } from '../db/database.ts';
 import { hasUsers } from '../db/accounts/users.ts';
-import { lineReader } from './log-lines.ts';
+import { isError, lineReader } from './logs/log-lines.ts';
 import { startStack, type Stack } from './servers/stack.ts';
 
+const usage = `Usage: npm start [-- --verbose]
+
+Runs PostgreSQL, Temporal, the API and a worker on this machine. Ctrl-C stops them; the data stays.
+
+  --verbose   Also print every request and log entry, not only errors
+  --help      Print this text
+
+All log entries are in the folder logs of EVERPOST_DATA_DIR (default ./var).`;
+
 const root = join(import.meta.dirname, '..');
+const quiet = `Only errors are printed from now on. "npm start -- --verbose" prints every request.
+`;
+const isVerbose = readArguments();
 
 process.exit(await main());
+
+/** Returns true for `--verbose`. Ends the process after `--help`, and for any other argument. */
+function readArguments(): boolean {
+  try {
+    const options = { verbose: { type: 'boolean' }, help: { type: 'boolean' } } as const;
+    const { values } = parseArgs({ options });
+    if (!values.help) return values.verbose ?? false;
+    print(usage);
+    process.exit(0);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${usage}`);
+    process.exit(2);
+  }
+}
 
 // Returns the exit code: 0 after Ctrl-C or SIGTERM, 1 when something could not be started.
 async function main(): Promise<number> {
@@ -46,12 +73,18 @@ async function main(): Promise<number> {
   return 0;
 }
 
-/** Formatted on a terminal; unchanged through a pipe. */
+/**
+ * Prints errors and lines that are not log entries; with `--verbose` every line. Formatted on a
+ * terminal; unchanged through a pipe.
+ */
 function logPrinter(): (program: 'api' | 'worker', line: string) => void {
   const { stdout } = process;
-  if (!stdout.isTTY) return (_program, line) => print(line);
-  const read = lineReader({ colour: stdout.hasColors() });
-  return (program, line) => print(read(program, line));
+  const read = stdout.isTTY
+    ? lineReader({ colour: stdout.hasColors() })
+    : (_program: string, line: string) => line;
+  return (program, line) => {
+    if (isVerbose || isError(line)) print(read(program, line));
+  };
 }
 
 /**
@@ -76,23 +109,24 @@ function welcome({ facts, dataDir, env }: Stack, isNew: boolean): string {
   const directory = inside.startsWith('..') ? dataDir : `./${inside}`;
   const places: [string, string | null][] = [
     ['API', facts.apiUrl],
-    ['API docs', `${facts.apiUrl}/docs`],
+    ['Docs', `${facts.apiUrl}/docs`],
     ['Console', hasConsole ? `${facts.apiUrl}/console` : null],
     ['Mailbox', hasMailbox ? `${facts.apiUrl}/local/mailbox` : null],
-    ['Temporal', facts.temporalAddress],
     ['Temporal UI', facts.temporalUiUrl],
+    ['Temporal', facts.temporalAddress],
+    ['Database', `${withoutPassword(facts.databaseUrl)} (password: ${directory}/stack.json)`],
     [
       'Metrics',
       metricsPort === null
         ? null
-        : `http://127.0.0.1:${metricsPort}/metrics, of the worker on port ${metricsPort + 1}`,
+        : `http://127.0.0.1:${metricsPort}/metrics; of the worker on port ${metricsPort + 1}`,
     ],
-    ['Database', withoutPassword(facts.databaseUrl)],
-    ['Data, logs', directory],
+    ['Data', directory],
+    ['Logs', `${directory}/logs`],
   ];
   const rows = places.flatMap(([name, place]) => (place ? [`  ${name.padEnd(13)}${place}`] : []));
-  const signup = `
-Your first request makes your account and keeps the session in cookies.txt:
+  const first = `
+First request: create an account. The session is kept in cookies.txt.
 
   curl -c cookies.txt -H 'content-type: application/json' \\
     -d '{"email":"first@example.com","password":"choose-a-long-one"}' \\
@@ -102,10 +136,9 @@ Your first request makes your account and keeps the session in cookies.txt:
 Everpost is running.
 
 ${rows.join('\n')}
-
-The address of the database with its password is in ${join(directory, 'stack.json')}.
-${isNew ? signup : ''}
-"npm run demo" plays the main job. Ctrl-C stops everything; your data stays.
+${isNew ? first : ''}
+Next: "npm run demo" sends a first mail and prints a log-in for the console.
+${isVerbose ? '' : quiet}Ctrl-C stops everything. The data stays.
 `;
 }
 

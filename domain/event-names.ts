@@ -32,7 +32,7 @@ export function meantMailEvent(name: string): string | null {
  */
 export function eventNameFault(name: string): { code: FieldCode; message: string } | null {
   const { eventNameChars } = limits;
-  if (name === '') return { code: 'too_small', message: 'The name of an event is not blank.' };
+  if (name === '') return { code: 'too_small', message: 'Must not be blank.' };
   if (name.length > eventNameChars) {
     const message = `The name of an event has at most ${eventNameChars} characters.`;
     return { code: 'too_big', message };

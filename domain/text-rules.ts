@@ -118,6 +118,6 @@ export function nearest(
 /** Returns the error text for an unknown key, with the known key that was probably meant. */
 export function unknownKeyText(key: string, known: readonly string[]): string {
   const meant = nearest(key, known, Math.max(2, Math.floor(key.length / 3)));
-  const all = known.length === 0 ? '' : ` Known are: ${known.join(', ')}.`;
-  return `There is no such field here.${meant === undefined ? all : ` Is "${meant}" meant?`}`;
+  const all = known.length === 0 ? '' : ` Known fields: ${known.join(', ')}.`;
+  return `There is no such field here.${meant === undefined ? all : ` Did you mean "${meant}"?`}`;
 }

@@ -27,6 +27,7 @@ const rooms: readonly Room[] = [
   { prefix: 'domain/workflow/steps/', uses: ['domain/'], packages: /^zod$/ },
   { prefix: 'domain/filter/selection.ts', uses: ['domain/'], packages: /^zod$/ },
   { prefix: 'domain/time/zones.ts', uses: ['domain/'], packages: /^temporal-polyfill$/ },
+  { prefix: 'domain/schema-texts.ts', uses: ['domain/'], packages: /^zod$/ },
   { prefix: 'domain/time/schemas.ts', uses: ['domain/'], packages: /^zod$/ },
   { prefix: 'db/', uses: ['domain/'], packages: /^(kysely|pg|uuid|node:.*)$/ },
   { prefix: 'providers/', uses: ['domain/', 'providers/mail/'] },

@@ -87,7 +87,7 @@ const getSecurity = endpoint({
   method: 'GET',
   path: '/projects/{id}/security',
   tag: 'Projects',
-  summary: 'How the mail of a project is received',
+  summary: 'Get the bounce and complaint rates of a project',
   description:
     'Bounces and complaints of the last 7 days and of all time; rates are percentages. At ' +
     'most 10 suspensions are listed.',
@@ -107,7 +107,7 @@ const getMySecurity = endpoint({
   method: 'GET',
   path: '/users/@me/projects/{id}/security',
   tag: 'Projects',
-  summary: 'How the mail of a project is received',
+  summary: 'Get the bounce and complaint rates of a project',
   description:
     'Bounces and complaints of the last 7 days and of all time; rates are percentages. At ' +
     'most 10 suspensions are listed.',

@@ -122,7 +122,7 @@ const getBillingLimits = endpoint({
   id: 'getBillingLimits',
   method: 'GET',
   path: '/users/@me/projects/{id}/billing-limits',
-  summary: 'What a project may send this month, and how much of it it has used',
+  summary: 'Get the billing limits of a project and its usage of this month',
   description:
     'Counts are of this month, in UTC; a mail with attachments counts as two. `percentage` is ' +
     'of `limit`, and `limit` is null where there is none.',
@@ -175,7 +175,7 @@ const getBillingConsumption = endpoint({
   id: 'getBillingConsumption',
   method: 'GET',
   path: '/users/@me/projects/{id}/billing-consumption',
-  summary: 'What a project has used in this period and what it will cost',
+  summary: 'Get the usage of a project in this period and its cost',
   description:
     'Amounts are in the smallest unit of the currency, such as cents. Without a subscription ' +
     'the period is the month, in UTC. SERVICE_UNAVAILABLE: the payment provider did not ' +

@@ -57,7 +57,7 @@ export const Campaign = named('Campaign', {
     .nullable()
     .describe('Mails handed over in a minute at most; null: no limit of its own'),
   sentAt: Time.nullable(),
-  topicId: z.uuid().optional().describe('Of marketing mail'),
+  topicId: z.uuid().optional().describe('Topic of marketing mail'),
   pausedReason: z.enum(['requested', 'provider_failures']).nullable(),
   archived: z.boolean(),
   totalRecipients: z.int().describe('As counted last; the final number once it is SENT'),

@@ -52,7 +52,7 @@ const SendRequest = z
   })
   .refine((body) => !body.localTime || (!body.scheduledFor && !body.scheduledAt), {
     path: ['localTime'],
-    ...fault('custom', 'Does not go with scheduledFor.'),
+    ...fault('custom', 'Cannot be combined with scheduledFor. Send one of the two.'),
     ...whenRight('localTime', 'scheduledFor', 'scheduledAt'),
   })
   .superRefine(({ localTime, late }, context) => {

@@ -39,7 +39,7 @@ export const ConsentLine = named('ConsentLine', {
   ip: z
     .string()
     .nullable()
-    .describe('Of the person, as far as it is known')
+    .describe('IP address of the person, if it is known')
     .meta({ examples: ['203.0.113.9'] }),
   userAgent: z
     .string()

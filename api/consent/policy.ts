@@ -26,7 +26,7 @@ const fields = {
     .boolean()
     .describe('Public keys, received mail and pages subscribe nobody who has not confirmed'),
   templateId: Uuid.nullable().describe(
-    'Of the confirmation mail; it uses `confirmUrl`. null: the built-in text',
+    'Template of the confirmation mail, which uses `confirmUrl`. null: the built-in text',
   ),
   from: SenderText.nullable().describe('Sender of the confirmation mail if its template has none'),
   fromName: SenderName.nullable(),
@@ -45,7 +45,10 @@ const PolicyChange = z.object(fields).partial();
 
 const ConsentPolicyAnswer = named('ConsentPolicy', {
   ...fields,
-  templateId: z.uuid().nullable().describe('Of the confirmation mail; null: the built-in text'),
+  templateId: z
+    .uuid()
+    .nullable()
+    .describe('Template of the confirmation mail; null: the built-in text'),
   from: z.string().nullable().describe('Sender of the confirmation mail if its template has none'),
   fromName: z.string().nullable(),
   updatedAt: Time.nullable().describe('null: it was never set'),

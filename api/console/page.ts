@@ -19,7 +19,7 @@ const doneTexts = {
   paused: 'Paused.',
   resumed: 'It goes on.',
   cancelled: 'Cancelled.',
-  replaying: 'Its events of the last day that did not arrive are being sent again.',
+  replaying: 'Events of the last 24 hours that were not delivered are being sent again.',
   erasing: 'The contact is gone; what others keep of it is being removed.',
   migrating: 'They are being moved to the newest version.',
 } as const;
@@ -111,7 +111,7 @@ function refuseRepeated(query: Readonly<Record<string, unknown>>): void {
   const [name] = Object.entries(query).find(([, value]) => typeof value !== 'string') ?? [];
   if (name === undefined) return;
   throw new Problem('INVALID_REQUEST_BODY', {
-    message: `The address of this page names ${name} more than once.`,
+    message: `The URL of this page has the parameter ${name} more than once.`,
   });
 }
 
@@ -192,7 +192,7 @@ export function problemPage(problem: Problem, visitor: Visitor): Answer<string> 
   if (problem.code === 'UNAUTHORIZED')
     return logInPage(visitor, { status: 401, next: visitor.url });
   const content = html`${problemContent(problem)}
-    <p><a href="/console">To the first page</a></p>`;
+    <p><a href="/console">Back to the overview</a></p>`;
   const { status } = problem;
   return answer(plainLayout(problem.message, content), {
     status,

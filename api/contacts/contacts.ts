@@ -68,7 +68,7 @@ export const listContacts = endpoint({
     cursor: z
       .string()
       .optional()
-      .meta({ description: 'Where the page before this one ended; or the id of a contact' }),
+      .meta({ description: 'The `cursor` of the page before, or the id of a contact' }),
     search: z
       .string()
       .max(limits.searchChars)

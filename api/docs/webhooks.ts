@@ -28,7 +28,7 @@ export const webhooks = {
   webhookStep: {
     post: {
       operationId: 'receiveWebhookStep',
-      summary: 'What a WEBHOOK step sends',
+      summary: 'The request of a WEBHOOK step',
       description:
         'To the address of the step, by its method (POST by default) and with its headers. The body ' +
         'is the one of the step, or else the one described here; a GET has none, a DELETE only the ' +

@@ -106,7 +106,9 @@ const createDomain = endpoint({
     if (!named) throw invalidField('projectId', 'invalid_type', 'Is required.', 'undefined');
     const { projectId, project } = await call.authorize(named);
     if (body.domain === config.platformDomain) {
-      throw new Problem('FORBIDDEN', { message: 'This server itself sends from this domain.' });
+      throw new Problem('FORBIDDEN', {
+        message: 'The server sends its own mail from this domain. Choose another one.',
+      });
     }
     return presentDomain(await claimDomain(call, projectId, body.domain), project, identities);
   },
@@ -248,7 +250,7 @@ async function insertClaim({ db }: Services, projectId: string, name: string): P
     if (claim !== 'releasing') return claim;
   }
   throw new Problem('SERVICE_UNAVAILABLE', {
-    message: 'The mail provider is giving this domain up. Try again in a minute.',
+    message: 'The mail provider is still removing this domain. Try again in a minute.',
   });
 }
 
@@ -285,6 +287,6 @@ async function provideIdentity({ db, identities, log }: Services, name: string):
   if (known.dkimTokens.length > 0) return known.dkimTokens;
   throw new Problem('FORBIDDEN', {
     message:
-      'The operator of this server has set this domain up in a way that projects cannot use.',
+      'The operator of this server has set up this domain in a way that projects cannot use.',
   });
 }

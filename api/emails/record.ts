@@ -54,7 +54,7 @@ export const EmailSummary = named('EmailSummary', {
       bytes: z.int(),
     }),
   ),
-  messageId: z.string().nullable().describe('Of the provider'),
+  messageId: z.string().nullable().describe('The id that the provider gave'),
   sourceType: SourceType,
   templateId: z.uuid().nullable(),
   campaignId: z.uuid().nullable(),

@@ -144,7 +144,7 @@ export const waitMoveFields = {
     fault('too_big', 'Must be at most 100 years from now.'),
   ).optional(),
   shiftBySeconds: z.int().min(-shiftSecondsMax).max(shiftSecondsMax).optional(),
-  forever: z.literal(true).optional().describe('Of a WAIT_FOR_EVENT: no time-out any more'),
+  forever: z.literal(true).optional().describe('WAIT_FOR_EVENT only: remove the time-out'),
 };
 
 type WaitMoveFields = z.output<z.ZodObject<typeof waitMoveFields>>;

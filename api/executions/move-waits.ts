@@ -80,7 +80,11 @@ export const moveWaitsOfStep = endpoint({
 function refuseStep(type: StepType, forever: true | undefined): void {
   const rests = stepModules[type]?.rests;
   if (rests === undefined) {
-    throw invalidField('stepId', 'not_allowed', 'Nobody waits in such a step.');
+    throw invalidField(
+      'stepId',
+      'not_allowed',
+      'Must be a step in which executions wait: DELAY or WAIT_FOR_EVENT.',
+    );
   }
   if (forever && rests === 'delay') throw invalidField('forever', 'not_allowed', 'A delay ends.');
 }

@@ -36,7 +36,7 @@ const FoundExecution = named('FoundExecution', {
   workflow: z.object({ id: Workflow.shape.id, name: Workflow.shape.name }),
   contact: ContactName,
   currentStep: StepName.nullable(),
-  failedStep: StepName.nullable().describe('Of a FAILED execution: where it failed'),
+  failedStep: StepName.nullable().describe('The step at which a FAILED execution failed'),
 });
 
 type Status = (typeof statuses)[number];

@@ -46,7 +46,10 @@ export const Name = z
       .string()
       .min(1)
       .max(limits.nameChars)
-      .refine(hasNothingInvisible, fault('invalid_string', 'Must not hold invisible characters.')),
+      .refine(
+        hasNothingInvisible,
+        fault('invalid_string', 'Must not contain invisible characters.'),
+      ),
   );
 
 /** Cuts a name to the maximum length, never through a surrogate pair. */
@@ -61,7 +64,7 @@ export function copyName(name: string): string {
 
 export const Description = z.string().max(limits.descriptionChars).nullable();
 
-const oneLine = fault('invalid_string', 'Must be one line.');
+const oneLine = fault('invalid_string', 'Must be one line, without line breaks.');
 
 /** A text for a header: one line. */
 export function line(maxChars: number) {
@@ -229,12 +232,15 @@ export function cursorQuery(form: CursorForm) {
         return z.NEVER;
       })
       .optional()
-      .meta({ description: 'Where the page before this one ended' }),
+      .meta({ description: 'The `cursor` of the page before' }),
   });
 }
 
 /** The issue for a cursor that cannot be read. */
-export const cursorFault = fault('invalid_string', 'Is no cursor of this list.');
+export const cursorFault = fault(
+  'invalid_string',
+  'Is not a cursor of this list. Use the one of the page before, or none for the first page.',
+);
 
 /** The response of a cursor list of `item`, a named schema. */
 export function cursorListOf<Item extends z.ZodType>(item: Item) {
@@ -317,7 +323,10 @@ export const Moment = z
   .transform((text, context): Date => {
     const instant = isTimeInput(text) ? instantOfText(text) : null;
     if (instant !== null) return new Date(instant);
-    context.addIssue({ code: 'custom', ...fault('invalid_date', 'Must be a date-time.') });
+    context.addIssue({
+      code: 'custom',
+      ...fault('invalid_date', 'Must be a date-time with an offset, such as 2026-01-31T09:00:00Z.'),
+    });
     return z.NEVER;
   })
   .meta({ type: 'string', format: 'date-time' });

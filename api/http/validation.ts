@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import '../../domain/schema-texts.ts';
 import { type FieldCode, type FieldProblem, Problem, together } from '../../domain/errors.ts';
 import { findForbiddenText, unknownKeyText } from '../../domain/text-rules.ts';
 import type { AnyEndpoint } from './endpoint.ts';
@@ -40,7 +41,7 @@ export function readRequest(
       errors.push({
         field: path.join('.'),
         code: 'invalid_string',
-        message: 'Must not hold NUL or half of a character pair.',
+        message: 'Must not contain NUL or an unpaired surrogate (U+D800 to U+DFFF).',
       });
       continue;
     }

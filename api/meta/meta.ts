@@ -30,7 +30,7 @@ const getHealth = endpoint({
   method: 'GET',
   path: '/health',
   tag,
-  summary: 'Whether the process runs; asks no other',
+  summary: 'Check that the process runs, without asking other services',
   description: 'Not limited in rate. `uptime` is in seconds, `time` in milliseconds since 1970.',
   access: 'open',
   limit: 'none',
@@ -68,7 +68,7 @@ const getReadiness = endpoint({
   method: 'GET',
   path: '/health/ready',
   tag,
-  summary: 'Whether the server can work; 503 when the database or Temporal does not answer',
+  summary: 'Check that the server can work; 503 when PostgreSQL or Temporal does not answer',
   description:
     '`checks` names what does not answer. `background` is `late` when no sweep has begun for two ' +
     'minutes, and `lost` when Temporal has lost its schedule; then `status` is `degraded`, and the ' +
@@ -111,7 +111,7 @@ const getConfig = endpoint({
   method: 'GET',
   path: '/config',
   tag,
-  summary: 'What this server offers',
+  summary: 'Get the features of this server',
   description:
     'What a dashboard has to know before anybody logs in; holds no secrets. May be cached for ' +
     '60 seconds.',

@@ -28,7 +28,7 @@ const listMyInvitations = endpoint({
   path: '/users/@me/invitations',
   tag: 'Projects',
   summary: 'List the projects the logged-in user is invited to, the newest invitation first',
-  description: 'Nothing of a project is seen before its invitation is accepted.',
+  description: 'A project is not visible before its invitation is accepted.',
   access: 'session',
   response: z.array(Invitation),
   example: {

@@ -26,7 +26,8 @@ const Member = named('Member', {
   email: z.string().meta({ examples: ['bob@shop.example'] }),
   role: z.enum(roles),
   status: z.enum(['active', 'invited']).meta({
-    description: 'Who is invited is no member, and sees nothing of the project, until they accept',
+    description:
+      'An invited person is not a member and sees nothing of the project until they accept',
   }),
 });
 export const ListedMember = Member.extend({ createdAt: Time });

@@ -16,7 +16,7 @@ const getSetupState = endpoint({
   method: 'GET',
   path: '/projects/{id}/setup-state',
   tag: 'Projects',
-  summary: 'How far a project is set up',
+  summary: 'Get the setup progress of a project',
   description: 'For a list of first steps: what is done and what is not.',
   access: 'project',
   projectParam: 'id',

@@ -282,7 +282,9 @@ async function refuseLargeMessage(
   bytesMax: number,
 ): Promise<void> {
   if (isBodyTooLarge(content.body)) {
-    throw new Problem('MESSAGE_TOO_LARGE', { message: 'The rendered body is larger than 2 MB.' });
+    throw new Problem('MESSAGE_TOO_LARGE', {
+      message: 'The rendered body is larger than 2 MB. Shorten the template or its data.',
+    });
   }
   const message = {
     subject: content.subject,

@@ -85,7 +85,7 @@ const Attachment = z
       .max(255)
       .refine(
         (name) => !/[\r\n"]/.test(name),
-        fault('invalid_string', 'Must hold no line break and no quote.'),
+        fault('invalid_string', 'Must not contain line breaks or quotes.'),
       ),
     content: z.string().min(1).refine(isBase64, fault('invalid_string', 'Must be base64.')),
     contentType: z
@@ -102,7 +102,7 @@ const Attachment = z
       .max(255)
       .refine(
         (id) => !/[<>\r\n]/.test(id),
-        fault('invalid_string', 'Must hold no <, > or line break.'),
+        fault('invalid_string', 'Must not contain <, > or line breaks.'),
       )
       .optional(),
   })

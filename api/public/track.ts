@@ -26,7 +26,7 @@ export const TrackedEventName = EventName.superRefine((name, context) => {
   if (!isReservedEvent(name)) return;
   context.addIssue({
     code: 'custom',
-    message: 'This name is reserved for events of the system.',
+    message: 'This name is reserved for system events. Choose another one.',
     params: { code: 'reserved_event', received: name },
   });
 });

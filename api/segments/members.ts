@@ -86,7 +86,10 @@ export const addSegmentMembers = endpoint({
   body: z.object({
     emails: Emails,
     createMissing: z.boolean().default(false),
-    subscribed: z.boolean().default(true).describe('Of contacts that are made by this request'),
+    subscribed: z
+      .boolean()
+      .default(true)
+      .describe('Subscription of contacts that this request creates'),
   }),
   response: z.object({ added: z.int(), created: z.int(), notFound: z.array(z.string()) }),
   problems: ['SEGMENT_NOT_FOUND', 'SEGMENT_NOT_STATIC'],

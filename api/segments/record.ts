@@ -28,7 +28,7 @@ export const Segment = named('Segment', {
   }),
   trackMembership: z.boolean(),
   memberCount: z.int().meta({
-    description: 'As counted last; unsubscribed contacts count, too',
+    description: 'The last count; unsubscribed contacts are included',
     examples: [128],
   }),
   ...ofProject,

@@ -149,7 +149,7 @@ function conditionFault(
   }
   if (given || type === 'STATIC' || (!isRequired && body.condition !== null)) return null;
   const params = { code: 'invalid_type' as const, received: 'undefined' };
-  return { field: 'condition', message: 'A DYNAMIC segment needs one.', params };
+  return { field: 'condition', message: 'Is required for a DYNAMIC segment.', params };
 }
 
 export const getSegment = endpoint({

@@ -192,5 +192,7 @@ interface FeedbackServices {
 }
 
 function tooMany(): Problem {
-  return new Problem('SERVICE_UNAVAILABLE', { message: 'Too many reports wait to be recorded.' });
+  return new Problem('SERVICE_UNAVAILABLE', {
+    message: 'Too many delivery reports are waiting to be recorded.',
+  });
 }

@@ -20,7 +20,7 @@ export function createTrackQueue(shares: Shares): TrackQueue {
     limit: {
       // As many as statements of a share.
       waitingMax: 1_000,
-      message: 'Too many events of the same project wait to be recorded.',
+      message: 'Too many events of this project are waiting to be recorded.',
     },
   });
 }

@@ -63,7 +63,7 @@ const Found = named('SuppressionOfAddress', {
       z.object({ at: Time, action: z.string(), source: z.string(), topic: z.string().nullable() }),
     )
     .optional()
-    .describe('Of an erased contact: its consent, oldest first'),
+    .describe('The consent of an erased contact, oldest first'),
 });
 
 const entryExample = exampleOf(SuppressionEntry);

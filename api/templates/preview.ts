@@ -64,7 +64,7 @@ const Preview = named('TemplatePreview', {
   subject: z.string(),
   html: z.string().describe('The document as it would leave, without tracking'),
   text: z.string(),
-  bytes: z.int().describe('Of the HTML'),
+  bytes: z.int().describe('Size of the HTML'),
   warnings: TemplateWarnings,
 });
 
@@ -78,7 +78,7 @@ const previewExample = {
     warnings: [
       {
         code: 'unknown_variable' as const,
-        message: 'Nothing is named "nmae": it stays empty.',
+        message: 'There is no variable "nmae": it is rendered as empty text.',
         line: 1,
         column: 13,
       },

@@ -20,7 +20,7 @@ export const Template = named('Template', {
   from: z.string().nullable(),
   fromName: z.string().nullable(),
   replyTo: z.string().nullable(),
-  topicId: z.uuid().optional().describe('Of marketing mail'),
+  topicId: z.uuid().optional().describe('Topic of marketing mail'),
   ...ofProject,
 });
 

@@ -284,7 +284,7 @@ export const getTemplateUsage = endpoint({
   method: 'GET',
   path: '/templates/{id}/usage',
   tag,
-  summary: 'Where a template is used',
+  summary: 'List what uses a template',
   description: '`emailsSent` counts all mail that was made of it.',
   access: 'secret',
   params: ById,

@@ -22,7 +22,7 @@ export const ContactTopicAnswer = named('ContactTopic', {
   visibility: Visibility,
   subscribed: z.boolean().describe('Whether it gets mail of the topic, if it gets marketing mail'),
   explicit: z.boolean().describe('false: the contact has not chosen, the default holds'),
-  changedAt: Time.nullable().describe('Of its own choice'),
+  changedAt: Time.nullable().describe("Time of the contact's own choice"),
 });
 
 const example = exampleOf(ContactTopicAnswer);
@@ -62,7 +62,10 @@ export const listContactTopics = endpoint({
 
 const Choices = z
   .record(z.string(), z.boolean().nullable())
-  .refine((topics) => Object.keys(topics).length >= 1, fault('too_small', 'Must have a key.'))
+  .refine(
+    (topics) => Object.keys(topics).length >= 1,
+    fault('too_small', 'Must name at least one topic.'),
+  )
   .refine(
     (topics) => Object.keys(topics).length <= limits.topics,
     fault('too_big', `Must have at most ${limits.topics} keys.`),

@@ -70,7 +70,7 @@ const uploadImage = endpoint({
     const contentType = image.contentType.toLowerCase();
     if (!isImageType(contentType)) {
       throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
-        message: `An image is one of ${Object.keys(imageTypes).join(', ')}.`,
+        message: `Send the image as one of ${Object.keys(imageTypes).join(', ')}.`,
       });
     }
     const bytes = image.bytes();

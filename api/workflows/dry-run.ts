@@ -181,7 +181,9 @@ export function requireSteps(target: Graph, mapping: Mapping): void {
   const refusals = new Refusals();
   for (const [id, to] of Object.entries(mapping)) {
     if (findStep(target, to)) continue;
-    refusals.add(invalidField(`mapping.${id}`, 'not_found', 'Is no step of the graph.'));
+    refusals.add(
+      invalidField(`mapping.${id}`, 'not_found', 'Must be the id of a step of the graph.'),
+    );
   }
   refusals.throw();
 }

@@ -1,14 +1,13 @@
-import { createWriteStream, fchmodSync, openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 import { holdDirectory } from './lock.ts';
+import { logFile } from '../logs/log-file.ts';
 import { announced } from './progress.ts';
 import { claimPort } from './ports.ts';
 import { endLeftoverPostgres, startPostgres } from './postgres.ts';
 import { endLeftover } from './processes.ts';
 import { keptSecret } from './secrets.ts';
-import { maskSecrets } from '../../domain/logging.ts';
 import { readStackFile, removeStackFile, type StackFile, writeStackFile } from './stack-file.ts';
 import { readyMessage, supervise, until } from './supervisor.ts';
 import { endLeftoverTemporal, startTemporal } from './temporal.ts';
@@ -25,7 +24,7 @@ export interface StackOptions {
   programs: Programs;
   /** Receives the launcher's own messages. */
   print: (line: string) => void;
-  /** Receives each line that a program writes. */
+  /** Receives each line that a program writes; all of them are in its log file, too. */
   log: (program: keyof Programs, line: string) => void;
   /** Aborts the start. */
   signal: AbortSignal;
@@ -120,6 +119,10 @@ async function startPrograms(
   stops: Stops,
 ): Promise<void> {
   const { env, programs, print, log, signal } = options;
+  const files = {
+    api: logFile(join(env.EVERPOST_DATA_DIR, 'logs/api.log')),
+    worker: logFile(join(env.EVERPOST_DATA_DIR, 'logs/worker.log')),
+  };
   const program = (part: keyof Programs) => ({
     command: process.execPath,
     args: ['--import', 'tsx', programs[part]],
@@ -129,7 +132,10 @@ async function startPrograms(
     stopSignal: 'SIGTERM' as const,
     pidFile: join(env.EVERPOST_DATA_DIR, `${part}.pid`),
     shown: true,
-    onLine: (line: string) => log(part, line),
+    onLine: (line: string) => {
+      files[part](line);
+      log(part, line);
+    },
     onNotice: print,
     signal,
   });
@@ -236,7 +242,7 @@ async function ensurePostgres(
   const { env, print, signal } = options;
   if (env['DATABASE_URL']) return env['DATABASE_URL'];
   const port = await claim('POSTGRES_PORT', 5432, options, stops);
-  const log = logFile(dataDir, 'postgres');
+  const log = logFile(join(dataDir, 'logs/postgres.log'));
   const work = startPostgres({
     dataDir: join(dataDir, 'postgres'),
     port,
@@ -265,22 +271,13 @@ async function ensureTemporal(
     port,
     uiPort: await claim('TEMPORAL_UI_PORT', 8233, options, stops),
     namespace: env['TEMPORAL_NAMESPACE'] || 'default',
-    log: logFile(dataDir, 'temporal'),
+    log: logFile(join(dataDir, 'logs/temporal.log')),
     onNotice: print,
     signal,
   });
   const server = await announced(() => 'Temporal', work, print);
   stops.set('temporal', () => server.stop());
   return { temporalAddress: server.address, temporalUiUrl: server.uiUrl };
-}
-
-/** A log that only the user who started the stack may read. */
-function logFile(dataDir: string, name: string): (line: string) => void {
-  const path = join(dataDir, 'logs', `${name}.log`);
-  const fd = openSync(path, 'w', 0o600);
-  fchmodSync(fd, 0o600);
-  const file = createWriteStream(path, { fd });
-  return (line) => void file.write(`${maskSecrets(line)}\n`);
 }
 
 function listenerHost(host: string): string {

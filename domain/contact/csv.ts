@@ -79,7 +79,7 @@ export function readRow(
     else if (column !== 'dropped') data.push([column.key, readCell(column.key, cell)]);
   }
   if (hasNul) return rowError(row, address, 'A cell holds a NUL character.');
-  if (address === '') return rowError(row, address, 'There is no email address.');
+  if (address === '') return rowError(row, address, 'The row has no email address.');
   const email = normaliseEmail(address);
   if (email === null) return rowError(row, address, 'Not an email address.');
   const change = Object.fromEntries(data);

@@ -55,7 +55,7 @@ export function parseCondition(input: unknown, field: string): ParsedCondition {
     ? reader.flat(input, field)
     : reader.condition(input, field, limits.filterDepth);
   if (reader.filters > limits.filters) {
-    reader.add(field, 'too_big', `A condition holds at most ${limits.filters} filters.`);
+    reader.add(field, 'too_big', `A condition can have at most ${limits.filters} filters.`);
   }
   const { problems, mentions, bareNames } = reader;
   return { condition: problems.length === 0 ? condition : null, problems, mentions, bareNames };
@@ -79,12 +79,12 @@ export function segmentProblems(
       return [{ field, code: 'not_found', message: 'There is no such segment.' }];
     }
     if (selfId === undefined || !reachableSegments([segmentId], segments).has(selfId)) return [];
-    const message = 'The segment would refer to itself.';
+    const message = 'Must not lead back to the segment itself.';
     return [{ field, code: 'circular_reference', message }];
   });
   if (problems.length > 0 || !reachesTooFar(mentions, segments, selfId)) return problems;
   const most = limits.segmentReach;
-  const message = `Would lead to more than ${most} segments, directly or through others.`;
+  const message = `Must not lead to more than ${most} segments, directly or through other segments.`;
   return [{ field: first.field, code: 'too_big', message }];
 }
 
@@ -142,7 +142,7 @@ export function comparisonFaults(
   { operator, value, unit }: { operator: Operator; value?: unknown; unit?: unknown },
 ): ComparisonFault[] {
   if (!operatorsOf[kind].includes(operator)) {
-    const message = 'Does not fit this field.';
+    const message = 'This operator cannot be used with this field.';
     return [{ at: 'operator', code: 'unsupported_operator', message }];
   }
   const needs = needsOf(operator);
@@ -253,7 +253,7 @@ class Reader {
   condition(input: unknown, field: string, depth: number): Condition {
     const empty: Condition = { logic: 'AND', groups: [] };
     if (depth === 0) {
-      const message = `Conditions nest at most ${limits.filterDepth} deep.`;
+      const message = `Conditions can be nested at most ${limits.filterDepth} levels deep.`;
       this.add(field, 'too_big', message);
       return empty;
     }
@@ -313,11 +313,11 @@ class Reader {
       return null;
     }
     if (input.length > limits.filterFieldChars) {
-      this.add(field, 'too_big', `Has at most ${limits.filterFieldChars} characters.`);
+      this.add(field, 'too_big', `Must have at most ${limits.filterFieldChars} characters.`);
       return null;
     }
     const known = fieldOf(input);
-    if (!known) this.add(field, 'unsupported_field', 'There is no such field.');
+    if (!known) this.add(field, 'unsupported_field', 'Is not a field of contacts.');
     const key = bareKeyOf(input);
     if (key !== null) this.bareNames.push({ field, key, name: input });
     const wrong = known?.kind === 'event' ? eventNameFault(known.name) : null;
@@ -348,9 +348,10 @@ class Reader {
       this.wrongType(field, value, 'a list');
       return [];
     }
-    if (value.length < min) this.add(field, 'too_small', `Must hold at least ${min}.`);
+    if (value.length < min)
+      this.add(field, 'too_small', `Must have at least ${min} ${min === 1 ? 'entry' : 'entries'}.`);
     if (value.length <= limits.filters) return value;
-    this.add(field, 'too_big', `A condition holds at most ${limits.filters} filters.`);
+    this.add(field, 'too_big', `A condition can have at most ${limits.filters} filters.`);
     return [];
   }
 

@@ -32,14 +32,14 @@ export const tooManyTags: TemplateFault = {
 /** The fault of a rendering that had to be stopped. */
 export const stopped: TemplateFault = {
   code: 'liquid_limit',
-  message: 'Rendering takes longer, or more memory, than it may.',
+  message: 'Rendering takes too long or too much memory. Simplify the template.',
   ...nowhere,
 };
 
 /** The fault of a template that cannot be parsed within the time for it. */
 export const unread: TemplateFault = {
   code: 'liquid_limit',
-  message: 'The template takes too long to be read.',
+  message: 'Reading the template takes too long. Simplify it.',
   ...nowhere,
 };
 
@@ -60,13 +60,28 @@ export function faultOf(error: unknown, source: string): TemplateFault {
   }
   // The engine itself throws RangeError: the text is too long, or nested too deeply.
   if (cause instanceof RangeError) return { ...stopped, ...place };
-  const message = written.replace(/, line:\d+, col:\d+$/, '');
-  return { code: 'liquid_syntax', message: asSentence(message), ...place };
+  return { code: 'liquid_syntax', message: syntaxText(written), ...place };
+}
+
+/** Frequent messages of liquidjs about a template, and our replacements. */
+const syntaxMessages: readonly (readonly [RegExp, string])[] = [
+  [/^tag "([^"]+)" not found$/, 'There is no tag "$1".'],
+  [/^tag (.+) not closed$/s, 'The tag $1 is not closed.'],
+  [/^output "(.+)" not closed$/s, 'The placeholder $1 is not closed.'],
+  [/^undefined filter: (.+)$/, 'There is no filter "$1".'],
+  [/^unexpected token (.+)$/s, 'The tag cannot be read at $1.'],
+];
+
+function syntaxText(written: string): string {
+  const text = written.replace(/, line:\d+, col:\d+$/, '');
+  const known = syntaxMessages.find(([pattern]) => pattern.test(text));
+  return known ? text.replace(...known) : asSentence(text);
 }
 
 /** A fault in one line, for those who see only a message. */
 export function faultText({ message, line, column }: TemplateFault): string {
-  return line === null ? message : `${message} (line ${line}, column ${column})`;
+  const place = `(line ${line}, column ${column})`;
+  return line === null ? message : `${message.replace(/\.$/, '')} ${place}.`;
 }
 
 function asSentence(text: string): string {

@@ -99,7 +99,7 @@ export function mailWarnings(mail: {
       ...(fault ? faultWarnings({ subject: null, body: null, [name]: fault }) : []),
       ...inspection.unknownFilters.map(({ name: filter, ...place }) => ({
         code: 'unknown_filter' as const,
-        message: inPart(name, `There is no filter "${filter}": the value stays as it is.`),
+        message: inPart(name, `There is no filter "${filter}": the value is not changed.`),
         ...place,
       })),
       ...inspection.textFilters.map(({ name: filter, ...place }) => ({
@@ -115,7 +115,10 @@ export function mailWarnings(mail: {
         .filter(({ path }) => !isKnown(path, values))
         .map(({ path, ...place }) => ({
           code: 'unknown_variable' as const,
-          message: inPart(name, `Nothing is named "${path.join('.')}": it stays empty.`),
+          message: inPart(
+            name,
+            `There is no variable "${path.join('.')}": it is rendered as empty text.`,
+          ),
           ...place,
         })),
       ...(name === 'body' ? markupWarnings(part.source, body) : []),
@@ -127,12 +130,12 @@ export function mailWarnings(mail: {
   const hasOptOut = containsOptOutLink(body, variables.contact.id);
   whole(
     'missing_unsubscribe_link',
-    'A HEADLESS mail has no footer, and this one has no opt-out link of its own.',
+    'A HEADLESS mail has no footer. Add an opt-out link to the template.',
     mail.messageClass === 'HEADLESS' && !hasOptOut,
   );
   whole(
     'large_message',
-    'The HTML has more than 102 KB: Gmail shows only its beginning.',
+    'The HTML is larger than 102 KB. Gmail shows only its beginning.',
     mail.bytes > clippedBytes,
   );
   return warnings.slice(0, warningsMax);
@@ -161,13 +164,13 @@ function isKnown(path: readonly string[], values: Record<string, unknown>): bool
 const markup = [
   {
     code: 'image_without_alt',
-    message: 'An image has no alt text: who does not see it learns nothing.',
+    message: 'An image has no alt text. Add one for readers who do not see it.',
     pattern: /<img\b[^<>]*/gi,
     isFault: (found: string) => !/\salt(?=[\s=/]|$)/i.test(found),
   },
   {
     code: 'http_link',
-    message: 'A link begins with http://: it is not encrypted.',
+    message: 'A link begins with http://, which is not encrypted. Use https://.',
     pattern: /\bhref\s{0,9}=\s{0,9}["']?http:\/\//gi,
     isFault: () => true,
   },

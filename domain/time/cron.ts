@@ -54,18 +54,19 @@ export interface CronFault {
 export function parseCron(given: string): Cron | CronFault {
   const text = given.trim();
   if (text.length > charsMax) {
-    return { code: 'too_big', message: `Has at most ${charsMax} characters.` };
+    return { code: 'too_big', message: `Must have at most ${charsMax} characters.` };
   }
   const parts = text.split(/ +/);
   const sets = parts.map((part, index) => parseField(part, fieldRules[index]));
   const [minutes, hours, days, months, weekdays] = sets;
   if (parts.length !== fieldRules.length || !minutes || !hours || !days || !months || !weekdays) {
-    const message = 'Must have minute, hour, day of month, month and day of week: 0 9 * * mon-fri.';
+    const message =
+      'Must have five parts: minute, hour, day of month, month, day of week, such as 0 9 * * mon-fri.';
     return { code: 'invalid_string', message };
   }
   const [, , dayText, , weekdayText] = parts;
   if (dayText !== '*' && weekdayText !== '*') {
-    const message = 'Must leave the day of month or the day of week open: *.';
+    const message = 'Must have * as the day of month or as the day of week.';
     return { code: 'invalid_string', message };
   }
   const cron: Cron = {
@@ -75,9 +76,13 @@ export function parseCron(given: string): Cron | CronFault {
     weekdays: weekdayText === '*' ? null : new Set([...weekdays].map((day) => day || 7)),
   };
   cron.minutes.sort((one, other) => one - other);
-  if (!everMatches(cron)) return { code: 'custom', message: 'There is no such day in any year.' };
+  if (!everMatches(cron))
+    return { code: 'custom', message: 'Never matches: no year has such a day.' };
   if (smallestGap(cron.minutes) < gapMin) {
-    return { code: 'too_small', message: `Times must be ${gapMin} minutes apart.` };
+    return {
+      code: 'too_small',
+      message: `Must leave at least ${gapMin} minutes between two times.`,
+    };
   }
   return cron;
 }

@@ -110,7 +110,7 @@ export function enablingProblems(
     problems.push({
       field: 'triggerConfig',
       code: 'required',
-      message: 'Choose the event that starts the workflow.',
+      message: 'The trigger has no event. Set eventName.',
     });
   }
   if (trigger.type === 'SCHEDULE' && !trigger.isScheduled) problems.push(noSchedule);
@@ -127,7 +127,7 @@ export function enablingProblems(
 export const noSchedule: FieldProblem = {
   field: 'triggerConfig',
   code: 'required',
-  message: 'Choose when the workflow starts: cron and timeZone.',
+  message: 'The trigger has no schedule. Set cron and timeZone.',
 };
 
 function takenFrom(graph: Graph, step: GraphStep): (string | null)[] {
@@ -148,7 +148,7 @@ export function graphWarnings(graph: Graph): GraphWarning[] {
   return graph.steps.flatMap((step): GraphWarning[] => {
     const { id, type, name } = step;
     if (!reached.has(id)) {
-      const message = `No way leads from the trigger to "${name}": nobody comes to it.`;
+      const message = `No path leads from the trigger to "${name}", so no execution reaches it.`;
       return [{ code: 'unreachable_step', message, step: id }];
     }
     const taken = (ways.get(id) ?? []).map(({ branch }) => branch);

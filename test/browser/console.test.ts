@@ -105,12 +105,12 @@ describe.runIf(browser).each([
       .first()
       .getByRole('button', { name: 'Retry all 2' })
       .click();
-    await page.getByRole('heading', { name: 'Retry of what has failed' }).waitFor();
+    await page.getByRole('heading', { name: 'Retry of failed executions' }).waitFor();
     await Promise.all(ids.map((id) => executionIn(engine, workflow.id, id, 'COMPLETED')));
     const retried = page.locator('.figures div', { hasText: 'Retried' });
     await waitFor('the job to tell what came of it', async () => {
       if ((await retried.count()) > 0) return true;
-      await page.getByRole('link', { name: 'Look again' }).click();
+      await page.getByRole('link', { name: 'Refresh' }).click();
       return false;
     });
     expect(await retried.getByRole('definition').textContent()).toBe('2');
@@ -169,7 +169,7 @@ describe.runIf(browser).each([
     await entry.getByRole('link').click();
     await page.getByRole('heading', { name: 'Spring sale' }).waitFor();
     await page.getByLabel('Why did this contact get it, or not?').fill(address);
-    await page.getByRole('button', { name: 'Look' }).click();
+    await page.getByRole('button', { name: 'Check' }).click();
     await page.getByText('The contact was unsubscribed when the audience was fixed.').waitFor();
     expect(faults).toEqual([]);
   });
@@ -209,7 +209,7 @@ describe.runIf(browser).each([
     const contacts = page.locator('.figures div', { hasText: 'Contact' });
     await waitFor('the receipt', async () => {
       if ((await contacts.count()) > 0) return true;
-      await page.getByRole('link', { name: 'Look again' }).click();
+      await page.getByRole('link', { name: 'Refresh' }).click();
       return false;
     });
     expect(await contacts.getByRole('definition').textContent()).toBe('1');
@@ -258,7 +258,7 @@ describe.runIf(browser).each([
     const page = await openConsole(javaScriptEnabled);
     await page.goto(`${api.url}/console/${project.id}/workflows/${id}/executions/${execution}`);
     await page.getByLabel('The way behind the step').selectOption('event');
-    await page.getByRole('button', { name: 'Skip the step' }).click();
+    await page.getByRole('button', { name: 'Skip step' }).click();
     await page.getByRole('status').getByText('The step was skipped').waitFor();
     const { exitReason } = await executionIn(engine, id, execution, 'EXITED');
     expect(exitReason).toBe('paid');

@@ -77,7 +77,7 @@ describe('the client', () => {
     const body = { email: 'ada@shop.example', subscibed: false };
     const { message, code } = await errorOf(strict.post('/contacts', { body }));
     expect(code).toBe('VALIDATION_ERROR');
-    expect(message).toContain('subscibed: There is no such field here. Is "subscribed" meant?');
+    expect(message).toContain('subscibed: There is no such field here. Did you mean "subscribed"?');
     expect((await everpost.post('/contacts', { body })).email).toBe('ada@shop.example');
   });
 

@@ -59,13 +59,13 @@ it('moves the subscribers of Listmonk, with their attributes, and again without 
   const { move, contacts, unsubscribe } = await useMove(listmonk);
   expect(await move('listmonk')).toEqual({
     code: 0,
-    stdout: '3 new, 0 updated, 0 refused',
+    stdout: '3 created, 0 updated, 0 refused',
     stderr: '',
   });
   expect(await contacts()).toEqual(fromListmonk);
 
   await unsubscribe('ada@shop.example');
-  expect((await move('listmonk')).stdout).toBe('0 new, 3 updated, 0 refused');
+  expect((await move('listmonk')).stdout).toBe('0 created, 3 updated, 0 refused');
   expect(await contacts()).toEqual([
     { ...fromListmonk[0], subscribed: false },
     ...fromListmonk.slice(1),
@@ -78,7 +78,7 @@ it('moves the contacts of Plunk, with fields as they are written', async () => {
       'x,ada@shop.example,true,2026-01-01,Ada,4,007,true\r\n\r\n' +
       'y,bo@shop.example,false,2026-01-01,,,,\r\n',
   );
-  expect((await move('plunk')).stdout).toBe('2 new, 0 updated, 0 refused');
+  expect((await move('plunk')).stdout).toBe('2 created, 0 updated, 0 refused');
   expect(await contacts()).toEqual([
     {
       email: 'ada@shop.example',
@@ -94,7 +94,7 @@ it('names the lines that are refused, and moves the others', async () => {
     'email,attributes,status\nnobody,,enabled\nada@shop.example,[1],enabled\nbo@shop.example,{,enabled\n"eve@shop.example,,enabled\ncleo@shop.example,,enabled\n',
   );
   const { code, stdout, stderr } = await move('listmonk');
-  expect([code, stdout]).toEqual([1, '1 new, 0 updated, 4 refused']);
+  expect([code, stdout]).toEqual([1, '1 created, 0 updated, 4 refused']);
   for (const line of [2, 3, 4, 5]) expect(stderr).toContain(`Line ${line}: `);
   expect(stderr).toContain('email: Must be an email address.');
   expect(await contacts()).toEqual([{ email: 'cleo@shop.example', subscribed: true, data: null }]);
@@ -121,7 +121,7 @@ it('waits where the API asks for it, and repeats what failed', async () => {
   const { move } = await useMove('email\nada@shop.example\n', url);
   expect(await move('plunk')).toEqual({
     code: 0,
-    stdout: '1 new, 0 updated, 0 refused',
+    stdout: '1 created, 0 updated, 0 refused',
     stderr: '',
   });
   expect(answers).toEqual([]);

@@ -1,6 +1,8 @@
 import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { describe, expect, it, vi } from 'vitest';
@@ -9,14 +11,18 @@ import { ports, readyWithin, root, useLaptop } from '../support/processes/npm-st
 import { isRunning, stackPids } from '../support/servers.ts';
 import { listen, use } from '../support/use.ts';
 
-const user = JSON.stringify({ email: 'ada@shop.example', password: 'correct-horse-battery' });
+const user = { email: 'ada@shop.example', password: 'correct-horse-battery' };
+const launch = [process.execPath, '--import', 'tsx', 'dev/start.ts'];
 
 const laptop = await useLaptop();
 const { dataDir, env } = laptop;
 
-function post(path: string): Promise<Response> {
-  const headers = { 'content-type': 'application/json' };
-  return fetch(`http://localhost:${env['PORT']}${path}`, { method: 'POST', headers, body: user });
+function post(path: string, body: object = user): Promise<Response> {
+  return fetch(`http://localhost:${env['PORT']}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
 }
 
 async function demo(): Promise<string> {
@@ -37,6 +43,12 @@ async function stop(child: ChildProcess, signal: 'SIGINT' | 'SIGTERM'): Promise<
 }
 
 describe('npm start', { timeout: 300_000 }, () => {
+  it('names an unknown option, and the options there are', async () => {
+    const { child, output } = laptop.start({}, [...launch, '--loud']);
+    expect(await once(child, 'close')).toEqual([2, null]);
+    expect(output.text).toMatch(/--loud[^]*Usage: npm start[^]*--verbose/);
+  });
+
   it('ends with an exit code and the name of the variable when its port is taken', async () => {
     const { port } = use(await listen(createServer()));
     const { child, output } = laptop.start({ TEMPORAL_PORT: String(port) });
@@ -71,16 +83,14 @@ describe('npm start', { timeout: 300_000 }, () => {
     expect(first.output.text).toContain(`http://localhost:${env['PORT']}/docs`);
     expect(first.output.text).toContain(`http://localhost:${env['TEMPORAL_UI_PORT']}`);
     expect(first.output.text).toContain(
-      `postgres://everpost@127.0.0.1:${env['POSTGRES_PORT']}/everpost\n`,
+      `postgres://everpost@127.0.0.1:${env['POSTGRES_PORT']}/everpost (password: ${dataDir}/stack.json)\n`,
     );
-    expect(first.output.text).toContain(`${dataDir}/stack.json`);
     expect(first.output.text).toContain('/auth/signup');
-    // Through a pipe, the log entries are what they are: JSON.
-    const entries = first.output.text.split('\n').filter((line) => line.startsWith('{'));
-    expect(entries.map((line) => JSON.parse(line) as unknown)).toContainEqual(
-      expect.objectContaining({ name: 'everpost-api', msg: 'listening', host: '127.0.0.1' }),
-    );
     expect((await post('/auth/signup')).status).toBe(200);
+    // Requests are in the log file alone.
+    const log = () => readFile(join(dataDir, 'logs/api.log'), 'utf8');
+    await vi.waitFor(async () => expect(await log()).toContain('"path":"/auth/signup"'));
+    expect(first.output.text).not.toContain('"msg":"');
 
     const { api } = await stackPids(dataDir);
     process.kill(api!, 'SIGKILL');
@@ -92,8 +102,13 @@ describe('npm start', { timeout: 300_000 }, () => {
 
     // Addresses have to be verified then: the demo reads its mail.
     env['PLATFORM_FROM_ADDRESS'] = 'no-reply@everpost.test';
-    const second = laptop.start();
+    const second = laptop.start({}, [...launch, '--verbose']);
     await second.ready();
+    // Through a pipe, the log entries are what they are: JSON.
+    const entries = second.output.text.split('\n').filter((line) => line.startsWith('{'));
+    expect(entries.map((line) => JSON.parse(line) as unknown)).toContainEqual(
+      expect.objectContaining({ name: 'everpost-api', msg: 'listening', host: '127.0.0.1' }),
+    );
     expect((await post('/auth/login')).status).toBe(200);
     // There is an account now.
     expect(second.output.text).not.toContain('/auth/signup');
@@ -105,6 +120,9 @@ describe('npm start', { timeout: 300_000 }, () => {
       200,
     );
     expect(told).toMatch(/pk_\w+/);
+    const [, email] = /Log-in +(\S+)/.exec(told)!;
+    const [, password] = /Password +(\S+)/.exec(told)!;
+    expect((await post('/auth/login', { email, password })).status).toBe(200);
     await stop(second.child, 'SIGINT');
   });
 });

@@ -50,7 +50,7 @@ export function campaignTable(campaigns: readonly Campaign[], path: PageContext[
       count(totalRecipients),
       count(sentCount),
     ]),
-    'There is no campaign yet.',
+    'No campaigns yet. Create one with POST /campaigns.',
   );
 }
 
@@ -62,7 +62,7 @@ const showCampaign = projectPage({
   id: 'showCampaign',
   path: '/campaigns/{id}',
   at: '/campaigns',
-  summary: 'A campaign: how far it is, and who was not reached',
+  summary: 'A campaign: its progress, and the recipients who were not reached',
   async show({ call, token, path }) {
     const { id = '' } = call.params;
     const { email = '' } = call.query;
@@ -80,7 +80,7 @@ const showCampaign = projectPage({
       content: html`${heading(name, state(status), campaignActs(campaign, token, path))}
       ${section('Progress', html`${bar(stats)}${campaignFigures(stats)}${pace(stats)}${reasonTable(stats)}`)}
       ${section(
-        'The message',
+        'Message',
         facts([
           ['Subject', subject],
           [
@@ -96,7 +96,7 @@ const showCampaign = projectPage({
         'Not reached',
         html`<form>
             <label
-              >Why did this contact get it, or not?
+              >Check a contact
               <input
                 name="email"
                 type="email"
@@ -104,11 +104,11 @@ const showCampaign = projectPage({
                 placeholder="ada@shop.example"
                 autocomplete="off"
             /></label>
-            <button>Look</button>
+            <button>Check</button>
           </form>
           ${answered && html`<p role="status">${email}: ${answered}</p>`}
           ${table(
-            ['Address', 'State', 'Why'],
+            ['Address', 'State', 'Reason'],
             mails.flatMap(({ data }) =>
               data.map((mail) => [
                 html`<a href="${path(`/contacts/${mail.contactId}`)}">${mail.toEmail}</a>`,
@@ -116,7 +116,7 @@ const showCampaign = projectPage({
                 whyNot(mail),
               ]),
             ),
-            'No mail of it has failed or bounced.',
+            'No email of this campaign has failed or bounced.',
           )}`,
       )}`,
     };
@@ -180,7 +180,7 @@ function reasonTable({ reasons }: Stats): Html | null {
   const counted = Object.entries(reasons).toSorted(([, one], [, other]) => other - one);
   if (counted.length === 0) return null;
   return table(
-    ['Recipients#', 'Why they were not sent it'],
+    ['Recipients#', 'Reason'],
     counted.map(([code, number]) => [count(number), reasonText(code)]),
     '',
   );

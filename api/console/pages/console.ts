@@ -74,7 +74,7 @@ export const consolePages = [
     id: 'showOverview',
     path: '',
     at: '',
-    summary: 'What needs somebody in a project, and the way to everything else',
+    summary: 'Overview of a project: failures, delivery, workflows, campaigns and templates',
     show: showOverview,
   }),
   ...failurePages,

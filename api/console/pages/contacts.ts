@@ -42,7 +42,7 @@ const showContactById = projectPage({
   id: 'showContact',
   path: '/contacts/{id}',
   at: '/contacts',
-  summary: 'A contact, and all that happened to it',
+  summary: 'A contact and its timeline',
   show: (context) => showContact(context, context.call.params['id'] ?? ''),
 });
 
@@ -93,7 +93,7 @@ function topicTable(topics: z.output<typeof listContactTopics.response>): Html {
       state(subscribed ? 'SUBSCRIBED' : 'UNSUBSCRIBED'),
       moment(changedAt),
     ]),
-    'There is no topic.',
+    'No topics yet. Create one with POST /topics.',
   );
 }
 
@@ -102,7 +102,7 @@ const consentShown = 10;
 
 function consentTable(lines: z.output<typeof listContactConsent.response>): Html {
   return table(
-    ['When', 'What', 'Topic', 'By', 'From'],
+    ['Time', 'Change', 'Topic', 'By', 'Source'],
     lines
       .slice(-consentShown)
       .toReversed()
@@ -113,14 +113,14 @@ function consentTable(lines: z.output<typeof listContactConsent.response>): Html
         source.replaceAll('_', ' '),
         ip,
       ]),
-    'Nothing is known.',
+    'No consent recorded.',
   );
 }
 
 type Entry = Awaited<ReturnType<typeof ask<typeof getTimeline.response>>>['data'][number];
 
 function timelineList(entries: readonly Entry[], path: PageContext['path']): Html {
-  if (entries.length === 0) return html`<p class="soft">Nothing has happened yet.</p>`;
+  if (entries.length === 0) return html`<p class="soft">No events yet.</p>`;
   return html`<ol class="timeline">
     ${entries.map(
       ({ at, type, title, detail, links }) =>

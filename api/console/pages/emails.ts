@@ -13,7 +13,7 @@ const showEmail = projectPage({
   id: 'showEmail',
   path: '/emails/{id}',
   at: '/contacts',
-  summary: 'A mail, and all that it went through',
+  summary: 'An email and its history',
   async show({ call, path }) {
     const { id = '' } = call.params;
     const email = await ask(call, getEmail, { params: { id } });
@@ -29,27 +29,30 @@ const showEmail = projectPage({
           ['To', html`<a href="${path(`/contacts/${email.contactId}`)}">${toEmail}</a>`],
           ['From', email.fromName ? `${email.fromName} <${email.from}>` : email.from],
           ...originOf(email, path),
-          ...(email.reasonCode === null ? [] : [['Why', reasonText(email.reasonCode)] as const]),
+          ...(email.reasonCode === null ? [] : [['Reason', reasonText(email.reasonCode)] as const]),
           ...(hold ? [['Waits', html`until ${moment(hold.until)}`] as const] : []),
           ...(isProviderText(email) ? [['Error', error] as const] : []),
         ]),
       )}
       ${section(
-        'What it went through',
+        'History',
         table(
-          ['When', 'State', 'Why'],
+          ['Time', 'State', 'Reason'],
           trace.map(({ at, state: name, detail }) => [
             moment(at),
             state(name),
             detail && html`<code>${JSON.stringify(detail)}</code>`,
           ]),
-          'Nothing yet.',
+          'No events yet.',
         ),
       )}
       ${section(
-        'Its text',
+        'Content',
         body === null
-          ? html`<p class="soft">It is not there: not yet, or not any more.</p>`
+          ? html`<p class="soft">
+              The content is not stored: it is not rendered yet, or it was deleted after the
+              retention period.
+            </p>`
           : html`<iframe class="preview" title="The message" sandbox srcdoc="${body}"></iframe>`,
       )}`,
     };
@@ -59,9 +62,11 @@ const showEmail = projectPage({
 /** The campaign or execution that a mail is of. */
 function originOf({ campaignId, workflowExecutionId }: Email, path: PageContext['path']) {
   if (campaignId) {
-    return [['Of', html`<a href="${path(`/campaigns/${campaignId}`)}">a campaign</a>`]] as const;
+    return [
+      ['Source', html`<a href="${path(`/campaigns/${campaignId}`)}">a campaign</a>`],
+    ] as const;
   }
-  return workflowExecutionId ? ([['Of', 'an execution of a workflow']] as const) : [];
+  return workflowExecutionId ? ([['Source', 'an execution of a workflow']] as const) : [];
 }
 
 /** The sentence for a reason; codes of later kinds are shown as they are. */

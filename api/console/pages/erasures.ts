@@ -33,7 +33,7 @@ const showErasure = projectPage({
   id: 'showErasure',
   path: '/erasures/{id}',
   at: '/contacts',
-  summary: 'How far an erasure is, and its receipt',
+  summary: 'The progress of an erasure, and its receipt',
   async show({ call, path }) {
     const { id = '' } = call.params;
     const erasure = await ask(call, getErasure, { params: { id } });
@@ -45,7 +45,7 @@ const showErasure = projectPage({
         'Receipt',
         facts([
           ['Erasure', html`<code>${id}</code>`],
-          ['Asked', moment(erasure.requestedAt)],
+          ['Requested', moment(erasure.requestedAt)],
           ['Completed', moment(erasure.at)],
           ...(receiptHash ? [['Hash', html`<code>${receiptHash}</code>`] as const] : []),
         ]),
@@ -53,12 +53,12 @@ const showErasure = projectPage({
       ${
         counts
           ? section(
-              'What was removed',
+              'Removed records',
               figures(
                 Object.entries(counts).map(([name, number]) => [inWords(name), count(number)]),
               ),
             )
-          : html`<p><a href="${path(`/erasures/${id}`)}">Look again</a></p>`
+          : html`<p><a href="${path(`/erasures/${id}`)}">Refresh</a></p>`
       }`,
     };
   },

@@ -77,7 +77,7 @@ export function executionTable(
         moment(startedAt),
       ];
     }),
-    'There is none.',
+    'No executions.',
   );
 }
 
@@ -136,7 +136,7 @@ const showExecution = projectPage({
           ['Started', moment(execution.startedAt)],
           ['Ended', moment(execution.completedAt)],
           ...(execution.context
-            ? [['Started with', html`<code>${shortJson(execution.context)}</code>`] as const]
+            ? [['Context', html`<code>${shortJson(execution.context)}</code>`] as const]
             : []),
           ...said.flatMap(([name, text]) => (text ? [[name, text] as const] : [])),
           [
@@ -145,7 +145,7 @@ const showExecution = projectPage({
           ],
         ]),
       )}
-      ${section('Its way', html`<div class="wide"><img class="picture" src="${path(`${pathOf(execution)}/graph.svg`)}" alt="The way of the execution; the table of steps has the same." /></div>`)}
+      ${section('Path', html`<div class="wide"><img class="picture" src="${path(`${pathOf(execution)}/graph.svg`)}" alt="The path of the execution. The table of steps shows the same." /></div>`)}
       ${section('Steps', stepTable(execution))}`,
     };
   },
@@ -182,13 +182,13 @@ function executionActs(
   }
   ${may.resume && actForm(token, { action: action('resume'), label: 'Resume', weight: 'first' })}
   ${may.pause && actForm(token, { action: action('pause'), label: 'Pause' })}
-  ${(may.retry || status === 'WAITING') && actForm(token, { action: action('skip'), label: 'Skip the step', inputs: way })}`;
+  ${(may.retry || status === 'WAITING') && actForm(token, { action: action('skip'), label: 'Skip step', inputs: way })}`;
 }
 
 function stepTable(execution: Execution): Html {
   const waitsIn = execution.status === 'WAITING' ? execution.currentStepId : null;
   return table(
-    ['Step', 'State', 'Begun', 'Ended', 'What came of it'],
+    ['Step', 'State', 'Started', 'Ended', 'Result'],
     execution.stepExecutions.map((one) => {
       const { step, startedAt, error, output } = one;
       // A delay counts as completed from its beginning on; for a reader it goes on until it ends.
@@ -203,7 +203,7 @@ function stepTable(execution: Execution): Html {
         html`${error} ${output && html`<code>${shortJson(output)}</code>`}`,
       ];
     }),
-    'It has not begun a step.',
+    'No step has started yet.',
   );
 }
 

@@ -71,8 +71,8 @@ export async function listFailures(call: MemberCall): Promise<Failures> {
 function groupOf(kind: FailureGroup['kind'], execution: Listed): FailureGroup {
   const { workflow, failedStep, currentStep, error, stuck, warnings } = execution;
   const said = {
-    FAILED: error ?? 'It has failed.',
-    STUCK: stuck?.reason ?? 'Its run cannot go on.',
+    FAILED: error ?? 'The execution failed without an error text.',
+    STUCK: stuck?.reason ?? 'Its Temporal run cannot continue.',
     WARNINGS:
       warnings === 1
         ? 'One step completed without success.'
@@ -85,7 +85,7 @@ const showFailures = projectPage({
   id: 'showFailures',
   path: '/failures',
   at: '/failures',
-  summary: 'What failed, is stuck or has warnings, by workflow, step and error',
+  summary: 'Failed and stuck executions and warnings, by workflow, step and error',
   async show({ call, token, path }) {
     const { groups, isCut } = await listFailures(call);
     const ids = [...new Set(groups.map(({ workflow }) => workflow.id))];
@@ -96,7 +96,7 @@ const showFailures = projectPage({
     return {
       title: 'Failures',
       content: html`${heading('Failures', isCut && html`<span class="soft">of the newest ${lookedAt} of each kind</span>`)}
-      ${groups.length === 0 && html`<section><p>Nothing has failed, and nothing is stuck.</p></section>`}
+      ${groups.length === 0 && html`<section><p>No failed or stuck executions.</p></section>`}
       ${groups.map((group) => groupSection(group, ofId.get(group.workflow.id), { token, path }))}`,
     };
   },
@@ -127,8 +127,8 @@ function groupSection(
       },
     );
   const pause = now?.pausedAt
-    ? { action: path(`/workflows/${workflow.id}/resume`), label: 'Resume the workflow' }
-    : { action: path(`/workflows/${workflow.id}/pause`), label: 'Pause the workflow' };
+    ? { action: path(`/workflows/${workflow.id}/resume`), label: 'Resume workflow' }
+    : { action: path(`/workflows/${workflow.id}/pause`), label: 'Pause workflow' };
   const one = (execution: Listed, name: string, label: string) =>
     actForm(token, { action: path(`${pathOf(execution)}/${name}`), label });
   const rows = executions.slice(0, namedMax).map(
@@ -138,7 +138,7 @@ function groupSection(
         <td>${moment(timeOf(execution))}</td>
         <td class="acting">
           <span class="acts"
-            >${kind === 'FAILED' && html`${one(execution, 'retry', 'Retry')}${one(execution, 'skip', 'Skip the step')}`}</span
+            >${kind === 'FAILED' && html`${one(execution, 'retry', 'Retry')}${one(execution, 'skip', 'Skip step')}`}</span
           >
         </td>
       </tr>`,
@@ -152,7 +152,7 @@ function groupSection(
         ${now?.pausedAt && html`· the workflow is ${state('PAUSED')}`}
       </p>
       <p class="error">${error}</p>
-      ${receiver && html`<p>Its receiver: <code>${receiver}</code></p>`}
+      ${receiver && html`<p>Receiver: <code>${receiver}</code></p>`}
       <div class="wide">
         <table class="people">
           <tbody>
@@ -195,8 +195,7 @@ function listQuery({ kind, workflow, step, executions }: FailureGroup): string {
 
 /** The largest groups, for the first page. */
 export function failureTable({ groups }: Failures, path: PageContext['path']): Html {
-  if (groups.length === 0)
-    return html`<p class="soft">Nothing has failed, and nothing is stuck.</p>`;
+  if (groups.length === 0) return html`<p class="soft">No failed or stuck executions.</p>`;
   return html`<div class="wide">
     <table>
       <tbody>

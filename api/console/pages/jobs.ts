@@ -11,16 +11,16 @@ export function jobPath(workflowId: string, jobId: string): string {
 }
 
 const titles = {
-  'retry-all': 'Retry of what has failed',
+  'retry-all': 'Retry of failed executions',
   migrate: 'Move to another version',
-  'move-waits': 'Move of waits',
+  'move-waits': 'Move of wait ends',
 } as const;
 
 const showJob = projectPage({
   id: 'showJob',
   path: '/workflows/{id}/jobs/{jobId}',
   at: '/workflows',
-  summary: 'How far a job on the executions of a workflow is, and what came of it',
+  summary: 'The progress and result of a job on the executions of a workflow',
   async show({ call, path }) {
     const { id = '', jobId = '' } = call.params;
     const [job, workflow] = await Promise.all([
@@ -36,24 +36,24 @@ const showJob = projectPage({
           workflow.name,
           facts([
             ['Workflow', html`<a href="${path(`/workflows/${id}`)}">${workflow.name}</a>`],
-            ['Asked', moment(job.createdAt)],
-            ['Begun', moment(job.startedAt)],
+            ['Requested', moment(job.createdAt)],
+            ['Started', moment(job.startedAt)],
             ['Ended', moment(job.finishedAt)],
             ...(failedReason ? [['Error', failedReason] as const] : []),
-            ['Done', `${progress} %`],
+            ['Progress', `${progress} %`],
           ]),
         )}
         ${
           result &&
           section(
-            'What came of it',
+            'Result',
             figures(Object.entries(result).map(([name, value]) => [named(name), count(value)])),
           )
         }
         <p>
-          ${result === null && html`<a href="${path(jobPath(id, jobId))}">Look again</a> · `}<a
+          ${result === null && html`<a href="${path(jobPath(id, jobId))}">Refresh</a> · `}<a
             href="${path('/failures')}"
-            >To the failures</a
+            >Failures</a
           >
         </p>`,
     };

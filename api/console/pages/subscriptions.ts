@@ -44,7 +44,7 @@ const showSubscriptions = projectPage({
     return {
       title: 'Subscriptions',
       content: html`${heading('Event subscriptions')}
-      ${section('All', table(['Address', 'State', 'Events', 'Failing since'], rows, 'There is none yet.'))}`,
+      ${section('All', table(['Address', 'State', 'Events', 'Failing since'], rows, 'No event subscriptions yet. Create one with POST /event-subscriptions.'))}`,
     };
   },
 });
@@ -58,7 +58,7 @@ const showSubscription = projectPage({
   id: 'showSubscription',
   path: '/subscriptions/{id}',
   at: '/subscriptions',
-  summary: 'An event subscription, what waits and how its requests went',
+  summary: 'An event subscription and its deliveries',
   async show({ call, token, path }) {
     const { id = '' } = call.params;
     const { status, cursor } = call.query;
@@ -71,12 +71,12 @@ const showSubscription = projectPage({
     const act = (name: string, label: string) =>
       actForm(token, { action: path(`/subscriptions/${id}/${name}`), label });
     const acts = html`${subscription.paused ? act('resume', 'Resume') : act('pause', 'Pause')}
-    ${subscription.enabled && act('replay', 'Send again what failed in a day')}`;
+    ${subscription.enabled && act('replay', 'Resend failed events of the last 24 hours')}`;
     return {
       title: url,
       content: html`${heading(url, stateOf(subscription), acts)}
       ${section(
-        'The last 24 hours',
+        'Last 24 hours',
         html`${figures([
           ['Waiting', count(lag.pending)],
           ['Requests', count(last24Hours.requests)],
@@ -126,7 +126,7 @@ function deliveryTable(
         status !== 'delivered' && actForm(token, { action, label: 'Retry' }),
       ];
     }),
-    'There is none.',
+    'No deliveries.',
   );
 }
 

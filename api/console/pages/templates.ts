@@ -43,7 +43,7 @@ export function templateTable(templates: readonly Template[], path: PageContext[
       state(type),
       moment(updatedAt),
     ]),
-    'There is no template yet.',
+    'No templates yet. Create one with POST /templates.',
   );
 }
 
@@ -51,7 +51,7 @@ const showTemplate = projectPage({
   id: 'showTemplate',
   path: '/templates/{id}',
   at: '/templates',
-  summary: 'A template as it would leave to a contact',
+  summary: 'Preview a template for a contact',
   async show({ call }) {
     const { id = '' } = call.params;
     const { email = '' } = call.query;
@@ -83,7 +83,7 @@ const showTemplate = projectPage({
       styles: "'unsafe-inline'",
       content: html`${heading(template.name, state(template.type))}
       ${section(
-        'With a contact',
+        'Contact',
         html`<form>
             <label
               >Address
@@ -100,7 +100,7 @@ const showTemplate = projectPage({
       )}
       ${warnings.length > 0 && section('Warnings', warningList(warnings))}
       ${section(
-        'As it would leave',
+        'Preview',
         html`${facts([
             ['Subject', subject],
             ['Size', `${count(bytes)} bytes of HTML`],
@@ -108,7 +108,7 @@ const showTemplate = projectPage({
           <p></p>
           <iframe class="preview" title="The message" sandbox srcdoc="${message}"></iframe>
           <details>
-            <summary>As text</summary>
+            <summary>Plain text</summary>
             <pre>${text}</pre>
           </details>`,
       )}`,

@@ -52,7 +52,7 @@ export function workflowTable(workflows: readonly ListedWorkflow[], path: Path):
       version,
       count(_count.executions),
     ]),
-    'There is no workflow yet.',
+    'No workflows yet. Create one with POST /workflows.',
   );
 }
 
@@ -64,7 +64,7 @@ const showWorkflow = projectPage({
   id: 'showWorkflow',
   path: '/workflows/{id}',
   at: '/workflows',
-  summary: 'A workflow, with the people in it',
+  summary: 'A workflow and its executions',
   async show({ call, token, path }) {
     const { id = '' } = call.params;
     const [workflow, stats, compared] = await Promise.all([
@@ -81,10 +81,10 @@ const showWorkflow = projectPage({
       content: html`${heading(name, html`${workflowState(workflow)} <span class="soft">version ${version}</span>`, actForm(token, pausing))}
       ${warnings.length > 0 && section('Warnings', warningList(warnings))}
       ${section('Executions', executionFigures(stats), html`<a href="${path(`/executions?workflowId=${id}`)}">All</a>`)}
-      ${section('The graph', html`<div class="wide"><img class="picture" src="${path(`/workflows/${id}/graph.svg`)}" alt="The graph of ${name} with its numbers; the table of steps has the same." /></div>`)}
+      ${section('Graph', html`<div class="wide"><img class="picture" src="${path(`/workflows/${id}/graph.svg`)}" alt="The graph of ${name} with its numbers; the table of steps has the same." /></div>`)}
       ${section('Steps', stepTable(id, stats, path))}
       ${section(
-        'Versions with people in them',
+        'Versions with active executions',
         versionTable(version, compared),
         olderThan(version, compared) > 0 &&
           actForm(token, {
@@ -133,7 +133,7 @@ function stepTable(workflowId: string, { steps }: Stats, path: Path): Html {
       people(step.stepId, 'FAILED', step.failed),
       step.medianSeconds === null ? '–' : duration(step.medianSeconds),
     ]),
-    'It has no steps yet.',
+    'No steps yet. Add one with POST /workflows/{id}/steps.',
   );
 }
 
@@ -151,7 +151,7 @@ function duration(seconds: number): string {
 
 function versionTable(newest: number, { versions }: Compared): Html {
   return table(
-    ['Version', 'Inside#', 'Same way on the newest#', 'Another way#', 'Cannot move#'],
+    ['Version', 'Active executions#', 'Same path in the newest#', 'Other path#', 'Cannot move#'],
     versions.map(({ version, active, same, differs, unmappable }) => [
       version === newest ? `${version} (newest)` : version,
       count(active),
@@ -159,7 +159,7 @@ function versionTable(newest: number, { versions }: Compared): Html {
       count(differs),
       count(unmappable),
     ]),
-    'Nobody is in it.',
+    'No active executions.',
   );
 }
 

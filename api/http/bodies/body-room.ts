@@ -166,6 +166,6 @@ function isBrisk(place: Place): boolean {
 
 function tooMany(): Problem {
   return new Problem('SERVICE_UNAVAILABLE', {
-    message: 'Too many large requests are under way.',
+    message: 'The server is handling too many large requests at the moment.',
   });
 }

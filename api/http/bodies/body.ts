@@ -38,7 +38,7 @@ export function refuseUnreadableBody(ctx: Context, endpoint: BodyRules): void {
   // A few compressed bytes may expand to gigabytes.
   if (ctx.get('content-encoding') !== '') {
     throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
-      message: 'Send the body as it is, without Content-Encoding.',
+      message: 'Compressed bodies are not supported: leave out the header Content-Encoding.',
     });
   }
   const hasBody = length > 0 || ctx.get('transfer-encoding') !== '';
@@ -188,7 +188,7 @@ function parse(json: string): unknown {
     const isForbidden = (error as Error).message.includes('forbidden prototype');
     throw new Problem('INVALID_REQUEST_BODY', {
       message: isForbidden
-        ? `The request body holds a key named ${forbiddenKey}, which is not taken.`
+        ? `The request body has a key named ${forbiddenKey}, which is not allowed. Rename it.`
         : 'The request body is not valid JSON.',
     });
   }

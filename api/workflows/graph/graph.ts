@@ -166,7 +166,13 @@ export function chosenBranch(from: GraphStep, given: GivenBranch): string | null
   const field = inCondition === null && given.branch != null ? 'branch' : 'condition.branch';
   const refusals = new Refusals();
   if (given.branch != null && given.branch !== branch) {
-    refusals.add(invalidField('branch', 'custom', 'Is not the same as condition.branch.'));
+    refusals.add(
+      invalidField(
+        'branch',
+        'custom',
+        'Must be the same as condition.branch. Send one of the two.',
+      ),
+    );
   }
   const { ways } = stepModules[from.type];
   if (ways !== 'outcomes' && waitOutcome != null) {

@@ -137,7 +137,7 @@ function requireStep(graph: Graph, id: string, field: string, mayHint: boolean):
   if (step) return step;
   const ids = graph.steps.slice(0, comparedMax).map((one) => one.id);
   const meant = mayHint ? nearest(id, ids, Math.max(2, Math.floor(id.length / 3))) : undefined;
-  const hint = meant === undefined ? '' : ` Is "${meant}" meant?`;
+  const hint = meant === undefined ? '' : ` Did you mean "${meant}"?`;
   throw invalidField(field, 'not_found', `"${id}" is no step of this graph.${hint}`);
 }
 

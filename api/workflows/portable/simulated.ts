@@ -65,7 +65,7 @@ export async function receiversOf<Receiver>(
     const step = [name, others.get(name) ?? ''].find((id) => findStep(graph, id));
     if (step !== undefined) receivers.set(step, receiver);
     else {
-      const message = 'Is no step of the graph: neither an id nor a key.';
+      const message = 'Must be the id or the key of a step of the graph.';
       refusals.add(invalidField(`webhooks.${name}`, 'not_found', message));
     }
   }

@@ -71,7 +71,12 @@ const DelaySettings = z
     for (const key of Object.keys(config) as (keyof typeof config)[]) {
       const isOther = !(delayForms[form] as readonly string[]).includes(key);
       if (isOther && config[key] !== undefined) {
-        addFault(context, [key], 'not_allowed', `Does not go together with ${form}.`);
+        addFault(
+          context,
+          [key],
+          'not_allowed',
+          `Cannot be combined with ${form}. Send one of the two.`,
+        );
       }
     }
     const { amount, unit, untilField, offset } = config;

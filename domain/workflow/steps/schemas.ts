@@ -39,7 +39,7 @@ export function refuseUnmadeEvent(name: string, context: z.core.$RefinementCtx):
   if (meant === null) return;
   context.addIssue({
     code: 'custom',
-    message: `There is no such event of mail. Did you mean "${meant}"?`,
+    message: `There is no such email event. Did you mean "${meant}"?`,
     params: { code: 'reserved_event', received: name },
   });
 }
@@ -70,8 +70,7 @@ export function checkComparison(
   }
 }
 
-export const unsupportedField =
-  'Is no field of contacts, and does not begin with event. or workflow.';
+export const unsupportedField = 'Must be a field of contacts, or begin with event. or workflow.';
 
 export const Comparison = { operator: z.enum(valueOperators), value: z.unknown().optional() };
 

@@ -8,7 +8,7 @@ const TriggerConfig = z.object({ eventName: ExpectedEvent.optional() });
 export const trigger: StepModule<z.output<typeof TriggerConfig>> = {
   config: TriggerConfig,
   ways: 'one',
-  problems: (_, { taken }) => (taken.length === 0 ? ['Nothing follows the trigger.'] : []),
+  problems: (_, { taken }) => (taken.length === 0 ? ['No step follows the trigger. Add one.'] : []),
   label: 'TRIGGER',
   examples: [],
 };

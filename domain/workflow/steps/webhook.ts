@@ -24,15 +24,20 @@ const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const WebhookHeaders = JsonObject.superRefine((headers, context) => {
   for (const [name, value] of Object.entries(headers)) {
     if (!headerName.test(name)) {
-      addFault(context, [name], 'invalid_string', 'Is no name of a header.');
+      addFault(context, [name], 'invalid_string', 'Is not a valid header name.');
     } else if (reservedHeaders.has(name.toLowerCase())) {
       addFault(context, [name], 'not_allowed', 'This header is set by the service.');
     } else if (typeof value !== 'string') {
       addFault(context, [name], 'invalid_type', 'Must be text.');
     } else if (value.length > limits.headerValueChars) {
-      addFault(context, [name], 'too_big', `Has at most ${limits.headerValueChars} characters.`);
+      addFault(
+        context,
+        [name],
+        'too_big',
+        `Must have at most ${limits.headerValueChars} characters.`,
+      );
     } else if (/[\r\n]/.test(value)) {
-      addFault(context, [name], 'invalid_string', 'Must be one line.');
+      addFault(context, [name], 'invalid_string', 'Must be one line, without line breaks.');
     }
   }
 })

@@ -91,7 +91,9 @@ async function requireAuthentic(
   const flaw = sns.findFlaw(envelope);
   if (flaw !== null) throw new Problem('INVALID_SIGNATURE', { message: flaw });
   if (trusted !== 'any' && !trusted.includes(envelope['TopicArn'] as string)) {
-    throw new Problem('FORBIDDEN', { message: 'Notifications of this topic are not taken.' });
+    throw new Problem('FORBIDDEN', {
+      message: 'SNS_TOPIC_ARN does not list the topic of this notification.',
+    });
   }
   const isAuthentic = await sns.isAuthentic(envelope).catch((error: unknown) => {
     log.warn({ error }, 'the certificate of a notification cannot be had');

@@ -48,7 +48,7 @@ describe('every page of the console', () => {
       for (const name of names) {
         const { status, html } = await open(`${at}?${name}=1&${name}=2`);
         expect([path, name, status]).toEqual([path, name, 400]);
-        expect(html).toContain(`names ${name} more than once`);
+        expect(html).toContain(`has the parameter ${name} more than once`);
       }
       for (const value of ['', '%00', '%ZZ', '-1', '9'.repeat(30), '__proto__', '%ED%A0%80']) {
         const { status } = await open(`${at}?${query(value)}`);
@@ -135,7 +135,7 @@ describe('the console', () => {
     await call('POST', `/workflows/${made.body.id}/steps`, step);
     const { html } = await open(page);
     expect(html).toContain('unreachable step');
-    expect(html).toContain('No way leads from the trigger to &quot;Lost &lt;1&gt;&quot;');
+    expect(html).toContain('No path leads from the trigger to &quot;Lost &lt;1&gt;&quot;');
   });
 
   it('takes no form without the token of its page and session', async () => {
@@ -218,7 +218,7 @@ describe('the console', () => {
     expect(list.html).toContain(`<a href="${home}/subscriptions/${body.id}">${given.url}</a>`);
     const path = `${home}/subscriptions/${body.id}`;
     const { html, token, cookie } = await open(path);
-    expect(html).toContain('Send again what failed in a day');
+    expect(html).toContain('Resend failed events of the last 24 hours');
     expect(html).not.toContain('whsec_');
     const locations = [];
     for (const act of ['pause', 'replay', 'resume']) {
@@ -229,7 +229,7 @@ describe('the console', () => {
       `${path}?done=replaying`,
       `${path}?done=resumed`,
     ]);
-    expect((await open(`${path}?status=failed`)).html).toContain('There is none.');
+    expect((await open(`${path}?status=failed`)).html).toContain('No deliveries.');
     expect((await open(`${path}?status=nonsense`)).status).toBe(422);
   });
 

@@ -72,7 +72,7 @@ describe('POST /contacts/import', () => {
     const png = await formWith('\x89PNG', { type: 'image/png', filename: 'people.png' });
     const answer = await post(png);
     expect(refusal(answer)).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
-    expect(answer.body.error.suggestion).toBe('Send the request as the message says.');
+    expect(answer.body.error.suggestion).toBe('Set the header Content-Type as the message says.');
   });
 
   it('answers a JSON body 415, before anybody asks for credentials', async () => {

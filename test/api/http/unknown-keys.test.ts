@@ -46,7 +46,7 @@ describe('an unknown key', () => {
       const { body } = await shop.call('GET', path, undefined, strict);
       return body.error.errors[0].message as string;
     };
-    expect(await messageOf('/emails?everything=1')).toMatch(/ Known are: .*limit/);
+    expect(await messageOf('/emails?everything=1')).toMatch(/Known fields: .*limit/);
     expect(await messageOf('/events/names?everything=1')).toBe('There is no such field here.');
   });
 

@@ -120,7 +120,7 @@ describe('after the secrets were replaced', () => {
         },
       },
     );
-    expect(stdout).toBe('1 encrypted values were brought under the key in use.\n');
+    expect(stdout).toBe('1 encrypted values were re-encrypted with the current key.\n');
     expect(await decrypted()).toBe(stored?.webhookSigningSecret);
     expect(await reEncrypt(after.db, after.services.cipher)).toBe(0);
     expect(await projectOn(after)).toEqual(stored);

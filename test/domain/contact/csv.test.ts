@@ -136,7 +136,7 @@ describe('the header', () => {
 
 describe('a row', () => {
   it.each([
-    ['', 'There is no email address.'],
+    ['', 'The row has no email address.'],
     ['nope', 'Not an email address.'],
     ['a\0@x.example', 'A cell holds a NUL character.'],
   ])('with the address %j is refused: %s', (address, error) => {

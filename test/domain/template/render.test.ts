@@ -235,12 +235,12 @@ describe('faulty and costly templates', () => {
     };
     expect(message('{% if x %}')).toContain('not closed');
     expect(message('{{ x')).toContain('not closed');
-    expect(message('{% include "x" %}')).toContain('"include" not found');
+    expect(message('{% include "x" %}')).toContain('no tag "include"');
     for (const name of ['render', 'layout', 'block', 'bogus']) {
-      expect(message(`{% ${name} "x" %}{% end${name} %}`)).toContain(`"${name}" not found`);
+      expect(message(`{% ${name} "x" %}{% end${name} %}`)).toContain(`no tag "${name}"`);
     }
-    expect(message('{{ x | bogus }}')).toContain('Undefined filter: bogus');
-    expect(message('{{ x | constructor }}')).toContain('Undefined filter: constructor');
+    expect(message('{{ x | bogus }}')).toContain('no filter "bogus"');
+    expect(message('{{ x | constructor }}')).toContain('no filter "constructor"');
     expect(message('é'.repeat(1024 * 1024 + 1))).toContain('2 MB');
     expect(message('x'.repeat(2 * 1024 * 1024))).toBe('ok');
   });

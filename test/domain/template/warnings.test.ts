@@ -37,7 +37,7 @@ describe('the fault of a template', () => {
   it('is said with its place when a template is saved', () => {
     expect(checkTemplate('a\n {% if x %}')).toEqual({
       ok: false,
-      message: 'Tag {% if x %} not closed (line 2, column 2)',
+      message: 'The tag {% if x %} is not closed (line 2, column 2).',
     });
   });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createLog } from '../../api/http/log.ts';
-import { lineReader } from '../../dev/log-lines.ts';
+import { createLog } from '../../../api/http/log.ts';
+import { isError, lineReader } from '../../../dev/logs/log-lines.ts';
 
 /** Returns an entry of the API's log as `lineReader` prints it. */
 function read(fields: object, message: string): string {
@@ -30,4 +30,13 @@ it('tells an error with its stack, line by line', () => {
 
 it.each(['plain', '{"not":"an entry"}', '{broken', '7'])('leaves %s as it is', (line) => {
   expect(lineReader({ colour: true })('worker', line)).toBe(`worker | ${line}`);
+});
+
+it.each([
+  ['{"level":30,"msg":"request"}', false],
+  ['{"level":40,"msg":"a warning"}', false],
+  ['{"level":50,"msg":"an error"}', true],
+  ['Error: boom', true],
+])('prints %s without --verbose: %s', (line, isPrinted) => {
+  expect(isError(line)).toBe(isPrinted);
 });

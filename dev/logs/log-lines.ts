@@ -34,8 +34,17 @@ export function lineReader({ colour }: { colour: boolean }) {
   };
 }
 
+/** pino's level of errors. */
+const errorLevel = 50;
+
+/** True for an error, and for a line that is no log entry, such as the stack of a crash. */
+export function isError(line: string): boolean {
+  const entry = parsed(line);
+  return entry === null || !(Number(entry.level) < errorLevel);
+}
+
 /** The JSON object in a line; null when it is something else. */
-function parsed(line: string): object | null {
+function parsed(line: string): { level: unknown } | null {
   try {
     const value: unknown = JSON.parse(line);
     return typeof value === 'object' && value !== null && 'level' in value ? value : null;

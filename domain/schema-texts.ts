@@ -1,0 +1,138 @@
+import { z } from 'zod';
+
+/**
+ * The texts of schema issues, in place of those of the library: what a value must be, and what was
+ * given. A text that was given is never in them, it may be a secret; of it, only its length is.
+ */
+
+type Issue = z.core.$ZodRawIssue;
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+  null: 'null',
+  nan: 'a number',
+  date: 'a date',
+};
+
+const formats: Readonly<Record<string, string>> = {
+  email: 'an email address',
+  url: 'a URL, such as https://shop.example/',
+  uuid: 'a uuid',
+  guid: 'a uuid',
+  datetime: 'a date-time, such as 2026-01-31T09:00:00Z',
+  date: 'a date, such as 2026-01-31',
+  time: 'a time of day, such as 09:00',
+  ipv4: 'an IPv4 address',
+  ipv6: 'an IPv6 address',
+  base64: 'base64',
+};
+
+z.config({ customError: schemaText });
+
+/** Returns the text of an issue for which its schema has none. */
+export function schemaText(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return wrongKind(issue);
+    case 'invalid_value':
+      return `Must be ${oneOf(issue.values.map(String))}.`;
+    case 'too_small':
+      return tooSmall(issue);
+    case 'too_big':
+      return tooBig(issue);
+    case 'invalid_format':
+      return wrongFormat(issue);
+    case 'not_multiple_of':
+      return `Must be a multiple of ${issue.divisor}.`;
+    case 'unrecognized_keys':
+      return `Remove what is not a field here: ${issue.keys.join(', ')}.`;
+    case 'invalid_union':
+      return issue.discriminator === undefined || !issue.options
+        ? 'Matches none of the forms that are allowed here.'
+        : `Must be an object whose "${issue.discriminator}" is ${oneOf((issue.options as readonly unknown[]).map(String))}.`;
+    case 'invalid_key':
+      return 'Has a key that is not allowed here.';
+    default:
+      return 'Is not valid.';
+  }
+}
+
+function wrongKind({ expected, input }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidType>): string {
+  const wanted = kinds[expected] ?? `of the type ${expected}`;
+  if (input === undefined) return 'Is required.';
+  if (expected === 'int' && typeof input === 'number') return `Must be ${wanted}, not ${input}.`;
+  const given = input === null ? 'null' : Array.isArray(input) ? 'array' : typeof input;
+  return `Must be ${wanted}, not ${typeof input === 'boolean' ? input : (kinds[given] ?? given)}.`;
+}
+
+function tooSmall({
+  origin,
+  minimum,
+  inclusive,
+  exact,
+  input,
+}: z.core.$ZodRawIssue<z.core.$ZodIssueTooSmall>): string {
+  const unit = unitOf(origin, minimum);
+  if (unit === null) {
+    return `Must be ${inclusive === false ? 'more than' : 'at least'} ${minimum}${insteadOf(input)}.`;
+  }
+  if (minimum === 1 && sizeOf(input) === 0) return 'Must not be empty.';
+  return `Must have ${exact ? 'exactly' : 'at least'} ${minimum} ${unit}${insteadOf(input)}.`;
+}
+
+function tooBig({
+  origin,
+  maximum,
+  inclusive,
+  exact,
+  input,
+}: z.core.$ZodRawIssue<z.core.$ZodIssueTooBig>): string {
+  const unit = unitOf(origin, maximum);
+  if (unit === null) {
+    return `Must be ${inclusive === false ? 'less than' : 'at most'} ${maximum}${insteadOf(input)}.`;
+  }
+  return `Must have ${exact ? 'exactly' : 'at most'} ${maximum} ${unit}${insteadOf(input)}.`;
+}
+
+function wrongFormat(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidStringFormat>): string {
+  switch (issue.format) {
+    case 'regex':
+      return `Must match the pattern ${issue.pattern}.`;
+    case 'starts_with':
+      return `Must begin with "${String(issue['prefix'])}".`;
+    case 'ends_with':
+      return `Must end with "${String(issue['suffix'])}".`;
+    case 'includes':
+      return `Must contain "${String(issue['includes'])}".`;
+    default:
+      return `Must be ${formats[issue.format] ?? `of the format ${issue.format}`}.`;
+  }
+}
+
+/** The unit of a size; null if the size is the value itself. */
+function unitOf(origin: string, size: number | bigint): string | null {
+  const unit = { string: 'character', array: 'entry', set: 'entry', map: 'entry' }[origin];
+  if (unit === undefined) return null;
+  if (Number(size) === 1) return unit;
+  return unit === 'entry' ? 'entries' : `${unit}s`;
+}
+
+function sizeOf(input: unknown): number | null {
+  return typeof input === 'string' || Array.isArray(input) ? input.length : null;
+}
+
+/** The number, or the size, that was given. */
+function insteadOf(input: unknown): string {
+  const given = typeof input === 'number' ? input : sizeOf(input);
+  return given === null ? '' : `, not ${given}`;
+}
+
+function oneOf(values: readonly string[]): string {
+  return values.length === 1 ? values[0]! : `one of ${values.join(', ')}`;
+}

@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import '../../domain/schema-texts.ts';
+import { endpoints } from '../../api/endpoints.ts';
+
+/** Returns the texts of what is wrong with a value. */
+function textsOf(schema: z.ZodType, value: unknown): string[] {
+  return schema.safeParse(value).error?.issues.map(({ message }) => message) ?? [];
+}
+
+it.each([
+  [z.string(), 7, 'Must be text, not a number.'],
+  [z.string(), null, 'Must be text, not null.'],
+  [z.number(), 'seven', 'Must be a number, not text.'],
+  [z.int(), 1.5, 'Must be a whole number, not 1.5.'],
+  [z.boolean(), 'yes', 'Must be true or false, not text.'],
+  [z.object({}), [], 'Must be an object, not a list.'],
+  [z.array(z.string()), {}, 'Must be a list, not an object.'],
+  [z.array(z.string()), true, 'Must be a list, not true.'],
+  [z.string(), undefined, 'Is required.'],
+  [z.enum(['asc', 'desc']), 'up', 'Must be one of asc, desc.'],
+  [z.literal(true), false, 'Must be true.'],
+  [z.string().min(1), '', 'Must not be empty.'],
+  [z.string().min(8), 'short', 'Must have at least 8 characters, not 5.'],
+  [z.string().max(1), 'ab', 'Must have at most 1 character, not 2.'],
+  [z.array(z.int()).min(1), [], 'Must not be empty.'],
+  [z.array(z.int()).max(2), [1, 2, 3], 'Must have at most 2 entries, not 3.'],
+  [z.number().min(5), 4, 'Must be at least 5, not 4.'],
+  [z.number().gt(5), 5, 'Must be more than 5, not 5.'],
+  [z.number().max(5), 6, 'Must be at most 5, not 6.'],
+  [z.email(), 'nope', 'Must be an email address.'],
+  [z.iso.datetime(), 'nope', 'Must be a date-time, such as 2026-01-31T09:00:00Z.'],
+  [z.string().startsWith('sk_'), 'pk_', 'Must begin with "sk_".'],
+  [z.strictObject({}), { a: 1, b: 2 }, 'Remove what is not a field here: a, b.'],
+  [z.union([z.string(), z.number()]), true, 'Matches none of the forms that are allowed here.'],
+  [
+    z.discriminatedUnion('type', [
+      z.object({ type: z.literal('a') }),
+      z.object({ type: z.literal('b') }),
+    ]),
+    { type: 'c' },
+    'Must be an object whose "type" is one of a, b.',
+  ],
+])('words an issue of a schema plainly: case %#', (schema, value, text) => {
+  expect(textsOf(schema, value)).toEqual([text]);
+});
+
+it('never repeats a text that was given, which may be a secret', () => {
+  const secret = 'sk_very_secret';
+  for (const schema of [z.int(), z.enum(['a']), z.uuid(), z.string().max(3), z.email()]) {
+    expect(textsOf(schema, secret).join()).not.toContain(secret);
+  }
+});
+
+it('words every issue that a body of the wrong form has, at every endpoint', () => {
+  const raw = /^(Invalid|Too (small|big)|Unrecognized)|expected/;
+  for (const { body } of endpoints) {
+    for (const wrong of [7, [], {}, { type: 7, name: 7, email: [], ids: {}, filter: 7 }]) {
+      for (const text of body ? textsOf(body, wrong) : []) expect(text).not.toMatch(raw);
+    }
+  }
+});
