@@ -32,6 +32,7 @@ export const sesFeedback: FeedbackDefinition = {
     'SERVICE_UNAVAILABLE: send it again.',
   problems: [
     'INVALID_REQUEST_BODY',
+    'VALIDATION_ERROR',
     'INVALID_SIGNATURE',
     'FORBIDDEN',
     'INVALID_SUBSCRIBE_URL',
