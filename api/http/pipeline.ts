@@ -247,12 +247,13 @@ async function runHandler(
   services: Services,
 ): Promise<StoredAnswer> {
   const { caller, db } = prepared;
-  const { parts, errors, wrong } = partsOf(ctx, endpoint, prepared);
+  const read = partsOf(ctx, endpoint, prepared);
+  const { parts, wrong } = read;
   const security = new SecurityLog({ db, log: services.log }, ctx, caller);
   const call = createCall(ctx, endpoint, { ...prepared, keyUse, security }, parts, services);
   const isUnreadable = wrong.has('body') && parts.body === undefined;
   const canCheck = !isUnreadable && !wrong.has('params') && !wrong.has('query');
-  await refuseAll(errors, {
+  await refuseAll(read, {
     check: () => (canCheck ? endpoint.check?.(call) : undefined),
     beside: (names) => (canCheck ? endpoint.checkBeside?.(call, names) : undefined),
   });
@@ -283,7 +284,7 @@ async function runHandler(
 /** Path, query and body as a handler gets them, and what is wrong with them. */
 function partsOf(ctx: Context, endpoint: AnyEndpoint, { body, refused }: Prepared): ReadRequest {
   const given = { params: ctx['params'] as unknown, query: { ...ctx.query }, body };
-  if (endpoint.asSent) return { parts: given, errors: [], wrong: new Set() };
+  if (endpoint.asSent) return { parts: given, errors: [], wrong: new Set(), cut: [] };
   return readRequest(endpoint, given, refused);
 }
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import '../../domain/schema-texts.ts';
+import { cutField, type CutField, placeAsSent } from './cut-field.ts';
 import { type FieldCode, type FieldProblem, Problem, together } from '../../domain/errors.ts';
 import { findForbiddenText, unknownKeyText } from '../../domain/text-rules.ts';
 import type { AnyEndpoint } from './endpoint.ts';
@@ -20,6 +21,8 @@ export interface ReadRequest {
   errors: FieldProblem[];
   /** The parts that are wrong. */
   wrong: ReadonlySet<keyof RequestParts>;
+  /** The fields of the body that are in `parts` without what is wrong in them. */
+  cut: readonly CutField[];
 }
 
 /**
@@ -34,6 +37,7 @@ export function readRequest(
   const errors: FieldProblem[] = unknown.map(unknownField);
   const parts: RequestParts = { params: undefined, query: undefined, body: undefined };
   const wrong = new Set<keyof RequestParts>();
+  const cut: CutField[] = [];
   for (const part of ['params', 'query', 'body'] as const) {
     const path = findForbiddenText(given[part]);
     if (path) {
@@ -54,9 +58,9 @@ export function readRequest(
     }
     wrong.add(part);
     errors.push(...parsed.error.issues.flatMap(fieldProblems));
-    if (part === 'body') parts.body = rightFields(schema, given.body, parsed.error.issues);
+    if (part === 'body') parts.body = rightFields(schema, given.body, parsed.error.issues, cut);
   }
-  return { parts, errors, wrong };
+  return { parts, errors, wrong, cut };
 }
 
 /**
@@ -75,30 +79,32 @@ export function refuse(errors: readonly FieldProblem[]): void {
 }
 
 /**
- * Refuses a request with the errors of its schemas and those of checks of its right fields.
+ * Refuses a request with the errors of its schemas and those of checks of what is right in it.
+ * @param read the request, of `readRequest`
  * @param checks.check always runs
  * @param checks.beside runs only if the request is refused anyway; it gets the names of the wrong fields
  * @throws Problem VALIDATION_ERROR with all of them; else what the checks throw
  */
 export async function refuseAll(
-  errors: readonly FieldProblem[],
+  { errors, cut }: Pick<ReadRequest, 'errors' | 'cut'>,
   checks: {
     check: () => Promise<void> | undefined;
     beside: (wrong: ReadonlySet<string>) => Promise<void> | undefined;
   },
 ): Promise<void> {
-  const given = namesOf(errors);
+  const isHidden = hiddenBy(errors, cut);
+  const right = (check: () => Promise<void> | undefined) => checkRight(cut, isHidden, check);
   try {
     await together(
       () => refuse(errors),
-      () => checkRight(given, checks.check),
+      () => right(checks.check),
     );
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'VALIDATION_ERROR') throw error;
     const all = namesOf(error.errors ?? []);
     await together(
       () => refuse(error.errors ?? []),
-      () => checkRight(given, () => checks.beside(all)),
+      () => right(() => checks.beside(all)),
     );
   }
 }
@@ -106,31 +112,55 @@ export async function refuseAll(
 const nameOf = ({ field }: FieldProblem) => field.split('.')[0] ?? '';
 const namesOf = (errors: readonly FieldProblem[]) => new Set(errors.map(nameOf));
 
-/** Runs a check. To it, a field that the schema has refused looks as if it were missing. */
+/**
+ * True for an error of a check that a schema's own error brought about: to a check, what a schema has
+ * refused looks as if it were missing.
+ */
+function hiddenBy(errors: readonly FieldProblem[], cut: readonly CutField[]) {
+  const cutNames = new Set(cut.map(({ name }) => name));
+  const names = namesOf(errors.filter((error) => !cutNames.has(nameOf(error))));
+  const places = new Set(errors.map(({ field }) => field));
+  const isWithin = (keys: readonly string[]) =>
+    keys.some((_, index) => places.has(keys.slice(0, index + 1).join('.')));
+  return (error: FieldProblem) => names.has(nameOf(error)) || isWithin(error.field.split('.'));
+}
+
+/** Runs a check, and throws those of its errors that are not hidden. */
 async function checkRight(
-  wrong: ReadonlySet<string>,
+  cut: readonly CutField[],
+  isHidden: (error: FieldProblem) => boolean,
   check: () => Promise<void> | undefined,
 ): Promise<void> {
   try {
     await check();
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'VALIDATION_ERROR') throw error;
-    refuse((error.errors ?? []).filter((one) => !wrong.has(nameOf(one))));
+    const placed = (error.errors ?? []).map((one) => ({
+      ...one,
+      field: placeAsSent(one.field, cut),
+    }));
+    refuse(placed.filter((one) => !isHidden(one)));
   }
 }
 
-/** The fields of a body that have no issue, as its schema reads them. */
+/** The fields of a body as its schema reads them, without what has an issue. */
 function rightFields(
   schema: z.core.$ZodType,
   body: unknown,
   issues: readonly Issue[],
+  cut: CutField[],
 ): Record<string, unknown> | undefined {
   const shape = shapeOf(schema, body);
   const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
   if (!shape || !isObject) return undefined;
   const wrong = new Set(issues.map(({ path }) => path[0]));
   const fields = Object.entries(shape).flatMap(([key, field]) => {
-    if (wrong.has(key)) return [];
+    if (wrong.has(key)) {
+      const found = cutField(field as z.ZodType, key, body, issues);
+      if (!found) return [];
+      cut.push(found);
+      return [[key, found.value] as const];
+    }
     const given = Object.hasOwn(body, key) ? (body as Record<string, unknown>)[key] : undefined;
     const parsed = (field as z.ZodType).safeParse(given);
     return parsed.success && parsed.data !== undefined ? [[key, parsed.data] as const] : [];

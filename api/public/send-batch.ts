@@ -221,9 +221,9 @@ function keyFrom({ keyUse }: BatchCall, first: number, count: number): MessageKe
 /** @throws Problem VALIDATION_ERROR with everything that is wrong with the message */
 async function readMessage(call: BatchCall, message: unknown): Promise<SendBody> {
   const given = { params: undefined, query: undefined, body: message };
-  const { parts, errors } = readRequest({ body: SendBody }, given);
-  const body = parts.body as SendBody;
-  await refuseAll(errors, {
+  const read = readRequest({ body: SendBody }, given);
+  const body = read.parts.body as SendBody;
+  await refuseAll(read, {
     check: async () => refuseLargeFiles(body?.attachments, call.config),
     beside: () => (body ? checkBesideMessage(call, body) : undefined),
   });

@@ -1,0 +1,118 @@
+import type { z } from 'zod';
+
+/** A field of a body that is partly wrong, without those parts, so that the others can be checked. */
+export interface CutField {
+  name: string;
+  /** The right parts of it, as its schema reads them. */
+  value: unknown;
+  /** By the path of a list from which items were taken: the places as sent of those that are left. */
+  kept: Kept;
+}
+
+/** Their parts refer to each other: without one of them, others would look wrong. */
+const whole: ReadonlySet<string> = new Set(['graph', 'steps', 'transitions']);
+
+/** Each round takes out what needs a part that the one before took out. Each reads the whole field again. */
+const roundsMax = 8;
+
+type Kept = ReadonlyMap<string, readonly number[]>;
+
+interface Cut {
+  rest: unknown;
+  /** As in `CutField`. */
+  kept: Kept;
+}
+
+/**
+ * Takes out of a field the parts that have an issue, as few as its schema allows.
+ * @param issues of the whole body
+ * @returns null if nothing right is left, or nothing that can be checked alone
+ */
+export function cutField(
+  schema: z.ZodType,
+  name: string,
+  body: object,
+  issues: readonly { path: readonly PropertyKey[] }[],
+): CutField | null {
+  if (whole.has(name) || !Object.hasOwn(body, name)) return null;
+  const given = (body as Record<string, unknown>)[name];
+  const taken: string[][] = [];
+  let wrong: Cut = { rest: given, kept: new Map() };
+  let paths = issues.flatMap(({ path }) => (path[0] === name ? [path.slice(1)] : []));
+  for (let round = 0; round < roundsMax; round += 1) {
+    for (const path of paths) {
+      const keys = path.map(String);
+      // A part that is missing falls with what needs it.
+      const part = has(wrong.rest, keys) ? keys : keys.slice(0, -1);
+      if (part.length === 0) return null;
+      taken.push(keysAsSent(part, name, wrong.kept));
+    }
+    wrong = cutOff(given, name, taken);
+    const parsed = schema.safeParse(wrong.rest);
+    if (parsed.success) return { name, value: parsed.data, kept: wrong.kept };
+    paths = parsed.error.issues.map(({ path }) => path);
+  }
+  return null;
+}
+
+function has(value: unknown, [key, ...others]: readonly string[]): boolean {
+  if (key === undefined) return true;
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return false;
+  return has((value as Record<string, unknown>)[key], others);
+}
+
+/** Parts of a value by key; null: to be taken out. */
+type Parts = Map<string, Parts | null>;
+
+function cutOff(given: unknown, name: string, paths: readonly string[][]): Cut {
+  const parts: Parts = new Map();
+  for (const path of paths) {
+    let at: Parts = parts;
+    for (const [index, key] of path.entries()) {
+      const known = at.get(key);
+      const below: Parts | null =
+        known === null || index === path.length - 1 ? null : (known ?? new Map());
+      at.set(key, below);
+      if (!below) break;
+      at = below;
+    }
+  }
+  const kept = new Map<string, readonly number[]>();
+  return { rest: without(given, parts, name, kept), kept };
+}
+
+function without(
+  value: unknown,
+  parts: Parts,
+  place: string,
+  kept: Map<string, readonly number[]>,
+): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).flatMap(([key, part]) => {
+    const below = parts.get(key);
+    if (below === null) return [];
+    return [[key, below ? without(part, below, `${place}.${key}`, kept) : part] as const];
+  });
+  if (!Array.isArray(value)) return Object.fromEntries(entries);
+  kept.set(
+    place,
+    entries.map(([key]) => Number(key)),
+  );
+  return entries.map(([, part]) => part);
+}
+
+/** The place, in the request as it was sent, of an error in a field that may be cut. */
+export function placeAsSent(field: string, cut: readonly CutField[]): string {
+  const [name = '', ...keys] = field.split('.');
+  const kept = cut.find((one) => one.name === name)?.kept;
+  return kept ? [name, ...keysAsSent(keys, name, kept)].join('.') : field;
+}
+
+function keysAsSent(keys: readonly string[], name: string, kept: Kept): string[] {
+  let place = name;
+  return keys.map((key) => {
+    const sent = String(kept.get(place)?.[Number(key)] ?? key);
+    place += `.${sent}`;
+    return sent;
+  });
+}
