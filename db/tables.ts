@@ -69,6 +69,14 @@ export interface Attachment {
   project_id: string;
 }
 
+export interface AudiencePage {
+  campaign_id: string;
+  fixed_at: Timestamp;
+  project_id: string;
+  to_at: Timestamp;
+  to_id: string;
+}
+
 export interface BodyRetention {
   done_to: Generated<string>;
   is_only_row: Generated<boolean>;
@@ -1051,6 +1059,7 @@ export interface DB {
   allowance_warning: AllowanceWarning;
   app_user: AppUser;
   attachment: Attachment;
+  audience_page: AudiencePage;
   body_retention: BodyRetention;
   body_template: BodyTemplate;
   campaign: Campaign;
@@ -1131,6 +1140,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   allowance_warning: ["category", "month", "project_id"],
   app_user: ["created_at", "email", "email_verified", "id", "password_hash", "provider_id", "session_version", "type", "updated_at"],
   attachment: ["content", "created_at", "id", "kept_from", "project_id"],
+  audience_page: ["campaign_id", "fixed_at", "project_id", "to_at", "to_id"],
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
   body_template: ["body", "campaign_id", "hash", "project_id"],
   campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unsubscribed_count", "updated_at", "zone_policy"],

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { audienceOf, isInAudience } from '../../db/reads/audience.ts';
-import { findCampaignEmail, wasSubscribedAt } from '../../db/campaigns/emails.ts';
+import { findCampaignEmail, findJudgedConsent } from '../../db/campaigns/emails.ts';
 import { findCampaign } from '../../db/campaigns/campaigns.ts';
 import { findCampaignTally } from '../../db/campaigns/tally.ts';
 import { findContact } from '../../db/contacts/contacts.ts';
 import { absenceOf, absences, reasonOfOutcome } from '../../domain/campaign/campaign.ts';
 import { campaignOutcomes } from '../../domain/outcomes/tally.ts';
-import { hadLeftTopicAt } from '../../db/topics/topics.ts';
 import { found } from '../../domain/errors.ts';
 import { outcomeOf, outcomes, pendingIn } from '../../domain/outcomes/outcome.ts';
 import { Progress, presentProgress, progressExample } from '../delivery/delivery.ts';
@@ -206,8 +205,7 @@ export const getCampaignRecipient = endpoint({
       },
       {
         createdAt: contact.created_at,
-        subscribed: await wasSubscribedAt(db, contact, at),
-        topicLeft: await hadLeftTopicAt(db, contact.id, campaign.topic_id, at),
+        ...(await findJudgedConsent(db, id, contact)),
         isInAudience: await isInAudience(db, projectId, audienceOf(campaign), contactId, at),
       },
     );

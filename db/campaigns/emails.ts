@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { millisecondsUntil } from '../expressions.ts';
+import { judgedAt, wasSubscribed } from '../sql/campaign-audience.ts';
 import { unqueuedOf } from '../sql/mail-queue.ts';
 import { campaignStatusOf, isUnsettled, statusOf } from '../sql/mail-status.ts';
 import { isPolicedCampaign } from '../sql/send-policy.ts';
+import { hadLeftTopic } from '../sql/topic-choices.ts';
 import type { TextTemplate } from '../../domain/mail/skeleton.ts';
 import type { JudgedMail } from '../../domain/outcomes/outcome.ts';
 
@@ -106,18 +108,21 @@ export async function findCampaignEmail(
   return rows[0];
 }
 
-/** Returns true if a contact was subscribed at a moment: the next change holds the state before. */
-export async function wasSubscribedAt(
+/** The consent of a contact as of the moment at which a campaign has judged it, or would now. */
+export async function findJudgedConsent(
   db: Database,
-  contact: { id: string; subscribed: boolean },
-  at: Date,
-): Promise<boolean> {
-  const { rows } = await sql<{ name: string }>`
-    select name from event
-      where contact_id = ${contact.id} and recorded_at > ${at}
-        and name in ('contact.subscribed', 'contact.unsubscribed')
-      order by recorded_at limit 1`.execute(db);
-  return rows[0] ? rows[0].name === 'contact.unsubscribed' : contact.subscribed;
+  campaignId: string,
+  contact: { id: string; subscribed: boolean; created_at: Date },
+): Promise<{ subscribed: boolean; topicLeft: boolean }> {
+  const id = sql`${contact.id}::uuid`;
+  const judged = judgedAt('campaign', { id, createdAt: sql`${contact.created_at}` });
+  const isSubscribed = sql`${contact.subscribed}::boolean`;
+  const { rows } = await sql<{ subscribed: boolean; topicLeft: boolean }>`
+    select ${wasSubscribed({ id, isSubscribed }, sql`judged.at`)} as subscribed,
+        ${hadLeftTopic(id, sql`judged.topic_id`, sql`judged.at`)} as "topicLeft"
+      from (select topic_id, ${judged} as at from campaign
+        where id = ${campaignId}) as judged`.execute(db);
+  return rows[0] ?? { subscribed: contact.subscribed, topicLeft: false };
 }
 
 /** Returns true while messages of a sending campaign are being inserted. */

@@ -102,6 +102,20 @@ create index campaign_frozen on campaign (project_id, frozen_at desc, id desc)
   where frozen_at is not null;
 create index campaign_topic on campaign (topic_id) where topic_id is not null;
 
+-- When the pages of an audience were fixed. A contact is judged as of the moment of its page: consent may
+-- change between the freeze and that moment.
+create table audience_page (
+  campaign_id uuid not null references campaign on delete cascade,
+  -- The last contact of the page, in the order in which contacts were created.
+  to_at timestamptz(3) not null,
+  to_id uuid not null,
+  project_id uuid not null,
+  -- To the microsecond, to compare with event.recorded_at.
+  fixed_at timestamptz not null,
+  primary key (campaign_id, to_at, to_id)
+);
+comment on table audience_page is 'When the pages of a campaign''s audience were fixed.';
+
 -- Content of a campaign, kept once for all its messages: read when it begins to send, and again
 -- when it resumes after a pause.
 create table campaign_content (

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { isoInstant } from '../expressions.ts';
 import { audienceOf, audienceSql } from './audience.ts';
+import { judgedAt, wasSubscribed } from '../sql/campaign-audience.ts';
 import { hadLeftTopic } from '../sql/topic-choices.ts';
 import type { Position } from '../../domain/cursor.ts';
 import { needsSubscription } from '../../domain/mail/headers.ts';
@@ -36,10 +37,13 @@ export async function listMissedCampaigns(
   query: { after?: Position | undefined; limit: number },
 ): Promise<MissedCampaigns> {
   const { id: contactId, project_id: projectId } = contact;
+  const id = sql`${contactId}::uuid`;
+  const isSubscribed = sql`${contact.subscribed}::boolean`;
+  const judged = judgedAt('campaign', { id, createdAt: sql`${contact.created_at}` });
   const { rows: looked } = await sql<Candidate>`
     with looked as (
       select id, name, subject, frozen_at, audience_type, segment_id, audience_condition,
-          message_class, topic_id
+          message_class, topic_id, ${judged} as judged_at
         from campaign
         where project_id = ${projectId} and frozen_at >= ${contact.created_at}
           and ${before(query.after)}
@@ -49,11 +53,8 @@ export async function listMissedCampaigns(
         segment_id, audience_condition, message_class,
         not exists (select from email
           where campaign_id = looked.id and contact_id = ${contactId}) as "hasNone",
-        not coalesce((select event.name = 'contact.unsubscribed' from event
-            where contact_id = ${contactId} and recorded_at > frozen_at
-              and event.name in ('contact.subscribed', 'contact.unsubscribed')
-            order by recorded_at limit 1), ${contact.subscribed}) as "isOut",
-        ${hadLeftTopic(sql`${contactId}::uuid`, sql`looked.topic_id`, sql`looked.frozen_at`)} as "hadLeft"
+        not ${wasSubscribed({ id, isSubscribed }, sql`looked.judged_at`)} as "isOut",
+        ${hadLeftTopic(id, sql`looked.topic_id`, sql`looked.judged_at`)} as "hadLeft"
       from looked order by frozen_at desc, id desc`.execute(db);
   const out = looked.flatMap((row) => {
     const isOut = row.isOut && needsSubscription(row.message_class, 'CAMPAIGN');

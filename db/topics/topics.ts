@@ -2,7 +2,6 @@ import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
-import { hadLeftTopic } from '../sql/topic-choices.ts';
 import type { Topic } from '../tables.ts';
 
 /** Topics: the kinds of marketing mail of a project. */
@@ -115,17 +114,4 @@ export async function holdTopics(
 /** Deletes a locked topic. What contacts have chosen is deleted later, in pages: see `removals.ts`. */
 export async function deleteTopic(tx: Database, id: string): Promise<void> {
   await tx.deleteFrom('topic').where('id', '=', id).execute();
-}
-
-/** Returns true if a contact was not subscribed to a topic at a moment. */
-export async function hadLeftTopicAt(
-  db: Database,
-  contactId: string,
-  topicId: string | null,
-  at: Date,
-): Promise<boolean> {
-  if (topicId === null) return false;
-  const hadLeft = hadLeftTopic(sql`${contactId}::uuid`, sql`${topicId}::uuid`, sql`${at}`);
-  const { rows } = await sql<{ hadLeft: boolean }>`select ${hadLeft} as "hadLeft"`.execute(db);
-  return rows[0]?.hadLeft ?? false;
 }

@@ -62,8 +62,8 @@ export function reasonOfOutcome(outcome: Outcome): Exclude<RecipientReason, Abse
 /**
  * Why a contact without a message of the campaign is no recipient of it; null: it is one, and its message
  * has not been made.
- * @param contact.subscribed as of the moment the audience was fixed; before that, as of now; so is
- *   `contact.topicLeft`.
+ * @param contact.subscribed as of the moment at which its page of the audience was fixed; before that, as
+ *   of now; so is `contact.topicLeft`.
  */
 export function absenceOf(
   campaign: {

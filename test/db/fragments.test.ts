@@ -22,6 +22,7 @@ import {
 import { conditionSql } from '../../db/sql/filter.ts';
 import { hasUnread } from '../../db/subscriptions/log.ts';
 import { itemsMatch } from '../../db/sql/subscribed-events.ts';
+import { judgedAt, wasSubscribed } from '../../db/sql/campaign-audience.ts';
 import { hadLeftTopic, hasLeftTopic } from '../../db/sql/topic-choices.ts';
 import { isExitEvent, mayBeEnded } from '../../db/sql/exit-rules.ts';
 import { stepMarks } from '../../db/workflows/executions/starts.ts';
@@ -187,6 +188,23 @@ const plays: Readonly<Record<string, Play>> = {
     fragment: (name) => hadLeftTopic(at(name, 'contact_id'), at(name, 'topic_id'), long),
     answers: [true, false],
   },
+  judgedAt: {
+    rows: both((tenant) => ({
+      id: idOf(tenant, campaign),
+      audience_fixed: 'true',
+      status: 'SENT',
+      frozen_at: '2020-01-01T00:00:00Z',
+    })),
+    fragment: (name) =>
+      sql`extract(year from ${judgedAt(name, { id: sql`${idOf(1, mail)}::uuid`, createdAt: long })})::int`,
+    answers: [2031, 2020],
+  },
+  wasSubscribed: {
+    rows: both(mails),
+    fragment: (name) =>
+      wasSubscribed({ id: at(name, 'contact_id'), isSubscribed: sql`true` }, long),
+    answers: [false, true],
+  },
   mayReceive: {
     rows: both((tenant) => ({ id: idOf(tenant, contact), subscribed: String(tenant === 1) })),
     fragment: (name) => mayReceive({ messageClass: 'MARKETING', topicId: idOf(2, topic) }, name),
@@ -318,6 +336,8 @@ const types: Readonly<Record<string, string>> = {
   topic_id: 'uuid',
   workflow_id: 'uuid',
   scheduled_for: 'timestamptz',
+  frozen_at: 'timestamptz',
+  audience_fixed: 'boolean',
   held_until: 'timestamptz',
   lease_until: 'timestamptz',
   at: 'timestamptz',
@@ -383,6 +403,21 @@ async function insertTenants(tx: Database): Promise<void> {
         ...ofContact,
         id: mine(8),
         name: 'bought',
+        tx: '5',
+        created_at: 'now',
+        recorded_at: 'now',
+      });
+      await insert('audience_page', {
+        ...own,
+        campaign_id: mine(campaign),
+        to_at: 'now',
+        to_id: mine(contact),
+        fixed_at: '2031-01-01T00:00:00Z',
+      });
+      await insert('event', {
+        ...ofContact,
+        id: mine(9),
+        name: 'contact.subscribed',
         tx: '5',
         created_at: 'now',
         recorded_at: 'now',

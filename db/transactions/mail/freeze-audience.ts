@@ -72,6 +72,8 @@ export async function insertCampaignEmails(
       at: Date | null;
       id: string | null;
       isMoved: boolean;
+      /** Later than the snapshot: every change of consent in it was recorded before. */
+      fixedAt: string;
       made: number;
       unsubscribed: number;
       topicLeft: number;
@@ -99,7 +101,7 @@ export async function insertCampaignEmails(
           (select "topicLeft" from left_out) as "topicLeft", count(*)::int as rows_read,
           (array_agg(created_at order by created_at desc, id desc))[1] as at,
           (array_agg(id order by created_at desc, id desc))[1] as id,
-          ${own.isMoved} as "isMoved"
+          ${own.isMoved} as "isMoved", clock_timestamp()::text as "fixedAt"
         from page`.execute(tx);
     const [last] = rows;
     // The zone of a contact has been changed since the moments were made: once more.
@@ -119,6 +121,11 @@ export async function insertCampaignEmails(
         returning id`.execute(tx);
     // Cancelled meanwhile, or another call has done it: roll back.
     if (noted.length === 0) throw new StaleRow();
+    if (last?.id) {
+      await sql`
+        insert into audience_page (campaign_id, project_id, to_at, to_id, fixed_at)
+          values (${id}, ${projectId}, ${last.at}, ${last.id}, ${last.fixedAt})`.execute(tx);
+    }
     return { isMore };
   });
 }

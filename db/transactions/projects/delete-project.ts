@@ -191,6 +191,7 @@ export const goneWithParent = [
   'import_file',
   'job_batch',
   'campaign_content',
+  'audience_page',
   'idempotency_email',
 ] as const;
 

@@ -269,6 +269,42 @@ describe('a campaign', { timeout: 120_000 }, () => {
     expect(await statsOf(id)).toMatchObject({ deliveryRate: 100, reachRate: (1 / 6) * 100 });
   });
 
+  it('says that a contact was left out which opted out while the audience was being fixed', async () => {
+    const { body: topic } = await engine.call('POST', '/topics', {
+      name: 'Being fixed',
+      key: 'being-fixed',
+      default: 'subscribed',
+    });
+    const [one, out, left, back] = await contacts(4);
+    await engine.call('PATCH', `/contacts/${back}`, { subscribed: false });
+    await rest();
+    const id = await createCampaign(engine, { topicId: topic.id });
+    await act(engine, id, 'send');
+    const choose = (contactId: string, subscribed: boolean) =>
+      engine.call('PUT', `/contacts/${contactId}/topics`, { topics: { [topic.key]: subscribed } });
+    await engine.call('PATCH', `/contacts/${out}`, { subscribed: false });
+    await choose(left!, false);
+    await engine.call('PATCH', `/contacts/${back}`, { subscribed: true });
+    while ((await freezeCampaign(db, { projectId, campaignId: id })).isMore);
+    await engine.call('PATCH', `/contacts/${out}`, { subscribed: true });
+    await choose(left!, true);
+    expect(Object.keys(await agreed(id)).toSorted()).toEqual([one, back].toSorted());
+    expect((await statsOf(id)).leftOut).toEqual({
+      unsubscribed_at_freeze: 1,
+      topic_unsubscribed_at_freeze: 1,
+    });
+    const reasons = { [out!]: 'unsubscribed_at_freeze', [left!]: 'topic_unsubscribed_at_freeze' };
+    for (const [contactId, reason] of Object.entries(reasons)) {
+      expect(await recipientOf(id, contactId)).toMatchObject({ included: false, reason });
+      const timeline = `/contacts/${contactId}/timeline?types=not_reached`;
+      const { body } = await engine.call('GET', timeline);
+      expect(body.data.map((entry: { detail: object }) => entry.detail)).toEqual([
+        expect.objectContaining({ reason }),
+      ]);
+    }
+    await finished(id);
+  });
+
   it('counts mail that is held back until the policy lets it go', async () => {
     const [quiet] = await contacts(1);
     const hour = (shift: number) =>

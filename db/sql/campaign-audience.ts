@@ -1,0 +1,35 @@
+import { type RawBuilder, sql } from 'kysely';
+
+/**
+ * SQL of the moment as of which a campaign judges the consent of a contact: when the contact's page of the
+ * audience was fixed. Before that it is the present, and for contacts of no page the freeze.
+ * @param campaign the table or its alias.
+ * @param contact SQL of its id and of the time of its creation
+ */
+export function judgedAt(
+  campaign: string,
+  contact: { id: RawBuilder<unknown>; createdAt: RawBuilder<unknown> },
+): RawBuilder<Date> {
+  const column = (name: string) => sql.ref(`${campaign}.${name}`);
+  return sql<Date>`coalesce((select inner_judged.fixed_at from audience_page inner_judged
+      where inner_judged.campaign_id = ${column('id')}
+        and (inner_judged.to_at, inner_judged.to_id) >= (${contact.createdAt}, ${contact.id})
+      order by inner_judged.to_at, inner_judged.to_id limit 1),
+    case when ${column('audience_fixed')} or ${column('status')} = 'CANCELLED'
+      then ${column('frozen_at')} end, clock_timestamp())`;
+}
+
+/**
+ * SQL of whether a contact was subscribed at a moment: the next change tells the state before.
+ * @param contact SQL of its id, and of whether it is subscribed now
+ */
+export function wasSubscribed(
+  contact: { id: RawBuilder<unknown>; isSubscribed: RawBuilder<unknown> },
+  at: RawBuilder<unknown>,
+): RawBuilder<boolean> {
+  return sql<boolean>`coalesce((
+    select inner_consent.name = 'contact.unsubscribed' from event inner_consent
+      where inner_consent.contact_id = ${contact.id} and inner_consent.recorded_at > ${at}
+        and inner_consent.name in ('contact.subscribed', 'contact.unsubscribed')
+      order by inner_consent.recorded_at limit 1), ${contact.isSubscribed})`;
+}
