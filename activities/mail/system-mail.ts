@@ -7,6 +7,8 @@ import {
   findSystemMail,
   releaseSystemMail,
 } from '../../db/emails/system-mail.ts';
+import type { Database } from '../../db/database.ts';
+import { findSenderDomain } from '../../db/domains/domains.ts';
 import { type SendingRates, takeSendingTokens } from '../../db/delivery/send-rate.ts';
 import { domainOf } from '../../domain/email-address.ts';
 import { retryDelayMs } from '../../domain/runs/retry.ts';
@@ -47,6 +49,11 @@ async function sendMail(
   const { db, rates, log } = services;
   const mail = await findSystemMail(db, mailId);
   if (!mail) return { retryMs: null };
+  if (!(await maySend(db, mail))) {
+    log.warn({ mailId, kind: mail.kind }, 'A test was given up: its domain is not verified');
+    await deleteSystemMail(db, mailId);
+    return { retryMs: null };
+  }
   const handOver = await prepare(services, mail);
   const passage = await enterCircuit(services);
   if ('waitMs' in passage) return { retryMs: circuitRetryMs(passage.waitMs, true) };
@@ -67,6 +74,13 @@ async function sendMail(
   const isProviderFailure = outcome.kind === 'retry' && !outcome.isAboutMessage;
   await leaveCircuit(services, passage, [{ kind: outcome.kind, isProviderFailure }]);
   return { retryMs };
+}
+
+/** Returns true if the mail is of this server, or of a project whose domain is verified, as mail of its campaigns. */
+async function maySend(db: Database, mail: SystemMailRow): Promise<boolean> {
+  if (mail.project_id === null) return true;
+  const domain = await findSenderDomain(db, mail.project_id, domainOf(mail.from_email));
+  return domain?.status === 'verified';
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   updateCampaign,
 } from '../../db/campaigns/campaigns.ts';
 import { transact } from '../../db/database.ts';
+import { requireVerifiedSender } from '../../db/domains/domains.ts';
 import { isMemberAddress } from '../../db/accounts/members.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { insertSystemMail } from '../../db/emails/system-mail.ts';
@@ -133,13 +134,18 @@ export const testCampaign = endpoint({
   description:
     'Sent as it is written, variables included, with `[TEST]` before the subject. ' +
     'TEST_RECIPIENT_NOT_ALLOWED: on a server that sends real mail, tests go only to members ' +
-    'of the project.',
+    'of the project. DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED: as for the campaign itself.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   params: CampaignById,
   body: z.object({ email: Email }),
   response: z.object({ success: z.literal(true), message: z.string() }),
-  problems: ['CAMPAIGN_NOT_FOUND', 'TEST_RECIPIENT_NOT_ALLOWED'],
+  problems: [
+    'CAMPAIGN_NOT_FOUND',
+    'TEST_RECIPIENT_NOT_ALLOWED',
+    'DOMAIN_NOT_REGISTERED',
+    'DOMAIN_NOT_VERIFIED',
+  ],
   example: {
     body: { email: 'ada@shop.example' },
     response: { success: true, message: 'The test is on its way.' },
@@ -152,6 +158,7 @@ export const testCampaign = endpoint({
     ) {
       throw new Problem('TEST_RECIPIENT_NOT_ALLOWED');
     }
+    await requireVerifiedSender(db, projectId, campaign.from_email);
     const project = found('PROJECT', projectId, await findProject(db, projectId));
     const answer = { success: true as const, message: `A test is on its way to ${body.email}.` };
     await transact(db, async (tx) => {

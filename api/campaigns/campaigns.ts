@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { audienceOf, countAudience, kindOf } from '../../db/reads/audience.ts';
 import {
   deleteCampaigns,
   findCampaign,
@@ -34,6 +33,7 @@ import { refuseBadReferences } from '../segments/conditions.ts';
 import { requireReadable } from '../templates/templates.ts';
 import { keptTopic, requireTopics } from '../topics/references.ts';
 import { actionEndpoints } from './actions.ts';
+import { countRecipients, recounting, requireCounted } from './counting.ts';
 import {
   CampaignChange,
   type CampaignValues,
@@ -41,6 +41,7 @@ import {
   conditionIn,
   givenValues,
   planEdit,
+  refuseEdit,
   valuesOf,
   withAudience,
   refuseGivenTopic,
@@ -140,8 +141,9 @@ export const createCampaign = endpoint({
   },
   async handle({ db, caller: { projectId, project }, body }) {
     const values = await newValues(db, projectId, body);
+    await requireReferences(db, projectId, values);
     await requireVerifiedSender(db, projectId, values.from_email);
-    const total = await countAudience(db, projectId, audienceOf(values), kindOf(values));
+    const total = await countRecipients(db, projectId, values);
     const id = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await holdReferences(tx, projectId, values, body);
@@ -270,37 +272,40 @@ export const updateCampaign = endpoint({
     );
   },
   async handle({ db, caller: { projectId, project }, params: { id }, body }) {
-    const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
-    const plan = planEdit(before, body);
-    await requireReferences(db, projectId, plan.values);
-    // Before any lock: this may take a while.
-    const total = plan.changesCount ? await countOf(db, { ...before, ...plan.values }) : null;
-    await transact(db, async (tx) => {
-      if (plan.changesAudience) await holdReferences(tx, projectId, plan.values, body);
-      else await requireTopics(tx, projectId, [plan.values.topic_id]);
-      const locked = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
-      const { values } = planEdit(locked, body);
-      if (Object.keys(values).length === 0) return;
-      const counted = total === null ? {} : { total_recipients: total };
-      await updateCampaignRow(tx, id, { ...values, ...counted });
+    await recounting(async () => {
+      const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+      const plan = planEdit(before, body);
+      await requireReferences(db, projectId, plan.values);
+      refuseEdit(before, plan);
+      const from = plan.values.from_email;
+      if (from !== undefined) await requireVerifiedSender(db, projectId, from);
+      const after = { ...before, ...plan.values };
+      const total = plan.changesCount ? await countRecipients(db, projectId, after) : null;
+      await transact(db, async (tx) => {
+        if (plan.changesAudience) await holdReferences(tx, projectId, plan.values, body);
+        else await requireTopics(tx, projectId, [plan.values.topic_id]);
+        const locked = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
+        const edit = planEdit(locked, body);
+        refuseEdit(locked, edit);
+        if (edit.changesCount || total !== null) requireCounted(before, locked);
+        if (Object.keys(edit.values).length === 0) return;
+        const counted = total === null ? {} : { total_recipients: total };
+        await updateCampaignRow(tx, id, { ...edit.values, ...counted });
+      });
     });
     return answerOf(db, project, id);
   },
 });
 
-/** New references in a change must exist and be usable. */
+/** @throws Problem TEMPLATE_NOT_FOUND, SEGMENT_NOT_FOUND, TOPIC_NOT_FOUND */
 async function requireReferences(
   db: Database,
   projectId: string,
-  { template_id: templateId, segment_id: segmentId, from_email: from }: Partial<CampaignValues>,
+  { template_id: templateId, segment_id: segmentId, topic_id: topicId }: Partial<CampaignValues>,
 ): Promise<void> {
   if (templateId) found('TEMPLATE', templateId, await findTemplate(db, projectId, templateId));
   if (segmentId) found('SEGMENT', segmentId, await findSegment(db, projectId, segmentId));
-  if (from !== undefined) await requireVerifiedSender(db, projectId, from);
-}
-
-function countOf(db: Database, row: CampaignValues & { project_id: string }): Promise<number> {
-  return countAudience(db, row.project_id, audienceOf(row), kindOf(row));
+  await requireTopics(db, projectId, [topicId]);
 }
 
 export const deleteCampaign = endpoint({
@@ -365,19 +370,22 @@ export const duplicateCampaign = endpoint({
     },
   },
   async handle({ db, caller: { projectId, project }, params: { id } }) {
-    const original = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
-    const total = await countOf(db, original);
-    const copyId = await transact(db, async (tx) => {
-      await holdProject(tx, projectId);
-      await lockSegmentReferences(tx, projectId);
-      // Read again: its segment may have been deleted meanwhile.
-      const row = found('CAMPAIGN', id, await findCampaign(tx, projectId, id));
-      return insertCampaign(tx, {
-        project_id: projectId,
-        ...givenValues(row),
-        topic_id: await keptTopic(tx, projectId, row.topic_id),
-        name: copyName(row.name),
-        total_recipients: total,
+    const copyId = await recounting(async () => {
+      const original = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+      const total = await countRecipients(db, projectId, original);
+      return transact(db, async (tx) => {
+        await holdProject(tx, projectId);
+        await lockSegmentReferences(tx, projectId);
+        // Read again: its segment may have been deleted meanwhile.
+        const row = found('CAMPAIGN', id, await findCampaign(tx, projectId, id));
+        requireCounted(original, row);
+        return insertCampaign(tx, {
+          project_id: projectId,
+          ...givenValues(row),
+          topic_id: await keptTopic(tx, projectId, row.topic_id),
+          name: copyName(row.name),
+          total_recipients: total,
+        });
       });
     });
     const data = await answerOf(db, project, copyId);

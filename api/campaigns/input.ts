@@ -210,13 +210,9 @@ const pausedColumns: readonly string[] = [
 
 /**
  * The changes of a request: absent fields keep their value, and equal values are no change.
- * @throws Problem CAMPAIGN_NOT_EDITABLE, CAMPAIGN_SEGMENT_LOCKED, VALIDATION_ERROR
+ * @throws Problem VALIDATION_ERROR
  */
 export function planEdit(row: CampaignRow, body: Given): CampaignEdit {
-  const { status } = row;
-  if (!(campaignActions.edit as readonly string[]).includes(status)) {
-    throw new Problem('CAMPAIGN_NOT_EDITABLE', { details: { status } });
-  }
   const after = withAudience({
     ...givenValues(row),
     ...valuesOf(body),
@@ -234,16 +230,32 @@ export function planEdit(row: CampaignRow, body: Given): CampaignEdit {
     refusals.try(() => refuseTopic(after.topic_id, after.message_class));
   }
   refusals.throw();
-  if (status === 'SCHEDULED' && (changesAudience || changesTopic))
-    throw new Problem('CAMPAIGN_SEGMENT_LOCKED');
-  if (status === 'PAUSED' && !changed.every((column) => pausedColumns.includes(column))) {
-    throw new Problem('CAMPAIGN_NOT_EDITABLE', { details: { status } });
-  }
   return {
     values,
     changesAudience,
     changesCount: changesAudience || changesTopic || 'message_class' in values,
   };
+}
+
+/**
+ * Refuses changes that the state of the campaign does not allow.
+ * @throws Problem CAMPAIGN_NOT_EDITABLE, CAMPAIGN_SEGMENT_LOCKED
+ */
+export function refuseEdit(
+  { status }: CampaignRow,
+  { values, changesAudience }: CampaignEdit,
+): void {
+  const isEditable = (campaignActions.edit as readonly string[]).includes(status);
+  const changed = Object.keys(values);
+  if (
+    !isEditable ||
+    (status === 'PAUSED' && !changed.every((column) => pausedColumns.includes(column)))
+  ) {
+    throw new Problem('CAMPAIGN_NOT_EDITABLE', { details: { status } });
+  }
+  if (status === 'SCHEDULED' && (changesAudience || 'topic_id' in values)) {
+    throw new Problem('CAMPAIGN_SEGMENT_LOCKED');
+  }
 }
 
 function differs(column: string, value: unknown, row: CampaignRow): boolean {

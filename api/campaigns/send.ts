@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { requireAllowance } from '../../db/billing/billing.ts';
-import { audienceOf, countAudience, kindOf } from '../../db/reads/audience.ts';
+import { audienceOf, kindOf } from '../../db/reads/audience.ts';
 import { type CampaignRow, findCampaign, updateCampaign } from '../../db/campaigns/campaigns.ts';
 import { startCampaign } from '../../db/transactions/mail/advance-campaign.ts';
 import { countMoments } from '../../db/reads/campaign-moments.ts';
@@ -13,13 +13,13 @@ import {
   lateRules,
   momentIn,
 } from '../../domain/campaign/local-time.ts';
-import { found, invalidField, Problem, whenRight } from '../../domain/errors.ts';
+import { found, invalidField, Problem, together, whenRight } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { LocalDateTimeText } from '../../domain/time/schemas.ts';
-import type { ZonePolicy } from '../../domain/time/zones.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { fault, laterTime } from '../http/schemas.ts';
 import { refuseBrokenText } from '../templates/stored.ts';
+import { countRecipients, recounting, requireCounted } from './counting.ts';
 import { CampaignById, CampaignDone, campaignExample, tag } from './record.ts';
 import { act, requireState } from './states.ts';
 
@@ -113,31 +113,44 @@ export const sendCampaign = endpoint({
       message: 'The campaign is scheduled.',
     },
   },
-  async handle({ db, config, renderer, caller: { projectId, project }, params: { id }, body }) {
-    const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
-    requireState(before, 'send');
-    if (body.at && body.at.getTime() <= Date.now()) throw new Problem('SCHEDULE_IN_PAST');
-    const policy = await readSendPolicy(db, projectId);
-    if (body.local) refuseFarTime(body.local.localTime, policy.timeZone);
-    await requireVerifiedSender(db, projectId, before.from_email);
-    await refuseBrokenText(renderer, before, projectId);
-    const { total, at, isNow } = await planSending(db, before, body, policy);
-    await requireAllowance(db, config.billing, {
-      projectId,
-      category: 'campaigns',
-      units: total,
-      at,
-    });
+  async check({ db, renderer, caller: { projectId }, params: { id }, body: { local } }) {
+    await together(
+      async () => {
+        if (!local) return;
+        const { timeZone } = await readSendPolicy(db, projectId);
+        refuseFarTime(local.localTime, timeZone);
+      },
+      async () => {
+        const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+        await refuseBrokenText(renderer, campaign, projectId);
+      },
+    );
+  },
+  async handle({ db, config, caller: { projectId, project }, params: { id }, body }) {
     const local = body.local
       ? { local_time: body.local.localTime, late: body.local.late }
       : { local_time: null, late: null };
-    const data = await act(db, { project, id, action: 'send' }, async (tx, row) => {
-      const planned = { total_recipients: total, scheduled_for: at, ...local };
-      await updateCampaign(tx, id, isNow ? planned : { ...planned, status: 'SCHEDULED' });
-      if (isNow) await startCampaign(tx, { ...row, ...local });
+    return recounting(async () => {
+      const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+      requireState(before, 'send');
+      if (body.at && body.at.getTime() <= Date.now()) throw new Problem('SCHEDULE_IN_PAST');
+      await requireVerifiedSender(db, projectId, before.from_email);
+      const { total, at, isNow } = await planSending(db, before, body);
+      await requireAllowance(db, config.billing, {
+        projectId,
+        category: 'campaigns',
+        units: total,
+        at,
+      });
+      const data = await act(db, { project, id, action: 'send' }, async (tx, row) => {
+        requireCounted(before, row);
+        const planned = { total_recipients: total, scheduled_for: at, ...local };
+        await updateCampaign(tx, id, isNow ? planned : { ...planned, status: 'SCHEDULED' });
+        if (isNow) await startCampaign(tx, { ...row, ...local });
+      });
+      const message = isNow ? 'The campaign is being sent.' : 'The campaign is scheduled.';
+      return { success: true as const, data, message };
     });
-    const message = isNow ? 'The campaign is being sent.' : 'The campaign is scheduled.';
-    return { success: true as const, data, message };
   },
 });
 
@@ -157,18 +170,16 @@ async function planSending(
   db: Database,
   row: CampaignRow,
   { at, local }: SendRequest,
-  policy: ZonePolicy,
 ): Promise<{ total: number; at: Date | null; isNow: boolean }> {
   const { project_id: projectId } = row;
-  const kind = kindOf(row);
-  const audience = audienceOf(row);
   if (!local) {
-    const total = await countAudience(db, projectId, audience, kind);
+    const total = await countRecipients(db, projectId, row);
     if (total === 0) throw new Problem('CAMPAIGN_NO_RECIPIENTS');
     return { total, at, isNow: at === null };
   }
   const { localTime, late } = local;
-  const given = { projectId, audience, kind };
+  const policy = await readSendPolicy(db, projectId);
+  const given = { projectId, audience: audienceOf(row), kind: kindOf(row) };
   const { total, moments } = await countMoments(db, given, { localTime, policy });
   if (total === 0) throw new Problem('CAMPAIGN_NO_RECIPIENTS');
   const now = Date.now();

@@ -157,7 +157,8 @@ export interface Endpoint<
   ): Promise<void>;
   /**
    * Refuses what `handle` refuses itself, mostly in its transaction. It runs only beside other errors of
-   * the request, so that one answer names all problems and a right request is not checked twice.
+   * the request, so that one answer names all problems and a right request is not checked twice, and when
+   * `handle` refuses for what is missing or its state, before which wrong fields come.
    * @param wrong the names of the fields that are refused already
    */
   checkBeside?(

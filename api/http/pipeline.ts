@@ -257,7 +257,9 @@ async function runHandler(
     check: () => (canCheck ? endpoint.check?.(call) : undefined),
     beside: (names) => (canCheck ? endpoint.checkBeside?.(call, names) : undefined),
   });
-  const result = await endpoint.handle(call);
+  const result = await endpoint.handle(call).catch(async (error: unknown) => {
+    throw await firstRefusal(endpoint, call, error);
+  });
   security.flush();
   const { data: answered, options } = result instanceof Answer ? result : new Answer(result, {});
   for (const [name, value] of Object.entries(options.headers ?? {})) {
@@ -279,6 +281,29 @@ async function runHandler(
   if (answered instanceof Buffer) return { status, text: '', bytes: answered };
   if (contentType) return { status, text: String(answered) };
   return jsonAnswer(endpoint, answered, status);
+}
+
+/** Statuses of refusals that come after those of wrong fields: for what is missing, and for its state. */
+const laterStatuses: readonly number[] = [400, 402, 403, 404, 409];
+
+/**
+ * What a handler has thrown; in its place, wrong fields that it would have found later. Mail that was accepted
+ * before it threw stays the answer.
+ */
+async function firstRefusal(
+  endpoint: AnyEndpoint,
+  call: AnyCall,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof Problem) || !laterStatuses.includes(error.status)) return error;
+  const accepted = error.details?.['emails'];
+  if (Array.isArray(accepted) && accepted.length > 0) return error;
+  try {
+    await endpoint.checkBeside?.(call, new Set());
+    return error;
+  } catch (earlier) {
+    return earlier instanceof Problem && earlier.code === 'VALIDATION_ERROR' ? earlier : error;
+  }
 }
 
 /** Path, query and body as a handler gets them, and what is wrong with them. */

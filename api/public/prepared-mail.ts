@@ -91,11 +91,11 @@ export async function prepareMail(
     (await readOnce(`template ${id}`, async () =>
       found('TEMPLATE', id, await findTemplate(db, projectId, id)),
     ));
-  if (!isContinued) refusePast(request.scheduledFor);
   const project = await readOnce('project', async () =>
     found('PROJECT', projectId, await findProject(db, projectId)),
   );
   const from = senderOf(request, template || null, project.name);
+  if (!isContinued) refusePast(request.scheduledFor);
   await readOnce(`domain ${domainOf(from.email)}`, () =>
     requireVerifiedSender(db, projectId, from.email),
   );

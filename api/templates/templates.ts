@@ -154,10 +154,10 @@ export const createTemplate = endpoint({
     );
   },
   async handle({ db, caller: { projectId, project }, body }) {
-    if (body.from) await requireVerifiedSender(db, projectId, body.from.email);
     const row = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await requireTopics(tx, projectId, [body.topicId]);
+      if (body.from) await requireVerifiedSender(tx, projectId, body.from.email);
       return insertTemplate(tx, { project_id: projectId, ...valuesOf(body) });
     });
     return presentTemplate(row, project);
@@ -217,8 +217,6 @@ export const updateTemplate = endpoint({
   },
   async handle({ db, caller: { projectId, project }, params: { id }, body }) {
     const before = found('TEMPLATE', id, await findTemplate(db, projectId, id));
-    // Only a sender in the request is checked: the stored one may have lost its domain since.
-    if (body.from) await requireVerifiedSender(db, projectId, body.from.email);
     const changes = valuesOf(body);
     if (Object.keys(changes).length === 0) return presentTemplate(before, project);
     const row = await transact(db, async (tx) => {
@@ -228,6 +226,8 @@ export const updateTemplate = endpoint({
         await refuseChange(tx, stored, body);
         await requireTopics(tx, projectId, [body.topicId]);
       }
+      // Only a sender in the request is checked: the stored one may have lost its domain since.
+      if (body.from) await requireVerifiedSender(tx, projectId, body.from.email);
       return updateTemplateRow(tx, projectId, id, changes);
     });
     return presentTemplate(found('TEMPLATE', id, row), project);

@@ -76,7 +76,7 @@ interface PlainSteps {
 }
 
 /** Trace entries of a message before it is handed over. */
-const beforeHandOver: readonly string[] = ['scheduled', 'held', 'throttled'];
+const beforeHandOver: readonly string[] = ['rendered_plainly', 'scheduled', 'held', 'throttled'];
 
 /** The whole trace of a message but `queued`: what is stored, and what its columns say. */
 export function traceOf(email: PlainSteps): TraceEntry[] {

@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import type { Database } from '../../../db/database.ts';
 import { useApi } from '../../support/api.ts';
+import { overtaken } from '../../support/overtaken.ts';
 import { pro, useCampaignShop } from '../../support/projects/campaign-shop.ts';
 import { refusal } from '../../support/projects/shop.ts';
 
@@ -271,6 +273,46 @@ describe('GET /campaigns/{id}/stats', () => {
   });
 });
 
+describe('an audience that is changed while it is counted', () => {
+  const onPlan = (value: string) => ({
+    logic: 'AND',
+    groups: [{ filters: [{ field: 'data.plan', operator: 'equals', value }] }],
+  });
+  const change = (id: string, plan: string) => (tx: Database) =>
+    tx
+      .updateTable('campaign')
+      .set({ audience_type: 'FILTERED', audience_condition: JSON.stringify(onPlan(plan)) })
+      .where('id', '=', id)
+      .execute();
+  const after = async (id: string) => (await shop.call('GET', `/campaigns/${id}`)).body.data;
+
+  it('is counted anew by a send, which the change has overtaken', async () => {
+    const { id } = await made();
+    const at = new Date(Date.now() + 3_600_000).toISOString();
+    const send = () => shop.call('POST', `/campaigns/${id}/send`, { scheduledFor: at });
+    expect(await overtaken(shop.api, change(id, 'free'), send)).toEqual([200, undefined]);
+    expect(await after(id)).toMatchObject({ status: 'SCHEDULED', totalRecipients: 1 });
+    await shop.call('POST', `/campaigns/${id}/cancel`);
+  });
+
+  it('refuses a send when it is empty by then', async () => {
+    const { id } = await made();
+    const send = () => shop.call('POST', `/campaigns/${id}/send`);
+    expect(await overtaken(shop.api, change(id, 'none'), send)).toEqual([
+      400,
+      'CAMPAIGN_NO_RECIPIENTS',
+    ]);
+    expect(await after(id)).toMatchObject({ status: 'DRAFT' });
+  });
+
+  it('is counted anew by a change of the type of its mail', async () => {
+    const { id } = await made();
+    const put = () => shop.call('PUT', `/campaigns/${id}`, { messageType: 'TRANSACTIONAL' });
+    expect(await overtaken(shop.api, change(id, 'free'), put)).toEqual([200, undefined]);
+    expect(await after(id)).toMatchObject({ messageType: 'TRANSACTIONAL', totalRecipients: 1 });
+  });
+});
+
 describe('POST /campaigns/{id}/test', () => {
   it('goes to members of the project alone where mail leaves the machine', async () => {
     const api = await useApi({
@@ -307,6 +349,24 @@ describe('POST /campaigns/{id}/test', () => {
     const [mail] = await api.db.selectFrom('system_mail').selectAll().execute();
     expect(mail).toMatchObject({ to_email: email, subject: '[TEST] Hello {{name ?? you}}' });
     expect(api.dispatched.at(-1)).toBe(`campaign-test-${mail!.id}`);
+  });
+
+  it('refuses a sender whose domain is not verified any more, as sending does', async () => {
+    const { id } = await made();
+    const verify = (status: string) =>
+      shop.api.db
+        .updateTable('domain')
+        .set({ status })
+        .where('project_id', '=', shop.project.id)
+        .execute();
+    await verify('failed');
+    const test = () => shop.call('POST', `/campaigns/${id}/test`, { email: 'a@people.test' });
+    expect(refusal(await test())).toEqual([403, 'DOMAIN_NOT_VERIFIED']);
+    expect(refusal(await shop.call('POST', `/campaigns/${id}/send`))).toEqual([
+      403,
+      'DOMAIN_NOT_VERIFIED',
+    ]);
+    await verify('verified');
   });
 
   it('keeps the answer in the transaction of the mail: a repeat never sends a second one', async () => {

@@ -7,6 +7,7 @@ import type { Database } from '../../../db/database.ts';
 import {
   claimSystemMail,
   insertSystemMail,
+  type NewSystemMail,
   releaseSystemMail,
 } from '../../../db/emails/system-mail.ts';
 import { guarded } from '../../../providers/mail/guarded-mailer.ts';
@@ -29,11 +30,12 @@ beforeEach(() => {
   logged = [];
 });
 
-async function insertMail() {
+async function insertMail(
+  kind: Pick<NewSystemMail, 'kind' | 'project_id'> = { kind: 'platform-mail', project_id: null },
+) {
   const to = `${randomUUID()}@people.test`;
   await insertSystemMail(api.db, {
-    kind: 'platform-mail',
-    project_id: null,
+    ...(kind as { kind: 'platform-mail'; project_id: null }),
     to_email: to,
     from_email: 'us@everpost.test',
     from_name: 'Everpost',
@@ -169,4 +171,29 @@ it('is tried for a day when it cannot be composed, and then given up with a line
     'A mail was given up',
   ]);
   expect([sink.countTo(to), await rowOf(id)]).toEqual([0, undefined]);
+});
+
+it('does not send the test of a campaign whose domain is not verified any more', async () => {
+  const { id: projectId } = await api.createProject((await api.signUp()).cookie);
+  const ofProject = { kind: 'campaign-test', project_id: projectId } as const;
+  const domain = { project_id: projectId, name: 'everpost.test', status: 'verified' };
+  await api.db
+    .insertInto('domain')
+    .values({ ...domain, dkim_tokens: [] })
+    .execute();
+  const sent = await insertMail(ofProject);
+  await attempt(sent.id);
+  await api.db
+    .updateTable('domain')
+    .set({ status: 'failed' })
+    .where('project_id', '=', projectId)
+    .execute();
+  const refused = await insertMail(ofProject);
+  expect(await attempt(refused.id)).toEqual({ retryMs: null });
+  expect(logged.map(({ message }) => message)).toEqual([
+    'A test was given up: its domain is not verified',
+  ]);
+  const received = sink.messages.map(({ to }) => to);
+  expect(received.includes(sent.to)).toBe(true);
+  expect(received.includes(refused.to)).toBe(false);
 });
