@@ -9,7 +9,7 @@ export interface Api {
         query?: {
           /** How many a page has at most */
           limit?: number;
-          /** The `cursor` of the page before, or the id of a contact */
+          /** Where the page before this one ended; or the id of a contact */
           cursor?: string;
           /** Part of the address, in any case; % and _ are plain characters */
           search?: string;
@@ -115,11 +115,25 @@ export interface Api {
           };
           /** Recipients who were not sent it, by reason; without zeros */
           reasons: Record<string, number>;
-          leftOut: GetCampaignStatsLeftOut | null;
+          leftOut: {
+            unsubscribed_at_freeze: number;
+            topic_unsubscribed_at_freeze: number;
+          } | null;
           /** Percent of totalRecipients that were delivered; 0 of 0 */
           reachRate: number;
           /** While it is SENDING, at most 5 seconds old */
-          progress: GetCampaignStatsProgress | null;
+          progress: {
+            /** Messages that have left per second, in the last 10 seconds */
+            perSecond: number;
+            /** What waiting mail is held back by; null: nothing waits, or it leaves as fast as it can */
+            limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
+            /** Mail that waits for the local time of its contact */
+            scheduledCount: number;
+            /** At this speed, and not before the last moment that mail waits for; null: not known yet */
+            estimatedEndAt: string | null;
+            /** Since when the oldest message could have left */
+            oldestDueAt: string | null;
+          } | null;
           /** Percent of sentCount; 0 when nothing was sent */
           deliveryRate: number;
           /** Percent of sentCount; 0 when nothing was sent */
@@ -163,7 +177,7 @@ export interface Api {
         query?: {
           /** How many a page has at most */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** Where the page before this one ended */
           cursor?: string;
           /** The id of a contact */
           contactId?: string;
@@ -227,7 +241,7 @@ export interface Api {
         query?: {
           /** How many a page has at most */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** Where the page before this one ended */
           cursor?: string;
           /** Comma list of types; without it all */
           types?: string;
@@ -338,6 +352,8 @@ export interface Api {
           id: string;
           name: string;
         }>;
+        /** How many more than the 100 of a list there are, by its name; absent when all are listed */
+        more?: Record<string, number>;
         contactCount: number;
         canDelete: boolean;
       };
@@ -358,7 +374,7 @@ export interface Api {
         query?: {
           /** How many a page has at most */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** Where the page before this one ended */
           cursor?: string;
         };
       };
@@ -408,7 +424,9 @@ export interface Api {
           contactId: string | null;
           emailId: string | null;
           createdAt: string;
-          contact: ListEventsEventsItemContact | null;
+          contact: {
+            email: string;
+          } | null;
         }>;
       };
     };
@@ -472,6 +490,8 @@ export interface Api {
           id: string;
           name: string;
         }>;
+        /** How many more than the 100 of a list there are, by its name; absent when all are listed */
+        more?: Record<string, number>;
         totalCount: number;
         uniqueContacts: number;
         canDelete: boolean;
@@ -502,7 +522,7 @@ export interface Api {
         query?: {
           /** How many a page has at most */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** Where the page before this one ended */
           cursor?: string;
           /** Only those in this state */
           status?: 'pending' | 'delivered' | 'failed' | 'skipped';
@@ -548,7 +568,7 @@ export interface Api {
           endDate?: string;
           /** How many a page has at most */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** Where the page before this one ended */
           cursor?: string;
           /** Comma list of types; without it all */
           types?: string;
@@ -763,7 +783,7 @@ export interface Api {
         query?: {
           /** How many a page has at most */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** Where the page before this one ended */
           cursor?: string;
           /** Comma list of statuses */
           status?: string;
@@ -952,7 +972,7 @@ export interface Api {
           userId: string;
           email: string;
           role: 'OWNER' | 'ADMIN' | 'MEMBER';
-          /** An invited person is not a member and sees nothing of the project until they accept */
+          /** Who is invited is no member, and sees nothing of the project, until they accept */
           status: 'active' | 'invited';
           createdAt: string;
         }>;
@@ -963,7 +983,7 @@ export interface Api {
       request: {};
       answer: Array<Invitation>;
     };
-    /** Get the setup progress of a project */
+    /** How far a project is set up */
     '/projects/{id}/setup-state': {
       request: {
         path: {
@@ -982,7 +1002,7 @@ export interface Api {
         };
       };
     };
-    /** Get the bounce and complaint rates of a project */
+    /** How the mail of a project is received */
     '/projects/{id}/security': {
       request: {
         path: {
@@ -995,7 +1015,7 @@ export interface Api {
         data: ProjectSecurity;
       };
     };
-    /** Get the bounce and complaint rates of a project */
+    /** How the mail of a project is received */
     '/users/@me/projects/{id}/security': {
       request: {
         path: {
@@ -1005,7 +1025,7 @@ export interface Api {
       };
       answer: ProjectSecurity;
     };
-    /** Get the billing limits of a project and its usage of this month */
+    /** What a project may send this month, and how much of it it has used */
     '/users/@me/projects/{id}/billing-limits': {
       request: {
         path: {
@@ -1015,7 +1035,7 @@ export interface Api {
       };
       answer: BillingLimits;
     };
-    /** Get the usage of a project in this period and its cost */
+    /** What a project has used in this period and what it will cost */
     '/users/@me/projects/{id}/billing-consumption': {
       request: {
         path: {
@@ -1036,8 +1056,20 @@ export interface Api {
             count: number;
           }>;
         };
-        credits: GetBillingConsumptionCredits | null;
-        upcomingInvoice: GetBillingConsumptionUpcomingInvoice | null;
+        credits: {
+          balance: number;
+          hasCredits: boolean;
+          creditAmount: number;
+          currency: string;
+        } | null;
+        upcomingInvoice: {
+          amountDue: number;
+          currency: string;
+          periodStart: string;
+          periodEnd: string;
+          subtotal: number;
+          total: number;
+        } | null;
       };
     };
     /** List the invoices of a project, newest first */
@@ -1139,7 +1171,7 @@ export interface Api {
         query?: {
           /** How many a page has at most */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** Where the page before this one ended */
           cursor?: string;
           /** Part of the address, in any case; % and _ are plain characters */
           search?: string;
@@ -1226,7 +1258,7 @@ export interface Api {
       };
       answer: Template;
     };
-    /** List what uses a template */
+    /** Where a template is used */
     '/templates/{id}/usage': {
       request: {
         path: {
@@ -1246,6 +1278,8 @@ export interface Api {
           workflowId: string;
           workflowName: string;
         }>;
+        /** How many more than the 100 of a list there are, by its name; absent when all are listed */
+        more?: Record<string, number>;
         emailsSent: number;
       };
     };
@@ -1315,7 +1349,7 @@ export interface Api {
         version: string;
       };
     };
-    /** Check that the process runs, without asking other services */
+    /** Whether the process runs; asks no other */
     '/health': {
       request: {};
       answer: {
@@ -1328,7 +1362,7 @@ export interface Api {
         version: string;
       };
     };
-    /** Check that the server can work; 503 when PostgreSQL or Temporal does not answer */
+    /** Whether the server can work; 503 when the database or Temporal does not answer */
     '/health/ready': {
       request: {};
       answer: {
@@ -1340,7 +1374,7 @@ export interface Api {
         };
       };
     };
-    /** Get the features of this server */
+    /** What this server offers */
     '/config': {
       request: {};
       answer: {
@@ -1390,7 +1424,40 @@ export interface Api {
     /** Send a mail now or at a time, to one or several recipients */
     '/v1/send': {
       request: {
-        body: SendRequest;
+        body: {
+          to: string | {
+            name?: string | null;
+            email: string;
+          } | Array<string | {
+            name?: string | null;
+            email: string;
+          }>;
+          /** Refused */
+          cc?: never;
+          /** Refused */
+          bcc?: never;
+          subject?: string;
+          body?: string;
+          template?: string;
+          from?: string | {
+            name?: string | null;
+            email: string;
+          };
+          name?: string;
+          reply?: string;
+          subscribed?: boolean;
+          headers?: Record<string, string>;
+          data?: Record<string, unknown> | null;
+          attachments?: Array<{
+            filename: string;
+            content: string;
+            contentType: string;
+            disposition?: 'attachment' | 'inline';
+            contentId?: string;
+          }>;
+          /** When to send; absent or null: now */
+          scheduledFor?: string | number | null;
+        };
         idempotencyKey?: string;
       };
       answer: {
@@ -1407,7 +1474,44 @@ export interface Api {
     /** Send up to 500 messages with one request */
     '/v1/send/batch': {
       request: {
-        body: SendBatchRequest;
+        body: {
+          messages: Array<{
+            to: string | {
+              name?: string | null;
+              email: string;
+            } | Array<string | {
+              name?: string | null;
+              email: string;
+            }>;
+            /** Refused */
+            cc?: never;
+            /** Refused */
+            bcc?: never;
+            subject?: string;
+            body?: string;
+            template?: string;
+            from?: string | {
+              name?: string | null;
+              email: string;
+            };
+            name?: string;
+            reply?: string;
+            subscribed?: boolean;
+            headers?: Record<string, string>;
+            data?: Record<string, unknown> | null;
+            attachments?: Array<{
+              filename: string;
+              content: string;
+              contentType: string;
+              disposition?: 'attachment' | 'inline';
+              contentId?: string;
+            }>;
+            /** When to send; absent or null: now */
+            scheduledFor?: string | number | null;
+          }>;
+          /** All messages are accepted, or none */
+          atomic?: boolean;
+        };
         idempotencyKey?: string;
       };
       answer: {
@@ -1417,14 +1521,42 @@ export interface Api {
           refused: number;
           timestamp: string;
           /** One per message, in their order */
-          results: Array<AcceptedMessage | RefusedMessage>;
+          results: Array<{
+            success: true;
+            data: {
+              emails: Array<SentEmail>;
+              warnings?: Array<SendWarning>;
+              /** Only if one was given */
+              scheduledFor?: string;
+              timestamp: string;
+            };
+          } | {
+            success: false;
+            error: MessageRefusal;
+          }>;
         };
       };
     };
     /** Record an event of a contact; it starts workflows and ends their waits */
     '/v1/track': {
       request: {
-        body: TrackRequest;
+        body: {
+          email: string;
+          event: string;
+          subscribed?: boolean;
+          data?: Record<string, unknown> | null;
+          /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
+          confirm?: boolean;
+          /** Keys of topics that the contact is subscribed to; with a public key, public ones */
+          topics?: Array<string>;
+          /** For the consent log; of a public key only `text` counts */
+          proof?: {
+            /** What the person has read */
+            text?: string;
+            ip?: string;
+            userAgent?: string;
+          };
+        };
         idempotencyKey?: string;
       };
       answer: {
@@ -1435,7 +1567,9 @@ export interface Api {
     /** Check an email address; nothing is stored or sent */
     '/v1/verify': {
       request: {
-        body: VerifyRequest;
+        body: {
+          email: string;
+        };
       };
       answer: {
         success: true;
@@ -1463,7 +1597,22 @@ export interface Api {
     /** Create a contact, or update the one with this address */
     '/contacts': {
       request: {
-        body: UpsertContactRequest;
+        body: {
+          email: string;
+          subscribed?: boolean;
+          data?: Record<string, unknown> | null;
+          /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
+          confirm?: boolean;
+          /** Keys of topics that the contact is subscribed to; with a public key, public ones */
+          topics?: Array<string>;
+          /** For the consent log; of a public key only `text` counts */
+          proof?: {
+            /** What the person has read */
+            text?: string;
+            ip?: string;
+            userAgent?: string;
+          };
+        };
         idempotencyKey?: string;
       };
       answer: {
@@ -1485,7 +1634,30 @@ export interface Api {
     /** Create a campaign as a draft */
     '/campaigns': {
       request: {
-        body: CreateCampaignRequest;
+        body: {
+          name: string;
+          description?: string | null;
+          subject?: string;
+          body?: string;
+          from?: string;
+          fromName?: string | null;
+          replyTo?: string | null;
+          templateId?: string | null;
+          /** With the type MARKETING; by default that of the template */
+          topicId?: string | null;
+          audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
+          /** With SEGMENT */
+          segmentId?: string | null;
+          /** With FILTERED */
+          audienceFilter?: ConditionInput | null;
+          /** Instead of audienceFilter */
+          audienceCondition?: ConditionInput | null;
+          messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+          /** Mails handed over in a minute at most; null: no limit of its own */
+          maxPerMinute?: number | null;
+          /** Instead of audienceType or messageType, whichever it is a word of */
+          type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+        };
         idempotencyKey?: string;
       };
       answer: {
@@ -1511,10 +1683,17 @@ export interface Api {
     /** Delete many campaigns: all of them or none */
     '/campaigns/bulk-update': {
       request: {
-        body: BulkUpdateCampaignsRequest;
+        body: {
+          ids: Array<string>;
+          delete?: boolean;
+        };
         idempotencyKey?: string;
       };
-      answer: BulkDeleted | BulkUnchanged;
+      answer: {
+        deleted: number;
+      } | {
+        updated: 0;
+      };
     };
     /** Send a campaign now, or at a time; a scheduled one can be given another time */
     '/campaigns/{id}/send': {
@@ -1523,7 +1702,16 @@ export interface Api {
           /** The id of the campaign */
           id: string;
         };
-        body?: SendCampaignRequest;
+        body?: {
+          /** When to send; absent: now */
+          scheduledFor?: string | number | null;
+          /** When to send; absent: now */
+          scheduledAt?: string | number | null;
+          /** When to send, in the zone of each contact; not beside scheduledFor */
+          localTime?: string | null;
+          /** With localTime, what becomes of contacts whose moment is past: `send` (the default) lets them have it at once, `skip` not at all */
+          late?: unknown;
+        };
         idempotencyKey?: string;
       };
       answer: {
@@ -1610,7 +1798,9 @@ export interface Api {
           /** The id of the campaign */
           id: string;
         };
-        body: TestCampaignRequest;
+        body: {
+          email: string;
+        };
         idempotencyKey?: string;
       };
       answer: {
@@ -1625,7 +1815,10 @@ export interface Api {
           /** The id of the contact */
           id: string;
         };
-        body?: EraseContactRequest;
+        body?: {
+          /** Whether the suppression list keeps a hash of the address */
+          suppress?: boolean;
+        };
         idempotencyKey?: string;
       };
       answer: ErasureAccepted;
@@ -1633,7 +1826,16 @@ export interface Api {
     /** Create a topic */
     '/topics': {
       request: {
-        body: CreateTopicRequest;
+        body: {
+          /** Lower-case letters, digits, _ and -, at most 50 */
+          key: string;
+          name: string;
+          description?: string | null;
+          /** private: on no preference page, and unknown to public keys */
+          visibility?: 'public' | 'private';
+          /** What holds for a contact without a choice of its own */
+          default: 'subscribed' | 'unsubscribed';
+        };
         idempotencyKey?: string;
       };
       answer: Topic;
@@ -1641,7 +1843,9 @@ export interface Api {
     /** Tell which addresses have a contact; answers them as they were written */
     '/contacts/lookup': {
       request: {
-        body: LookUpContactsRequest;
+        body: {
+          emails: Array<string>;
+        };
       };
       answer: {
         found: Array<string>;
@@ -1659,7 +1863,18 @@ export interface Api {
     /** Subscribe many contacts */
     '/contacts/bulk-subscribe': {
       request: {
-        body: BulkSubscribeContactsRequest;
+        body: {
+          mode?: 'ids' | 'query';
+          /** Required with mode ids; ignored with mode query, whatever it holds */
+          contactIds?: Array<string>;
+          /** Required with mode query, where {} means every contact; ignored with mode ids */
+          filter?: {
+            search?: string;
+            subscribed?: boolean;
+          };
+          /** Contacts that mode query leaves out; ignored with mode ids */
+          excludeIds?: Array<string>;
+        };
         idempotencyKey?: string;
       };
       answer: JobAccepted;
@@ -1667,7 +1882,18 @@ export interface Api {
     /** Unsubscribe many contacts */
     '/contacts/bulk-unsubscribe': {
       request: {
-        body: BulkUnsubscribeContactsRequest;
+        body: {
+          mode?: 'ids' | 'query';
+          /** Required with mode ids; ignored with mode query, whatever it holds */
+          contactIds?: Array<string>;
+          /** Required with mode query, where {} means every contact; ignored with mode ids */
+          filter?: {
+            search?: string;
+            subscribed?: boolean;
+          };
+          /** Contacts that mode query leaves out; ignored with mode ids */
+          excludeIds?: Array<string>;
+        };
         idempotencyKey?: string;
       };
       answer: JobAccepted;
@@ -1675,7 +1901,18 @@ export interface Api {
     /** Delete many contacts */
     '/contacts/bulk-delete': {
       request: {
-        body: BulkDeleteContactsRequest;
+        body: {
+          mode?: 'ids' | 'query';
+          /** Required with mode ids; ignored with mode query, whatever it holds */
+          contactIds?: Array<string>;
+          /** Required with mode query, where {} means every contact; ignored with mode ids */
+          filter?: {
+            search?: string;
+            subscribed?: boolean;
+          };
+          /** Contacts that mode query leaves out; ignored with mode ids */
+          excludeIds?: Array<string>;
+        };
         idempotencyKey?: string;
       };
       answer: JobAccepted;
@@ -1739,15 +1976,53 @@ export interface Api {
     /** Record an event: as /v1/track does, or by name for a contact, an email or neither */
     '/events/track': {
       request: {
-        body: TrackEventRequest;
+        body: {
+          email: string;
+          event: string;
+          subscribed?: boolean;
+          data?: Record<string, unknown> | null;
+          /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
+          confirm?: boolean;
+          /** Keys of topics that the contact is subscribed to; with a public key, public ones */
+          topics?: Array<string>;
+          /** For the consent log; of a public key only `text` counts */
+          proof?: {
+            /** What the person has read */
+            text?: string;
+            ip?: string;
+            userAgent?: string;
+          };
+        } | {
+          name: string;
+          contactId?: string;
+          emailId?: string;
+          data?: Record<string, unknown> | null;
+        };
         idempotencyKey?: string;
       };
-      answer: TrackAnswer | Event;
+      answer: {
+        success: true;
+        data: TrackedEvent;
+      } | Event;
     };
     /** Have the project's events sent to an address, signed as Standard Webhooks */
     '/event-subscriptions': {
       request: {
-        body: CreateEventSubscriptionRequest;
+        body: {
+          url: string;
+          /** Names of events, `<prefix>.*` for all that begin so, or `*` for all */
+          events: Array<string>;
+          description?: string | null;
+          /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
+          headers?: Record<string, string> | null;
+          /** How many events a request may have; null: each has one, without a list around it */
+          batch?: {
+            max: number;
+          } | null;
+          enabled?: boolean;
+          /** By default now; at most 30 days ago */
+          from?: string;
+        };
         idempotencyKey?: string;
       };
       answer: NewEventSubscription;
@@ -1785,7 +2060,9 @@ export interface Api {
           /** An id as GET /event-subscriptions lists it */
           id: string;
         };
-        body?: TestEventSubscriptionRequest;
+        body?: {
+          eventName?: string;
+        };
         idempotencyKey?: string;
       };
       answer: {
@@ -1801,7 +2078,13 @@ export interface Api {
           /** An id as GET /event-subscriptions lists it */
           id: string;
         };
-        body: ReplayEventsRequest;
+        body: {
+          from: string;
+          /** By default now */
+          to?: string;
+          eventName?: string | null;
+          onlyFailed?: boolean;
+        };
         idempotencyKey?: string;
       };
       answer: JobAccepted;
@@ -1813,7 +2096,10 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body: StartExecutionRequest;
+        body: {
+          contactId: string;
+          context?: Record<string, unknown>;
+        };
         idempotencyKey?: string;
       };
       answer: Execution;
@@ -1825,7 +2111,7 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body?: CancelAllExecutionsRequest;
+        body?: {};
         idempotencyKey?: string;
       };
       answer: {
@@ -1841,7 +2127,9 @@ export interface Api {
           /** The id of an execution */
           executionId: string;
         };
-        body?: RetryExecutionRequest;
+        body?: {
+          version?: number;
+        };
         idempotencyKey?: string;
       };
       answer: Execution;
@@ -1853,7 +2141,17 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body?: MigrateExecutionsRequest;
+        body?: {
+          /** Versions; by default all with active executions */
+          from?: Array<number>;
+          /** A version; by default the newest */
+          to?: number;
+          /** Steps of the version by those of the old ones, where their ids differ */
+          mapping?: Record<string, string>;
+          onUnmappable?: 'stay' | 'cancel';
+          /** Only these; unknown ones are ignored */
+          executionIds?: Array<string>;
+        };
         idempotencyKey?: string;
       };
       answer: JobAccepted;
@@ -1865,7 +2163,14 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body?: RetryAllExecutionsRequest;
+        body?: {
+          stepId?: string;
+          /** On which they go on; by default on their own */
+          version?: number;
+          failedAfter?: string;
+          failedBefore?: string;
+          errorContains?: string;
+        };
         idempotencyKey?: string;
       };
       answer: JobAccepted;
@@ -1879,7 +2184,15 @@ export interface Api {
           /** The id of a step */
           stepId: string;
         };
-        body: MoveWaitsRequest;
+        body: {
+          until?: string;
+          shiftBySeconds?: number;
+          /** Of a WAIT_FOR_EVENT: no time-out any more */
+          forever?: true;
+          versions?: Array<number>;
+          /** A condition on their contacts */
+          filter?: ConditionInput;
+        };
         idempotencyKey?: string;
       };
       answer: JobAccepted;
@@ -1893,7 +2206,9 @@ export interface Api {
           /** The id of an execution */
           executionId: string;
         };
-        body?: PauseExecutionRequest;
+        body?: {
+          reason?: string;
+        };
         idempotencyKey?: string;
       };
       answer: Execution;
@@ -1920,7 +2235,9 @@ export interface Api {
           /** The id of an execution */
           executionId: string;
         };
-        body?: SkipStepRequest;
+        body?: {
+          branch?: string;
+        };
         idempotencyKey?: string;
       };
       answer: Execution;
@@ -1932,7 +2249,346 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body: SimulateExecutionRequest;
+        body: {
+          contactId?: string;
+          /** Somebody who need not exist */
+          contact?: {
+            email: string;
+            subscribed?: boolean;
+            data?: Record<string, unknown> | null;
+          };
+          context?: Record<string, unknown>;
+          events?: Array<{
+            name: string;
+            /** Seconds since the start */
+            after?: number;
+            at?: string;
+            data?: Record<string, unknown> | null;
+          }>;
+          /** Answers of receivers, by the id or the key of the step */
+          webhooks?: Record<string, {
+            statusCode?: number;
+            /** Any JSON; absent: no body */
+            response?: unknown;
+            /** Answers of 503 before */
+            failures?: number;
+          }>;
+          startAt?: string;
+          until?: string;
+          horizonDays?: number;
+          version?: number;
+          /** A graph that is not stored: with ids (`id`, `fromStepId`, `toStepId`), as GET /workflows/{id} answers it, or with keys (`key`, `from`, `to`), as POST /workflows takes it; its keys are the ids of the answer then. The trigger is that of the workflow */
+          graph?: {
+            steps: Array<{
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'TRIGGER';
+              config: {
+                eventName?: string;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'SEND_EMAIL';
+              config: {
+                recipient?: {
+                  type?: 'CONTACT' | 'CUSTOM';
+                  customEmail?: string;
+                };
+                templateId?: string | null;
+                topicId?: string | null;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'DELAY';
+              config: {
+                amount?: number;
+                unit?: 'minutes' | 'hours' | 'days';
+                until?: {
+                  time: string;
+                  days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+                  timeZone?: string;
+                };
+                untilField?: string;
+                offset?: {
+                  amount: number;
+                  unit: 'minutes' | 'hours' | 'days';
+                };
+                ifPast?: 'continue' | 'exit';
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'WAIT_FOR_EVENT';
+              config: {
+                eventName: string;
+                timeout?: number;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'CONDITION';
+              config: {
+                mode?: 'binary';
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              } | {
+                mode: 'multi';
+                field: string;
+                branches: Array<{
+                  id: string;
+                  name: string;
+                  operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                  value?: unknown;
+                }>;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'WEBHOOK';
+              config: {
+                url: string;
+                method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+                headers?: Record<string, string>;
+                body?: unknown;
+                onFailure?: 'continue' | 'fail';
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'UPDATE_CONTACT';
+              config: {
+                updates?: Record<string, unknown>;
+                subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'EXIT';
+              config: {
+                reason?: string;
+              };
+            }>;
+            transitions: Array<{
+              fromStepId: string;
+              toStepId: string;
+              /** `{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out */
+              condition?: {
+                branch?: string | null;
+                fallback?: boolean | null;
+              } | null;
+              /** The same as condition.branch */
+              branch?: string | null;
+              waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
+              priority?: number;
+            }>;
+            exitRules?: Array<{
+              eventName: string;
+              where?: Array<{
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              }>;
+              reason: string;
+            }>;
+          } | {
+            steps: Array<{
+              key?: string;
+              type: 'TRIGGER';
+              /** Where it is left out: what it is now */
+              name?: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'SEND_EMAIL';
+              config: {
+                recipient?: {
+                  type?: 'CONTACT' | 'CUSTOM';
+                  customEmail?: string;
+                };
+                templateId?: string | null;
+                topicId?: string | null;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'DELAY';
+              config: {
+                amount?: number;
+                unit?: 'minutes' | 'hours' | 'days';
+                until?: {
+                  time: string;
+                  days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+                  timeZone?: string;
+                };
+                untilField?: string;
+                offset?: {
+                  amount: number;
+                  unit: 'minutes' | 'hours' | 'days';
+                };
+                ifPast?: 'continue' | 'exit';
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'WAIT_FOR_EVENT';
+              config: {
+                eventName: string;
+                timeout?: number;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'CONDITION';
+              config: {
+                mode?: 'binary';
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              } | {
+                mode: 'multi';
+                field: string;
+                branches: Array<{
+                  id: string;
+                  name: string;
+                  operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                  value?: unknown;
+                }>;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'WEBHOOK';
+              config: {
+                url: string;
+                method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+                headers?: Record<string, string>;
+                body?: unknown;
+                onFailure?: 'continue' | 'fail';
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'UPDATE_CONTACT';
+              config: {
+                updates?: Record<string, unknown>;
+                subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'EXIT';
+              config: {
+                reason?: string;
+              };
+            }>;
+            transitions: Array<{
+              from: string;
+              to: string;
+              branch?: string | null;
+            }>;
+            exitRules?: Array<{
+              eventName: string;
+              where?: Array<{
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              }>;
+              reason: string;
+            }>;
+          };
+        };
         idempotencyKey?: string;
       };
       answer: {
@@ -1943,7 +2599,7 @@ export interface Api {
           error: string | null;
           startedAt: string;
           endedAt: string | null;
-          /** The bodies of mails and webhooks are left out */
+          /** Over 2 MB: bodies are left out, and large values in the outputs of steps */
           truncated: boolean;
           path: Array<{
             stepId: string;
@@ -2000,7 +2656,138 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body?: DryRunEditRequest;
+        body?: {
+          /** Versions; by default all with active executions */
+          from?: Array<number>;
+          to?: number;
+          graph?: {
+            steps: Array<{
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'TRIGGER';
+              config: {
+                eventName?: string;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'SEND_EMAIL';
+              config: {
+                recipient?: {
+                  type?: 'CONTACT' | 'CUSTOM';
+                  customEmail?: string;
+                };
+                templateId?: string | null;
+                topicId?: string | null;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'DELAY';
+              config: {
+                amount?: number;
+                unit?: 'minutes' | 'hours' | 'days';
+                until?: {
+                  time: string;
+                  days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+                  timeZone?: string;
+                };
+                untilField?: string;
+                offset?: {
+                  amount: number;
+                  unit: 'minutes' | 'hours' | 'days';
+                };
+                ifPast?: 'continue' | 'exit';
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'WAIT_FOR_EVENT';
+              config: {
+                eventName: string;
+                timeout?: number;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'CONDITION';
+              config: {
+                mode?: 'binary';
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              } | {
+                mode: 'multi';
+                field: string;
+                branches: Array<{
+                  id: string;
+                  name: string;
+                  operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                  value?: unknown;
+                }>;
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'WEBHOOK';
+              config: {
+                url: string;
+                method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+                headers?: Record<string, string>;
+                body?: unknown;
+                onFailure?: 'continue' | 'fail';
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'UPDATE_CONTACT';
+              config: {
+                updates?: Record<string, unknown>;
+                subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+              };
+            } | {
+              id: string;
+              name: string;
+              templateId?: string | null;
+              type: 'EXIT';
+              config: {
+                reason?: string;
+              };
+            }>;
+            transitions: Array<{
+              fromStepId: string;
+              toStepId: string;
+              /** `{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out */
+              condition?: {
+                branch?: string | null;
+                fallback?: boolean | null;
+              } | null;
+              /** The same as condition.branch */
+              branch?: string | null;
+              waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
+              priority?: number;
+            }>;
+            exitRules?: Array<{
+              eventName: string;
+              where?: Array<{
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              }>;
+              reason: string;
+            }>;
+          };
+          /** Steps of the other graph by those of the old ones, where their ids differ */
+          mapping?: Record<string, string>;
+          examples?: number;
+        };
         idempotencyKey?: string;
       };
       answer: {
@@ -2036,7 +2823,11 @@ export interface Api {
     /** Make an account and log in */
     '/auth/signup': {
       request: {
-        body: SignUpRequest;
+        body: {
+          email: string;
+          /** None of the 10,000 most common passwords, in any case */
+          password: string;
+        };
       };
       answer: {
         success: true;
@@ -2046,7 +2837,10 @@ export interface Api {
     /** Log in */
     '/auth/login': {
       request: {
-        body: LogInRequest;
+        body: {
+          email: string;
+          password: string;
+        };
       };
       answer: {
         success: true;
@@ -2056,7 +2850,9 @@ export interface Api {
     /** Verify the address of the logged-in user with the token of a mail */
     '/auth/verify-email': {
       request: {
-        body: VerifyEmailRequest;
+        body: {
+          token: string;
+        };
       };
       answer: {
         success: true;
@@ -2078,7 +2874,9 @@ export interface Api {
     /** Send a mail to choose a new password; the answer does not tell whether there is one */
     '/auth/request-password-reset': {
       request: {
-        body: RequestPasswordResetRequest;
+        body: {
+          email: string;
+        };
       };
       answer: {
         success: true;
@@ -2090,7 +2888,11 @@ export interface Api {
     /** Choose a new password with the token of a mail; ends all sessions */
     '/auth/reset-password': {
       request: {
-        body: ResetPasswordRequest;
+        body: {
+          token: string;
+          /** None of the 10,000 most common passwords, in any case */
+          newPassword: string;
+        };
       };
       answer: {
         success: true;
@@ -2102,7 +2904,11 @@ export interface Api {
     /** Change the password; ends all other sessions */
     '/users/@me/password': {
       request: {
-        body: ChangePasswordRequest;
+        body: {
+          currentPassword: string;
+          /** None of the 10,000 most common passwords, in any case */
+          newPassword: string;
+        };
       };
       answer: {
         success: true;
@@ -2114,7 +2920,9 @@ export interface Api {
     /** Create a project */
     '/users/@me/projects': {
       request: {
-        body: CreateProjectRequest;
+        body: {
+          name: string;
+        };
         idempotencyKey?: string;
       };
       answer: Project;
@@ -2161,7 +2969,10 @@ export interface Api {
           /** The id of the project */
           id: string;
         };
-        body: AddMemberRequest;
+        body: {
+          email: string;
+          role?: 'ADMIN' | 'MEMBER';
+        };
         idempotencyKey?: string;
       };
       answer: {
@@ -2241,7 +3052,11 @@ export interface Api {
     /** Add a sender domain */
     '/domains': {
       request: {
-        body: CreateDomainRequest;
+        body: {
+          domain: string;
+          /** Required without a secret key */
+          projectId?: string;
+        };
         idempotencyKey?: string;
       };
       answer: Domain;
@@ -2249,7 +3064,13 @@ export interface Api {
     /** Put addresses on the suppression list, up to 1,000 at once */
     '/suppression-list': {
       request: {
-        body: AddSuppressionsRequest;
+        body: {
+          emails: Array<string>;
+          scope?: 'marketing' | 'all';
+          reason?: 'manual' | 'import';
+          /** When the entries end; null: never */
+          until?: string | null;
+        };
         idempotencyKey?: string;
       };
       answer: SuppressionsRecorded;
@@ -2257,7 +3078,15 @@ export interface Api {
     /** Create a segment, by a condition or of hand-picked members */
     '/segments': {
       request: {
-        body: CreateSegmentRequest;
+        body: {
+          name: string;
+          description?: string | null;
+          type?: 'DYNAMIC' | 'STATIC';
+          condition?: ConditionInput | null;
+          /** Instead of condition */
+          filters?: ConditionInput | null;
+          trackMembership?: boolean;
+        };
         idempotencyKey?: string;
       };
       answer: Segment;
@@ -2269,7 +3098,12 @@ export interface Api {
           /** The id of the segment */
           id: string;
         };
-        body: AddSegmentMembersRequest;
+        body: {
+          emails: Array<string>;
+          createMissing?: boolean;
+          /** Of contacts that are made by this request */
+          subscribed?: boolean;
+        };
         idempotencyKey?: string;
       };
       answer: {
@@ -2309,7 +3143,19 @@ export interface Api {
     /** Create a template */
     '/templates': {
       request: {
-        body: CreateTemplateRequest;
+        body: {
+          name: string;
+          subject: string;
+          body: string;
+          /** The message class. HEADLESS: nothing is added to the body. */
+          type: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
+          from?: string | null;
+          fromName?: string | null;
+          replyTo?: string | null;
+          description?: string | null;
+          /** With the type MARKETING */
+          topicId?: string | null;
+        };
         idempotencyKey?: string;
       };
       answer: Template;
@@ -2328,15 +3174,36 @@ export interface Api {
     /** Delete many templates: all of them or none */
     '/templates/bulk-update': {
       request: {
-        body: BulkUpdateTemplatesRequest;
+        body: {
+          ids: Array<string>;
+          delete?: boolean;
+        };
         idempotencyKey?: string;
       };
-      answer: BulkDeleted | BulkUnchanged;
+      answer: {
+        deleted: number;
+      } | {
+        updated: 0;
+      };
     };
     /** Render a template that is not saved, with its warnings */
     '/templates/preview': {
       request: {
-        body: PreviewTemplateRequest;
+        body: {
+          subject: string;
+          body: string;
+          /** The message class. HEADLESS: nothing is added to the body. */
+          type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
+          contactId?: string;
+          /** Somebody who need not exist */
+          contact?: {
+            email: string;
+            subscribed?: boolean;
+            data?: Record<string, unknown> | null;
+          };
+          /** One-time values, as those of /v1/send */
+          data?: Record<string, unknown> | null;
+        };
         idempotencyKey?: string;
       };
       answer: {
@@ -2351,7 +3218,17 @@ export interface Api {
           /** The id of the template */
           id: string;
         };
-        body?: PreviewStoredTemplateRequest;
+        body?: {
+          contactId?: string;
+          /** Somebody who need not exist */
+          contact?: {
+            email: string;
+            subscribed?: boolean;
+            data?: Record<string, unknown> | null;
+          };
+          /** One-time values, as those of /v1/send */
+          data?: Record<string, unknown> | null;
+        };
         idempotencyKey?: string;
       };
       answer: {
@@ -2362,7 +3239,221 @@ export interface Api {
     /** Create a workflow, with its trigger or with its whole graph */
     '/workflows': {
       request: {
-        body: CreateWorkflowRequest;
+        body: {
+          name: string;
+          description?: string | null;
+          eventName?: string | null;
+          /** `{eventName}`, instead of eventName */
+          triggerConfig?: {
+            eventName?: string | null;
+          } | null;
+          triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
+          /** By default false */
+          allowReentry?: boolean;
+          /** Counts with `graph` only */
+          enabled?: boolean | null;
+          /** The whole workflow, as GET …/graph answers it */
+          graph?: {
+            name?: string;
+            description?: string | null;
+            allowReentry?: boolean;
+            trigger?: {
+              type?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
+              config?: {
+                eventName?: string | null;
+                cron?: string | null;
+                timeZone?: string | null;
+                segmentId?: string | null;
+                filter?: ConditionInput | null;
+              };
+            };
+            exitRules?: Array<{
+              eventName: string;
+              where?: Array<{
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              }>;
+              reason: string;
+            }>;
+            steps: Array<{
+              key?: string;
+              type: 'TRIGGER';
+              /** Where it is left out: what it is now */
+              name?: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'SEND_EMAIL';
+              config: {
+                recipient?: {
+                  type?: 'CONTACT' | 'CUSTOM';
+                  customEmail?: string;
+                };
+                templateId?: string | null;
+                topicId?: string | null;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'DELAY';
+              config: {
+                amount?: number;
+                unit?: 'minutes' | 'hours' | 'days';
+                until?: {
+                  time: string;
+                  days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+                  timeZone?: string;
+                };
+                untilField?: string;
+                offset?: {
+                  amount: number;
+                  unit: 'minutes' | 'hours' | 'days';
+                };
+                ifPast?: 'continue' | 'exit';
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'WAIT_FOR_EVENT';
+              config: {
+                eventName: string;
+                timeout?: number;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'CONDITION';
+              config: {
+                mode?: 'binary';
+                field: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              } | {
+                mode: 'multi';
+                field: string;
+                branches: Array<{
+                  id: string;
+                  name: string;
+                  operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                  value?: unknown;
+                }>;
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'WEBHOOK';
+              config: {
+                url: string;
+                method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+                headers?: Record<string, string>;
+                body?: unknown;
+                onFailure?: 'continue' | 'fail';
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'UPDATE_CONTACT';
+              config: {
+                updates?: Record<string, unknown>;
+                subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+              };
+            } | {
+              /** Unique in the workflow; made from the name where it is left out */
+              key?: string;
+              name: string;
+              position?: {
+                x: number;
+                y: number;
+              };
+              templateId?: string | null;
+              /** Instead of templateId; its name is only read */
+              template?: {
+                id: string;
+                name?: unknown;
+              } | null;
+              type: 'EXIT';
+              config: {
+                reason?: string;
+              };
+            }>;
+            transitions: Array<{
+              from: string;
+              to: string;
+              branch?: string | null;
+            }>;
+          };
+        };
         idempotencyKey?: string;
       };
       answer: Workflow;
@@ -2381,10 +3472,17 @@ export interface Api {
     /** Delete many workflows: all of them or none */
     '/workflows/bulk-update': {
       request: {
-        body: BulkUpdateWorkflowsRequest;
+        body: {
+          ids: Array<string>;
+          delete?: boolean;
+        };
         idempotencyKey?: string;
       };
-      answer: BulkDeleted | BulkUnchanged;
+      answer: {
+        deleted: number;
+      } | {
+        updated: 0;
+      };
     };
     /** Add a step; by itself it follows the newest end of the journey */
     '/workflows/{id}/steps': {
@@ -2393,7 +3491,146 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body: CreateStepRequest;
+        body: {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'TRIGGER';
+          config: {
+            eventName?: string;
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'SEND_EMAIL';
+          config: {
+            recipient?: {
+              type?: 'CONTACT' | 'CUSTOM';
+              customEmail?: string;
+            };
+            templateId?: string | null;
+            topicId?: string | null;
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'DELAY';
+          config: {
+            amount?: number;
+            unit?: 'minutes' | 'hours' | 'days';
+            until?: {
+              time: string;
+              days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+              timeZone?: string;
+            };
+            untilField?: string;
+            offset?: {
+              amount: number;
+              unit: 'minutes' | 'hours' | 'days';
+            };
+            ifPast?: 'continue' | 'exit';
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'WAIT_FOR_EVENT';
+          config: {
+            eventName: string;
+            timeout?: number;
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'CONDITION';
+          config: {
+            mode?: 'binary';
+            field: string;
+            operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+            value?: unknown;
+          } | {
+            mode: 'multi';
+            field: string;
+            branches: Array<{
+              id: string;
+              name: string;
+              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+              value?: unknown;
+            }>;
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'WEBHOOK';
+          config: {
+            url: string;
+            method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+            headers?: Record<string, string>;
+            body?: unknown;
+            onFailure?: 'continue' | 'fail';
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'UPDATE_CONTACT';
+          config: {
+            updates?: Record<string, unknown>;
+            subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          /** Whether the newest end of the journey leads to the step */
+          autoConnect?: boolean;
+          type: 'EXIT';
+          config: {
+            reason?: string;
+          };
+        };
         idempotencyKey?: string;
       };
       answer: Step;
@@ -2407,7 +3644,108 @@ export interface Api {
           /** The id of a transition */
           transitionId: string;
         };
-        body: InsertStepRequest;
+        body: {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          type: 'SEND_EMAIL';
+          config: {
+            recipient?: {
+              type?: 'CONTACT' | 'CUSTOM';
+              customEmail?: string;
+            };
+            templateId?: string | null;
+            topicId?: string | null;
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          type: 'DELAY';
+          config: {
+            amount?: number;
+            unit?: 'minutes' | 'hours' | 'days';
+            until?: {
+              time: string;
+              days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+              timeZone?: string;
+            };
+            untilField?: string;
+            offset?: {
+              amount: number;
+              unit: 'minutes' | 'hours' | 'days';
+            };
+            ifPast?: 'continue' | 'exit';
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          type: 'WAIT_FOR_EVENT';
+          config: {
+            eventName: string;
+            timeout?: number;
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          type: 'CONDITION';
+          config: {
+            mode?: 'binary';
+            field: string;
+            operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+            value?: unknown;
+          } | {
+            mode: 'multi';
+            field: string;
+            branches: Array<{
+              id: string;
+              name: string;
+              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+              value?: unknown;
+            }>;
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          type: 'WEBHOOK';
+          config: {
+            url: string;
+            method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+            headers?: Record<string, string>;
+            body?: unknown;
+            onFailure?: 'continue' | 'fail';
+          };
+        } | {
+          name: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          templateId?: string | null;
+          type: 'UPDATE_CONTACT';
+          config: {
+            updates?: Record<string, unknown>;
+            subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+          };
+        };
         idempotencyKey?: string;
       };
       answer: Step;
@@ -2419,7 +3757,19 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body: CreateTransitionRequest;
+        body: {
+          fromStepId: string;
+          toStepId: string;
+          /** `{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out */
+          condition?: {
+            branch?: string | null;
+            fallback?: boolean | null;
+          } | null;
+          /** The same as condition.branch */
+          branch?: string | null;
+          waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
+          priority?: number;
+        };
         idempotencyKey?: string;
       };
       answer: Transition;
@@ -2433,7 +3783,30 @@ export interface Api {
           /** The id of the campaign */
           id: string;
         };
-        body?: UpdateCampaignRequest;
+        body?: {
+          name?: string;
+          description?: string | null;
+          subject?: string;
+          body?: string;
+          from?: string;
+          fromName?: string | null;
+          replyTo?: string | null;
+          templateId?: string | null;
+          /** With the type MARKETING; by default that of the template */
+          topicId?: string | null;
+          audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
+          /** With SEGMENT */
+          segmentId?: string | null;
+          /** With FILTERED */
+          audienceFilter?: ConditionInput | null;
+          /** Instead of audienceFilter */
+          audienceCondition?: ConditionInput | null;
+          messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+          /** Mails handed over in a minute at most; null: no limit of its own */
+          maxPerMinute?: number | null;
+          /** Instead of audienceType or messageType, whichever it is a word of */
+          type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+        };
       };
       answer: {
         success: true;
@@ -2447,7 +3820,10 @@ export interface Api {
           /** The id of the contact */
           id: string;
         };
-        body: UpdateContactTopicsRequest;
+        body: {
+          /** By the keys of topics; null: back to the default */
+          topics: Record<string, boolean | null>;
+        };
       };
       answer: Array<ContactTopic>;
     };
@@ -2458,7 +3834,12 @@ export interface Api {
           /** The id of the project */
           id: string;
         };
-        body?: SetBillingLimitsRequest;
+        body?: {
+          workflows?: number | null;
+          campaigns?: number | null;
+          transactional?: number | null;
+          inbound?: number | null;
+        };
       };
       answer: BillingLimits;
     };
@@ -2469,21 +3850,60 @@ export interface Api {
           /** The name of a secret */
           name: string;
         };
-        body: SetSecretRequest;
+        body: {
+          value: string;
+          /** It goes to these hosts alone; null: to any. Left out, those that it has stay */
+          hosts?: Array<string> | null;
+        };
       };
       answer: undefined;
     };
     /** Set when marketing mail may reach contacts, and how often */
     '/send-policy': {
       request: {
-        body?: SetSendPolicyRequest;
+        body?: {
+          /** The project's zone: of contacts that name none */
+          timeZone?: string;
+          /** Where a contact names its zone; null: everybody is in that of the project */
+          contactTimeZoneField?: string | null;
+          /** In the contact's zone; null: none */
+          quietHours?: {
+            from: string;
+            /** Or 24:00; earlier than `from`: on the next day */
+            to: string;
+            /** On which it begins */
+            days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+          } | null;
+          /** At most `max` mails to a contact in any `perDays`; all of them hold */
+          caps?: Array<{
+            max: number;
+            /** Times 24 hours */
+            perDays: number;
+          }>;
+          /** What becomes of mail that would pass a cap: it is not sent, or later */
+          onCap?: 'skip' | 'delay';
+        };
       };
       answer: SendPolicy;
     };
     /** Set how the project asks for consent */
     '/consent-policy': {
       request: {
-        body?: SetConsentPolicyRequest;
+        body?: {
+          /** Public keys, received mail and pages subscribe nobody who has not confirmed */
+          requireConfirmation?: boolean;
+          /** Of the confirmation mail; it uses `confirmUrl`. null: the built-in text */
+          templateId?: string | null;
+          /** Sender of the confirmation mail if its template has none */
+          from?: string | null;
+          fromName?: string | null;
+          /** Seconds from the first mail to the reminder, of requests made from then on; null: there is none */
+          remindAfter?: number | null;
+          /** Seconds from the last mail to the end of the request, of requests made from then on */
+          expireAfter?: number;
+          /** What mail an address does not get after a permanent bounce */
+          bounceScope?: 'marketing' | 'all';
+        };
       };
       answer: ConsentPolicy;
     };
@@ -2494,7 +3914,206 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body: WorkflowGraphInput;
+        body: {
+          name?: string;
+          description?: string | null;
+          allowReentry?: boolean;
+          trigger?: {
+            type?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
+            config?: {
+              eventName?: string | null;
+              cron?: string | null;
+              timeZone?: string | null;
+              segmentId?: string | null;
+              filter?: ConditionInput | null;
+            };
+          };
+          exitRules?: Array<{
+            eventName: string;
+            where?: Array<{
+              field: string;
+              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+              value?: unknown;
+            }>;
+            reason: string;
+          }>;
+          steps: Array<{
+            key?: string;
+            type: 'TRIGGER';
+            /** Where it is left out: what it is now */
+            name?: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+          } | {
+            /** Unique in the workflow; made from the name where it is left out */
+            key?: string;
+            name: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+            templateId?: string | null;
+            /** Instead of templateId; its name is only read */
+            template?: {
+              id: string;
+              name?: unknown;
+            } | null;
+            type: 'SEND_EMAIL';
+            config: {
+              recipient?: {
+                type?: 'CONTACT' | 'CUSTOM';
+                customEmail?: string;
+              };
+              templateId?: string | null;
+              topicId?: string | null;
+            };
+          } | {
+            /** Unique in the workflow; made from the name where it is left out */
+            key?: string;
+            name: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+            templateId?: string | null;
+            /** Instead of templateId; its name is only read */
+            template?: {
+              id: string;
+              name?: unknown;
+            } | null;
+            type: 'DELAY';
+            config: {
+              amount?: number;
+              unit?: 'minutes' | 'hours' | 'days';
+              until?: {
+                time: string;
+                days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+                timeZone?: string;
+              };
+              untilField?: string;
+              offset?: {
+                amount: number;
+                unit: 'minutes' | 'hours' | 'days';
+              };
+              ifPast?: 'continue' | 'exit';
+            };
+          } | {
+            /** Unique in the workflow; made from the name where it is left out */
+            key?: string;
+            name: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+            templateId?: string | null;
+            /** Instead of templateId; its name is only read */
+            template?: {
+              id: string;
+              name?: unknown;
+            } | null;
+            type: 'WAIT_FOR_EVENT';
+            config: {
+              eventName: string;
+              timeout?: number;
+            };
+          } | {
+            /** Unique in the workflow; made from the name where it is left out */
+            key?: string;
+            name: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+            templateId?: string | null;
+            /** Instead of templateId; its name is only read */
+            template?: {
+              id: string;
+              name?: unknown;
+            } | null;
+            type: 'CONDITION';
+            config: {
+              mode?: 'binary';
+              field: string;
+              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+              value?: unknown;
+            } | {
+              mode: 'multi';
+              field: string;
+              branches: Array<{
+                id: string;
+                name: string;
+                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+                value?: unknown;
+              }>;
+            };
+          } | {
+            /** Unique in the workflow; made from the name where it is left out */
+            key?: string;
+            name: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+            templateId?: string | null;
+            /** Instead of templateId; its name is only read */
+            template?: {
+              id: string;
+              name?: unknown;
+            } | null;
+            type: 'WEBHOOK';
+            config: {
+              url: string;
+              method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+              headers?: Record<string, string>;
+              body?: unknown;
+              onFailure?: 'continue' | 'fail';
+            };
+          } | {
+            /** Unique in the workflow; made from the name where it is left out */
+            key?: string;
+            name: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+            templateId?: string | null;
+            /** Instead of templateId; its name is only read */
+            template?: {
+              id: string;
+              name?: unknown;
+            } | null;
+            type: 'UPDATE_CONTACT';
+            config: {
+              updates?: Record<string, unknown>;
+              subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+            };
+          } | {
+            /** Unique in the workflow; made from the name where it is left out */
+            key?: string;
+            name: string;
+            position?: {
+              x: number;
+              y: number;
+            };
+            templateId?: string | null;
+            /** Instead of templateId; its name is only read */
+            template?: {
+              id: string;
+              name?: unknown;
+            } | null;
+            type: 'EXIT';
+            config: {
+              reason?: string;
+            };
+          }>;
+          transitions: Array<{
+            from: string;
+            to: string;
+            branch?: string | null;
+          }>;
+        };
       };
       answer: WorkflowGraph;
     };
@@ -2507,7 +4126,11 @@ export interface Api {
           /** The id of the contact */
           id: string;
         };
-        body?: UpdateContactRequest;
+        body?: {
+          email?: string;
+          subscribed?: boolean;
+          data?: Record<string, unknown> | null;
+        };
       };
       answer: Contact;
     };
@@ -2518,7 +4141,9 @@ export interface Api {
           /** The id of the email */
           id: string;
         };
-        body: UpdateEmailRequest;
+        body: {
+          scheduledFor: string | number | null;
+        };
       };
       answer: Email;
     };
@@ -2529,7 +4154,15 @@ export interface Api {
           /** The id of the topic */
           id: string;
         };
-        body?: UpdateTopicRequest;
+        body?: {
+          key?: string;
+          name?: string;
+          description?: string | null;
+          /** private: on no preference page, and unknown to public keys */
+          visibility?: 'public' | 'private';
+          /** What holds for a contact without a choice of its own */
+          default?: 'subscribed' | 'unsubscribed';
+        };
       };
       answer: Topic;
     };
@@ -2540,7 +4173,20 @@ export interface Api {
           /** An id as GET /event-subscriptions lists it */
           id: string;
         };
-        body?: UpdateEventSubscriptionRequest;
+        body?: {
+          url?: string;
+          /** Names of events, `<prefix>.*` for all that begin so, or `*` for all */
+          events?: Array<string>;
+          description?: string | null;
+          /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
+          headers?: Record<string, string> | null;
+          /** How many events a request may have; null: each has one, without a list around it */
+          batch?: {
+            max: number;
+          } | null;
+          enabled?: boolean;
+          paused?: boolean;
+        };
       };
       answer: EventSubscription;
     };
@@ -2553,7 +4199,12 @@ export interface Api {
           /** The id of an execution */
           executionId: string;
         };
-        body: MoveWaitRequest;
+        body: {
+          until?: string;
+          shiftBySeconds?: number;
+          /** Of a WAIT_FOR_EVENT: no time-out any more */
+          forever?: true;
+        };
       };
       answer: MovedExecution;
     };
@@ -2564,7 +4215,11 @@ export interface Api {
           /** The id of the project */
           id: string;
         };
-        body?: UpdateProjectRequest;
+        body?: {
+          name?: string;
+          tracking?: 'ENABLED' | 'DISABLED' | 'MARKETING_ONLY';
+          language?: string;
+        };
       };
       answer: Project;
     };
@@ -2577,7 +4232,9 @@ export interface Api {
           /** The id of a user */
           userId: string;
         };
-        body: UpdateMemberRequest;
+        body: {
+          role: 'ADMIN' | 'MEMBER';
+        };
       };
       answer: {
         success: true;
@@ -2591,7 +4248,17 @@ export interface Api {
           /** The id of the segment */
           id: string;
         };
-        body?: UpdateSegmentRequest;
+        body?: {
+          name?: string;
+          description?: string | null;
+          /** Cannot be changed */
+          type?: 'DYNAMIC' | 'STATIC';
+          condition?: ConditionInput | null;
+          /** Instead of condition */
+          filters?: ConditionInput | null;
+          /** Switched off, the stored members are forgotten without events */
+          trackMembership?: boolean;
+        };
       };
       answer: {
         id: string;
@@ -2602,7 +4269,7 @@ export interface Api {
         /** The condition as a list, when it can be written so */
         filters: FlatCondition | null;
         trackMembership: boolean;
-        /** The last count; unsubscribed contacts are included */
+        /** As counted last; unsubscribed contacts count, too */
         memberCount: number;
         projectId: string;
         createdAt: string;
@@ -2622,7 +4289,19 @@ export interface Api {
           /** The id of the template */
           id: string;
         };
-        body?: UpdateTemplateRequest;
+        body?: {
+          name?: string;
+          subject?: string;
+          body?: string;
+          /** The message class. HEADLESS: nothing is added to the body. */
+          type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
+          from?: string | null;
+          fromName?: string | null;
+          replyTo?: string | null;
+          description?: string | null;
+          /** With the type MARKETING */
+          topicId?: string | null;
+        };
       };
       answer: Template;
     };
@@ -2633,7 +4312,31 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body?: UpdateWorkflowRequest;
+        body?: {
+          name?: string;
+          description?: string | null;
+          triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
+          triggerConfig?: {
+            eventName?: string | null;
+            cron?: string | null;
+            timeZone?: string | null;
+            segmentId?: string | null;
+            filter?: ConditionInput | null;
+          };
+          enabled?: boolean;
+          allowReentry?: boolean;
+          exitRules?: Array<{
+            eventName: string;
+            where?: Array<{
+              field: string;
+              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+              value?: unknown;
+            }>;
+            reason: string;
+          }>;
+          /** true: no step of its executions begins until false */
+          paused?: boolean;
+        };
       };
       answer: Workflow;
     };
@@ -2646,7 +4349,16 @@ export interface Api {
           /** The id of a step */
           stepId: string;
         };
-        body?: UpdateStepRequest;
+        body?: {
+          name?: string;
+          position?: {
+            x: number;
+            y: number;
+          };
+          /** The new config as a whole, as the type of the step has it */
+          config?: Record<string, unknown>;
+          templateId?: string | null;
+        };
       };
       answer: Step;
     };
@@ -2744,7 +4456,10 @@ export interface Api {
     /** Delete the account of the logged-in user */
     '/users/@me': {
       request: {
-        body?: DeleteMeRequest;
+        body?: {
+          /** Required where the account has one */
+          password?: string;
+        };
       };
       answer: {
         success: true;
@@ -2856,7 +4571,9 @@ export interface Api {
           /** The id of the segment */
           id: string;
         };
-        body: RemoveSegmentMembersRequest;
+        body: {
+          emails: Array<string>;
+        };
       };
       answer: {
         removed: number;
@@ -2932,37 +4649,6 @@ export type ErrorAnswer = {
   timestamp: string;
 };
 
-export type MailAddress = {
-  name?: string | null;
-  email: string;
-};
-
-export type SendRequest = {
-  to: string | MailAddress | Array<string | MailAddress>;
-  /** Refused */
-  cc?: never;
-  /** Refused */
-  bcc?: never;
-  subject?: string;
-  body?: string;
-  template?: string;
-  from?: string | MailAddress;
-  name?: string;
-  reply?: string;
-  subscribed?: boolean;
-  headers?: Record<string, string>;
-  data?: Record<string, unknown> | null;
-  attachments?: Array<{
-    filename: string;
-    content: string;
-    contentType: string;
-    disposition?: 'attachment' | 'inline';
-    contentId?: string;
-  }>;
-  /** When to send; absent or null: now */
-  scheduledFor?: string | number | null;
-};
-
 export type SentEmail = {
   contact: {
     id: string;
@@ -2976,28 +4662,6 @@ export type SendWarning = {
   message: string;
   line: number | null;
   column: number | null;
-};
-
-export type SendBatchRequest = {
-  messages: Array<SendRequest>;
-  /** All messages are accepted, or none */
-  atomic?: boolean;
-};
-
-export type AcceptedMessage = {
-  success: true;
-  data: {
-    emails: Array<SentEmail>;
-    warnings?: Array<SendWarning>;
-    /** Only if one was given */
-    scheduledFor?: string;
-    timestamp: string;
-  };
-};
-
-export type RefusedMessage = {
-  success: false;
-  error: MessageRefusal;
 };
 
 export type MessageRefusal = {
@@ -3015,32 +4679,10 @@ export type MessageRefusal = {
   details?: Record<string, unknown>;
 };
 
-export type TrackRequest = {
-  email: string;
-  event: string;
-  subscribed?: boolean;
-  data?: Record<string, unknown> | null;
-  /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
-  confirm?: boolean;
-  /** Keys of topics that the contact is subscribed to; with a public key, public ones */
-  topics?: Array<string>;
-  /** For the consent log; of a public key only `text` counts */
-  proof?: {
-    /** What the person has read */
-    text?: string;
-    ip?: string;
-    userAgent?: string;
-  };
-};
-
 export type TrackedEvent = {
   contact: string;
   event: string;
   timestamp: string;
-};
-
-export type VerifyRequest = {
-  email: string;
 };
 
 export type ContactList = {
@@ -3063,40 +4705,12 @@ export type Contact = {
   updatedAt: string;
 };
 
-export type UpsertContactRequest = {
-  email: string;
-  subscribed?: boolean;
-  data?: Record<string, unknown> | null;
-  /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
-  confirm?: boolean;
-  /** Keys of topics that the contact is subscribed to; with a public key, public ones */
-  topics?: Array<string>;
-  /** For the consent log; of a public key only `text` counts */
-  proof?: {
-    /** What the person has read */
-    text?: string;
-    ip?: string;
-    userAgent?: string;
-  };
-};
-
-export type UpdateContactRequest = {
-  email?: string;
-  subscribed?: boolean;
-  data?: Record<string, unknown> | null;
-};
-
 export type CampaignPage = {
   data: Array<Campaign>;
   total: number;
   page: number;
   pageSize: number;
   totalPages: number;
-};
-
-export type CampaignSegment = {
-  id: string;
-  name: string;
 };
 
 export type Campaign = {
@@ -3113,7 +4727,10 @@ export type Campaign = {
   type: 'ALL' | 'SEGMENT' | 'FILTERED';
   audienceType: 'ALL' | 'SEGMENT' | 'FILTERED';
   segmentId: string | null;
-  segment: CampaignSegment | null;
+  segment: {
+    id: string;
+    name: string;
+  } | null;
   audienceCondition: Condition | null;
   /** The condition as a list, if it can be one */
   audienceFilter: FlatCondition | null;
@@ -3129,7 +4746,7 @@ export type Campaign = {
   /** Mails handed over in a minute at most; null: no limit of its own */
   maxPerMinute: number | null;
   sentAt: string | null;
-  /** Topic of marketing mail */
+  /** Of marketing mail */
   topicId?: string;
   pausedReason: 'requested' | 'provider_failures' | null;
   archived: boolean;
@@ -3171,103 +4788,26 @@ export type FlatCondition = {
   }>;
 };
 
-export type ConditionInput = Condition | FlatCondition;
-
-export type CreateCampaignRequest = {
-  name: string;
-  description?: string | null;
-  subject?: string;
-  body?: string;
-  from?: string;
-  fromName?: string | null;
-  replyTo?: string | null;
-  templateId?: string | null;
-  /** With the type MARKETING; by default that of the template */
-  topicId?: string | null;
-  audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
-  /** With SEGMENT */
-  segmentId?: string | null;
-  /** With FILTERED */
-  audienceFilter?: ConditionInput | null;
-  /** Instead of audienceFilter */
-  audienceCondition?: ConditionInput | null;
-  messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
-  /** Mails handed over in a minute at most; null: no limit of its own */
-  maxPerMinute?: number | null;
-  /** Instead of audienceType or messageType, whichever it is a word of */
-  type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
-};
-
-export type UpdateCampaignRequest = {
-  name?: string;
-  description?: string | null;
-  subject?: string;
-  body?: string;
-  from?: string;
-  fromName?: string | null;
-  replyTo?: string | null;
-  templateId?: string | null;
-  /** With the type MARKETING; by default that of the template */
-  topicId?: string | null;
-  audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
-  /** With SEGMENT */
-  segmentId?: string | null;
-  /** With FILTERED */
-  audienceFilter?: ConditionInput | null;
-  /** Instead of audienceFilter */
-  audienceCondition?: ConditionInput | null;
-  messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
-  /** Mails handed over in a minute at most; null: no limit of its own */
-  maxPerMinute?: number | null;
-  /** Instead of audienceType or messageType, whichever it is a word of */
-  type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
-};
-
-export type BulkUpdateCampaignsRequest = {
-  ids: Array<string>;
-  delete?: boolean;
-};
-
-export type BulkDeleted = {
-  deleted: number;
-};
-
-export type BulkUnchanged = {
-  updated: 0;
-};
-
-export type SendCampaignRequest = {
-  /** When to send; absent: now */
-  scheduledFor?: string | number | null;
-  /** When to send; absent: now */
-  scheduledAt?: string | number | null;
-  /** When to send, in the zone of each contact; not beside scheduledFor */
-  localTime?: string | null;
-  /** With localTime, what becomes of contacts whose moment is past: `send` (the default) lets them have it at once, `skip` not at all */
-  late?: unknown;
-};
-
-export type TestCampaignRequest = {
-  email: string;
-};
-
-/** Contacts of the audience who are no recipients; null before the audience is fixed */
-export type GetCampaignStatsLeftOut = {
-  unsubscribed_at_freeze: number;
-  topic_unsubscribed_at_freeze: number;
-};
-
-export type GetCampaignStatsProgress = {
-  /** Messages that have left per second, in the last 10 seconds */
-  perSecond: number;
-  /** What waiting mail is held back by; null: nothing waits, or it leaves as fast as it can */
-  limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
-  /** Mail that waits for the local time of its contact */
-  scheduledCount: number;
-  /** At this speed, and not before the last moment that mail waits for; null: not known yet */
-  estimatedEndAt: string | null;
-  /** Since when the oldest message could have left */
-  oldestDueAt: string | null;
+export type ConditionInput = {
+  logic: 'AND' | 'OR';
+  groups: Array<{
+    filters?: Array<{
+      field: string;
+      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists' | 'within' | 'olderThan' | 'triggered' | 'notTriggered' | 'triggeredWithin' | 'triggeredOlderThan' | 'notTriggeredWithin' | 'memberOfSegment' | 'notMemberOfSegment';
+      value?: unknown;
+      unit?: 'minutes' | 'hours' | 'days';
+    }>;
+    /** A condition inside this group */
+    conditions?: Record<string, unknown> | null;
+  }>;
+} | {
+  operator: 'AND' | 'OR';
+  conditions: Array<{
+    field: string;
+    operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists' | 'within' | 'olderThan' | 'triggered' | 'notTriggered' | 'triggeredWithin' | 'triggeredOlderThan' | 'notTriggeredWithin' | 'memberOfSegment' | 'notMemberOfSegment';
+    value?: unknown;
+    unit?: 'minutes' | 'hours' | 'days';
+  }>;
 };
 
 export type EmailSummaryList = {
@@ -3300,7 +4840,7 @@ export type EmailSummary = {
     contentId: string | null;
     bytes: number;
   }>;
-  /** The id that the provider gave */
+  /** Of the provider */
   messageId: string | null;
   sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
   templateId: string | null;
@@ -3311,7 +4851,10 @@ export type EmailSummary = {
   /** When it was asked to leave; null: at once */
   scheduledFor: string | null;
   /** Why it is PENDING and not due yet; the last reason, if there are several */
-  hold: Hold | null;
+  hold: {
+    reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap';
+    until: string;
+  } | null;
   status: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
   sentAt: string | null;
   deliveredAt: string | null;
@@ -3328,11 +4871,6 @@ export type EmailSummary = {
   reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
-};
-
-export type Hold = {
-  reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap';
-  until: string;
 };
 
 export type Email = {
@@ -3357,7 +4895,7 @@ export type Email = {
     contentId: string | null;
     bytes: number;
   }>;
-  /** The id that the provider gave */
+  /** Of the provider */
   messageId: string | null;
   sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
   templateId: string | null;
@@ -3368,7 +4906,10 @@ export type Email = {
   /** When it was asked to leave; null: at once */
   scheduledFor: string | null;
   /** Why it is PENDING and not due yet; the last reason, if there are several */
-  hold: Hold | null;
+  hold: {
+    reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap';
+    until: string;
+  } | null;
   status: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
   sentAt: string | null;
   deliveredAt: string | null;
@@ -3395,10 +4936,6 @@ export type Email = {
   }>;
 };
 
-export type UpdateEmailRequest = {
-  scheduledFor: string | number | null;
-};
-
 export type TimelineEntryList = {
   data: Array<TimelineEntry>;
   cursor?: string;
@@ -3421,45 +4958,9 @@ export type TimelineEntry = {
   };
 };
 
-export type EraseContactRequest = {
-  /** Whether the suppression list keeps a hash of the address */
-  suppress?: boolean;
-};
-
 export type ErasureAccepted = {
   message: string;
   jobId: string;
-};
-
-export type ErasureCounts = {
-  /** The contact */
-  contact: number;
-  /** Its events that are stored as rows */
-  events: number;
-  /** Its mail, received mail among it */
-  emails: number;
-  /** Its executions, with their steps */
-  executions: number;
-  /** Its places in segments */
-  memberships: number;
-  /** Its choices of topics */
-  topics: number;
-  /** Lines of its consent log */
-  consent: number;
-  /** Files that no other mail names */
-  attachments: number;
-  /** Messages of the local mailbox */
-  mailbox: number;
-  /** Mail of other contacts to the address, emptied */
-  otherEmails: number;
-  /** Jobs whose result named the address */
-  jobErrors: number;
-  /** Stored answers that named the address */
-  idempotency: number;
-  /** Deliveries of event subscriptions, and answers of receivers that named the address */
-  deliveries: number;
-  /** Entries of the suppression list that have changed */
-  suppression: number;
 };
 
 export type Erasure = {
@@ -3469,7 +4970,36 @@ export type Erasure = {
   /** When it was completed */
   at: string | null;
   /** What was removed; null until it is completed */
-  counts: ErasureCounts | null;
+  counts: {
+    /** The contact */
+    contact: number;
+    /** Its events that are stored as rows */
+    events: number;
+    /** Its mail, received mail among it */
+    emails: number;
+    /** Its executions, with their steps */
+    executions: number;
+    /** Its places in segments */
+    memberships: number;
+    /** Its choices of topics */
+    topics: number;
+    /** Lines of its consent log */
+    consent: number;
+    /** Files that no other mail names */
+    attachments: number;
+    /** Messages of the local mailbox */
+    mailbox: number;
+    /** Mail of other contacts to the address, emptied */
+    otherEmails: number;
+    /** Jobs whose result named the address */
+    jobErrors: number;
+    /** Stored answers that named the address */
+    idempotency: number;
+    /** Deliveries of event subscriptions, and answers of receivers that named the address */
+    deliveries: number;
+    /** Entries of the suppression list that have changed */
+    suppression: number;
+  } | null;
   /** SHA-256 of the JSON text {"id","requestedAt","at","counts"} without white space, in hex */
   receiptHash: string | null;
 };
@@ -3505,7 +5035,7 @@ export type ContactExport = {
       contentType: string;
       size: number;
     }>;
-    /** The id that the provider gave */
+    /** Of the provider */
     messageId: string | null;
     sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
     templateId: string | null;
@@ -3516,7 +5046,10 @@ export type ContactExport = {
     /** When it was asked to leave; null: at once */
     scheduledFor: string | null;
     /** Why it is PENDING and not due yet; the last reason, if there are several */
-    hold: Hold | null;
+    hold: {
+      reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap';
+      until: string;
+    } | null;
     status: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
     sentAt: string | null;
     deliveredAt: string | null;
@@ -3555,7 +5088,10 @@ export type ContactExport = {
     /** Steps that completed with `success: false` */
     warnings: number;
     /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
-    stuck: Stuck | null;
+    stuck: {
+      since: string;
+      reason: string;
+    } | null;
     startedAt: string;
     completedAt: string | null;
     /** Paused singly; its workflow may be paused, too */
@@ -3580,7 +5116,7 @@ export type ContactTopic = {
   subscribed: boolean;
   /** false: the contact has not chosen, the default holds */
   explicit: boolean;
-  /** Time of the contact's own choice */
+  /** Of its own choice */
   changedAt: string | null;
 };
 
@@ -3590,7 +5126,7 @@ export type ConsentLine = {
   source: 'api' | 'import' | 'bulk' | 'public_page' | 'one_click' | 'workflow' | 'inbound' | 'bounce' | 'complaint' | 'double_opt_in';
   /** Key of a topic; null: mail as a whole */
   topic: string | null;
-  /** IP address of the person, if it is known */
+  /** Of the person, as far as it is known */
   ip: string | null;
   userAgent: string | null;
   /** SHA-256 of `text` in UTF-8, in hex */
@@ -3626,11 +5162,6 @@ export type Event = {
   createdAt: string;
 };
 
-export type Stuck = {
-  since: string;
-  reason: string;
-};
-
 export type StepExecution = {
   id: string;
   executionId: string;
@@ -3645,18 +5176,11 @@ export type StepExecution = {
   completedAt: string | null;
   createdAt: string;
   updatedAt: string;
-  step: StepName;
-};
-
-export type StepName = {
-  id: string;
-  name: string;
-  type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
-};
-
-export type UpdateContactTopicsRequest = {
-  /** By the keys of topics; null: back to the default */
-  topics: Record<string, boolean | null>;
+  step: {
+    id: string;
+    name: string;
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  };
 };
 
 export type Topic = {
@@ -3673,31 +5197,6 @@ export type Topic = {
   updatedAt: string;
 };
 
-export type CreateTopicRequest = {
-  /** Lower-case letters, digits, _ and -, at most 50 */
-  key: string;
-  name: string;
-  description?: string | null;
-  /** private: on no preference page, and unknown to public keys */
-  visibility?: 'public' | 'private';
-  /** What holds for a contact without a choice of its own */
-  default: 'subscribed' | 'unsubscribed';
-};
-
-export type UpdateTopicRequest = {
-  key?: string;
-  name?: string;
-  description?: string | null;
-  /** private: on no preference page, and unknown to public keys */
-  visibility?: 'public' | 'private';
-  /** What holds for a contact without a choice of its own */
-  default?: 'subscribed' | 'unsubscribed';
-};
-
-export type LookUpContactsRequest = {
-  emails: Array<string>;
-};
-
 export type ContactField = {
   field: string;
   type: 'string' | 'number' | 'boolean' | 'date';
@@ -3705,65 +5204,9 @@ export type ContactField = {
   coverage: number;
 };
 
-export type ImportContactsRequest = {
-  file: string;
-};
-
 export type JobAccepted = {
   message: string;
   jobId: string;
-};
-
-export type BulkSubscribeContactsRequest = {
-  mode?: 'ids' | 'query';
-  /** Required with mode ids; ignored with mode query, whatever it holds */
-  contactIds?: Array<string>;
-  /** Required with mode query, where {} means every contact; ignored with mode ids */
-  filter?: {
-    search?: string;
-    subscribed?: boolean;
-  };
-  /** Contacts that mode query leaves out; ignored with mode ids */
-  excludeIds?: Array<string>;
-};
-
-export type BulkUnsubscribeContactsRequest = {
-  mode?: 'ids' | 'query';
-  /** Required with mode ids; ignored with mode query, whatever it holds */
-  contactIds?: Array<string>;
-  /** Required with mode query, where {} means every contact; ignored with mode ids */
-  filter?: {
-    search?: string;
-    subscribed?: boolean;
-  };
-  /** Contacts that mode query leaves out; ignored with mode ids */
-  excludeIds?: Array<string>;
-};
-
-export type BulkDeleteContactsRequest = {
-  mode?: 'ids' | 'query';
-  /** Required with mode ids; ignored with mode query, whatever it holds */
-  contactIds?: Array<string>;
-  /** Required with mode query, where {} means every contact; ignored with mode ids */
-  filter?: {
-    search?: string;
-    subscribed?: boolean;
-  };
-  /** Contacts that mode query leaves out; ignored with mode ids */
-  excludeIds?: Array<string>;
-};
-
-export type ImportJobResult = {
-  totalRows: number;
-  successCount: number;
-  createdCount: number;
-  updatedCount: number;
-  failureCount: number;
-  errors: Array<{
-    row: number;
-    email: string;
-    error: string;
-  }>;
 };
 
 export type ImportJob = {
@@ -3775,7 +5218,18 @@ export type ImportJob = {
     filename: string;
     totalRows: number | null;
   };
-  result: ImportJobResult | null;
+  result: {
+    totalRows: number;
+    successCount: number;
+    createdCount: number;
+    updatedCount: number;
+    failureCount: number;
+    errors: Array<{
+      row: number;
+      email: string;
+      error: string;
+    }>;
+  } | null;
   failedReason: string | null;
   createdAt: string;
   startedAt: string | null;
@@ -3790,19 +5244,6 @@ export type ImportJobList = {
   total: number;
 };
 
-export type BulkJobResult = {
-  operation: 'subscribe' | 'unsubscribe' | 'delete';
-  totalRequested: number;
-  successCount: number;
-  unchanged: number;
-  failureCount: number;
-  errors: Array<{
-    contactId: string;
-    email: string | null;
-    error: string;
-  }>;
-};
-
 export type BulkJob = {
   id: string;
   state: 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
@@ -3813,7 +5254,18 @@ export type BulkJob = {
     mode: 'ids' | 'query';
     totalRequested: number | null;
   };
-  result: BulkJobResult | null;
+  result: {
+    operation: 'subscribe' | 'unsubscribe' | 'delete';
+    totalRequested: number;
+    successCount: number;
+    unchanged: number;
+    failureCount: number;
+    errors: Array<{
+      contactId: string;
+      email: string | null;
+      error: string;
+    }>;
+  } | null;
   failedReason: string | null;
   createdAt: string;
   startedAt: string | null;
@@ -3826,24 +5278,6 @@ export type Subscription = {
   subscribed: boolean;
 };
 
-export type NamedEventRequest = {
-  name: string;
-  contactId?: string;
-  emailId?: string;
-  data?: Record<string, unknown> | null;
-};
-
-export type TrackEventRequest = TrackRequest | NamedEventRequest;
-
-export type TrackAnswer = {
-  success: true;
-  data: TrackedEvent;
-};
-
-export type ListEventsEventsItemContact = {
-  email: string;
-};
-
 export type EventSubscription = {
   id: string;
   url: string;
@@ -3852,7 +5286,9 @@ export type EventSubscription = {
   /** Their values are never answered */
   headerNames: Array<string>;
   /** How many events a request may have; null: each has one */
-  batch: EventBatch | null;
+  batch: {
+    max: number;
+  } | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
   paused: boolean;
@@ -3867,28 +5303,6 @@ export type EventSubscription = {
   updatedAt: string;
 };
 
-export type EventBatch = {
-  max: number;
-};
-
-export type EventBatchInput = {
-  max: number;
-};
-
-export type CreateEventSubscriptionRequest = {
-  url: string;
-  /** Names of events, `<prefix>.*` for all that begin so, or `*` for all */
-  events: Array<string>;
-  description?: string | null;
-  /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
-  headers?: Record<string, string> | null;
-  /** How many events a request may have; null: each has one, without a list around it */
-  batch?: EventBatchInput | null;
-  enabled?: boolean;
-  /** By default now; at most 30 days ago */
-  from?: string;
-};
-
 export type NewEventSubscription = {
   id: string;
   url: string;
@@ -3897,7 +5311,9 @@ export type NewEventSubscription = {
   /** Their values are never answered */
   headerNames: Array<string>;
   /** How many events a request may have; null: each has one */
-  batch: EventBatch | null;
+  batch: {
+    max: number;
+  } | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
   paused: boolean;
@@ -3921,7 +5337,9 @@ export type CountedEventSubscription = {
   /** Their values are never answered */
   headerNames: Array<string>;
   /** How many events a request may have; null: each has one */
-  batch: EventBatch | null;
+  batch: {
+    max: number;
+  } | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
   paused: boolean;
@@ -3945,19 +5363,6 @@ export type CountedEventSubscription = {
     failed: number;
     skipped: number;
   };
-};
-
-export type UpdateEventSubscriptionRequest = {
-  url?: string;
-  /** Names of events, `<prefix>.*` for all that begin so, or `*` for all */
-  events?: Array<string>;
-  description?: string | null;
-  /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
-  headers?: Record<string, string> | null;
-  /** How many events a request may have; null: each has one, without a list around it */
-  batch?: EventBatchInput | null;
-  enabled?: boolean;
-  paused?: boolean;
 };
 
 export type EventDeliveryList = {
@@ -3996,22 +5401,6 @@ export type EventDelivery = {
   updatedAt: string;
 };
 
-export type TestEventSubscriptionRequest = {
-  eventName?: string;
-};
-
-export type ReplayEventsRequest = {
-  from: string;
-  /** By default now */
-  to?: string;
-  eventName?: string | null;
-  onlyFailed?: boolean;
-};
-
-export type EventReplayResult = {
-  replayed: number;
-};
-
 export type EventReplay = {
   id: string;
   state: 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
@@ -4024,7 +5413,9 @@ export type EventReplay = {
     eventName: string | null;
     onlyFailed: boolean;
   };
-  result: EventReplayResult | null;
+  result: {
+    replayed: number;
+  } | null;
   failedReason: string | null;
   createdAt: string;
   startedAt: string | null;
@@ -4040,11 +5431,6 @@ export type ActivityItem = {
   metadata: Record<string, unknown>;
 };
 
-export type StartExecutionRequest = {
-  contactId: string;
-  context?: Record<string, unknown>;
-};
-
 export type Execution = {
   id: string;
   workflowId: string;
@@ -4058,7 +5444,10 @@ export type Execution = {
   /** Steps that completed with `success: false` */
   warnings: number;
   /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
-  stuck: Stuck | null;
+  stuck: {
+    since: string;
+    reason: string;
+  } | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused singly; its workflow may be paused, too */
@@ -4092,7 +5481,10 @@ export type NamedExecution = {
   /** Steps that completed with `success: false` */
   warnings: number;
   /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
-  stuck: Stuck | null;
+  stuck: {
+    since: string;
+    reason: string;
+  } | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused singly; its workflow may be paused, too */
@@ -4103,13 +5495,15 @@ export type NamedExecution = {
   projectId: string;
   createdAt: string;
   updatedAt: string;
-  contact: ContactName;
-  currentStep: StepName | null;
-};
-
-export type ContactName = {
-  id: string;
-  email: string;
+  contact: {
+    id: string;
+    email: string;
+  };
+  currentStep: {
+    id: string;
+    name: string;
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  } | null;
 };
 
 export type ExecutionDetails = {
@@ -4125,7 +5519,10 @@ export type ExecutionDetails = {
   /** Steps that completed with `success: false` */
   warnings: number;
   /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
-  stuck: Stuck | null;
+  stuck: {
+    since: string;
+    reason: string;
+  } | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused singly; its workflow may be paused, too */
@@ -4136,20 +5533,21 @@ export type ExecutionDetails = {
   projectId: string;
   createdAt: string;
   updatedAt: string;
-  contact: ContactName;
-  currentStep: StepName | null;
+  contact: {
+    id: string;
+    email: string;
+  };
+  currentStep: {
+    id: string;
+    name: string;
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  } | null;
   workflow: {
     id: string;
     name: string;
     pausedAt: string | null;
   };
   stepExecutions: Array<StepExecution>;
-};
-
-export type CancelAllExecutionsRequest = {};
-
-export type RetryExecutionRequest = {
-  version?: number;
 };
 
 export type FoundExecutionList = {
@@ -4173,7 +5571,10 @@ export type FoundExecution = {
   /** Steps that completed with `success: false` */
   warnings: number;
   /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
-  stuck: Stuck | null;
+  stuck: {
+    since: string;
+    reason: string;
+  } | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused singly; its workflow may be paused, too */
@@ -4188,10 +5589,21 @@ export type FoundExecution = {
     id: string;
     name: string;
   };
-  contact: ContactName;
-  currentStep: StepName | null;
-  /** The step at which a FAILED execution failed */
-  failedStep: StepName | null;
+  contact: {
+    id: string;
+    email: string;
+  };
+  currentStep: {
+    id: string;
+    name: string;
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  } | null;
+  /** Of a FAILED execution: where it failed */
+  failedStep: {
+    id: string;
+    name: string;
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  } | null;
 };
 
 export type ExecutionJob = {
@@ -4205,75 +5617,23 @@ export type ExecutionJob = {
     stepId: string | null;
     totalRequested: number | null;
   };
-  result: MigrationResult | MoveResult | RetryResult | null;
+  result: {
+    migrated: number;
+    unchanged: number;
+    unmappable: number;
+    cancelled: number;
+    finished: number;
+  } | {
+    moved: number;
+    skipped: number;
+  } | {
+    retried: number;
+    refused: number;
+  } | null;
   failedReason: string | null;
   createdAt: string;
   startedAt: string | null;
   finishedAt: string | null;
-};
-
-export type MigrationResult = {
-  migrated: number;
-  unchanged: number;
-  unmappable: number;
-  cancelled: number;
-  finished: number;
-};
-
-export type MoveResult = {
-  moved: number;
-  skipped: number;
-};
-
-export type RetryResult = {
-  retried: number;
-  refused: number;
-};
-
-export type MigrateExecutionsRequest = {
-  /** Versions; by default all with active executions */
-  from?: Array<number>;
-  /** A version; by default the newest */
-  to?: number;
-  /** Steps of the version by those of the old ones, where their ids differ */
-  mapping?: Record<string, string>;
-  onUnmappable?: 'stay' | 'cancel';
-  /** Only these; unknown ones are ignored */
-  executionIds?: Array<string>;
-};
-
-export type RetryAllExecutionsRequest = {
-  stepId?: string;
-  /** On which they go on; by default on their own */
-  version?: number;
-  failedAfter?: string;
-  failedBefore?: string;
-  errorContains?: string;
-};
-
-export type MoveWaitsRequest = {
-  until?: string;
-  shiftBySeconds?: number;
-  /** WAIT_FOR_EVENT only: remove the time-out */
-  forever?: true;
-  versions?: Array<number>;
-  /** A condition on their contacts */
-  filter?: ConditionInput;
-};
-
-export type PauseExecutionRequest = {
-  reason?: string;
-};
-
-export type SkipStepRequest = {
-  branch?: string;
-};
-
-export type MoveWaitRequest = {
-  until?: string;
-  shiftBySeconds?: number;
-  /** WAIT_FOR_EVENT only: remove the time-out */
-  forever?: true;
 };
 
 export type MovedExecution = {
@@ -4289,7 +5649,10 @@ export type MovedExecution = {
   /** Steps that completed with `success: false` */
   warnings: number;
   /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
-  stuck: Stuck | null;
+  stuck: {
+    since: string;
+    reason: string;
+  } | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused singly; its workflow may be paused, too */
@@ -4303,355 +5666,11 @@ export type MovedExecution = {
   stepExecutions: Array<StepExecution>;
 };
 
-export type ProposedTriggerStep = {
-  id: string;
-  name: string;
-  templateId?: string | null;
-  type: 'TRIGGER';
-  config: TriggerConfig;
-};
-
-export type TriggerConfig = {
-  eventName?: string;
-};
-
-export type ProposedSendEmailStep = {
-  id: string;
-  name: string;
-  templateId?: string | null;
-  type: 'SEND_EMAIL';
-  config: SendEmailConfig;
-};
-
-export type SendEmailConfig = {
-  recipient?: {
-    type?: 'CONTACT' | 'CUSTOM';
-    customEmail?: string;
-  };
-  templateId?: string | null;
-  topicId?: string | null;
-};
-
-export type ProposedDelayStep = {
-  id: string;
-  name: string;
-  templateId?: string | null;
-  type: 'DELAY';
-  config: DelayConfig;
-};
-
-export type DelayConfig = {
-  amount?: number;
-  unit?: 'minutes' | 'hours' | 'days';
-  until?: {
-    time: string;
-    days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
-    timeZone?: string;
-  };
-  untilField?: string;
-  offset?: {
-    amount: number;
-    unit: 'minutes' | 'hours' | 'days';
-  };
-  ifPast?: 'continue' | 'exit';
-};
-
-export type ProposedWaitForEventStep = {
-  id: string;
-  name: string;
-  templateId?: string | null;
-  type: 'WAIT_FOR_EVENT';
-  config: WaitForEventConfig;
-};
-
-export type WaitForEventConfig = {
-  eventName: string;
-  timeout?: number;
-};
-
-export type ProposedConditionStep = {
-  id: string;
-  name: string;
-  templateId?: string | null;
-  type: 'CONDITION';
-  config: ConditionConfig;
-};
-
-export type ConditionConfigBinary = {
-  mode?: 'binary';
-  field: string;
-  operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-  value?: unknown;
-};
-
-export type ConditionConfigMulti = {
-  mode: 'multi';
-  field: string;
-  branches: Array<{
-    id: string;
-    name: string;
-    operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-    value?: unknown;
-  }>;
-};
-
-export type ConditionConfig = ConditionConfigBinary | ConditionConfigMulti;
-
-export type ProposedWebhookStep = {
-  id: string;
-  name: string;
-  templateId?: string | null;
-  type: 'WEBHOOK';
-  config: WebhookConfig;
-};
-
-export type WebhookConfig = {
-  url: string;
-  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  headers?: Record<string, string>;
-  body?: unknown;
-  onFailure?: 'continue' | 'fail';
-};
-
-export type ProposedUpdateContactStep = {
-  id: string;
-  name: string;
-  templateId?: string | null;
-  type: 'UPDATE_CONTACT';
-  config: UpdateContactConfig;
-};
-
-export type UpdateContactConfig = {
-  updates?: Record<string, unknown>;
-  subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
-};
-
-export type ProposedExitStep = {
-  id: string;
-  name: string;
-  templateId?: string | null;
-  type: 'EXIT';
-  config: ExitConfig;
-};
-
-export type ExitConfig = {
-  reason?: string;
-};
-
-export type ProposedGraph = {
-  steps: Array<ProposedTriggerStep | ProposedSendEmailStep | ProposedDelayStep | ProposedWaitForEventStep | ProposedConditionStep | ProposedWebhookStep | ProposedUpdateContactStep | ProposedExitStep>;
-  transitions: Array<{
-    fromStepId: string;
-    toStepId: string;
-    /** `{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out */
-    condition?: TransitionConditionInput | null;
-    /** The same as condition.branch */
-    branch?: string | null;
-    waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
-    priority?: number;
-  }>;
-  exitRules?: Array<{
-    eventName: string;
-    where?: Array<{
-      field: string;
-      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-      value?: unknown;
-    }>;
-    reason: string;
-  }>;
-};
-
-export type TransitionConditionInput = {
-  branch?: string | null;
-  fallback?: boolean | null;
-};
-
-export type PortableTriggerStep = {
-  key?: string;
-  type: 'TRIGGER';
-  /** Where it is left out: what it is now */
-  name?: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-};
-
-export type PortableSendEmailStep = {
-  /** Unique in the workflow; made from the name where it is left out */
-  key?: string;
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Instead of templateId; its name is only read */
-  template?: TemplateReference | null;
-  type: 'SEND_EMAIL';
-  config: SendEmailConfig;
-};
-
-export type TemplateReference = {
-  id: string;
-  name?: unknown;
-};
-
-export type PortableDelayStep = {
-  /** Unique in the workflow; made from the name where it is left out */
-  key?: string;
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Instead of templateId; its name is only read */
-  template?: TemplateReference | null;
-  type: 'DELAY';
-  config: DelayConfig;
-};
-
-export type PortableWaitForEventStep = {
-  /** Unique in the workflow; made from the name where it is left out */
-  key?: string;
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Instead of templateId; its name is only read */
-  template?: TemplateReference | null;
-  type: 'WAIT_FOR_EVENT';
-  config: WaitForEventConfig;
-};
-
-export type PortableConditionStep = {
-  /** Unique in the workflow; made from the name where it is left out */
-  key?: string;
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Instead of templateId; its name is only read */
-  template?: TemplateReference | null;
-  type: 'CONDITION';
-  config: ConditionConfig;
-};
-
-export type PortableWebhookStep = {
-  /** Unique in the workflow; made from the name where it is left out */
-  key?: string;
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Instead of templateId; its name is only read */
-  template?: TemplateReference | null;
-  type: 'WEBHOOK';
-  config: WebhookConfig;
-};
-
-export type PortableUpdateContactStep = {
-  /** Unique in the workflow; made from the name where it is left out */
-  key?: string;
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Instead of templateId; its name is only read */
-  template?: TemplateReference | null;
-  type: 'UPDATE_CONTACT';
-  config: UpdateContactConfig;
-};
-
-export type PortableExitStep = {
-  /** Unique in the workflow; made from the name where it is left out */
-  key?: string;
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Instead of templateId; its name is only read */
-  template?: TemplateReference | null;
-  type: 'EXIT';
-  config: ExitConfig;
-};
-
-export type KeyedGraph = {
-  steps: Array<PortableTriggerStep | PortableSendEmailStep | PortableDelayStep | PortableWaitForEventStep | PortableConditionStep | PortableWebhookStep | PortableUpdateContactStep | PortableExitStep>;
-  transitions: Array<{
-    from: string;
-    to: string;
-    branch?: string | null;
-  }>;
-  exitRules?: Array<{
-    eventName: string;
-    where?: Array<{
-      field: string;
-      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-      value?: unknown;
-    }>;
-    reason: string;
-  }>;
-};
-
-export type SimulateExecutionRequest = {
-  contactId?: string;
-  /** Somebody who need not exist */
-  contact?: {
-    email: string;
-    subscribed?: boolean;
-    data?: Record<string, unknown> | null;
-  };
-  context?: Record<string, unknown>;
-  events?: Array<{
-    name: string;
-    /** Seconds since the start */
-    after?: number;
-    at?: string;
-    data?: Record<string, unknown> | null;
-  }>;
-  /** Answers of receivers, by the id or the key of the step */
-  webhooks?: Record<string, {
-    statusCode?: number;
-    /** Any JSON; absent: no body */
-    response?: unknown;
-    /** Answers of 503 before */
-    failures?: number;
-  }>;
-  startAt?: string;
-  until?: string;
-  horizonDays?: number;
-  version?: number;
-  /** A graph that is not stored: with ids (`id`, `fromStepId`, `toStepId`), as GET /workflows/{id} answers it, or with keys (`key`, `from`, `to`), as POST /workflows takes it; its keys are the ids of the answer then. The trigger is that of the workflow */
-  graph?: ProposedGraph | KeyedGraph;
-};
-
 export type WorkflowWarning = {
   code: 'unreachable_step' | 'timeout_never' | 'unknown_field';
   message: string;
   /** Its id, or its key where the request has keys */
   step: string;
-};
-
-export type DryRunEditRequest = {
-  /** Versions; by default all with active executions */
-  from?: Array<number>;
-  to?: number;
-  graph?: ProposedGraph;
-  /** Steps of the other graph by those of the old ones, where their ids differ */
-  mapping?: Record<string, string>;
-  examples?: number;
 };
 
 export type Firing = {
@@ -4668,34 +5687,9 @@ export type Firing = {
   completedAt: string | null;
 };
 
-export type SignUpRequest = {
-  email: string;
-  /** None of the 10,000 most common passwords, in any case */
-  password: string;
-};
-
 export type Account = {
   id: string;
   email: string;
-};
-
-export type LogInRequest = {
-  email: string;
-  password: string;
-};
-
-export type VerifyEmailRequest = {
-  token: string;
-};
-
-export type RequestPasswordResetRequest = {
-  email: string;
-};
-
-export type ResetPasswordRequest = {
-  token: string;
-  /** None of the 10,000 most common passwords, in any case */
-  newPassword: string;
 };
 
 export type User = {
@@ -4704,17 +5698,6 @@ export type User = {
   type: 'PASSWORD' | 'GITHUB_OAUTH' | 'GOOGLE_OAUTH';
   emailVerified: boolean;
   createdAt: string;
-};
-
-export type DeleteMeRequest = {
-  /** Required where the account has one */
-  password?: string;
-};
-
-export type ChangePasswordRequest = {
-  currentPassword: string;
-  /** None of the 10,000 most common passwords, in any case */
-  newPassword: string;
 };
 
 export type Session = {
@@ -4751,16 +5734,6 @@ export type Project = {
   updatedAt: string;
 };
 
-export type CreateProjectRequest = {
-  name: string;
-};
-
-export type UpdateProjectRequest = {
-  name?: string;
-  tracking?: 'ENABLED' | 'DISABLED' | 'MARKETING_ONLY';
-  language?: string;
-};
-
 export type ProjectWithNewKeys = {
   id: string;
   name: string;
@@ -4786,27 +5759,18 @@ export type ProjectWithNewKeys = {
     userId: string;
     email: string;
     role: 'OWNER' | 'ADMIN' | 'MEMBER';
-    /** An invited person is not a member and sees nothing of the project until they accept */
+    /** Who is invited is no member, and sees nothing of the project, until they accept */
     status: 'active' | 'invited';
     createdAt: string;
   }>;
-};
-
-export type AddMemberRequest = {
-  email: string;
-  role?: 'ADMIN' | 'MEMBER';
 };
 
 export type Member = {
   userId: string;
   email: string;
   role: 'OWNER' | 'ADMIN' | 'MEMBER';
-  /** An invited person is not a member and sees nothing of the project until they accept */
+  /** Who is invited is no member, and sees nothing of the project, until they accept */
   status: 'active' | 'invited';
-};
-
-export type UpdateMemberRequest = {
-  role: 'ADMIN' | 'MEMBER';
 };
 
 export type Invitation = {
@@ -4867,29 +5831,6 @@ export type BillingLimit = {
   isBlocked: boolean;
 };
 
-export type SetBillingLimitsRequest = {
-  workflows?: number | null;
-  campaigns?: number | null;
-  transactional?: number | null;
-  inbound?: number | null;
-};
-
-export type GetBillingConsumptionCredits = {
-  balance: number;
-  hasCredits: boolean;
-  creditAmount: number;
-  currency: string;
-};
-
-export type GetBillingConsumptionUpcomingInvoice = {
-  amountDue: number;
-  currency: string;
-  periodStart: string;
-  periodEnd: string;
-  subtotal: number;
-  total: number;
-};
-
 export type Invoice = {
   id: string;
   number: string | null;
@@ -4916,10 +5857,6 @@ export type UnpaidInvoice = {
   hostedInvoiceUrl: string | null;
 };
 
-export type UploadImageRequest = {
-  image: string;
-};
-
 export type Domain = {
   id: string;
   domain: string;
@@ -4940,12 +5877,6 @@ export type Domain = {
   projectId: string;
   createdAt: string;
   updatedAt: string;
-};
-
-export type CreateDomainRequest = {
-  domain: string;
-  /** Required without a secret key */
-  projectId?: string;
 };
 
 export type CheckedDomain = {
@@ -4984,31 +5915,27 @@ export type Secret = {
   name: string;
   updatedAt: string;
   /** The steps and event subscriptions that name it */
-  usedIn: Array<SecretOfStep | SecretOfSubscription>;
+  usedIn: Array<{
+    workflowId: string;
+    stepId: string;
+  } | {
+    subscriptionId: string;
+  }>;
+  /** How many more than the 100 of a list there are, by its name; absent when all are listed */
+  more?: Record<string, number>;
   /** Where there are any: it goes to these alone */
   hosts?: Array<string>;
-};
-
-export type SecretOfStep = {
-  workflowId: string;
-  stepId: string;
-};
-
-export type SecretOfSubscription = {
-  subscriptionId: string;
-};
-
-export type SetSecretRequest = {
-  value: string;
-  /** It goes to these hosts alone; null: to any. Left out, those that it has stay */
-  hosts?: Array<string> | null;
 };
 
 export type SendPolicy = {
   /** The project's zone: of contacts that name none */
   timeZone: string;
   contactTimeZoneField: string | null;
-  quietHours: QuietHours | null;
+  quietHours: {
+    from: string;
+    to: string;
+    days: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+  } | null;
   /** At most `max` mails to a contact in any `perDays`; all of them hold */
   caps: Array<{
     max: number;
@@ -5021,41 +5948,10 @@ export type SendPolicy = {
   updatedAt: string | null;
 };
 
-export type QuietHours = {
-  from: string;
-  to: string;
-  days: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
-};
-
-export type QuietHoursInput = {
-  from: string;
-  /** Or 24:00; earlier than `from`: on the next day */
-  to: string;
-  /** On which it begins */
-  days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
-};
-
-export type SetSendPolicyRequest = {
-  /** The project's zone: of contacts that name none */
-  timeZone?: string;
-  /** Where a contact names its zone; null: everybody is in that of the project */
-  contactTimeZoneField?: string | null;
-  /** In the contact's zone; null: none */
-  quietHours?: QuietHoursInput | null;
-  /** At most `max` mails to a contact in any `perDays`; all of them hold */
-  caps?: Array<{
-    max: number;
-    /** Times 24 hours */
-    perDays: number;
-  }>;
-  /** What becomes of mail that would pass a cap: it is not sent, or later */
-  onCap?: 'skip' | 'delay';
-};
-
 export type ConsentPolicy = {
   /** Public keys, received mail and pages subscribe nobody who has not confirmed */
   requireConfirmation: boolean;
-  /** Template of the confirmation mail; null: the built-in text */
+  /** Of the confirmation mail; null: the built-in text */
   templateId: string | null;
   /** Sender of the confirmation mail if its template has none */
   from: string | null;
@@ -5070,36 +5966,12 @@ export type ConsentPolicy = {
   updatedAt: string | null;
 };
 
-export type SetConsentPolicyRequest = {
-  /** Public keys, received mail and pages subscribe nobody who has not confirmed */
-  requireConfirmation?: boolean;
-  /** Template of the confirmation mail, which uses `confirmUrl`. null: the built-in text */
-  templateId?: string | null;
-  /** Sender of the confirmation mail if its template has none */
-  from?: string | null;
-  fromName?: string | null;
-  /** Seconds from the first mail to the reminder, of requests made from then on; null: there is none */
-  remindAfter?: number | null;
-  /** Seconds from the last mail to the end of the request, of requests made from then on */
-  expireAfter?: number;
-  /** What mail an address does not get after a permanent bounce */
-  bounceScope?: 'marketing' | 'all';
-};
-
 export type SuppressionList = {
   data: Array<Suppression>;
   cursor?: string;
   hasMore: boolean;
   /** All that match, on the first page; 0 on later ones */
   total: number;
-};
-
-export type AddSuppressionsRequest = {
-  emails: Array<string>;
-  scope?: 'marketing' | 'all';
-  reason?: 'manual' | 'import';
-  /** When the entries end; null: never */
-  until?: string | null;
 };
 
 export type SuppressionsRecorded = {
@@ -5123,7 +5995,7 @@ export type SuppressionOfAddress = {
   /** When it ends; null: never */
   until: string | null;
   createdAt: string;
-  /** The consent of an erased contact, oldest first */
+  /** Of an erased contact: its consent, oldest first */
   history?: Array<{
     at: string;
     action: string;
@@ -5141,33 +6013,11 @@ export type Segment = {
   /** The condition as a list, when it can be written so */
   filters: FlatCondition | null;
   trackMembership: boolean;
-  /** The last count; unsubscribed contacts are included */
+  /** As counted last; unsubscribed contacts count, too */
   memberCount: number;
   projectId: string;
   createdAt: string;
   updatedAt: string;
-};
-
-export type CreateSegmentRequest = {
-  name: string;
-  description?: string | null;
-  type?: 'DYNAMIC' | 'STATIC';
-  condition?: ConditionInput | null;
-  /** Instead of condition */
-  filters?: ConditionInput | null;
-  trackMembership?: boolean;
-};
-
-export type UpdateSegmentRequest = {
-  name?: string;
-  description?: string | null;
-  /** Cannot be changed */
-  type?: 'DYNAMIC' | 'STATIC';
-  condition?: ConditionInput | null;
-  /** Instead of condition */
-  filters?: ConditionInput | null;
-  /** Switched off, the stored members are forgotten without events */
-  trackMembership?: boolean;
 };
 
 export type ContactPage = {
@@ -5176,17 +6026,6 @@ export type ContactPage = {
   page: number;
   pageSize: number;
   totalPages: number;
-};
-
-export type AddSegmentMembersRequest = {
-  emails: Array<string>;
-  createMissing?: boolean;
-  /** Subscription of contacts that this request creates */
-  subscribed?: boolean;
-};
-
-export type RemoveSegmentMembersRequest = {
-  emails: Array<string>;
 };
 
 export type TemplatePage = {
@@ -5208,60 +6047,11 @@ export type Template = {
   from: string | null;
   fromName: string | null;
   replyTo: string | null;
-  /** Topic of marketing mail */
+  /** Of marketing mail */
   topicId?: string;
   projectId: string;
   createdAt: string;
   updatedAt: string;
-};
-
-export type CreateTemplateRequest = {
-  name: string;
-  subject: string;
-  body: string;
-  /** The message class. HEADLESS: nothing is added to the body. */
-  type: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
-  from?: string | null;
-  fromName?: string | null;
-  replyTo?: string | null;
-  description?: string | null;
-  /** With the type MARKETING */
-  topicId?: string | null;
-};
-
-export type UpdateTemplateRequest = {
-  name?: string;
-  subject?: string;
-  body?: string;
-  /** The message class. HEADLESS: nothing is added to the body. */
-  type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
-  from?: string | null;
-  fromName?: string | null;
-  replyTo?: string | null;
-  description?: string | null;
-  /** With the type MARKETING */
-  topicId?: string | null;
-};
-
-export type BulkUpdateTemplatesRequest = {
-  ids: Array<string>;
-  delete?: boolean;
-};
-
-export type PreviewTemplateRequest = {
-  subject: string;
-  body: string;
-  /** The message class. HEADLESS: nothing is added to the body. */
-  type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
-  contactId?: string;
-  /** Somebody who need not exist */
-  contact?: {
-    email: string;
-    subscribed?: boolean;
-    data?: Record<string, unknown> | null;
-  };
-  /** One-time values, as those of /v1/send */
-  data?: Record<string, unknown> | null;
 };
 
 export type TemplatePreview = {
@@ -5269,7 +6059,7 @@ export type TemplatePreview = {
   /** The document as it would leave, without tracking */
   html: string;
   text: string;
-  /** Size of the HTML */
+  /** Of the HTML */
   bytes: number;
   /** At most 100 */
   warnings: Array<{
@@ -5278,18 +6068,6 @@ export type TemplatePreview = {
     line: number | null;
     column: number | null;
   }>;
-};
-
-export type PreviewStoredTemplateRequest = {
-  contactId?: string;
-  /** Somebody who need not exist */
-  contact?: {
-    email: string;
-    subscribed?: boolean;
-    data?: Record<string, unknown> | null;
-  };
-  /** One-time values, as those of /v1/send */
-  data?: Record<string, unknown> | null;
 };
 
 export type CountedWorkflowPage = {
@@ -5344,56 +6122,6 @@ export type ExitRule = {
   reason: string;
 };
 
-export type WorkflowGraphInput = {
-  name?: string;
-  description?: string | null;
-  allowReentry?: boolean;
-  trigger?: {
-    type?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
-    config?: {
-      eventName?: string | null;
-      cron?: string | null;
-      timeZone?: string | null;
-      segmentId?: string | null;
-      filter?: ConditionInput | null;
-    };
-  };
-  exitRules?: Array<{
-    eventName: string;
-    where?: Array<{
-      field: string;
-      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-      value?: unknown;
-    }>;
-    reason: string;
-  }>;
-  steps: Array<PortableTriggerStep | PortableSendEmailStep | PortableDelayStep | PortableWaitForEventStep | PortableConditionStep | PortableWebhookStep | PortableUpdateContactStep | PortableExitStep>;
-  transitions: Array<{
-    from: string;
-    to: string;
-    branch?: string | null;
-  }>;
-};
-
-export type CreateWorkflowRequestTriggerConfig = {
-  eventName?: string | null;
-};
-
-export type CreateWorkflowRequest = {
-  name: string;
-  description?: string | null;
-  eventName?: string | null;
-  /** `{eventName}`, instead of eventName */
-  triggerConfig?: CreateWorkflowRequestTriggerConfig | null;
-  triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
-  /** By default false */
-  allowReentry?: boolean;
-  /** Counts with `graph` only */
-  enabled?: boolean | null;
-  /** The whole workflow, as GET …/graph answers it */
-  graph?: WorkflowGraphInput;
-};
-
 export type Workflow = {
   id: string;
   name: string;
@@ -5420,11 +6148,6 @@ export type Workflow = {
   projectId: string;
   createdAt: string;
   updatedAt: string;
-};
-
-export type WorkflowGraphStepsItemTemplate = {
-  id: string;
-  name: string;
 };
 
 export type WorkflowGraph = {
@@ -5466,22 +6189,23 @@ export type WorkflowGraph = {
     workflowId: string;
     createdAt: string;
     updatedAt: string;
-    template: WorkflowGraphStepsItemTemplate | null;
+    template: {
+      id: string;
+      name: string;
+    } | null;
     outgoingTransitions: Array<Transition>;
     incomingTransitions: Array<Transition>;
   }>;
   transitions: Array<Transition>;
 };
 
-export type TransitionCondition = {
-  branch: string;
-};
-
 export type Transition = {
   id: string;
   fromStepId: string;
   toStepId: string;
-  condition: TransitionCondition | null;
+  condition: {
+    branch: string;
+  } | null;
   branch: string | null;
   waitOutcome: 'EVENT' | 'TIMEOUT' | null;
   priority: number;
@@ -5529,143 +6253,6 @@ export type PortableGraph = {
   }>;
 };
 
-export type UpdateWorkflowRequest = {
-  name?: string;
-  description?: string | null;
-  triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
-  triggerConfig?: {
-    eventName?: string | null;
-    cron?: string | null;
-    timeZone?: string | null;
-    segmentId?: string | null;
-    filter?: ConditionInput | null;
-  };
-  enabled?: boolean;
-  allowReentry?: boolean;
-  exitRules?: Array<{
-    eventName: string;
-    where?: Array<{
-      field: string;
-      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-      value?: unknown;
-    }>;
-    reason: string;
-  }>;
-  /** true: no step of its executions begins until false */
-  paused?: boolean;
-};
-
-export type BulkUpdateWorkflowsRequest = {
-  ids: Array<string>;
-  delete?: boolean;
-};
-
-export type NewTriggerStep = {
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
-  autoConnect?: boolean;
-  type: 'TRIGGER';
-  config: TriggerConfig;
-};
-
-export type NewSendEmailStep = {
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
-  autoConnect?: boolean;
-  type: 'SEND_EMAIL';
-  config: SendEmailConfig;
-};
-
-export type NewDelayStep = {
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
-  autoConnect?: boolean;
-  type: 'DELAY';
-  config: DelayConfig;
-};
-
-export type NewWaitForEventStep = {
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
-  autoConnect?: boolean;
-  type: 'WAIT_FOR_EVENT';
-  config: WaitForEventConfig;
-};
-
-export type NewConditionStep = {
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
-  autoConnect?: boolean;
-  type: 'CONDITION';
-  config: ConditionConfig;
-};
-
-export type NewWebhookStep = {
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
-  autoConnect?: boolean;
-  type: 'WEBHOOK';
-  config: WebhookConfig;
-};
-
-export type NewUpdateContactStep = {
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
-  autoConnect?: boolean;
-  type: 'UPDATE_CONTACT';
-  config: UpdateContactConfig;
-};
-
-export type NewExitStep = {
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
-  autoConnect?: boolean;
-  type: 'EXIT';
-  config: ExitConfig;
-};
-
-export type CreateStepRequest = NewTriggerStep | NewSendEmailStep | NewDelayStep | NewWaitForEventStep | NewConditionStep | NewWebhookStep | NewUpdateContactStep | NewExitStep;
-
 export type Step = {
   id: string;
   type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
@@ -5679,94 +6266,4 @@ export type Step = {
   workflowId: string;
   createdAt: string;
   updatedAt: string;
-};
-
-export type UpdateStepRequest = {
-  name?: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  /** The new config as a whole, as the type of the step has it */
-  config?: Record<string, unknown>;
-  templateId?: string | null;
-};
-
-export type InsertedSendEmailStep = {
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  type: 'SEND_EMAIL';
-  config: SendEmailConfig;
-};
-
-export type InsertedDelayStep = {
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  type: 'DELAY';
-  config: DelayConfig;
-};
-
-export type InsertedWaitForEventStep = {
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  type: 'WAIT_FOR_EVENT';
-  config: WaitForEventConfig;
-};
-
-export type InsertedConditionStep = {
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  type: 'CONDITION';
-  config: ConditionConfig;
-};
-
-export type InsertedWebhookStep = {
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  type: 'WEBHOOK';
-  config: WebhookConfig;
-};
-
-export type InsertedUpdateContactStep = {
-  name: string;
-  position?: {
-    x: number;
-    y: number;
-  };
-  templateId?: string | null;
-  type: 'UPDATE_CONTACT';
-  config: UpdateContactConfig;
-};
-
-export type InsertStepRequest = InsertedSendEmailStep | InsertedDelayStep | InsertedWaitForEventStep | InsertedConditionStep | InsertedWebhookStep | InsertedUpdateContactStep;
-
-export type CreateTransitionRequest = {
-  fromStepId: string;
-  toStepId: string;
-  /** `{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out */
-  condition?: TransitionConditionInput | null;
-  /** The same as condition.branch */
-  branch?: string | null;
-  waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
-  priority?: number;
 };

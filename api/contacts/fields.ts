@@ -12,6 +12,7 @@ import { type ContactField, contactFieldOf } from '../../domain/contact/field.ts
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { listed, More } from '../http/uses.ts';
 import { named, queryInt } from '../http/schemas.ts';
 import { tag } from './record.ts';
 
@@ -117,7 +118,7 @@ export const getContactFieldUsage = endpoint({
     'is false for standard fields and for fields in use.',
   access: 'secret',
   params: ByField,
-  response: z.object({ ...Users, contactCount: z.int(), canDelete: z.boolean() }),
+  response: z.object({ ...Users, more: More, contactCount: z.int(), canDelete: z.boolean() }),
   example: {
     response: {
       usedInSegments: [{ id: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01', name: 'Customers' }],
@@ -174,7 +175,11 @@ export const contactFieldEndpoints = [
 async function usersOf(db: Database, projectId: string, field: ContactField) {
   const { segments, campaigns, workflows } = await findFieldUsers(db, projectId, field);
   return {
-    lists: { usedInSegments: segments, usedInCampaigns: campaigns, usedInWorkflows: workflows },
+    lists: listed({
+      usedInSegments: segments,
+      usedInCampaigns: campaigns,
+      usedInWorkflows: workflows,
+    }),
     some: segments.length + campaigns.length + workflows.length > 0,
   };
 }

@@ -19,6 +19,7 @@ import { Problem, found, invalidField, notFound } from '../../domain/errors.ts';
 import { DnsError } from '../../providers/dns.ts';
 import { IdentityProviderError } from '../../providers/mail/identities.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
+import { listed } from '../http/uses.ts';
 import type { Services } from '../services/services.ts';
 import { Uuid, fault, named } from '../http/schemas.ts';
 import { Domain, domainExample, presentDomain } from './record.ts';
@@ -159,10 +160,9 @@ const removeDomain = endpoint({
     const { db, params } = call;
     const { domain } = await requireDomain(call, params.id);
     await transact(db, async (tx) => {
-      const users = await listDomainUsers(tx, domain);
-      const { consentPolicy, ...listed } = users;
+      const { consentPolicy, ...users } = await listDomainUsers(tx, domain);
       if (consentPolicy || users.templates.length + users.campaigns.length > 0) {
-        const details = { ...listed, ...(consentPolicy && { consentPolicy }) };
+        const details = { ...listed(users), ...(consentPolicy && { consentPolicy }) };
         throw new Problem('DOMAIN_IN_USE', { details });
       }
       await deleteDomains(tx, { id: domain.id });

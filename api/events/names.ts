@@ -8,6 +8,7 @@ import { isReservedEvent } from '../../domain/event-names.ts';
 import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { periodOf, rangeQuery } from '../activity/date-range.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { listed, More } from '../http/uses.ts';
 import { JsonObject } from '../http/schemas.ts';
 import { tag } from './record.ts';
 
@@ -61,6 +62,7 @@ export const getEventUsage = endpoint({
     usedInSegments: z.array(Named.extend({ condition: JsonObject })),
     usedInWorkflows: z.array(Named),
     usedInCampaigns: z.array(Named),
+    more: More,
     totalCount: z.int(),
     uniqueContacts: z.int(),
     canDelete: z.boolean(),
@@ -115,11 +117,11 @@ export const nameEndpoints = [getEventNames, getEventStats, getEventUsage, delet
 async function usersOf(db: Database, projectId: string, eventName: string) {
   const { segments, workflows, campaigns } = await findEventUsers(db, projectId, eventName);
   return {
-    lists: {
+    lists: listed({
       usedInSegments: segments.map((row) => ({ ...row, condition: { ...row.condition } })),
       usedInWorkflows: workflows,
       usedInCampaigns: campaigns,
-    },
+    }),
     some: segments.length + workflows.length + campaigns.length > 0,
   };
 }

@@ -5,6 +5,7 @@ import { limits } from '../../domain/limits.ts';
 import { normaliseHost } from '../../domain/secrets/hosts.ts';
 import { secretName } from '../../domain/secrets/in-templates.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { listed, More } from '../http/uses.ts';
 import { fault, named, Time, time } from '../http/schemas.ts';
 
 /** Credentials for the receivers of webhooks: the API stores them and never returns them. */
@@ -28,6 +29,7 @@ const Secret = named('Secret', {
       ]),
     )
     .describe('The steps and event subscriptions that name it'),
+  more: More,
   hosts: z.array(z.string()).optional().describe('Where there are any: it goes to these alone'),
 });
 
@@ -74,8 +76,9 @@ const getSecrets = endpoint({
   },
   async handle({ db, caller }) {
     const secrets = await listSecrets(db, caller.projectId);
-    return secrets.map(({ hosts, updatedAt, ...secret }) => ({
+    return secrets.map(({ hosts, updatedAt, usedIn, ...secret }) => ({
       ...secret,
+      ...listed({ usedIn }),
       updatedAt: time(updatedAt),
       ...(hosts && { hosts }),
     }));
@@ -135,7 +138,7 @@ const removeSecret = endpoint({
     const { projectId } = caller;
     const usedIn = await deleteSecret(db, projectId, name);
     if (usedIn === null) throw notFound('SECRET', name);
-    if (usedIn.length > 0) throw new Problem('SECRET_IN_USE', { details: { usedIn } });
+    if (usedIn.length > 0) throw new Problem('SECRET_IN_USE', { details: listed({ usedIn }) });
     await note({ event: 'secret.deleted', projectId, details: { name } });
   },
 });

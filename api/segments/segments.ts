@@ -25,6 +25,7 @@ import {
   refuseTwoMeanings,
 } from './conditions.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { listed } from '../http/uses.ts';
 import { answerList, Description, Name } from '../http/schemas.ts';
 import { memberEndpoints } from './members.ts';
 import { Segment, SegmentById, presentSegment, segmentExample, tag } from './record.ts';
@@ -308,7 +309,7 @@ export const deleteSegment = endpoint({
       found('SEGMENT', id, await lockSegment(tx, projectId, id, { for: 'delete' }));
       const users = await listSegmentUsers(tx, projectId, id);
       if (Object.values(users).flat().length > 0) {
-        throw new Problem('SEGMENT_IN_USE', { details: { ...users } });
+        throw new Problem('SEGMENT_IN_USE', { details: listed({ ...users }) });
       }
       await deleteSegmentRow(tx, id);
     });

@@ -21,6 +21,7 @@ import { limits } from '../../domain/limits.ts';
 import { checkTemplate, compileTemplate } from '../../domain/template/render.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { listed, More } from '../http/uses.ts';
 import {
   BulkUpdate,
   BulkUpdated,
@@ -241,7 +242,7 @@ export const deleteTemplate = endpoint({
   tag,
   summary: 'Delete a template',
   description:
-    'Mail that was sent with it stays. TEMPLATE_IN_USE: `details.workflowSteps` lists the first 100 ' +
+    'Mail that was sent with it stays. TEMPLATE_IN_USE: `details.workflowSteps` lists the ' +
     'steps that send it; `consentPolicy: true` says that the confirmation mail is made of it.',
   access: 'secret',
   status: 204,
@@ -298,6 +299,7 @@ export const getTemplateUsage = endpoint({
         workflowName: z.string(),
       }),
     ),
+    more: More,
     emailsSent: z.int(),
   }),
   problems: ['TEMPLATE_NOT_FOUND'],
@@ -320,8 +322,10 @@ export const getTemplateUsage = endpoint({
   async handle({ db, caller: { projectId }, params: { id } }) {
     found('TEMPLATE', id, await findTemplate(db, projectId, id));
     return {
-      campaigns: await listTemplateCampaigns(db, projectId, id),
-      workflowSteps: await listTemplateSteps(db, projectId, [id]),
+      ...listed({
+        campaigns: await listTemplateCampaigns(db, projectId, id),
+        workflowSteps: await listTemplateSteps(db, projectId, [id]),
+      }),
       emailsSent: await countTemplateEmails(db, projectId, id),
     };
   },
@@ -411,7 +415,7 @@ async function removeTemplates(
     const workflowSteps = await listTemplateSteps(tx, projectId, ids);
     const consentPolicy = await isPolicyTemplate(tx, projectId, ids);
     if (workflowSteps.length > 0 || consentPolicy) {
-      const details = { workflowSteps, ...(consentPolicy && { consentPolicy }) };
+      const details = { ...listed({ workflowSteps }), ...(consentPolicy && { consentPolicy }) };
       throw new Problem('TEMPLATE_IN_USE', { details });
     }
     await deleteTemplates(tx, ids);

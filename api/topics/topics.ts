@@ -16,6 +16,7 @@ import { listTopicUses } from '../../db/reads/uses/steps.ts';
 import { found, invalidField, Problem, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { listed } from '../http/uses.ts';
 import { Description, Name, Uuid } from '../http/schemas.ts';
 import { Default, presentTopic, tag, Topic, topicExample, Visibility } from './record.ts';
 
@@ -180,7 +181,7 @@ const deleteTopic = endpoint({
       found('TOPIC', id, await lockTopic(tx, projectId, id));
       const uses = await listTopicUses(tx, projectId, id);
       if (Object.values(uses).some((users) => users.length > 0)) {
-        throw new Problem('TOPIC_IN_USE', { details: { ...uses } });
+        throw new Problem('TOPIC_IN_USE', { details: listed({ ...uses }) });
       }
       await deleteRow(tx, id);
     });

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { limits } from '../../domain/limits.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
-import { listedUses, pinnedParts } from '../sql/pinned-versions.ts';
+import { pinnedParts } from '../sql/pinned-versions.ts';
 import { holdProject } from './projects.ts';
 import { stepTypesWith } from '../../domain/workflow/steps/registry.ts';
 
@@ -145,8 +145,7 @@ export async function lockSecrets(tx: Database, projectId: string): Promise<void
 }
 
 function usesOf(name: string, uses: readonly NamedUse[]): SecretUse[] {
-  const own = uses.filter((one) => one.name === name).map(({ use }) => use);
-  return own.slice(0, listedUses);
+  return uses.filter((one) => one.name === name).map(({ use }) => use);
 }
 
 const typesWithSecrets = stepTypesWith(({ address }) => address);

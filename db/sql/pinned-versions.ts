@@ -5,9 +5,6 @@ import { type RawBuilder, sql } from 'kysely';
  * objects must not be deleted while an execution may use them.
  */
 
-/** Users that are listed of each kind. */
-export const listedUses = 100;
-
 /**
  * SQL of the steps and exit rules of versions with active executions, as a table `pinned` with
  * `workflow_id`, `workflow_name` and `step` or `rule`. Triggers are left out: active executions

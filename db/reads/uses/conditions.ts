@@ -4,7 +4,6 @@ import { anyOf } from '../../expressions.ts';
 import { listPinned, type PinnedPart } from './pinned.ts';
 import type { TriggerSchedule } from '../../schedules/schedules.ts';
 import { listDynamicSegments } from '../../segments/segments.ts';
-import { listedUses } from '../../sql/pinned-versions.ts';
 import { exitRulesOf } from '../../workflows/workflows.ts';
 import { conditionNamesField, type ContactField } from '../../../domain/contact/field.ts';
 import { type Condition, fieldOf, filtersOf, segmentIdsOf } from '../../../domain/filter/filter.ts';
@@ -71,8 +70,8 @@ export async function findFieldUsers(
       (rule?.where ?? []).some((condition) => namesField(condition.field, field)),
   );
   return {
-    segments: segments.filter(names).map(named).slice(0, listedUses),
-    campaigns: campaigns.filter(names).map(named).slice(0, listedUses),
+    segments: segments.filter(names).map(named),
+    campaigns: campaigns.filter(names).map(named),
     workflows: workflowsOf(using, inside),
   };
 }
@@ -126,9 +125,9 @@ export async function findEventUsers(
   const campaigns = await listOpenAudiences(db, projectId);
   const names = ({ condition }: { condition: Condition }) => namesEvent(condition, eventName);
   return {
-    segments: segments.filter(names).slice(0, listedUses),
+    segments: segments.filter(names),
     workflows: workflowsOf(workflows.filter(isUser), inside),
-    campaigns: campaigns.filter(names).map(named).slice(0, listedUses),
+    campaigns: campaigns.filter(names).map(named),
   };
 }
 
@@ -195,12 +194,8 @@ export async function listSegmentUsers(
     workflows: workflowsOf(workflows.filter(starts), inside),
     campaigns: campaigns
       .filter((row) => row.segment_id === id || names(row.audience_condition))
-      .map(({ id, name, status }) => ({ id, name, status }))
-      .slice(0, listedUses),
-    segments: segments
-      .filter((row) => names(row.condition))
-      .map(named)
-      .slice(0, listedUses),
+      .map(({ id, name, status }) => ({ id, name, status })),
+    segments: segments.filter((row) => names(row.condition)).map(named),
   };
 }
 
@@ -229,7 +224,7 @@ function workflowsOf(drawn: readonly Named[], inside: readonly PinnedPart[]): Na
     name: workflowName,
   }));
   const all = [...drawn.map(named), ...pinned];
-  return [...new Map(all.map((one) => [one.id, one])).values()].slice(0, listedUses);
+  return [...new Map(all.map((one) => [one.id, one])).values()];
 }
 
 function named({ id, name }: Named): Named {

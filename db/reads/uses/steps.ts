@@ -2,7 +2,6 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 import { listPinned, type StepUse, withPinned } from './pinned.ts';
-import { listedUses } from '../../sql/pinned-versions.ts';
 
 /** Users of a topic or a template, which must not be deleted while it has any. */
 
@@ -31,7 +30,6 @@ export async function listTopicUses(
     .where('topic_id', '=', id)
     .orderBy('created_at')
     .orderBy('id')
-    .limit(listedUses)
     .execute();
   const campaigns = await tx
     .selectFrom('campaign')
@@ -41,7 +39,6 @@ export async function listTopicUses(
     .where('status', 'in', usingStates)
     .orderBy('created_at')
     .orderBy('id')
-    .limit(listedUses)
     .execute();
   const drawn = await tx
     .selectFrom('workflow_step as step')
@@ -52,11 +49,10 @@ export async function listTopicUses(
     .where(stepTopic('step'), '=', id)
     .orderBy('step.created_at')
     .orderBy('step.id')
-    .limit(listedUses)
     .execute();
   const pinned = await listPinned(tx, projectId, [id]);
-  const steps = withPinned(drawn, pinned, ({ config }) => config['topicId'] === id);
-  return { templates, campaigns, workflowSteps: steps.slice(0, listedUses) };
+  const workflowSteps = withPinned(drawn, pinned, ({ config }) => config['topicId'] === id);
+  return { templates, campaigns, workflowSteps };
 }
 
 /** SQL of the topic that a step's config names, as the index `workflow_step_topic` has it. */
@@ -85,13 +81,11 @@ export async function listTemplateSteps(
     .where('step.template_id', '=', anyOf(ids))
     .orderBy('step.created_at')
     .orderBy('step.id')
-    .limit(listedUses)
     .execute();
   const pinned = await listPinned(db, projectId, ids);
-  const uses = withPinned(
+  return withPinned(
     drawn,
     pinned,
     ({ templateId }) => templateId !== null && ids.includes(templateId),
   );
-  return uses.slice(0, listedUses);
 }

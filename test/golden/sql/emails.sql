@@ -630,7 +630,8 @@ select (
   select "topicLeft"
   from left_out) as "topicLeft", count(*)::int as rows_read, (array_agg(created_at
     order by created_at desc, id desc))[1] as at, (array_agg(id
-    order by created_at desc, id desc))[1] as id, false as "isMoved"
+    order by created_at desc, id desc))[1] as id, false as "isMoved", clock_timestamp()::text as
+        "fixedAt"
 from page
 
 with recursive waiting_of(project_id) as (

@@ -12,6 +12,9 @@ where until <= now() and ctid = any (array(
     where until <= now()
     limit $1))
 
+insert into audience_page (campaign_id, project_id, to_at, to_id, fixed_at)
+values ($1, $2, $3, $4, $5)
+
 insert into consent (contact_id, project_id, action, source, topic, ip, user_agent, text, actor)
 select contact_id, project_id, action, source, topic, $1, $2, $3, $4
 from unnest($5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[])
@@ -39,7 +42,7 @@ where suppression.until <= now() or (suppression.scope = 'marketing' and exclude
     (suppression.until is not null and coalesce(excluded.until > suppression.until, true))
 returning created_at = now()::timestamptz(3) as "isNew"
 
-select address_hash, scope, reason
+select address_hash, scope, reason, until
 from suppression
 where owner_id = $1 and address_hash = any($2::bytea[]) and coalesce(until > now(), true)
 
@@ -97,11 +100,6 @@ for update
 
 select system_identifier::text as id
 from pg_control_system()
-
-select time_zone as "timeZone", contact_time_zone_field as "contactTimeZoneField", quiet_hours as
-    "quietHours", caps, on_cap as "onCap", updated_at as "updatedAt"
-from send_policy
-where project_id = $1
 
 update database_cluster
 set confirmed_at = now(), log_offset = $1, system_identifier = coalesce($2, system_identifier),

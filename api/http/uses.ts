@@ -1,0 +1,28 @@
+import { z } from 'zod';
+
+/** Who uses a thing, in answers: on its own page, and where its deletion is refused. */
+
+/** Users of a kind that an answer lists: a project may have very many. */
+const listedMax = 100;
+
+export const More = z
+  .record(z.string(), z.int())
+  .optional()
+  .describe(
+    'How many more than the 100 of a list there are, by its name; absent when all are listed',
+  );
+
+/** Lists of users as an answer has them, with `more` if it leaves some out. */
+export function listed<L extends Record<string, readonly unknown[]>>(
+  lists: L,
+): L & { more?: Record<string, number> } {
+  const entries = Object.entries(lists);
+  const more = entries
+    .filter(([, list]) => list.length > listedMax)
+    .map(([name, list]) => [name, list.length - listedMax]);
+  const short = entries.map(([name, list]) => [name, list.slice(0, listedMax)]);
+  return {
+    ...(Object.fromEntries(short) as L),
+    ...(more.length > 0 && { more: Object.fromEntries(more) as Record<string, number> }),
+  };
+}
