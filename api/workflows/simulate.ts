@@ -39,8 +39,10 @@ import { GraphWarnings, tag, WorkflowById } from './graph/record.ts';
 
 /** Time that a simulation may take for rendering, in milliseconds. */
 const renderingMs = 5_000;
-/** Bytes of an answer from which on the bodies of mails are left out. */
+/** Bytes of an answer from which on bodies are left out, and large values in outputs. */
 const answerBytesMax = 2 * 1024 * 1024;
+/** Characters of what such an answer keeps of a value. */
+const cutChars = 1_000;
 const eventsMax = 200;
 const horizonDays = 400;
 
@@ -106,7 +108,9 @@ const Played = z.object({
   error: z.string().nullable(),
   startedAt: Time,
   endedAt: Time.nullable(),
-  truncated: z.boolean().describe('The bodies of mails and webhooks are left out'),
+  truncated: z
+    .boolean()
+    .describe('Over 2 MB: bodies are left out, and large values in the outputs of steps'),
   path: z.array(
     z.object({
       stepId: z.string(),
@@ -346,9 +350,26 @@ function presented(played: Simulation, warnings: GraphWarning[]): z.input<typeof
     warnings,
   };
   if (Buffer.byteLength(JSON.stringify(answer)) <= answerBytesMax) return answer;
-  const emails = answer.emails.map((mail) => ({ ...mail, body: null }));
-  const webhooks = answer.webhooks.map((webhook) => ({ ...webhook, body: null }));
-  return { ...answer, emails, webhooks, truncated: true };
+  return {
+    ...answer,
+    truncated: true,
+    path: answer.path.map((step) => ({ ...step, output: step.output && cut(step.output) })),
+    emails: answer.emails.map((mail) => ({ ...mail, body: null })),
+    webhooks: answer.webhooks.map((webhook) => ({
+      ...webhook,
+      url: webhook.url.slice(0, cutChars),
+      body: null,
+    })),
+  };
+}
+
+/** The output of a step: long texts are cut, and other large values left out. */
+function cut(output: Record<string, unknown>): Record<string, unknown> {
+  const short = Object.entries(output).map(([name, value]) => {
+    if (typeof value === 'string') return [name, value.slice(0, cutChars)];
+    return [name, JSON.stringify(value ?? null).length > cutChars ? null : value];
+  });
+  return Object.fromEntries(short);
 }
 
 /** The body of a request as JSON, if it is. */

@@ -1,15 +1,15 @@
-import { findSuppressionsOf } from '../suppression/marks.ts';
+import { findTimedSuppression } from '../suppression/marks.ts';
 import { listContactTopics } from '../topics/choices.ts';
 import type { Database } from '../database.ts';
 import { listSecretHosts } from '../projects/secrets.ts';
-import type { Suppression } from '../../domain/mail/suppression.ts';
+import type { TimedSuppression } from '../../domain/mail/suppression.ts';
 import { findTemplateMail, type TemplateMail } from './step-mail.ts';
 
 /** The reads of a simulation for one contact, who may be made up. Each row is read once. */
 export async function readsOfSimulation(db: Database, contact: { id: string; project_id: string }) {
   const { project_id: projectId } = contact;
   const templates = new Map<string, Promise<TemplateMail>>();
-  const suppressions = new Map<string, ReturnType<typeof findSuppressionsOf>>();
+  const suppressions = new Map<string, Promise<TimedSuppression | null>>();
   const topics = await listContactTopics(db, contact);
   return {
     topics: new Map(topics.map(({ id, key, subscribed }) => [id, { id, key, subscribed }])),
@@ -19,11 +19,10 @@ export async function readsOfSimulation(db: Database, contact: { id: string; pro
       templates.set(templateId, known);
       return known;
     },
-    async findSuppression(address: string): Promise<Suppression | null> {
-      const asked =
-        suppressions.get(address) ?? findSuppressionsOf(db, projectId, [{ to_email: address }]);
-      suppressions.set(address, asked);
-      return (await asked).get(address) ?? null;
+    findSuppression(address: string): Promise<TimedSuppression | null> {
+      const known = suppressions.get(address) ?? findTimedSuppression(db, projectId, address);
+      suppressions.set(address, known);
+      return known;
     },
   };
 }

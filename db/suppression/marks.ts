@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
-import type { Suppression } from '../../domain/mail/suppression.ts';
+import { type RawBuilder, sql } from 'kysely';
+import type { Suppression, TimedSuppression } from '../../domain/mail/suppression.ts';
 import type { Database } from '../database.ts';
 import { type Addresses, findAddresses } from './keys.ts';
 
@@ -45,21 +45,38 @@ export async function findSuppressionsOf(
 }
 
 /** The entries of addresses that hold now, by address. */
-export async function findSuppressions(
+export function findSuppressions(
+  db: Database,
+  addresses: Addresses,
+  emails: readonly string[],
+): Promise<Map<string, Suppression>> {
+  return findEntries(db, addresses, emails, sql`coalesce(until > now(), true)`);
+}
+
+/** The entry of an address, whenever it holds, for a clock that is not that of the database. */
+export async function findTimedSuppression(
+  db: Database,
+  projectId: string,
+  email: string,
+): Promise<TimedSuppression | null> {
+  const addresses = await findAddresses(db, projectId);
+  if (!addresses) return null;
+  return (await findEntries(db, addresses, [email], sql`true`)).get(email) ?? null;
+}
+
+async function findEntries(
   db: Database,
   { ownerId, hashOf }: Addresses,
   emails: readonly string[],
-): Promise<Map<string, Suppression>> {
+  holds: RawBuilder<unknown>,
+): Promise<Map<string, TimedSuppression>> {
   const byHash = new Map(emails.map((email) => [hashOf(email).toString('hex'), email]));
-  const { rows } = await sql<Suppression & { address_hash: Buffer }>`
-    select address_hash, scope, reason from suppression
+  const { rows } = await sql<TimedSuppression & { address_hash: Buffer }>`
+    select address_hash, scope, reason, until from suppression
       where owner_id = ${ownerId} and address_hash = ${anyHash([...byHash.keys()])}
-        and coalesce(until > now(), true)`.execute(db);
+        and ${holds}`.execute(db);
   return new Map(
-    rows.map(({ address_hash: hash, scope, reason }) => [
-      byHash.get(hash.toString('hex')) ?? '',
-      { scope, reason },
-    ]),
+    rows.map(({ address_hash: hash, ...entry }) => [byHash.get(hash.toString('hex')) ?? '', entry]),
   );
 }
 

@@ -20,6 +20,11 @@ export interface Suppression {
   reason: SuppressionReason;
 }
 
+/** An entry, and when it ends; null: it does not. */
+export interface TimedSuppression extends Suppression {
+  until: Date | null;
+}
+
 /** Returns true if the entry blocks mail of this class. A null entry means that none is active. */
 export function isSuppressed(entry: Suppression | null, messageClass: string): boolean {
   return entry !== null && (entry.scope === 'all' || messageClass === 'MARKETING');

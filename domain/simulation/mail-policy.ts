@@ -1,5 +1,5 @@
 import { isPoliced, type DueMail, decideSend } from '../mail/send-decision.ts';
-import type { Suppression } from '../mail/suppression.ts';
+import type { TimedSuppression } from '../mail/suppression.ts';
 import type { SendPolicy } from '../mail/send-policy.ts';
 import type { StepMail } from '../workflow/steps/effects.ts';
 import type { SimulatedContact, SimulatedMail } from './simulation.ts';
@@ -20,7 +20,7 @@ export function createPolicyJudge(policy: SendPolicy, received: readonly Date[])
     mail: StepMail,
     contact: SimulatedContact,
     now: Date,
-    known: { suppression: Suppression | null; topicLeft: boolean },
+    known: { suppression: TimedSuppression | null; topicLeft: boolean },
   ): Verdict => {
     if (mail.withheld !== null) {
       return { outcome: 'withheld', reason: mail.withheld, heldUntil: null };
@@ -35,12 +35,11 @@ export function createPolicyJudge(policy: SendPolicy, received: readonly Date[])
       project_disabled: false,
       sender_gone: false,
       contact_gone: false,
-      suppression: known.suppression,
       topic_left: known.topicLeft,
       created_at: now,
       scheduled_for: null,
     };
-    const { sentAt, ...verdict } = playHolds(lookedAt, policy, sent);
+    const { sentAt, ...verdict } = playHolds(lookedAt, known.suppression, policy, sent);
     if (sentAt && isPoliced(lookedAt)) sent.push(sentAt);
     return verdict;
   };
@@ -48,7 +47,8 @@ export function createPolicyJudge(policy: SendPolicy, received: readonly Date[])
 
 /** Looks at a message whenever it is due. `sentAt`: when it is sent; null: it is not. */
 function playHolds(
-  mail: DueMail,
+  mail: Omit<DueMail, 'suppression'>,
+  entry: TimedSuppression | null,
   policy: SendPolicy,
   sent: readonly Date[],
 ): Verdict & { sentAt: Date | null } {
@@ -58,7 +58,8 @@ function playHolds(
     const counted = sent
       .filter((before) => before <= at)
       .toSorted((one, other) => other.getTime() - one.getTime());
-    const decision = decideSend(mail, policy, counted, at);
+    const suppression = entry && (!entry.until || entry.until > at) ? entry : null;
+    const decision = decideSend({ ...mail, suppression }, policy, counted, at);
     if (decision.kind === 'send') break;
     if (decision.kind === 'suppress') {
       return { outcome: 'withheld', reason: decision.reason, heldUntil: null, sentAt: null };

@@ -1,4 +1,4 @@
-import type { Suppression } from '../mail/suppression.ts';
+import type { TimedSuppression } from '../mail/suppression.ts';
 import type { SendPolicy } from '../mail/send-policy.ts';
 import type { Renderer } from '../template/render.ts';
 import type { Inspector, TemplateWarning } from '../template/warnings.ts';
@@ -75,7 +75,7 @@ export interface SimulationServices {
     templateId: string,
   ): Promise<Pick<StepMailSource, 'template' | 'domainStatus'> & { topicId: string | null }>;
   /** The entry of the suppression list for an address that holds now. */
-  findSuppression(address: string): Promise<Suppression | null>;
+  findSuppression(address: string): Promise<TimedSuppression | null>;
   /** The topics of the project by id, with the contact's choice or the default. */
   topics: ReadonlyMap<string, { id: string; key: string; subscribed: boolean }>;
   /** The hosts that the project's secrets are bound to, by name; null: they go to any. */

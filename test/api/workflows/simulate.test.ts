@@ -119,6 +119,75 @@ describe('a simulation', () => {
     expect(JSON.stringify(played).length).toBeLessThan(2 * 1024 * 1024);
   });
 
+  it('cuts addresses and answers of webhooks when the answer would exceed 2 MB', async () => {
+    const text = 'x'.repeat(60_000);
+    const hook = (n: number): [string, Step] => [
+      `hook${n}`,
+      ['WEBHOOK', { url: 'https://shop.example/?text={{data.text}}', method: 'GET' }],
+    ];
+    const hooks = Array.from({ length: 40 }, (_, n) => hook(n));
+    const webhooks = {
+      hook0: { response: { items: Array.from({ length: 1_000 }, () => 'item') } },
+    };
+    const graph = graphOf(Object.fromEntries(hooks));
+    const contact = { email: newAddress(), data: { text } };
+    const played = await play({ graph, contact, webhooks });
+    expect([played.status, played.truncated, played.path.length]).toEqual(['COMPLETED', true, 41]);
+    const { url, response, statusCode } = played.path[1].output;
+    expect([url.length, response, statusCode]).toEqual([1_000, null, 200]);
+    expect(JSON.stringify(played).length).toBeLessThan(500_000);
+  });
+
+  it('judges the suppression list by the time of the simulation', async () => {
+    const templateId = await shop.createTemplate();
+    const email = newAddress();
+    const hours = (count: number) => new Date(Date.now() + count * 3_600_000).toISOString();
+    await shop.call('POST', '/suppression-list', {
+      emails: [email],
+      scope: 'all',
+      until: hours(12),
+    });
+    const outcomes = async (graph: object, startAt: string) =>
+      (await play({ contact: { email }, graph, startAt })).emails.map(
+        ({ outcome }: { outcome: string }) => outcome,
+      );
+    const mail: Step = ['SEND_EMAIL', {}, { templateId }];
+    const twice = graphOf({ now: mail, wait: days(1), later: mail });
+    expect(await outcomes(twice, hours(0))).toEqual(['withheld', 'send']);
+    expect(await outcomes(twice, hours(24))).toEqual(['send', 'send']);
+  });
+
+  it('judges mail to other addresses, and topics of templates, as executions do', async () => {
+    const { call } = shop;
+    const { body: topic } = await call('POST', '/topics', {
+      key: 'fallback',
+      name: 'Fallback',
+      default: 'subscribed',
+    });
+    const templateId = await shop.createTemplate({ type: 'MARKETING', topicId: topic.id });
+    const custom = { recipient: { type: 'CUSTOM', customEmail: 'Boss@People.test' } };
+    const graph = graphOf({
+      ofTemplate: ['SEND_EMAIL', {}, { templateId }],
+      without: ['SEND_EMAIL', { topicId: null }, { templateId }],
+      custom: ['SEND_EMAIL', custom, { templateId }],
+    });
+    const { body: contact } = await call('POST', '/contacts', { email: newAddress() });
+    await call('PUT', `/contacts/${contact.id}/topics`, { topics: { fallback: false } });
+    const known = { contactId: contact.id as string, contact: undefined, graph };
+    const shown = async () =>
+      (await play(known)).emails.map(({ to, outcome, reason }: Record<string, string | null>) => [
+        to,
+        reason ?? outcome,
+      ]);
+    expect(await shown()).toEqual([
+      [contact.email, 'topic_unsubscribed'],
+      [contact.email, 'send'],
+      ['boss@people.test', 'send'],
+    ]);
+    await call('POST', '/suppression-list', { emails: ['boss@people.test'] });
+    expect((await shown())[2]).toEqual(['boss@people.test', 'suppressed']);
+  });
+
   it('fails a webhook to a host that its secret is not bound to', async () => {
     await shop.call('PUT', '/secrets/BOUND', { value: 'v', hosts: ['api.shop.example'] });
     const headers = { authorization: '{{secret.BOUND}}' };
