@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { listTemplateCampaigns } from '../../db/campaigns/campaigns.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import {
-  countTemplateEmails,
   deleteTemplates,
   findTemplate,
   insertTemplate,
@@ -21,7 +19,7 @@ import { limits } from '../../domain/limits.ts';
 import { checkTemplate, compileTemplate } from '../../domain/template/render.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { listed, More } from '../http/uses.ts';
+import { listed } from '../http/uses.ts';
 import {
   BulkUpdate,
   BulkUpdated,
@@ -45,6 +43,7 @@ import {
 } from '../http/schemas.ts';
 import { previewStoredTemplate, previewTemplate } from './preview.ts';
 import { Template, TemplateType, presentTemplate, templateExample } from './record.ts';
+import { getTemplateUsage } from './usage.ts';
 import { keptTopic, refuseTopic, requireTopics } from '../topics/references.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
@@ -277,57 +276,6 @@ export const duplicateTemplate = endpoint({
       return insertTemplate(tx, { ...values, topic_id: topicId, name });
     });
     return presentTemplate(copy, project);
-  },
-});
-
-export const getTemplateUsage = endpoint({
-  id: 'getTemplateUsage',
-  method: 'GET',
-  path: '/templates/{id}/usage',
-  tag,
-  summary: 'List what uses a template',
-  description: '`emailsSent` counts all mail that was made of it.',
-  access: 'secret',
-  params: ById,
-  response: z.object({
-    campaigns: z.array(z.object({ id: z.uuid(), name: z.string(), status: z.string() })),
-    workflowSteps: z.array(
-      z.object({
-        id: z.uuid(),
-        name: z.string(),
-        workflowId: z.uuid(),
-        workflowName: z.string(),
-      }),
-    ),
-    more: More,
-    emailsSent: z.int(),
-  }),
-  problems: ['TEMPLATE_NOT_FOUND'],
-  example: {
-    response: {
-      campaigns: [
-        { id: '7a9e4c1d-5b0e-4c51-8a27-2f6e1b3c4d05', name: 'Spring sale', status: 'DRAFT' },
-      ],
-      workflowSteps: [
-        {
-          id: 'aa000000-0000-4000-8000-000000000002',
-          name: 'Say hello',
-          workflowId: 'bb000000-0000-4000-8000-000000000001',
-          workflowName: 'Onboarding',
-        },
-      ],
-      emailsSent: 128,
-    },
-  },
-  async handle({ db, caller: { projectId }, params: { id } }) {
-    found('TEMPLATE', id, await findTemplate(db, projectId, id));
-    return {
-      ...listed({
-        campaigns: await listTemplateCampaigns(db, projectId, id),
-        workflowSteps: await listTemplateSteps(db, projectId, [id]),
-      }),
-      emailsSent: await countTemplateEmails(db, projectId, id),
-    };
   },
 });
 

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { listTemplateCampaigns } from '../../db/campaigns/campaigns.ts';
+import { listTemplateSteps } from '../../db/reads/uses/steps.ts';
+import { countTemplateEmails, findTemplate } from '../../db/templates/templates.ts';
+import { found } from '../../domain/errors.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { Uuid } from '../http/schemas.ts';
+import { listed, More } from '../http/uses.ts';
+
+export const getTemplateUsage = endpoint({
+  id: 'getTemplateUsage',
+  method: 'GET',
+  path: '/templates/{id}/usage',
+  tag: 'Templates',
+  summary: 'Where a template is used',
+  description: '`emailsSent` counts all mail that was made of it.',
+  access: 'secret',
+  params: z.object({ id: Uuid }),
+  response: z.object({
+    campaigns: z.array(z.object({ id: z.uuid(), name: z.string(), status: z.string() })),
+    workflowSteps: z.array(
+      z.object({
+        id: z.uuid(),
+        name: z.string(),
+        workflowId: z.uuid(),
+        workflowName: z.string(),
+      }),
+    ),
+    more: More,
+    emailsSent: z.int(),
+  }),
+  problems: ['TEMPLATE_NOT_FOUND'],
+  example: {
+    response: {
+      campaigns: [
+        { id: '7a9e4c1d-5b0e-4c51-8a27-2f6e1b3c4d05', name: 'Spring sale', status: 'DRAFT' },
+      ],
+      workflowSteps: [
+        {
+          id: 'aa000000-0000-4000-8000-000000000002',
+          name: 'Say hello',
+          workflowId: 'bb000000-0000-4000-8000-000000000001',
+          workflowName: 'Onboarding',
+        },
+      ],
+      emailsSent: 128,
+    },
+  },
+  async handle({ db, caller: { projectId }, params: { id } }) {
+    found('TEMPLATE', id, await findTemplate(db, projectId, id));
+    return {
+      ...listed({
+        campaigns: await listTemplateCampaigns(db, projectId, id),
+        workflowSteps: await listTemplateSteps(db, projectId, [id]),
+      }),
+      emailsSent: await countTemplateEmails(db, projectId, id),
+    };
+  },
+});
