@@ -115,25 +115,11 @@ export interface Api {
           };
           /** Recipients who were not sent it, by reason; without zeros */
           reasons: Record<string, number>;
-          leftOut: {
-            unsubscribed_at_freeze: number;
-            topic_unsubscribed_at_freeze: number;
-          } | null;
+          leftOut: GetCampaignStatsLeftOut | null;
           /** Percent of totalRecipients that were delivered; 0 of 0 */
           reachRate: number;
           /** While it is SENDING, at most 5 seconds old */
-          progress: {
-            /** Messages that have left per second, in the last 10 seconds */
-            perSecond: number;
-            /** What waiting mail is held back by; null: nothing waits, or it leaves as fast as it can */
-            limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
-            /** Mail that waits for the local time of its contact */
-            scheduledCount: number;
-            /** At this speed, and not before the last moment that mail waits for; null: not known yet */
-            estimatedEndAt: string | null;
-            /** Since when the oldest message could have left */
-            oldestDueAt: string | null;
-          } | null;
+          progress: GetCampaignStatsProgress | null;
           /** Percent of sentCount; 0 when nothing was sent */
           deliveryRate: number;
           /** Percent of sentCount; 0 when nothing was sent */
@@ -424,9 +410,7 @@ export interface Api {
           contactId: string | null;
           emailId: string | null;
           createdAt: string;
-          contact: {
-            email: string;
-          } | null;
+          contact: ListEventsEventsItemContact | null;
         }>;
       };
     };
@@ -1056,20 +1040,8 @@ export interface Api {
             count: number;
           }>;
         };
-        credits: {
-          balance: number;
-          hasCredits: boolean;
-          creditAmount: number;
-          currency: string;
-        } | null;
-        upcomingInvoice: {
-          amountDue: number;
-          currency: string;
-          periodStart: string;
-          periodEnd: string;
-          subtotal: number;
-          total: number;
-        } | null;
+        credits: GetBillingConsumptionCredits | null;
+        upcomingInvoice: GetBillingConsumptionUpcomingInvoice | null;
       };
     };
     /** List the invoices of a project, newest first */
@@ -1424,40 +1396,7 @@ export interface Api {
     /** Send a mail now or at a time, to one or several recipients */
     '/v1/send': {
       request: {
-        body: {
-          to: string | {
-            name?: string | null;
-            email: string;
-          } | Array<string | {
-            name?: string | null;
-            email: string;
-          }>;
-          /** Refused */
-          cc?: never;
-          /** Refused */
-          bcc?: never;
-          subject?: string;
-          body?: string;
-          template?: string;
-          from?: string | {
-            name?: string | null;
-            email: string;
-          };
-          name?: string;
-          reply?: string;
-          subscribed?: boolean;
-          headers?: Record<string, string>;
-          data?: Record<string, unknown> | null;
-          attachments?: Array<{
-            filename: string;
-            content: string;
-            contentType: string;
-            disposition?: 'attachment' | 'inline';
-            contentId?: string;
-          }>;
-          /** When to send; absent or null: now */
-          scheduledFor?: string | number | null;
-        };
+        body: SendRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -1474,44 +1413,7 @@ export interface Api {
     /** Send up to 500 messages with one request */
     '/v1/send/batch': {
       request: {
-        body: {
-          messages: Array<{
-            to: string | {
-              name?: string | null;
-              email: string;
-            } | Array<string | {
-              name?: string | null;
-              email: string;
-            }>;
-            /** Refused */
-            cc?: never;
-            /** Refused */
-            bcc?: never;
-            subject?: string;
-            body?: string;
-            template?: string;
-            from?: string | {
-              name?: string | null;
-              email: string;
-            };
-            name?: string;
-            reply?: string;
-            subscribed?: boolean;
-            headers?: Record<string, string>;
-            data?: Record<string, unknown> | null;
-            attachments?: Array<{
-              filename: string;
-              content: string;
-              contentType: string;
-              disposition?: 'attachment' | 'inline';
-              contentId?: string;
-            }>;
-            /** When to send; absent or null: now */
-            scheduledFor?: string | number | null;
-          }>;
-          /** All messages are accepted, or none */
-          atomic?: boolean;
-        };
+        body: SendBatchRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -1521,42 +1423,14 @@ export interface Api {
           refused: number;
           timestamp: string;
           /** One per message, in their order */
-          results: Array<{
-            success: true;
-            data: {
-              emails: Array<SentEmail>;
-              warnings?: Array<SendWarning>;
-              /** Only if one was given */
-              scheduledFor?: string;
-              timestamp: string;
-            };
-          } | {
-            success: false;
-            error: MessageRefusal;
-          }>;
+          results: Array<AcceptedMessage | RefusedMessage>;
         };
       };
     };
     /** Record an event of a contact; it starts workflows and ends their waits */
     '/v1/track': {
       request: {
-        body: {
-          email: string;
-          event: string;
-          subscribed?: boolean;
-          data?: Record<string, unknown> | null;
-          /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
-          confirm?: boolean;
-          /** Keys of topics that the contact is subscribed to; with a public key, public ones */
-          topics?: Array<string>;
-          /** For the consent log; of a public key only `text` counts */
-          proof?: {
-            /** What the person has read */
-            text?: string;
-            ip?: string;
-            userAgent?: string;
-          };
-        };
+        body: TrackRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -1567,9 +1441,7 @@ export interface Api {
     /** Check an email address; nothing is stored or sent */
     '/v1/verify': {
       request: {
-        body: {
-          email: string;
-        };
+        body: VerifyRequest;
       };
       answer: {
         success: true;
@@ -1597,22 +1469,7 @@ export interface Api {
     /** Create a contact, or update the one with this address */
     '/contacts': {
       request: {
-        body: {
-          email: string;
-          subscribed?: boolean;
-          data?: Record<string, unknown> | null;
-          /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
-          confirm?: boolean;
-          /** Keys of topics that the contact is subscribed to; with a public key, public ones */
-          topics?: Array<string>;
-          /** For the consent log; of a public key only `text` counts */
-          proof?: {
-            /** What the person has read */
-            text?: string;
-            ip?: string;
-            userAgent?: string;
-          };
-        };
+        body: UpsertContactRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -1634,30 +1491,7 @@ export interface Api {
     /** Create a campaign as a draft */
     '/campaigns': {
       request: {
-        body: {
-          name: string;
-          description?: string | null;
-          subject?: string;
-          body?: string;
-          from?: string;
-          fromName?: string | null;
-          replyTo?: string | null;
-          templateId?: string | null;
-          /** With the type MARKETING; by default that of the template */
-          topicId?: string | null;
-          audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
-          /** With SEGMENT */
-          segmentId?: string | null;
-          /** With FILTERED */
-          audienceFilter?: ConditionInput | null;
-          /** Instead of audienceFilter */
-          audienceCondition?: ConditionInput | null;
-          messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
-          /** Mails handed over in a minute at most; null: no limit of its own */
-          maxPerMinute?: number | null;
-          /** Instead of audienceType or messageType, whichever it is a word of */
-          type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
-        };
+        body: CreateCampaignRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -1683,17 +1517,10 @@ export interface Api {
     /** Delete many campaigns: all of them or none */
     '/campaigns/bulk-update': {
       request: {
-        body: {
-          ids: Array<string>;
-          delete?: boolean;
-        };
+        body: BulkUpdateCampaignsRequest;
         idempotencyKey?: string;
       };
-      answer: {
-        deleted: number;
-      } | {
-        updated: 0;
-      };
+      answer: BulkDeleted | BulkUnchanged;
     };
     /** Send a campaign now, or at a time; a scheduled one can be given another time */
     '/campaigns/{id}/send': {
@@ -1702,16 +1529,7 @@ export interface Api {
           /** The id of the campaign */
           id: string;
         };
-        body?: {
-          /** When to send; absent: now */
-          scheduledFor?: string | number | null;
-          /** When to send; absent: now */
-          scheduledAt?: string | number | null;
-          /** When to send, in the zone of each contact; not beside scheduledFor */
-          localTime?: string | null;
-          /** With localTime, what becomes of contacts whose moment is past: `send` (the default) lets them have it at once, `skip` not at all */
-          late?: unknown;
-        };
+        body?: SendCampaignRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -1798,9 +1616,7 @@ export interface Api {
           /** The id of the campaign */
           id: string;
         };
-        body: {
-          email: string;
-        };
+        body: TestCampaignRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -1815,10 +1631,7 @@ export interface Api {
           /** The id of the contact */
           id: string;
         };
-        body?: {
-          /** Whether the suppression list keeps a hash of the address */
-          suppress?: boolean;
-        };
+        body?: EraseContactRequest;
         idempotencyKey?: string;
       };
       answer: ErasureAccepted;
@@ -1826,16 +1639,7 @@ export interface Api {
     /** Create a topic */
     '/topics': {
       request: {
-        body: {
-          /** Lower-case letters, digits, _ and -, at most 50 */
-          key: string;
-          name: string;
-          description?: string | null;
-          /** private: on no preference page, and unknown to public keys */
-          visibility?: 'public' | 'private';
-          /** What holds for a contact without a choice of its own */
-          default: 'subscribed' | 'unsubscribed';
-        };
+        body: CreateTopicRequest;
         idempotencyKey?: string;
       };
       answer: Topic;
@@ -1843,9 +1647,7 @@ export interface Api {
     /** Tell which addresses have a contact; answers them as they were written */
     '/contacts/lookup': {
       request: {
-        body: {
-          emails: Array<string>;
-        };
+        body: LookUpContactsRequest;
       };
       answer: {
         found: Array<string>;
@@ -1863,18 +1665,7 @@ export interface Api {
     /** Subscribe many contacts */
     '/contacts/bulk-subscribe': {
       request: {
-        body: {
-          mode?: 'ids' | 'query';
-          /** Required with mode ids; ignored with mode query, whatever it holds */
-          contactIds?: Array<string>;
-          /** Required with mode query, where {} means every contact; ignored with mode ids */
-          filter?: {
-            search?: string;
-            subscribed?: boolean;
-          };
-          /** Contacts that mode query leaves out; ignored with mode ids */
-          excludeIds?: Array<string>;
-        };
+        body: BulkSubscribeContactsRequest;
         idempotencyKey?: string;
       };
       answer: JobAccepted;
@@ -1882,18 +1673,7 @@ export interface Api {
     /** Unsubscribe many contacts */
     '/contacts/bulk-unsubscribe': {
       request: {
-        body: {
-          mode?: 'ids' | 'query';
-          /** Required with mode ids; ignored with mode query, whatever it holds */
-          contactIds?: Array<string>;
-          /** Required with mode query, where {} means every contact; ignored with mode ids */
-          filter?: {
-            search?: string;
-            subscribed?: boolean;
-          };
-          /** Contacts that mode query leaves out; ignored with mode ids */
-          excludeIds?: Array<string>;
-        };
+        body: BulkUnsubscribeContactsRequest;
         idempotencyKey?: string;
       };
       answer: JobAccepted;
@@ -1901,18 +1681,7 @@ export interface Api {
     /** Delete many contacts */
     '/contacts/bulk-delete': {
       request: {
-        body: {
-          mode?: 'ids' | 'query';
-          /** Required with mode ids; ignored with mode query, whatever it holds */
-          contactIds?: Array<string>;
-          /** Required with mode query, where {} means every contact; ignored with mode ids */
-          filter?: {
-            search?: string;
-            subscribed?: boolean;
-          };
-          /** Contacts that mode query leaves out; ignored with mode ids */
-          excludeIds?: Array<string>;
-        };
+        body: BulkDeleteContactsRequest;
         idempotencyKey?: string;
       };
       answer: JobAccepted;
@@ -1976,53 +1745,15 @@ export interface Api {
     /** Record an event: as /v1/track does, or by name for a contact, an email or neither */
     '/events/track': {
       request: {
-        body: {
-          email: string;
-          event: string;
-          subscribed?: boolean;
-          data?: Record<string, unknown> | null;
-          /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
-          confirm?: boolean;
-          /** Keys of topics that the contact is subscribed to; with a public key, public ones */
-          topics?: Array<string>;
-          /** For the consent log; of a public key only `text` counts */
-          proof?: {
-            /** What the person has read */
-            text?: string;
-            ip?: string;
-            userAgent?: string;
-          };
-        } | {
-          name: string;
-          contactId?: string;
-          emailId?: string;
-          data?: Record<string, unknown> | null;
-        };
+        body: TrackEventRequest;
         idempotencyKey?: string;
       };
-      answer: {
-        success: true;
-        data: TrackedEvent;
-      } | Event;
+      answer: TrackAnswer | Event;
     };
     /** Have the project's events sent to an address, signed as Standard Webhooks */
     '/event-subscriptions': {
       request: {
-        body: {
-          url: string;
-          /** Names of events, `<prefix>.*` for all that begin so, or `*` for all */
-          events: Array<string>;
-          description?: string | null;
-          /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
-          headers?: Record<string, string> | null;
-          /** How many events a request may have; null: each has one, without a list around it */
-          batch?: {
-            max: number;
-          } | null;
-          enabled?: boolean;
-          /** By default now; at most 30 days ago */
-          from?: string;
-        };
+        body: CreateEventSubscriptionRequest;
         idempotencyKey?: string;
       };
       answer: NewEventSubscription;
@@ -2060,9 +1791,7 @@ export interface Api {
           /** An id as GET /event-subscriptions lists it */
           id: string;
         };
-        body?: {
-          eventName?: string;
-        };
+        body?: TestEventSubscriptionRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -2078,13 +1807,7 @@ export interface Api {
           /** An id as GET /event-subscriptions lists it */
           id: string;
         };
-        body: {
-          from: string;
-          /** By default now */
-          to?: string;
-          eventName?: string | null;
-          onlyFailed?: boolean;
-        };
+        body: ReplayEventsRequest;
         idempotencyKey?: string;
       };
       answer: JobAccepted;
@@ -2096,10 +1819,7 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body: {
-          contactId: string;
-          context?: Record<string, unknown>;
-        };
+        body: StartExecutionRequest;
         idempotencyKey?: string;
       };
       answer: Execution;
@@ -2111,7 +1831,7 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body?: {};
+        body?: CancelAllExecutionsRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -2127,9 +1847,7 @@ export interface Api {
           /** The id of an execution */
           executionId: string;
         };
-        body?: {
-          version?: number;
-        };
+        body?: RetryExecutionRequest;
         idempotencyKey?: string;
       };
       answer: Execution;
@@ -2141,17 +1859,7 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body?: {
-          /** Versions; by default all with active executions */
-          from?: Array<number>;
-          /** A version; by default the newest */
-          to?: number;
-          /** Steps of the version by those of the old ones, where their ids differ */
-          mapping?: Record<string, string>;
-          onUnmappable?: 'stay' | 'cancel';
-          /** Only these; unknown ones are ignored */
-          executionIds?: Array<string>;
-        };
+        body?: MigrateExecutionsRequest;
         idempotencyKey?: string;
       };
       answer: JobAccepted;
@@ -2163,14 +1871,7 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body?: {
-          stepId?: string;
-          /** On which they go on; by default on their own */
-          version?: number;
-          failedAfter?: string;
-          failedBefore?: string;
-          errorContains?: string;
-        };
+        body?: RetryAllExecutionsRequest;
         idempotencyKey?: string;
       };
       answer: JobAccepted;
@@ -2184,15 +1885,7 @@ export interface Api {
           /** The id of a step */
           stepId: string;
         };
-        body: {
-          until?: string;
-          shiftBySeconds?: number;
-          /** Of a WAIT_FOR_EVENT: no time-out any more */
-          forever?: true;
-          versions?: Array<number>;
-          /** A condition on their contacts */
-          filter?: ConditionInput;
-        };
+        body: MoveWaitsRequest;
         idempotencyKey?: string;
       };
       answer: JobAccepted;
@@ -2206,9 +1899,7 @@ export interface Api {
           /** The id of an execution */
           executionId: string;
         };
-        body?: {
-          reason?: string;
-        };
+        body?: PauseExecutionRequest;
         idempotencyKey?: string;
       };
       answer: Execution;
@@ -2235,9 +1926,7 @@ export interface Api {
           /** The id of an execution */
           executionId: string;
         };
-        body?: {
-          branch?: string;
-        };
+        body?: SkipStepRequest;
         idempotencyKey?: string;
       };
       answer: Execution;
@@ -2249,346 +1938,7 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body: {
-          contactId?: string;
-          /** Somebody who need not exist */
-          contact?: {
-            email: string;
-            subscribed?: boolean;
-            data?: Record<string, unknown> | null;
-          };
-          context?: Record<string, unknown>;
-          events?: Array<{
-            name: string;
-            /** Seconds since the start */
-            after?: number;
-            at?: string;
-            data?: Record<string, unknown> | null;
-          }>;
-          /** Answers of receivers, by the id or the key of the step */
-          webhooks?: Record<string, {
-            statusCode?: number;
-            /** Any JSON; absent: no body */
-            response?: unknown;
-            /** Answers of 503 before */
-            failures?: number;
-          }>;
-          startAt?: string;
-          until?: string;
-          horizonDays?: number;
-          version?: number;
-          /** A graph that is not stored: with ids (`id`, `fromStepId`, `toStepId`), as GET /workflows/{id} answers it, or with keys (`key`, `from`, `to`), as POST /workflows takes it; its keys are the ids of the answer then. The trigger is that of the workflow */
-          graph?: {
-            steps: Array<{
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'TRIGGER';
-              config: {
-                eventName?: string;
-              };
-            } | {
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'SEND_EMAIL';
-              config: {
-                recipient?: {
-                  type?: 'CONTACT' | 'CUSTOM';
-                  customEmail?: string;
-                };
-                templateId?: string | null;
-                topicId?: string | null;
-              };
-            } | {
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'DELAY';
-              config: {
-                amount?: number;
-                unit?: 'minutes' | 'hours' | 'days';
-                until?: {
-                  time: string;
-                  days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
-                  timeZone?: string;
-                };
-                untilField?: string;
-                offset?: {
-                  amount: number;
-                  unit: 'minutes' | 'hours' | 'days';
-                };
-                ifPast?: 'continue' | 'exit';
-              };
-            } | {
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'WAIT_FOR_EVENT';
-              config: {
-                eventName: string;
-                timeout?: number;
-              };
-            } | {
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'CONDITION';
-              config: {
-                mode?: 'binary';
-                field: string;
-                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-                value?: unknown;
-              } | {
-                mode: 'multi';
-                field: string;
-                branches: Array<{
-                  id: string;
-                  name: string;
-                  operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-                  value?: unknown;
-                }>;
-              };
-            } | {
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'WEBHOOK';
-              config: {
-                url: string;
-                method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-                headers?: Record<string, string>;
-                body?: unknown;
-                onFailure?: 'continue' | 'fail';
-              };
-            } | {
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'UPDATE_CONTACT';
-              config: {
-                updates?: Record<string, unknown>;
-                subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
-              };
-            } | {
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'EXIT';
-              config: {
-                reason?: string;
-              };
-            }>;
-            transitions: Array<{
-              fromStepId: string;
-              toStepId: string;
-              /** `{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out */
-              condition?: {
-                branch?: string | null;
-                fallback?: boolean | null;
-              } | null;
-              /** The same as condition.branch */
-              branch?: string | null;
-              waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
-              priority?: number;
-            }>;
-            exitRules?: Array<{
-              eventName: string;
-              where?: Array<{
-                field: string;
-                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-                value?: unknown;
-              }>;
-              reason: string;
-            }>;
-          } | {
-            steps: Array<{
-              key?: string;
-              type: 'TRIGGER';
-              /** Where it is left out: what it is now */
-              name?: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-            } | {
-              /** Unique in the workflow; made from the name where it is left out */
-              key?: string;
-              name: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-              templateId?: string | null;
-              /** Instead of templateId; its name is only read */
-              template?: {
-                id: string;
-                name?: unknown;
-              } | null;
-              type: 'SEND_EMAIL';
-              config: {
-                recipient?: {
-                  type?: 'CONTACT' | 'CUSTOM';
-                  customEmail?: string;
-                };
-                templateId?: string | null;
-                topicId?: string | null;
-              };
-            } | {
-              /** Unique in the workflow; made from the name where it is left out */
-              key?: string;
-              name: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-              templateId?: string | null;
-              /** Instead of templateId; its name is only read */
-              template?: {
-                id: string;
-                name?: unknown;
-              } | null;
-              type: 'DELAY';
-              config: {
-                amount?: number;
-                unit?: 'minutes' | 'hours' | 'days';
-                until?: {
-                  time: string;
-                  days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
-                  timeZone?: string;
-                };
-                untilField?: string;
-                offset?: {
-                  amount: number;
-                  unit: 'minutes' | 'hours' | 'days';
-                };
-                ifPast?: 'continue' | 'exit';
-              };
-            } | {
-              /** Unique in the workflow; made from the name where it is left out */
-              key?: string;
-              name: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-              templateId?: string | null;
-              /** Instead of templateId; its name is only read */
-              template?: {
-                id: string;
-                name?: unknown;
-              } | null;
-              type: 'WAIT_FOR_EVENT';
-              config: {
-                eventName: string;
-                timeout?: number;
-              };
-            } | {
-              /** Unique in the workflow; made from the name where it is left out */
-              key?: string;
-              name: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-              templateId?: string | null;
-              /** Instead of templateId; its name is only read */
-              template?: {
-                id: string;
-                name?: unknown;
-              } | null;
-              type: 'CONDITION';
-              config: {
-                mode?: 'binary';
-                field: string;
-                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-                value?: unknown;
-              } | {
-                mode: 'multi';
-                field: string;
-                branches: Array<{
-                  id: string;
-                  name: string;
-                  operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-                  value?: unknown;
-                }>;
-              };
-            } | {
-              /** Unique in the workflow; made from the name where it is left out */
-              key?: string;
-              name: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-              templateId?: string | null;
-              /** Instead of templateId; its name is only read */
-              template?: {
-                id: string;
-                name?: unknown;
-              } | null;
-              type: 'WEBHOOK';
-              config: {
-                url: string;
-                method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-                headers?: Record<string, string>;
-                body?: unknown;
-                onFailure?: 'continue' | 'fail';
-              };
-            } | {
-              /** Unique in the workflow; made from the name where it is left out */
-              key?: string;
-              name: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-              templateId?: string | null;
-              /** Instead of templateId; its name is only read */
-              template?: {
-                id: string;
-                name?: unknown;
-              } | null;
-              type: 'UPDATE_CONTACT';
-              config: {
-                updates?: Record<string, unknown>;
-                subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
-              };
-            } | {
-              /** Unique in the workflow; made from the name where it is left out */
-              key?: string;
-              name: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-              templateId?: string | null;
-              /** Instead of templateId; its name is only read */
-              template?: {
-                id: string;
-                name?: unknown;
-              } | null;
-              type: 'EXIT';
-              config: {
-                reason?: string;
-              };
-            }>;
-            transitions: Array<{
-              from: string;
-              to: string;
-              branch?: string | null;
-            }>;
-            exitRules?: Array<{
-              eventName: string;
-              where?: Array<{
-                field: string;
-                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-                value?: unknown;
-              }>;
-              reason: string;
-            }>;
-          };
-        };
+        body: SimulateExecutionRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -2656,138 +2006,7 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body?: {
-          /** Versions; by default all with active executions */
-          from?: Array<number>;
-          to?: number;
-          graph?: {
-            steps: Array<{
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'TRIGGER';
-              config: {
-                eventName?: string;
-              };
-            } | {
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'SEND_EMAIL';
-              config: {
-                recipient?: {
-                  type?: 'CONTACT' | 'CUSTOM';
-                  customEmail?: string;
-                };
-                templateId?: string | null;
-                topicId?: string | null;
-              };
-            } | {
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'DELAY';
-              config: {
-                amount?: number;
-                unit?: 'minutes' | 'hours' | 'days';
-                until?: {
-                  time: string;
-                  days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
-                  timeZone?: string;
-                };
-                untilField?: string;
-                offset?: {
-                  amount: number;
-                  unit: 'minutes' | 'hours' | 'days';
-                };
-                ifPast?: 'continue' | 'exit';
-              };
-            } | {
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'WAIT_FOR_EVENT';
-              config: {
-                eventName: string;
-                timeout?: number;
-              };
-            } | {
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'CONDITION';
-              config: {
-                mode?: 'binary';
-                field: string;
-                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-                value?: unknown;
-              } | {
-                mode: 'multi';
-                field: string;
-                branches: Array<{
-                  id: string;
-                  name: string;
-                  operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-                  value?: unknown;
-                }>;
-              };
-            } | {
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'WEBHOOK';
-              config: {
-                url: string;
-                method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-                headers?: Record<string, string>;
-                body?: unknown;
-                onFailure?: 'continue' | 'fail';
-              };
-            } | {
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'UPDATE_CONTACT';
-              config: {
-                updates?: Record<string, unknown>;
-                subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
-              };
-            } | {
-              id: string;
-              name: string;
-              templateId?: string | null;
-              type: 'EXIT';
-              config: {
-                reason?: string;
-              };
-            }>;
-            transitions: Array<{
-              fromStepId: string;
-              toStepId: string;
-              /** `{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out */
-              condition?: {
-                branch?: string | null;
-                fallback?: boolean | null;
-              } | null;
-              /** The same as condition.branch */
-              branch?: string | null;
-              waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
-              priority?: number;
-            }>;
-            exitRules?: Array<{
-              eventName: string;
-              where?: Array<{
-                field: string;
-                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-                value?: unknown;
-              }>;
-              reason: string;
-            }>;
-          };
-          /** Steps of the other graph by those of the old ones, where their ids differ */
-          mapping?: Record<string, string>;
-          examples?: number;
-        };
+        body?: DryRunEditRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -2823,11 +2042,7 @@ export interface Api {
     /** Make an account and log in */
     '/auth/signup': {
       request: {
-        body: {
-          email: string;
-          /** None of the 10,000 most common passwords, in any case */
-          password: string;
-        };
+        body: SignUpRequest;
       };
       answer: {
         success: true;
@@ -2837,10 +2052,7 @@ export interface Api {
     /** Log in */
     '/auth/login': {
       request: {
-        body: {
-          email: string;
-          password: string;
-        };
+        body: LogInRequest;
       };
       answer: {
         success: true;
@@ -2850,9 +2062,7 @@ export interface Api {
     /** Verify the address of the logged-in user with the token of a mail */
     '/auth/verify-email': {
       request: {
-        body: {
-          token: string;
-        };
+        body: VerifyEmailRequest;
       };
       answer: {
         success: true;
@@ -2874,9 +2084,7 @@ export interface Api {
     /** Send a mail to choose a new password; the answer does not tell whether there is one */
     '/auth/request-password-reset': {
       request: {
-        body: {
-          email: string;
-        };
+        body: RequestPasswordResetRequest;
       };
       answer: {
         success: true;
@@ -2888,11 +2096,7 @@ export interface Api {
     /** Choose a new password with the token of a mail; ends all sessions */
     '/auth/reset-password': {
       request: {
-        body: {
-          token: string;
-          /** None of the 10,000 most common passwords, in any case */
-          newPassword: string;
-        };
+        body: ResetPasswordRequest;
       };
       answer: {
         success: true;
@@ -2904,11 +2108,7 @@ export interface Api {
     /** Change the password; ends all other sessions */
     '/users/@me/password': {
       request: {
-        body: {
-          currentPassword: string;
-          /** None of the 10,000 most common passwords, in any case */
-          newPassword: string;
-        };
+        body: ChangePasswordRequest;
       };
       answer: {
         success: true;
@@ -2920,9 +2120,7 @@ export interface Api {
     /** Create a project */
     '/users/@me/projects': {
       request: {
-        body: {
-          name: string;
-        };
+        body: CreateProjectRequest;
         idempotencyKey?: string;
       };
       answer: Project;
@@ -2969,10 +2167,7 @@ export interface Api {
           /** The id of the project */
           id: string;
         };
-        body: {
-          email: string;
-          role?: 'ADMIN' | 'MEMBER';
-        };
+        body: AddMemberRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -3052,11 +2247,7 @@ export interface Api {
     /** Add a sender domain */
     '/domains': {
       request: {
-        body: {
-          domain: string;
-          /** Required without a secret key */
-          projectId?: string;
-        };
+        body: CreateDomainRequest;
         idempotencyKey?: string;
       };
       answer: Domain;
@@ -3064,13 +2255,7 @@ export interface Api {
     /** Put addresses on the suppression list, up to 1,000 at once */
     '/suppression-list': {
       request: {
-        body: {
-          emails: Array<string>;
-          scope?: 'marketing' | 'all';
-          reason?: 'manual' | 'import';
-          /** When the entries end; null: never */
-          until?: string | null;
-        };
+        body: AddSuppressionsRequest;
         idempotencyKey?: string;
       };
       answer: SuppressionsRecorded;
@@ -3078,15 +2263,7 @@ export interface Api {
     /** Create a segment, by a condition or of hand-picked members */
     '/segments': {
       request: {
-        body: {
-          name: string;
-          description?: string | null;
-          type?: 'DYNAMIC' | 'STATIC';
-          condition?: ConditionInput | null;
-          /** Instead of condition */
-          filters?: ConditionInput | null;
-          trackMembership?: boolean;
-        };
+        body: CreateSegmentRequest;
         idempotencyKey?: string;
       };
       answer: Segment;
@@ -3098,12 +2275,7 @@ export interface Api {
           /** The id of the segment */
           id: string;
         };
-        body: {
-          emails: Array<string>;
-          createMissing?: boolean;
-          /** Of contacts that are made by this request */
-          subscribed?: boolean;
-        };
+        body: AddSegmentMembersRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -3143,19 +2315,7 @@ export interface Api {
     /** Create a template */
     '/templates': {
       request: {
-        body: {
-          name: string;
-          subject: string;
-          body: string;
-          /** The message class. HEADLESS: nothing is added to the body. */
-          type: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
-          from?: string | null;
-          fromName?: string | null;
-          replyTo?: string | null;
-          description?: string | null;
-          /** With the type MARKETING */
-          topicId?: string | null;
-        };
+        body: CreateTemplateRequest;
         idempotencyKey?: string;
       };
       answer: Template;
@@ -3174,36 +2334,15 @@ export interface Api {
     /** Delete many templates: all of them or none */
     '/templates/bulk-update': {
       request: {
-        body: {
-          ids: Array<string>;
-          delete?: boolean;
-        };
+        body: BulkUpdateTemplatesRequest;
         idempotencyKey?: string;
       };
-      answer: {
-        deleted: number;
-      } | {
-        updated: 0;
-      };
+      answer: BulkDeleted | BulkUnchanged;
     };
     /** Render a template that is not saved, with its warnings */
     '/templates/preview': {
       request: {
-        body: {
-          subject: string;
-          body: string;
-          /** The message class. HEADLESS: nothing is added to the body. */
-          type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
-          contactId?: string;
-          /** Somebody who need not exist */
-          contact?: {
-            email: string;
-            subscribed?: boolean;
-            data?: Record<string, unknown> | null;
-          };
-          /** One-time values, as those of /v1/send */
-          data?: Record<string, unknown> | null;
-        };
+        body: PreviewTemplateRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -3218,17 +2357,7 @@ export interface Api {
           /** The id of the template */
           id: string;
         };
-        body?: {
-          contactId?: string;
-          /** Somebody who need not exist */
-          contact?: {
-            email: string;
-            subscribed?: boolean;
-            data?: Record<string, unknown> | null;
-          };
-          /** One-time values, as those of /v1/send */
-          data?: Record<string, unknown> | null;
-        };
+        body?: PreviewStoredTemplateRequest;
         idempotencyKey?: string;
       };
       answer: {
@@ -3239,221 +2368,7 @@ export interface Api {
     /** Create a workflow, with its trigger or with its whole graph */
     '/workflows': {
       request: {
-        body: {
-          name: string;
-          description?: string | null;
-          eventName?: string | null;
-          /** `{eventName}`, instead of eventName */
-          triggerConfig?: {
-            eventName?: string | null;
-          } | null;
-          triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
-          /** By default false */
-          allowReentry?: boolean;
-          /** Counts with `graph` only */
-          enabled?: boolean | null;
-          /** The whole workflow, as GET …/graph answers it */
-          graph?: {
-            name?: string;
-            description?: string | null;
-            allowReentry?: boolean;
-            trigger?: {
-              type?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
-              config?: {
-                eventName?: string | null;
-                cron?: string | null;
-                timeZone?: string | null;
-                segmentId?: string | null;
-                filter?: ConditionInput | null;
-              };
-            };
-            exitRules?: Array<{
-              eventName: string;
-              where?: Array<{
-                field: string;
-                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-                value?: unknown;
-              }>;
-              reason: string;
-            }>;
-            steps: Array<{
-              key?: string;
-              type: 'TRIGGER';
-              /** Where it is left out: what it is now */
-              name?: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-            } | {
-              /** Unique in the workflow; made from the name where it is left out */
-              key?: string;
-              name: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-              templateId?: string | null;
-              /** Instead of templateId; its name is only read */
-              template?: {
-                id: string;
-                name?: unknown;
-              } | null;
-              type: 'SEND_EMAIL';
-              config: {
-                recipient?: {
-                  type?: 'CONTACT' | 'CUSTOM';
-                  customEmail?: string;
-                };
-                templateId?: string | null;
-                topicId?: string | null;
-              };
-            } | {
-              /** Unique in the workflow; made from the name where it is left out */
-              key?: string;
-              name: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-              templateId?: string | null;
-              /** Instead of templateId; its name is only read */
-              template?: {
-                id: string;
-                name?: unknown;
-              } | null;
-              type: 'DELAY';
-              config: {
-                amount?: number;
-                unit?: 'minutes' | 'hours' | 'days';
-                until?: {
-                  time: string;
-                  days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
-                  timeZone?: string;
-                };
-                untilField?: string;
-                offset?: {
-                  amount: number;
-                  unit: 'minutes' | 'hours' | 'days';
-                };
-                ifPast?: 'continue' | 'exit';
-              };
-            } | {
-              /** Unique in the workflow; made from the name where it is left out */
-              key?: string;
-              name: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-              templateId?: string | null;
-              /** Instead of templateId; its name is only read */
-              template?: {
-                id: string;
-                name?: unknown;
-              } | null;
-              type: 'WAIT_FOR_EVENT';
-              config: {
-                eventName: string;
-                timeout?: number;
-              };
-            } | {
-              /** Unique in the workflow; made from the name where it is left out */
-              key?: string;
-              name: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-              templateId?: string | null;
-              /** Instead of templateId; its name is only read */
-              template?: {
-                id: string;
-                name?: unknown;
-              } | null;
-              type: 'CONDITION';
-              config: {
-                mode?: 'binary';
-                field: string;
-                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-                value?: unknown;
-              } | {
-                mode: 'multi';
-                field: string;
-                branches: Array<{
-                  id: string;
-                  name: string;
-                  operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-                  value?: unknown;
-                }>;
-              };
-            } | {
-              /** Unique in the workflow; made from the name where it is left out */
-              key?: string;
-              name: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-              templateId?: string | null;
-              /** Instead of templateId; its name is only read */
-              template?: {
-                id: string;
-                name?: unknown;
-              } | null;
-              type: 'WEBHOOK';
-              config: {
-                url: string;
-                method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-                headers?: Record<string, string>;
-                body?: unknown;
-                onFailure?: 'continue' | 'fail';
-              };
-            } | {
-              /** Unique in the workflow; made from the name where it is left out */
-              key?: string;
-              name: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-              templateId?: string | null;
-              /** Instead of templateId; its name is only read */
-              template?: {
-                id: string;
-                name?: unknown;
-              } | null;
-              type: 'UPDATE_CONTACT';
-              config: {
-                updates?: Record<string, unknown>;
-                subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
-              };
-            } | {
-              /** Unique in the workflow; made from the name where it is left out */
-              key?: string;
-              name: string;
-              position?: {
-                x: number;
-                y: number;
-              };
-              templateId?: string | null;
-              /** Instead of templateId; its name is only read */
-              template?: {
-                id: string;
-                name?: unknown;
-              } | null;
-              type: 'EXIT';
-              config: {
-                reason?: string;
-              };
-            }>;
-            transitions: Array<{
-              from: string;
-              to: string;
-              branch?: string | null;
-            }>;
-          };
-        };
+        body: CreateWorkflowRequest;
         idempotencyKey?: string;
       };
       answer: Workflow;
@@ -3472,17 +2387,10 @@ export interface Api {
     /** Delete many workflows: all of them or none */
     '/workflows/bulk-update': {
       request: {
-        body: {
-          ids: Array<string>;
-          delete?: boolean;
-        };
+        body: BulkUpdateWorkflowsRequest;
         idempotencyKey?: string;
       };
-      answer: {
-        deleted: number;
-      } | {
-        updated: 0;
-      };
+      answer: BulkDeleted | BulkUnchanged;
     };
     /** Add a step; by itself it follows the newest end of the journey */
     '/workflows/{id}/steps': {
@@ -3491,146 +2399,7 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body: {
-          name: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          templateId?: string | null;
-          /** Whether the newest end of the journey leads to the step */
-          autoConnect?: boolean;
-          type: 'TRIGGER';
-          config: {
-            eventName?: string;
-          };
-        } | {
-          name: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          templateId?: string | null;
-          /** Whether the newest end of the journey leads to the step */
-          autoConnect?: boolean;
-          type: 'SEND_EMAIL';
-          config: {
-            recipient?: {
-              type?: 'CONTACT' | 'CUSTOM';
-              customEmail?: string;
-            };
-            templateId?: string | null;
-            topicId?: string | null;
-          };
-        } | {
-          name: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          templateId?: string | null;
-          /** Whether the newest end of the journey leads to the step */
-          autoConnect?: boolean;
-          type: 'DELAY';
-          config: {
-            amount?: number;
-            unit?: 'minutes' | 'hours' | 'days';
-            until?: {
-              time: string;
-              days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
-              timeZone?: string;
-            };
-            untilField?: string;
-            offset?: {
-              amount: number;
-              unit: 'minutes' | 'hours' | 'days';
-            };
-            ifPast?: 'continue' | 'exit';
-          };
-        } | {
-          name: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          templateId?: string | null;
-          /** Whether the newest end of the journey leads to the step */
-          autoConnect?: boolean;
-          type: 'WAIT_FOR_EVENT';
-          config: {
-            eventName: string;
-            timeout?: number;
-          };
-        } | {
-          name: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          templateId?: string | null;
-          /** Whether the newest end of the journey leads to the step */
-          autoConnect?: boolean;
-          type: 'CONDITION';
-          config: {
-            mode?: 'binary';
-            field: string;
-            operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-            value?: unknown;
-          } | {
-            mode: 'multi';
-            field: string;
-            branches: Array<{
-              id: string;
-              name: string;
-              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-              value?: unknown;
-            }>;
-          };
-        } | {
-          name: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          templateId?: string | null;
-          /** Whether the newest end of the journey leads to the step */
-          autoConnect?: boolean;
-          type: 'WEBHOOK';
-          config: {
-            url: string;
-            method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-            headers?: Record<string, string>;
-            body?: unknown;
-            onFailure?: 'continue' | 'fail';
-          };
-        } | {
-          name: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          templateId?: string | null;
-          /** Whether the newest end of the journey leads to the step */
-          autoConnect?: boolean;
-          type: 'UPDATE_CONTACT';
-          config: {
-            updates?: Record<string, unknown>;
-            subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
-          };
-        } | {
-          name: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          templateId?: string | null;
-          /** Whether the newest end of the journey leads to the step */
-          autoConnect?: boolean;
-          type: 'EXIT';
-          config: {
-            reason?: string;
-          };
-        };
+        body: CreateStepRequest;
         idempotencyKey?: string;
       };
       answer: Step;
@@ -3644,108 +2413,7 @@ export interface Api {
           /** The id of a transition */
           transitionId: string;
         };
-        body: {
-          name: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          templateId?: string | null;
-          type: 'SEND_EMAIL';
-          config: {
-            recipient?: {
-              type?: 'CONTACT' | 'CUSTOM';
-              customEmail?: string;
-            };
-            templateId?: string | null;
-            topicId?: string | null;
-          };
-        } | {
-          name: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          templateId?: string | null;
-          type: 'DELAY';
-          config: {
-            amount?: number;
-            unit?: 'minutes' | 'hours' | 'days';
-            until?: {
-              time: string;
-              days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
-              timeZone?: string;
-            };
-            untilField?: string;
-            offset?: {
-              amount: number;
-              unit: 'minutes' | 'hours' | 'days';
-            };
-            ifPast?: 'continue' | 'exit';
-          };
-        } | {
-          name: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          templateId?: string | null;
-          type: 'WAIT_FOR_EVENT';
-          config: {
-            eventName: string;
-            timeout?: number;
-          };
-        } | {
-          name: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          templateId?: string | null;
-          type: 'CONDITION';
-          config: {
-            mode?: 'binary';
-            field: string;
-            operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-            value?: unknown;
-          } | {
-            mode: 'multi';
-            field: string;
-            branches: Array<{
-              id: string;
-              name: string;
-              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-              value?: unknown;
-            }>;
-          };
-        } | {
-          name: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          templateId?: string | null;
-          type: 'WEBHOOK';
-          config: {
-            url: string;
-            method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-            headers?: Record<string, string>;
-            body?: unknown;
-            onFailure?: 'continue' | 'fail';
-          };
-        } | {
-          name: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          templateId?: string | null;
-          type: 'UPDATE_CONTACT';
-          config: {
-            updates?: Record<string, unknown>;
-            subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
-          };
-        };
+        body: InsertStepRequest;
         idempotencyKey?: string;
       };
       answer: Step;
@@ -3757,19 +2425,7 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body: {
-          fromStepId: string;
-          toStepId: string;
-          /** `{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out */
-          condition?: {
-            branch?: string | null;
-            fallback?: boolean | null;
-          } | null;
-          /** The same as condition.branch */
-          branch?: string | null;
-          waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
-          priority?: number;
-        };
+        body: CreateTransitionRequest;
         idempotencyKey?: string;
       };
       answer: Transition;
@@ -3783,30 +2439,7 @@ export interface Api {
           /** The id of the campaign */
           id: string;
         };
-        body?: {
-          name?: string;
-          description?: string | null;
-          subject?: string;
-          body?: string;
-          from?: string;
-          fromName?: string | null;
-          replyTo?: string | null;
-          templateId?: string | null;
-          /** With the type MARKETING; by default that of the template */
-          topicId?: string | null;
-          audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
-          /** With SEGMENT */
-          segmentId?: string | null;
-          /** With FILTERED */
-          audienceFilter?: ConditionInput | null;
-          /** Instead of audienceFilter */
-          audienceCondition?: ConditionInput | null;
-          messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
-          /** Mails handed over in a minute at most; null: no limit of its own */
-          maxPerMinute?: number | null;
-          /** Instead of audienceType or messageType, whichever it is a word of */
-          type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
-        };
+        body?: UpdateCampaignRequest;
       };
       answer: {
         success: true;
@@ -3820,10 +2453,7 @@ export interface Api {
           /** The id of the contact */
           id: string;
         };
-        body: {
-          /** By the keys of topics; null: back to the default */
-          topics: Record<string, boolean | null>;
-        };
+        body: UpdateContactTopicsRequest;
       };
       answer: Array<ContactTopic>;
     };
@@ -3834,12 +2464,7 @@ export interface Api {
           /** The id of the project */
           id: string;
         };
-        body?: {
-          workflows?: number | null;
-          campaigns?: number | null;
-          transactional?: number | null;
-          inbound?: number | null;
-        };
+        body?: SetBillingLimitsRequest;
       };
       answer: BillingLimits;
     };
@@ -3850,60 +2475,21 @@ export interface Api {
           /** The name of a secret */
           name: string;
         };
-        body: {
-          value: string;
-          /** It goes to these hosts alone; null: to any. Left out, those that it has stay */
-          hosts?: Array<string> | null;
-        };
+        body: SetSecretRequest;
       };
       answer: undefined;
     };
     /** Set when marketing mail may reach contacts, and how often */
     '/send-policy': {
       request: {
-        body?: {
-          /** The project's zone: of contacts that name none */
-          timeZone?: string;
-          /** Where a contact names its zone; null: everybody is in that of the project */
-          contactTimeZoneField?: string | null;
-          /** In the contact's zone; null: none */
-          quietHours?: {
-            from: string;
-            /** Or 24:00; earlier than `from`: on the next day */
-            to: string;
-            /** On which it begins */
-            days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
-          } | null;
-          /** At most `max` mails to a contact in any `perDays`; all of them hold */
-          caps?: Array<{
-            max: number;
-            /** Times 24 hours */
-            perDays: number;
-          }>;
-          /** What becomes of mail that would pass a cap: it is not sent, or later */
-          onCap?: 'skip' | 'delay';
-        };
+        body?: SetSendPolicyRequest;
       };
       answer: SendPolicy;
     };
     /** Set how the project asks for consent */
     '/consent-policy': {
       request: {
-        body?: {
-          /** Public keys, received mail and pages subscribe nobody who has not confirmed */
-          requireConfirmation?: boolean;
-          /** Of the confirmation mail; it uses `confirmUrl`. null: the built-in text */
-          templateId?: string | null;
-          /** Sender of the confirmation mail if its template has none */
-          from?: string | null;
-          fromName?: string | null;
-          /** Seconds from the first mail to the reminder, of requests made from then on; null: there is none */
-          remindAfter?: number | null;
-          /** Seconds from the last mail to the end of the request, of requests made from then on */
-          expireAfter?: number;
-          /** What mail an address does not get after a permanent bounce */
-          bounceScope?: 'marketing' | 'all';
-        };
+        body?: SetConsentPolicyRequest;
       };
       answer: ConsentPolicy;
     };
@@ -3914,206 +2500,7 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body: {
-          name?: string;
-          description?: string | null;
-          allowReentry?: boolean;
-          trigger?: {
-            type?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
-            config?: {
-              eventName?: string | null;
-              cron?: string | null;
-              timeZone?: string | null;
-              segmentId?: string | null;
-              filter?: ConditionInput | null;
-            };
-          };
-          exitRules?: Array<{
-            eventName: string;
-            where?: Array<{
-              field: string;
-              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-              value?: unknown;
-            }>;
-            reason: string;
-          }>;
-          steps: Array<{
-            key?: string;
-            type: 'TRIGGER';
-            /** Where it is left out: what it is now */
-            name?: string;
-            position?: {
-              x: number;
-              y: number;
-            };
-          } | {
-            /** Unique in the workflow; made from the name where it is left out */
-            key?: string;
-            name: string;
-            position?: {
-              x: number;
-              y: number;
-            };
-            templateId?: string | null;
-            /** Instead of templateId; its name is only read */
-            template?: {
-              id: string;
-              name?: unknown;
-            } | null;
-            type: 'SEND_EMAIL';
-            config: {
-              recipient?: {
-                type?: 'CONTACT' | 'CUSTOM';
-                customEmail?: string;
-              };
-              templateId?: string | null;
-              topicId?: string | null;
-            };
-          } | {
-            /** Unique in the workflow; made from the name where it is left out */
-            key?: string;
-            name: string;
-            position?: {
-              x: number;
-              y: number;
-            };
-            templateId?: string | null;
-            /** Instead of templateId; its name is only read */
-            template?: {
-              id: string;
-              name?: unknown;
-            } | null;
-            type: 'DELAY';
-            config: {
-              amount?: number;
-              unit?: 'minutes' | 'hours' | 'days';
-              until?: {
-                time: string;
-                days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
-                timeZone?: string;
-              };
-              untilField?: string;
-              offset?: {
-                amount: number;
-                unit: 'minutes' | 'hours' | 'days';
-              };
-              ifPast?: 'continue' | 'exit';
-            };
-          } | {
-            /** Unique in the workflow; made from the name where it is left out */
-            key?: string;
-            name: string;
-            position?: {
-              x: number;
-              y: number;
-            };
-            templateId?: string | null;
-            /** Instead of templateId; its name is only read */
-            template?: {
-              id: string;
-              name?: unknown;
-            } | null;
-            type: 'WAIT_FOR_EVENT';
-            config: {
-              eventName: string;
-              timeout?: number;
-            };
-          } | {
-            /** Unique in the workflow; made from the name where it is left out */
-            key?: string;
-            name: string;
-            position?: {
-              x: number;
-              y: number;
-            };
-            templateId?: string | null;
-            /** Instead of templateId; its name is only read */
-            template?: {
-              id: string;
-              name?: unknown;
-            } | null;
-            type: 'CONDITION';
-            config: {
-              mode?: 'binary';
-              field: string;
-              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-              value?: unknown;
-            } | {
-              mode: 'multi';
-              field: string;
-              branches: Array<{
-                id: string;
-                name: string;
-                operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-                value?: unknown;
-              }>;
-            };
-          } | {
-            /** Unique in the workflow; made from the name where it is left out */
-            key?: string;
-            name: string;
-            position?: {
-              x: number;
-              y: number;
-            };
-            templateId?: string | null;
-            /** Instead of templateId; its name is only read */
-            template?: {
-              id: string;
-              name?: unknown;
-            } | null;
-            type: 'WEBHOOK';
-            config: {
-              url: string;
-              method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-              headers?: Record<string, string>;
-              body?: unknown;
-              onFailure?: 'continue' | 'fail';
-            };
-          } | {
-            /** Unique in the workflow; made from the name where it is left out */
-            key?: string;
-            name: string;
-            position?: {
-              x: number;
-              y: number;
-            };
-            templateId?: string | null;
-            /** Instead of templateId; its name is only read */
-            template?: {
-              id: string;
-              name?: unknown;
-            } | null;
-            type: 'UPDATE_CONTACT';
-            config: {
-              updates?: Record<string, unknown>;
-              subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
-            };
-          } | {
-            /** Unique in the workflow; made from the name where it is left out */
-            key?: string;
-            name: string;
-            position?: {
-              x: number;
-              y: number;
-            };
-            templateId?: string | null;
-            /** Instead of templateId; its name is only read */
-            template?: {
-              id: string;
-              name?: unknown;
-            } | null;
-            type: 'EXIT';
-            config: {
-              reason?: string;
-            };
-          }>;
-          transitions: Array<{
-            from: string;
-            to: string;
-            branch?: string | null;
-          }>;
-        };
+        body: WorkflowGraphInput;
       };
       answer: WorkflowGraph;
     };
@@ -4126,11 +2513,7 @@ export interface Api {
           /** The id of the contact */
           id: string;
         };
-        body?: {
-          email?: string;
-          subscribed?: boolean;
-          data?: Record<string, unknown> | null;
-        };
+        body?: UpdateContactRequest;
       };
       answer: Contact;
     };
@@ -4141,9 +2524,7 @@ export interface Api {
           /** The id of the email */
           id: string;
         };
-        body: {
-          scheduledFor: string | number | null;
-        };
+        body: UpdateEmailRequest;
       };
       answer: Email;
     };
@@ -4154,15 +2535,7 @@ export interface Api {
           /** The id of the topic */
           id: string;
         };
-        body?: {
-          key?: string;
-          name?: string;
-          description?: string | null;
-          /** private: on no preference page, and unknown to public keys */
-          visibility?: 'public' | 'private';
-          /** What holds for a contact without a choice of its own */
-          default?: 'subscribed' | 'unsubscribed';
-        };
+        body?: UpdateTopicRequest;
       };
       answer: Topic;
     };
@@ -4173,20 +2546,7 @@ export interface Api {
           /** An id as GET /event-subscriptions lists it */
           id: string;
         };
-        body?: {
-          url?: string;
-          /** Names of events, `<prefix>.*` for all that begin so, or `*` for all */
-          events?: Array<string>;
-          description?: string | null;
-          /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
-          headers?: Record<string, string> | null;
-          /** How many events a request may have; null: each has one, without a list around it */
-          batch?: {
-            max: number;
-          } | null;
-          enabled?: boolean;
-          paused?: boolean;
-        };
+        body?: UpdateEventSubscriptionRequest;
       };
       answer: EventSubscription;
     };
@@ -4199,12 +2559,7 @@ export interface Api {
           /** The id of an execution */
           executionId: string;
         };
-        body: {
-          until?: string;
-          shiftBySeconds?: number;
-          /** Of a WAIT_FOR_EVENT: no time-out any more */
-          forever?: true;
-        };
+        body: MoveWaitRequest;
       };
       answer: MovedExecution;
     };
@@ -4215,11 +2570,7 @@ export interface Api {
           /** The id of the project */
           id: string;
         };
-        body?: {
-          name?: string;
-          tracking?: 'ENABLED' | 'DISABLED' | 'MARKETING_ONLY';
-          language?: string;
-        };
+        body?: UpdateProjectRequest;
       };
       answer: Project;
     };
@@ -4232,9 +2583,7 @@ export interface Api {
           /** The id of a user */
           userId: string;
         };
-        body: {
-          role: 'ADMIN' | 'MEMBER';
-        };
+        body: UpdateMemberRequest;
       };
       answer: {
         success: true;
@@ -4248,17 +2597,7 @@ export interface Api {
           /** The id of the segment */
           id: string;
         };
-        body?: {
-          name?: string;
-          description?: string | null;
-          /** Cannot be changed */
-          type?: 'DYNAMIC' | 'STATIC';
-          condition?: ConditionInput | null;
-          /** Instead of condition */
-          filters?: ConditionInput | null;
-          /** Switched off, the stored members are forgotten without events */
-          trackMembership?: boolean;
-        };
+        body?: UpdateSegmentRequest;
       };
       answer: {
         id: string;
@@ -4289,19 +2628,7 @@ export interface Api {
           /** The id of the template */
           id: string;
         };
-        body?: {
-          name?: string;
-          subject?: string;
-          body?: string;
-          /** The message class. HEADLESS: nothing is added to the body. */
-          type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
-          from?: string | null;
-          fromName?: string | null;
-          replyTo?: string | null;
-          description?: string | null;
-          /** With the type MARKETING */
-          topicId?: string | null;
-        };
+        body?: UpdateTemplateRequest;
       };
       answer: Template;
     };
@@ -4312,31 +2639,7 @@ export interface Api {
           /** The id of the workflow */
           id: string;
         };
-        body?: {
-          name?: string;
-          description?: string | null;
-          triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
-          triggerConfig?: {
-            eventName?: string | null;
-            cron?: string | null;
-            timeZone?: string | null;
-            segmentId?: string | null;
-            filter?: ConditionInput | null;
-          };
-          enabled?: boolean;
-          allowReentry?: boolean;
-          exitRules?: Array<{
-            eventName: string;
-            where?: Array<{
-              field: string;
-              operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
-              value?: unknown;
-            }>;
-            reason: string;
-          }>;
-          /** true: no step of its executions begins until false */
-          paused?: boolean;
-        };
+        body?: UpdateWorkflowRequest;
       };
       answer: Workflow;
     };
@@ -4349,16 +2652,7 @@ export interface Api {
           /** The id of a step */
           stepId: string;
         };
-        body?: {
-          name?: string;
-          position?: {
-            x: number;
-            y: number;
-          };
-          /** The new config as a whole, as the type of the step has it */
-          config?: Record<string, unknown>;
-          templateId?: string | null;
-        };
+        body?: UpdateStepRequest;
       };
       answer: Step;
     };
@@ -4456,10 +2750,7 @@ export interface Api {
     /** Delete the account of the logged-in user */
     '/users/@me': {
       request: {
-        body?: {
-          /** Required where the account has one */
-          password?: string;
-        };
+        body?: DeleteMeRequest;
       };
       answer: {
         success: true;
@@ -4571,9 +2862,7 @@ export interface Api {
           /** The id of the segment */
           id: string;
         };
-        body: {
-          emails: Array<string>;
-        };
+        body: RemoveSegmentMembersRequest;
       };
       answer: {
         removed: number;
@@ -4649,6 +2938,37 @@ export type ErrorAnswer = {
   timestamp: string;
 };
 
+export type MailAddress = {
+  name?: string | null;
+  email: string;
+};
+
+export type SendRequest = {
+  to: string | MailAddress | Array<string | MailAddress>;
+  /** Refused */
+  cc?: never;
+  /** Refused */
+  bcc?: never;
+  subject?: string;
+  body?: string;
+  template?: string;
+  from?: string | MailAddress;
+  name?: string;
+  reply?: string;
+  subscribed?: boolean;
+  headers?: Record<string, string>;
+  data?: Record<string, unknown> | null;
+  attachments?: Array<{
+    filename: string;
+    content: string;
+    contentType: string;
+    disposition?: 'attachment' | 'inline';
+    contentId?: string;
+  }>;
+  /** When to send; absent or null: now */
+  scheduledFor?: string | number | null;
+};
+
 export type SentEmail = {
   contact: {
     id: string;
@@ -4662,6 +2982,28 @@ export type SendWarning = {
   message: string;
   line: number | null;
   column: number | null;
+};
+
+export type SendBatchRequest = {
+  messages: Array<SendRequest>;
+  /** All messages are accepted, or none */
+  atomic?: boolean;
+};
+
+export type AcceptedMessage = {
+  success: true;
+  data: {
+    emails: Array<SentEmail>;
+    warnings?: Array<SendWarning>;
+    /** Only if one was given */
+    scheduledFor?: string;
+    timestamp: string;
+  };
+};
+
+export type RefusedMessage = {
+  success: false;
+  error: MessageRefusal;
 };
 
 export type MessageRefusal = {
@@ -4679,10 +3021,32 @@ export type MessageRefusal = {
   details?: Record<string, unknown>;
 };
 
+export type TrackRequest = {
+  email: string;
+  event: string;
+  subscribed?: boolean;
+  data?: Record<string, unknown> | null;
+  /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
+  confirm?: boolean;
+  /** Keys of topics that the contact is subscribed to; with a public key, public ones */
+  topics?: Array<string>;
+  /** For the consent log; of a public key only `text` counts */
+  proof?: {
+    /** What the person has read */
+    text?: string;
+    ip?: string;
+    userAgent?: string;
+  };
+};
+
 export type TrackedEvent = {
   contact: string;
   event: string;
   timestamp: string;
+};
+
+export type VerifyRequest = {
+  email: string;
 };
 
 export type ContactList = {
@@ -4705,12 +3069,40 @@ export type Contact = {
   updatedAt: string;
 };
 
+export type UpsertContactRequest = {
+  email: string;
+  subscribed?: boolean;
+  data?: Record<string, unknown> | null;
+  /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
+  confirm?: boolean;
+  /** Keys of topics that the contact is subscribed to; with a public key, public ones */
+  topics?: Array<string>;
+  /** For the consent log; of a public key only `text` counts */
+  proof?: {
+    /** What the person has read */
+    text?: string;
+    ip?: string;
+    userAgent?: string;
+  };
+};
+
+export type UpdateContactRequest = {
+  email?: string;
+  subscribed?: boolean;
+  data?: Record<string, unknown> | null;
+};
+
 export type CampaignPage = {
   data: Array<Campaign>;
   total: number;
   page: number;
   pageSize: number;
   totalPages: number;
+};
+
+export type CampaignSegment = {
+  id: string;
+  name: string;
 };
 
 export type Campaign = {
@@ -4727,10 +3119,7 @@ export type Campaign = {
   type: 'ALL' | 'SEGMENT' | 'FILTERED';
   audienceType: 'ALL' | 'SEGMENT' | 'FILTERED';
   segmentId: string | null;
-  segment: {
-    id: string;
-    name: string;
-  } | null;
+  segment: CampaignSegment | null;
   audienceCondition: Condition | null;
   /** The condition as a list, if it can be one */
   audienceFilter: FlatCondition | null;
@@ -4788,26 +3177,103 @@ export type FlatCondition = {
   }>;
 };
 
-export type ConditionInput = {
-  logic: 'AND' | 'OR';
-  groups: Array<{
-    filters?: Array<{
-      field: string;
-      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists' | 'within' | 'olderThan' | 'triggered' | 'notTriggered' | 'triggeredWithin' | 'triggeredOlderThan' | 'notTriggeredWithin' | 'memberOfSegment' | 'notMemberOfSegment';
-      value?: unknown;
-      unit?: 'minutes' | 'hours' | 'days';
-    }>;
-    /** A condition inside this group */
-    conditions?: Record<string, unknown> | null;
-  }>;
-} | {
-  operator: 'AND' | 'OR';
-  conditions: Array<{
-    field: string;
-    operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists' | 'within' | 'olderThan' | 'triggered' | 'notTriggered' | 'triggeredWithin' | 'triggeredOlderThan' | 'notTriggeredWithin' | 'memberOfSegment' | 'notMemberOfSegment';
-    value?: unknown;
-    unit?: 'minutes' | 'hours' | 'days';
-  }>;
+export type ConditionInput = Condition | FlatCondition;
+
+export type CreateCampaignRequest = {
+  name: string;
+  description?: string | null;
+  subject?: string;
+  body?: string;
+  from?: string;
+  fromName?: string | null;
+  replyTo?: string | null;
+  templateId?: string | null;
+  /** With the type MARKETING; by default that of the template */
+  topicId?: string | null;
+  audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
+  /** With SEGMENT */
+  segmentId?: string | null;
+  /** With FILTERED */
+  audienceFilter?: ConditionInput | null;
+  /** Instead of audienceFilter */
+  audienceCondition?: ConditionInput | null;
+  messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+  /** Mails handed over in a minute at most; null: no limit of its own */
+  maxPerMinute?: number | null;
+  /** Instead of audienceType or messageType, whichever it is a word of */
+  type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+};
+
+export type UpdateCampaignRequest = {
+  name?: string;
+  description?: string | null;
+  subject?: string;
+  body?: string;
+  from?: string;
+  fromName?: string | null;
+  replyTo?: string | null;
+  templateId?: string | null;
+  /** With the type MARKETING; by default that of the template */
+  topicId?: string | null;
+  audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
+  /** With SEGMENT */
+  segmentId?: string | null;
+  /** With FILTERED */
+  audienceFilter?: ConditionInput | null;
+  /** Instead of audienceFilter */
+  audienceCondition?: ConditionInput | null;
+  messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+  /** Mails handed over in a minute at most; null: no limit of its own */
+  maxPerMinute?: number | null;
+  /** Instead of audienceType or messageType, whichever it is a word of */
+  type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+};
+
+export type BulkUpdateCampaignsRequest = {
+  ids: Array<string>;
+  delete?: boolean;
+};
+
+export type BulkDeleted = {
+  deleted: number;
+};
+
+export type BulkUnchanged = {
+  updated: 0;
+};
+
+export type SendCampaignRequest = {
+  /** When to send; absent: now */
+  scheduledFor?: string | number | null;
+  /** When to send; absent: now */
+  scheduledAt?: string | number | null;
+  /** When to send, in the zone of each contact; not beside scheduledFor */
+  localTime?: string | null;
+  /** With localTime, what becomes of contacts whose moment is past: `send` (the default) lets them have it at once, `skip` not at all */
+  late?: unknown;
+};
+
+export type TestCampaignRequest = {
+  email: string;
+};
+
+/** Contacts of the audience who are no recipients; null before the audience is fixed */
+export type GetCampaignStatsLeftOut = {
+  unsubscribed_at_freeze: number;
+  topic_unsubscribed_at_freeze: number;
+};
+
+export type GetCampaignStatsProgress = {
+  /** Messages that have left per second, in the last 10 seconds */
+  perSecond: number;
+  /** What waiting mail is held back by; null: nothing waits, or it leaves as fast as it can */
+  limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
+  /** Mail that waits for the local time of its contact */
+  scheduledCount: number;
+  /** At this speed, and not before the last moment that mail waits for; null: not known yet */
+  estimatedEndAt: string | null;
+  /** Since when the oldest message could have left */
+  oldestDueAt: string | null;
 };
 
 export type EmailSummaryList = {
@@ -4851,10 +3317,7 @@ export type EmailSummary = {
   /** When it was asked to leave; null: at once */
   scheduledFor: string | null;
   /** Why it is PENDING and not due yet; the last reason, if there are several */
-  hold: {
-    reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap';
-    until: string;
-  } | null;
+  hold: Hold | null;
   status: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
   sentAt: string | null;
   deliveredAt: string | null;
@@ -4871,6 +3334,11 @@ export type EmailSummary = {
   reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
+};
+
+export type Hold = {
+  reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap';
+  until: string;
 };
 
 export type Email = {
@@ -4906,10 +3374,7 @@ export type Email = {
   /** When it was asked to leave; null: at once */
   scheduledFor: string | null;
   /** Why it is PENDING and not due yet; the last reason, if there are several */
-  hold: {
-    reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap';
-    until: string;
-  } | null;
+  hold: Hold | null;
   status: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
   sentAt: string | null;
   deliveredAt: string | null;
@@ -4936,6 +3401,10 @@ export type Email = {
   }>;
 };
 
+export type UpdateEmailRequest = {
+  scheduledFor: string | number | null;
+};
+
 export type TimelineEntryList = {
   data: Array<TimelineEntry>;
   cursor?: string;
@@ -4958,9 +3427,45 @@ export type TimelineEntry = {
   };
 };
 
+export type EraseContactRequest = {
+  /** Whether the suppression list keeps a hash of the address */
+  suppress?: boolean;
+};
+
 export type ErasureAccepted = {
   message: string;
   jobId: string;
+};
+
+export type ErasureCounts = {
+  /** The contact */
+  contact: number;
+  /** Its events that are stored as rows */
+  events: number;
+  /** Its mail, received mail among it */
+  emails: number;
+  /** Its executions, with their steps */
+  executions: number;
+  /** Its places in segments */
+  memberships: number;
+  /** Its choices of topics */
+  topics: number;
+  /** Lines of its consent log */
+  consent: number;
+  /** Files that no other mail names */
+  attachments: number;
+  /** Messages of the local mailbox */
+  mailbox: number;
+  /** Mail of other contacts to the address, emptied */
+  otherEmails: number;
+  /** Jobs whose result named the address */
+  jobErrors: number;
+  /** Stored answers that named the address */
+  idempotency: number;
+  /** Deliveries of event subscriptions, and answers of receivers that named the address */
+  deliveries: number;
+  /** Entries of the suppression list that have changed */
+  suppression: number;
 };
 
 export type Erasure = {
@@ -4970,36 +3475,7 @@ export type Erasure = {
   /** When it was completed */
   at: string | null;
   /** What was removed; null until it is completed */
-  counts: {
-    /** The contact */
-    contact: number;
-    /** Its events that are stored as rows */
-    events: number;
-    /** Its mail, received mail among it */
-    emails: number;
-    /** Its executions, with their steps */
-    executions: number;
-    /** Its places in segments */
-    memberships: number;
-    /** Its choices of topics */
-    topics: number;
-    /** Lines of its consent log */
-    consent: number;
-    /** Files that no other mail names */
-    attachments: number;
-    /** Messages of the local mailbox */
-    mailbox: number;
-    /** Mail of other contacts to the address, emptied */
-    otherEmails: number;
-    /** Jobs whose result named the address */
-    jobErrors: number;
-    /** Stored answers that named the address */
-    idempotency: number;
-    /** Deliveries of event subscriptions, and answers of receivers that named the address */
-    deliveries: number;
-    /** Entries of the suppression list that have changed */
-    suppression: number;
-  } | null;
+  counts: ErasureCounts | null;
   /** SHA-256 of the JSON text {"id","requestedAt","at","counts"} without white space, in hex */
   receiptHash: string | null;
 };
@@ -5046,10 +3522,7 @@ export type ContactExport = {
     /** When it was asked to leave; null: at once */
     scheduledFor: string | null;
     /** Why it is PENDING and not due yet; the last reason, if there are several */
-    hold: {
-      reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap';
-      until: string;
-    } | null;
+    hold: Hold | null;
     status: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
     sentAt: string | null;
     deliveredAt: string | null;
@@ -5088,10 +3561,7 @@ export type ContactExport = {
     /** Steps that completed with `success: false` */
     warnings: number;
     /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
-    stuck: {
-      since: string;
-      reason: string;
-    } | null;
+    stuck: Stuck | null;
     startedAt: string;
     completedAt: string | null;
     /** Paused singly; its workflow may be paused, too */
@@ -5162,6 +3632,11 @@ export type Event = {
   createdAt: string;
 };
 
+export type Stuck = {
+  since: string;
+  reason: string;
+};
+
 export type StepExecution = {
   id: string;
   executionId: string;
@@ -5176,11 +3651,18 @@ export type StepExecution = {
   completedAt: string | null;
   createdAt: string;
   updatedAt: string;
-  step: {
-    id: string;
-    name: string;
-    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
-  };
+  step: StepName;
+};
+
+export type StepName = {
+  id: string;
+  name: string;
+  type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+};
+
+export type UpdateContactTopicsRequest = {
+  /** By the keys of topics; null: back to the default */
+  topics: Record<string, boolean | null>;
 };
 
 export type Topic = {
@@ -5197,6 +3679,31 @@ export type Topic = {
   updatedAt: string;
 };
 
+export type CreateTopicRequest = {
+  /** Lower-case letters, digits, _ and -, at most 50 */
+  key: string;
+  name: string;
+  description?: string | null;
+  /** private: on no preference page, and unknown to public keys */
+  visibility?: 'public' | 'private';
+  /** What holds for a contact without a choice of its own */
+  default: 'subscribed' | 'unsubscribed';
+};
+
+export type UpdateTopicRequest = {
+  key?: string;
+  name?: string;
+  description?: string | null;
+  /** private: on no preference page, and unknown to public keys */
+  visibility?: 'public' | 'private';
+  /** What holds for a contact without a choice of its own */
+  default?: 'subscribed' | 'unsubscribed';
+};
+
+export type LookUpContactsRequest = {
+  emails: Array<string>;
+};
+
 export type ContactField = {
   field: string;
   type: 'string' | 'number' | 'boolean' | 'date';
@@ -5204,9 +3711,65 @@ export type ContactField = {
   coverage: number;
 };
 
+export type ImportContactsRequest = {
+  file: string;
+};
+
 export type JobAccepted = {
   message: string;
   jobId: string;
+};
+
+export type BulkSubscribeContactsRequest = {
+  mode?: 'ids' | 'query';
+  /** Required with mode ids; ignored with mode query, whatever it holds */
+  contactIds?: Array<string>;
+  /** Required with mode query, where {} means every contact; ignored with mode ids */
+  filter?: {
+    search?: string;
+    subscribed?: boolean;
+  };
+  /** Contacts that mode query leaves out; ignored with mode ids */
+  excludeIds?: Array<string>;
+};
+
+export type BulkUnsubscribeContactsRequest = {
+  mode?: 'ids' | 'query';
+  /** Required with mode ids; ignored with mode query, whatever it holds */
+  contactIds?: Array<string>;
+  /** Required with mode query, where {} means every contact; ignored with mode ids */
+  filter?: {
+    search?: string;
+    subscribed?: boolean;
+  };
+  /** Contacts that mode query leaves out; ignored with mode ids */
+  excludeIds?: Array<string>;
+};
+
+export type BulkDeleteContactsRequest = {
+  mode?: 'ids' | 'query';
+  /** Required with mode ids; ignored with mode query, whatever it holds */
+  contactIds?: Array<string>;
+  /** Required with mode query, where {} means every contact; ignored with mode ids */
+  filter?: {
+    search?: string;
+    subscribed?: boolean;
+  };
+  /** Contacts that mode query leaves out; ignored with mode ids */
+  excludeIds?: Array<string>;
+};
+
+export type ImportJobResult = {
+  totalRows: number;
+  successCount: number;
+  createdCount: number;
+  updatedCount: number;
+  failureCount: number;
+  errors: Array<{
+    row: number;
+    email: string;
+    error: string;
+  }>;
 };
 
 export type ImportJob = {
@@ -5218,18 +3781,7 @@ export type ImportJob = {
     filename: string;
     totalRows: number | null;
   };
-  result: {
-    totalRows: number;
-    successCount: number;
-    createdCount: number;
-    updatedCount: number;
-    failureCount: number;
-    errors: Array<{
-      row: number;
-      email: string;
-      error: string;
-    }>;
-  } | null;
+  result: ImportJobResult | null;
   failedReason: string | null;
   createdAt: string;
   startedAt: string | null;
@@ -5244,6 +3796,19 @@ export type ImportJobList = {
   total: number;
 };
 
+export type BulkJobResult = {
+  operation: 'subscribe' | 'unsubscribe' | 'delete';
+  totalRequested: number;
+  successCount: number;
+  unchanged: number;
+  failureCount: number;
+  errors: Array<{
+    contactId: string;
+    email: string | null;
+    error: string;
+  }>;
+};
+
 export type BulkJob = {
   id: string;
   state: 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
@@ -5254,18 +3819,7 @@ export type BulkJob = {
     mode: 'ids' | 'query';
     totalRequested: number | null;
   };
-  result: {
-    operation: 'subscribe' | 'unsubscribe' | 'delete';
-    totalRequested: number;
-    successCount: number;
-    unchanged: number;
-    failureCount: number;
-    errors: Array<{
-      contactId: string;
-      email: string | null;
-      error: string;
-    }>;
-  } | null;
+  result: BulkJobResult | null;
   failedReason: string | null;
   createdAt: string;
   startedAt: string | null;
@@ -5278,6 +3832,24 @@ export type Subscription = {
   subscribed: boolean;
 };
 
+export type NamedEventRequest = {
+  name: string;
+  contactId?: string;
+  emailId?: string;
+  data?: Record<string, unknown> | null;
+};
+
+export type TrackEventRequest = TrackRequest | NamedEventRequest;
+
+export type TrackAnswer = {
+  success: true;
+  data: TrackedEvent;
+};
+
+export type ListEventsEventsItemContact = {
+  email: string;
+};
+
 export type EventSubscription = {
   id: string;
   url: string;
@@ -5286,9 +3858,7 @@ export type EventSubscription = {
   /** Their values are never answered */
   headerNames: Array<string>;
   /** How many events a request may have; null: each has one */
-  batch: {
-    max: number;
-  } | null;
+  batch: EventBatch | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
   paused: boolean;
@@ -5303,6 +3873,28 @@ export type EventSubscription = {
   updatedAt: string;
 };
 
+export type EventBatch = {
+  max: number;
+};
+
+export type EventBatchInput = {
+  max: number;
+};
+
+export type CreateEventSubscriptionRequest = {
+  url: string;
+  /** Names of events, `<prefix>.*` for all that begin so, or `*` for all */
+  events: Array<string>;
+  description?: string | null;
+  /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
+  headers?: Record<string, string> | null;
+  /** How many events a request may have; null: each has one, without a list around it */
+  batch?: EventBatchInput | null;
+  enabled?: boolean;
+  /** By default now; at most 30 days ago */
+  from?: string;
+};
+
 export type NewEventSubscription = {
   id: string;
   url: string;
@@ -5311,9 +3903,7 @@ export type NewEventSubscription = {
   /** Their values are never answered */
   headerNames: Array<string>;
   /** How many events a request may have; null: each has one */
-  batch: {
-    max: number;
-  } | null;
+  batch: EventBatch | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
   paused: boolean;
@@ -5337,9 +3927,7 @@ export type CountedEventSubscription = {
   /** Their values are never answered */
   headerNames: Array<string>;
   /** How many events a request may have; null: each has one */
-  batch: {
-    max: number;
-  } | null;
+  batch: EventBatch | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
   paused: boolean;
@@ -5363,6 +3951,19 @@ export type CountedEventSubscription = {
     failed: number;
     skipped: number;
   };
+};
+
+export type UpdateEventSubscriptionRequest = {
+  url?: string;
+  /** Names of events, `<prefix>.*` for all that begin so, or `*` for all */
+  events?: Array<string>;
+  description?: string | null;
+  /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
+  headers?: Record<string, string> | null;
+  /** How many events a request may have; null: each has one, without a list around it */
+  batch?: EventBatchInput | null;
+  enabled?: boolean;
+  paused?: boolean;
 };
 
 export type EventDeliveryList = {
@@ -5401,6 +4002,22 @@ export type EventDelivery = {
   updatedAt: string;
 };
 
+export type TestEventSubscriptionRequest = {
+  eventName?: string;
+};
+
+export type ReplayEventsRequest = {
+  from: string;
+  /** By default now */
+  to?: string;
+  eventName?: string | null;
+  onlyFailed?: boolean;
+};
+
+export type EventReplayResult = {
+  replayed: number;
+};
+
 export type EventReplay = {
   id: string;
   state: 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
@@ -5413,9 +4030,7 @@ export type EventReplay = {
     eventName: string | null;
     onlyFailed: boolean;
   };
-  result: {
-    replayed: number;
-  } | null;
+  result: EventReplayResult | null;
   failedReason: string | null;
   createdAt: string;
   startedAt: string | null;
@@ -5431,6 +4046,11 @@ export type ActivityItem = {
   metadata: Record<string, unknown>;
 };
 
+export type StartExecutionRequest = {
+  contactId: string;
+  context?: Record<string, unknown>;
+};
+
 export type Execution = {
   id: string;
   workflowId: string;
@@ -5444,10 +4064,7 @@ export type Execution = {
   /** Steps that completed with `success: false` */
   warnings: number;
   /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
-  stuck: {
-    since: string;
-    reason: string;
-  } | null;
+  stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused singly; its workflow may be paused, too */
@@ -5481,10 +4098,7 @@ export type NamedExecution = {
   /** Steps that completed with `success: false` */
   warnings: number;
   /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
-  stuck: {
-    since: string;
-    reason: string;
-  } | null;
+  stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused singly; its workflow may be paused, too */
@@ -5495,15 +4109,13 @@ export type NamedExecution = {
   projectId: string;
   createdAt: string;
   updatedAt: string;
-  contact: {
-    id: string;
-    email: string;
-  };
-  currentStep: {
-    id: string;
-    name: string;
-    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
-  } | null;
+  contact: ContactName;
+  currentStep: StepName | null;
+};
+
+export type ContactName = {
+  id: string;
+  email: string;
 };
 
 export type ExecutionDetails = {
@@ -5519,10 +4131,7 @@ export type ExecutionDetails = {
   /** Steps that completed with `success: false` */
   warnings: number;
   /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
-  stuck: {
-    since: string;
-    reason: string;
-  } | null;
+  stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused singly; its workflow may be paused, too */
@@ -5533,21 +4142,20 @@ export type ExecutionDetails = {
   projectId: string;
   createdAt: string;
   updatedAt: string;
-  contact: {
-    id: string;
-    email: string;
-  };
-  currentStep: {
-    id: string;
-    name: string;
-    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
-  } | null;
+  contact: ContactName;
+  currentStep: StepName | null;
   workflow: {
     id: string;
     name: string;
     pausedAt: string | null;
   };
   stepExecutions: Array<StepExecution>;
+};
+
+export type CancelAllExecutionsRequest = {};
+
+export type RetryExecutionRequest = {
+  version?: number;
 };
 
 export type FoundExecutionList = {
@@ -5571,10 +4179,7 @@ export type FoundExecution = {
   /** Steps that completed with `success: false` */
   warnings: number;
   /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
-  stuck: {
-    since: string;
-    reason: string;
-  } | null;
+  stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused singly; its workflow may be paused, too */
@@ -5589,21 +4194,10 @@ export type FoundExecution = {
     id: string;
     name: string;
   };
-  contact: {
-    id: string;
-    email: string;
-  };
-  currentStep: {
-    id: string;
-    name: string;
-    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
-  } | null;
+  contact: ContactName;
+  currentStep: StepName | null;
   /** Of a FAILED execution: where it failed */
-  failedStep: {
-    id: string;
-    name: string;
-    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
-  } | null;
+  failedStep: StepName | null;
 };
 
 export type ExecutionJob = {
@@ -5617,23 +4211,75 @@ export type ExecutionJob = {
     stepId: string | null;
     totalRequested: number | null;
   };
-  result: {
-    migrated: number;
-    unchanged: number;
-    unmappable: number;
-    cancelled: number;
-    finished: number;
-  } | {
-    moved: number;
-    skipped: number;
-  } | {
-    retried: number;
-    refused: number;
-  } | null;
+  result: MigrationResult | MoveResult | RetryResult | null;
   failedReason: string | null;
   createdAt: string;
   startedAt: string | null;
   finishedAt: string | null;
+};
+
+export type MigrationResult = {
+  migrated: number;
+  unchanged: number;
+  unmappable: number;
+  cancelled: number;
+  finished: number;
+};
+
+export type MoveResult = {
+  moved: number;
+  skipped: number;
+};
+
+export type RetryResult = {
+  retried: number;
+  refused: number;
+};
+
+export type MigrateExecutionsRequest = {
+  /** Versions; by default all with active executions */
+  from?: Array<number>;
+  /** A version; by default the newest */
+  to?: number;
+  /** Steps of the version by those of the old ones, where their ids differ */
+  mapping?: Record<string, string>;
+  onUnmappable?: 'stay' | 'cancel';
+  /** Only these; unknown ones are ignored */
+  executionIds?: Array<string>;
+};
+
+export type RetryAllExecutionsRequest = {
+  stepId?: string;
+  /** On which they go on; by default on their own */
+  version?: number;
+  failedAfter?: string;
+  failedBefore?: string;
+  errorContains?: string;
+};
+
+export type MoveWaitsRequest = {
+  until?: string;
+  shiftBySeconds?: number;
+  /** Of a WAIT_FOR_EVENT: no time-out any more */
+  forever?: true;
+  versions?: Array<number>;
+  /** A condition on their contacts */
+  filter?: ConditionInput;
+};
+
+export type PauseExecutionRequest = {
+  reason?: string;
+};
+
+export type SkipStepRequest = {
+  branch?: string;
+};
+
+export type MoveWaitRequest = {
+  until?: string;
+  shiftBySeconds?: number;
+  /** Of a WAIT_FOR_EVENT: no time-out any more */
+  forever?: true;
 };
 
 export type MovedExecution = {
@@ -5649,10 +4295,7 @@ export type MovedExecution = {
   /** Steps that completed with `success: false` */
   warnings: number;
   /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
-  stuck: {
-    since: string;
-    reason: string;
-  } | null;
+  stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused singly; its workflow may be paused, too */
@@ -5666,11 +4309,355 @@ export type MovedExecution = {
   stepExecutions: Array<StepExecution>;
 };
 
+export type ProposedTriggerStep = {
+  id: string;
+  name: string;
+  templateId?: string | null;
+  type: 'TRIGGER';
+  config: TriggerConfig;
+};
+
+export type TriggerConfig = {
+  eventName?: string;
+};
+
+export type ProposedSendEmailStep = {
+  id: string;
+  name: string;
+  templateId?: string | null;
+  type: 'SEND_EMAIL';
+  config: SendEmailConfig;
+};
+
+export type SendEmailConfig = {
+  recipient?: {
+    type?: 'CONTACT' | 'CUSTOM';
+    customEmail?: string;
+  };
+  templateId?: string | null;
+  topicId?: string | null;
+};
+
+export type ProposedDelayStep = {
+  id: string;
+  name: string;
+  templateId?: string | null;
+  type: 'DELAY';
+  config: DelayConfig;
+};
+
+export type DelayConfig = {
+  amount?: number;
+  unit?: 'minutes' | 'hours' | 'days';
+  until?: {
+    time: string;
+    days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+    timeZone?: string;
+  };
+  untilField?: string;
+  offset?: {
+    amount: number;
+    unit: 'minutes' | 'hours' | 'days';
+  };
+  ifPast?: 'continue' | 'exit';
+};
+
+export type ProposedWaitForEventStep = {
+  id: string;
+  name: string;
+  templateId?: string | null;
+  type: 'WAIT_FOR_EVENT';
+  config: WaitForEventConfig;
+};
+
+export type WaitForEventConfig = {
+  eventName: string;
+  timeout?: number;
+};
+
+export type ProposedConditionStep = {
+  id: string;
+  name: string;
+  templateId?: string | null;
+  type: 'CONDITION';
+  config: ConditionConfig;
+};
+
+export type ConditionConfigBinary = {
+  mode?: 'binary';
+  field: string;
+  operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+  value?: unknown;
+};
+
+export type ConditionConfigMulti = {
+  mode: 'multi';
+  field: string;
+  branches: Array<{
+    id: string;
+    name: string;
+    operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+    value?: unknown;
+  }>;
+};
+
+export type ConditionConfig = ConditionConfigBinary | ConditionConfigMulti;
+
+export type ProposedWebhookStep = {
+  id: string;
+  name: string;
+  templateId?: string | null;
+  type: 'WEBHOOK';
+  config: WebhookConfig;
+};
+
+export type WebhookConfig = {
+  url: string;
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  headers?: Record<string, string>;
+  body?: unknown;
+  onFailure?: 'continue' | 'fail';
+};
+
+export type ProposedUpdateContactStep = {
+  id: string;
+  name: string;
+  templateId?: string | null;
+  type: 'UPDATE_CONTACT';
+  config: UpdateContactConfig;
+};
+
+export type UpdateContactConfig = {
+  updates?: Record<string, unknown>;
+  subscriptionAction?: 'none' | 'subscribe' | 'unsubscribe';
+};
+
+export type ProposedExitStep = {
+  id: string;
+  name: string;
+  templateId?: string | null;
+  type: 'EXIT';
+  config: ExitConfig;
+};
+
+export type ExitConfig = {
+  reason?: string;
+};
+
+export type ProposedGraph = {
+  steps: Array<ProposedTriggerStep | ProposedSendEmailStep | ProposedDelayStep | ProposedWaitForEventStep | ProposedConditionStep | ProposedWebhookStep | ProposedUpdateContactStep | ProposedExitStep>;
+  transitions: Array<{
+    fromStepId: string;
+    toStepId: string;
+    /** `{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out */
+    condition?: TransitionConditionInput | null;
+    /** The same as condition.branch */
+    branch?: string | null;
+    waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
+    priority?: number;
+  }>;
+  exitRules?: Array<{
+    eventName: string;
+    where?: Array<{
+      field: string;
+      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+      value?: unknown;
+    }>;
+    reason: string;
+  }>;
+};
+
+export type TransitionConditionInput = {
+  branch?: string | null;
+  fallback?: boolean | null;
+};
+
+export type PortableTriggerStep = {
+  key?: string;
+  type: 'TRIGGER';
+  /** Where it is left out: what it is now */
+  name?: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+};
+
+export type PortableSendEmailStep = {
+  /** Unique in the workflow; made from the name where it is left out */
+  key?: string;
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Instead of templateId; its name is only read */
+  template?: TemplateReference | null;
+  type: 'SEND_EMAIL';
+  config: SendEmailConfig;
+};
+
+export type TemplateReference = {
+  id: string;
+  name?: unknown;
+};
+
+export type PortableDelayStep = {
+  /** Unique in the workflow; made from the name where it is left out */
+  key?: string;
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Instead of templateId; its name is only read */
+  template?: TemplateReference | null;
+  type: 'DELAY';
+  config: DelayConfig;
+};
+
+export type PortableWaitForEventStep = {
+  /** Unique in the workflow; made from the name where it is left out */
+  key?: string;
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Instead of templateId; its name is only read */
+  template?: TemplateReference | null;
+  type: 'WAIT_FOR_EVENT';
+  config: WaitForEventConfig;
+};
+
+export type PortableConditionStep = {
+  /** Unique in the workflow; made from the name where it is left out */
+  key?: string;
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Instead of templateId; its name is only read */
+  template?: TemplateReference | null;
+  type: 'CONDITION';
+  config: ConditionConfig;
+};
+
+export type PortableWebhookStep = {
+  /** Unique in the workflow; made from the name where it is left out */
+  key?: string;
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Instead of templateId; its name is only read */
+  template?: TemplateReference | null;
+  type: 'WEBHOOK';
+  config: WebhookConfig;
+};
+
+export type PortableUpdateContactStep = {
+  /** Unique in the workflow; made from the name where it is left out */
+  key?: string;
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Instead of templateId; its name is only read */
+  template?: TemplateReference | null;
+  type: 'UPDATE_CONTACT';
+  config: UpdateContactConfig;
+};
+
+export type PortableExitStep = {
+  /** Unique in the workflow; made from the name where it is left out */
+  key?: string;
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Instead of templateId; its name is only read */
+  template?: TemplateReference | null;
+  type: 'EXIT';
+  config: ExitConfig;
+};
+
+export type KeyedGraph = {
+  steps: Array<PortableTriggerStep | PortableSendEmailStep | PortableDelayStep | PortableWaitForEventStep | PortableConditionStep | PortableWebhookStep | PortableUpdateContactStep | PortableExitStep>;
+  transitions: Array<{
+    from: string;
+    to: string;
+    branch?: string | null;
+  }>;
+  exitRules?: Array<{
+    eventName: string;
+    where?: Array<{
+      field: string;
+      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+      value?: unknown;
+    }>;
+    reason: string;
+  }>;
+};
+
+export type SimulateExecutionRequest = {
+  contactId?: string;
+  /** Somebody who need not exist */
+  contact?: {
+    email: string;
+    subscribed?: boolean;
+    data?: Record<string, unknown> | null;
+  };
+  context?: Record<string, unknown>;
+  events?: Array<{
+    name: string;
+    /** Seconds since the start */
+    after?: number;
+    at?: string;
+    data?: Record<string, unknown> | null;
+  }>;
+  /** Answers of receivers, by the id or the key of the step */
+  webhooks?: Record<string, {
+    statusCode?: number;
+    /** Any JSON; absent: no body */
+    response?: unknown;
+    /** Answers of 503 before */
+    failures?: number;
+  }>;
+  startAt?: string;
+  until?: string;
+  horizonDays?: number;
+  version?: number;
+  /** A graph that is not stored: with ids (`id`, `fromStepId`, `toStepId`), as GET /workflows/{id} answers it, or with keys (`key`, `from`, `to`), as POST /workflows takes it; its keys are the ids of the answer then. The trigger is that of the workflow */
+  graph?: ProposedGraph | KeyedGraph;
+};
+
 export type WorkflowWarning = {
   code: 'unreachable_step' | 'timeout_never' | 'unknown_field';
   message: string;
   /** Its id, or its key where the request has keys */
   step: string;
+};
+
+export type DryRunEditRequest = {
+  /** Versions; by default all with active executions */
+  from?: Array<number>;
+  to?: number;
+  graph?: ProposedGraph;
+  /** Steps of the other graph by those of the old ones, where their ids differ */
+  mapping?: Record<string, string>;
+  examples?: number;
 };
 
 export type Firing = {
@@ -5687,9 +4674,34 @@ export type Firing = {
   completedAt: string | null;
 };
 
+export type SignUpRequest = {
+  email: string;
+  /** None of the 10,000 most common passwords, in any case */
+  password: string;
+};
+
 export type Account = {
   id: string;
   email: string;
+};
+
+export type LogInRequest = {
+  email: string;
+  password: string;
+};
+
+export type VerifyEmailRequest = {
+  token: string;
+};
+
+export type RequestPasswordResetRequest = {
+  email: string;
+};
+
+export type ResetPasswordRequest = {
+  token: string;
+  /** None of the 10,000 most common passwords, in any case */
+  newPassword: string;
 };
 
 export type User = {
@@ -5698,6 +4710,17 @@ export type User = {
   type: 'PASSWORD' | 'GITHUB_OAUTH' | 'GOOGLE_OAUTH';
   emailVerified: boolean;
   createdAt: string;
+};
+
+export type DeleteMeRequest = {
+  /** Required where the account has one */
+  password?: string;
+};
+
+export type ChangePasswordRequest = {
+  currentPassword: string;
+  /** None of the 10,000 most common passwords, in any case */
+  newPassword: string;
 };
 
 export type Session = {
@@ -5734,6 +4757,16 @@ export type Project = {
   updatedAt: string;
 };
 
+export type CreateProjectRequest = {
+  name: string;
+};
+
+export type UpdateProjectRequest = {
+  name?: string;
+  tracking?: 'ENABLED' | 'DISABLED' | 'MARKETING_ONLY';
+  language?: string;
+};
+
 export type ProjectWithNewKeys = {
   id: string;
   name: string;
@@ -5765,12 +4798,21 @@ export type ProjectWithNewKeys = {
   }>;
 };
 
+export type AddMemberRequest = {
+  email: string;
+  role?: 'ADMIN' | 'MEMBER';
+};
+
 export type Member = {
   userId: string;
   email: string;
   role: 'OWNER' | 'ADMIN' | 'MEMBER';
   /** Who is invited is no member, and sees nothing of the project, until they accept */
   status: 'active' | 'invited';
+};
+
+export type UpdateMemberRequest = {
+  role: 'ADMIN' | 'MEMBER';
 };
 
 export type Invitation = {
@@ -5831,6 +4873,29 @@ export type BillingLimit = {
   isBlocked: boolean;
 };
 
+export type SetBillingLimitsRequest = {
+  workflows?: number | null;
+  campaigns?: number | null;
+  transactional?: number | null;
+  inbound?: number | null;
+};
+
+export type GetBillingConsumptionCredits = {
+  balance: number;
+  hasCredits: boolean;
+  creditAmount: number;
+  currency: string;
+};
+
+export type GetBillingConsumptionUpcomingInvoice = {
+  amountDue: number;
+  currency: string;
+  periodStart: string;
+  periodEnd: string;
+  subtotal: number;
+  total: number;
+};
+
 export type Invoice = {
   id: string;
   number: string | null;
@@ -5857,6 +4922,10 @@ export type UnpaidInvoice = {
   hostedInvoiceUrl: string | null;
 };
 
+export type UploadImageRequest = {
+  image: string;
+};
+
 export type Domain = {
   id: string;
   domain: string;
@@ -5877,6 +4946,12 @@ export type Domain = {
   projectId: string;
   createdAt: string;
   updatedAt: string;
+};
+
+export type CreateDomainRequest = {
+  domain: string;
+  /** Required without a secret key */
+  projectId?: string;
 };
 
 export type CheckedDomain = {
@@ -5915,27 +4990,33 @@ export type Secret = {
   name: string;
   updatedAt: string;
   /** The steps and event subscriptions that name it */
-  usedIn: Array<{
-    workflowId: string;
-    stepId: string;
-  } | {
-    subscriptionId: string;
-  }>;
+  usedIn: Array<SecretOfStep | SecretOfSubscription>;
   /** How many more than the 100 of a list there are, by its name; absent when all are listed */
   more?: Record<string, number>;
   /** Where there are any: it goes to these alone */
   hosts?: Array<string>;
 };
 
+export type SecretOfStep = {
+  workflowId: string;
+  stepId: string;
+};
+
+export type SecretOfSubscription = {
+  subscriptionId: string;
+};
+
+export type SetSecretRequest = {
+  value: string;
+  /** It goes to these hosts alone; null: to any. Left out, those that it has stay */
+  hosts?: Array<string> | null;
+};
+
 export type SendPolicy = {
   /** The project's zone: of contacts that name none */
   timeZone: string;
   contactTimeZoneField: string | null;
-  quietHours: {
-    from: string;
-    to: string;
-    days: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
-  } | null;
+  quietHours: QuietHours | null;
   /** At most `max` mails to a contact in any `perDays`; all of them hold */
   caps: Array<{
     max: number;
@@ -5946,6 +5027,37 @@ export type SendPolicy = {
   onCap: 'skip' | 'delay';
   /** null: it was never set */
   updatedAt: string | null;
+};
+
+export type QuietHours = {
+  from: string;
+  to: string;
+  days: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+};
+
+export type QuietHoursInput = {
+  from: string;
+  /** Or 24:00; earlier than `from`: on the next day */
+  to: string;
+  /** On which it begins */
+  days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+};
+
+export type SetSendPolicyRequest = {
+  /** The project's zone: of contacts that name none */
+  timeZone?: string;
+  /** Where a contact names its zone; null: everybody is in that of the project */
+  contactTimeZoneField?: string | null;
+  /** In the contact's zone; null: none */
+  quietHours?: QuietHoursInput | null;
+  /** At most `max` mails to a contact in any `perDays`; all of them hold */
+  caps?: Array<{
+    max: number;
+    /** Times 24 hours */
+    perDays: number;
+  }>;
+  /** What becomes of mail that would pass a cap: it is not sent, or later */
+  onCap?: 'skip' | 'delay';
 };
 
 export type ConsentPolicy = {
@@ -5966,12 +5078,36 @@ export type ConsentPolicy = {
   updatedAt: string | null;
 };
 
+export type SetConsentPolicyRequest = {
+  /** Public keys, received mail and pages subscribe nobody who has not confirmed */
+  requireConfirmation?: boolean;
+  /** Of the confirmation mail; it uses `confirmUrl`. null: the built-in text */
+  templateId?: string | null;
+  /** Sender of the confirmation mail if its template has none */
+  from?: string | null;
+  fromName?: string | null;
+  /** Seconds from the first mail to the reminder, of requests made from then on; null: there is none */
+  remindAfter?: number | null;
+  /** Seconds from the last mail to the end of the request, of requests made from then on */
+  expireAfter?: number;
+  /** What mail an address does not get after a permanent bounce */
+  bounceScope?: 'marketing' | 'all';
+};
+
 export type SuppressionList = {
   data: Array<Suppression>;
   cursor?: string;
   hasMore: boolean;
   /** All that match, on the first page; 0 on later ones */
   total: number;
+};
+
+export type AddSuppressionsRequest = {
+  emails: Array<string>;
+  scope?: 'marketing' | 'all';
+  reason?: 'manual' | 'import';
+  /** When the entries end; null: never */
+  until?: string | null;
 };
 
 export type SuppressionsRecorded = {
@@ -6020,12 +5156,45 @@ export type Segment = {
   updatedAt: string;
 };
 
+export type CreateSegmentRequest = {
+  name: string;
+  description?: string | null;
+  type?: 'DYNAMIC' | 'STATIC';
+  condition?: ConditionInput | null;
+  /** Instead of condition */
+  filters?: ConditionInput | null;
+  trackMembership?: boolean;
+};
+
+export type UpdateSegmentRequest = {
+  name?: string;
+  description?: string | null;
+  /** Cannot be changed */
+  type?: 'DYNAMIC' | 'STATIC';
+  condition?: ConditionInput | null;
+  /** Instead of condition */
+  filters?: ConditionInput | null;
+  /** Switched off, the stored members are forgotten without events */
+  trackMembership?: boolean;
+};
+
 export type ContactPage = {
   data: Array<Contact>;
   total: number;
   page: number;
   pageSize: number;
   totalPages: number;
+};
+
+export type AddSegmentMembersRequest = {
+  emails: Array<string>;
+  createMissing?: boolean;
+  /** Of contacts that are made by this request */
+  subscribed?: boolean;
+};
+
+export type RemoveSegmentMembersRequest = {
+  emails: Array<string>;
 };
 
 export type TemplatePage = {
@@ -6054,6 +5223,55 @@ export type Template = {
   updatedAt: string;
 };
 
+export type CreateTemplateRequest = {
+  name: string;
+  subject: string;
+  body: string;
+  /** The message class. HEADLESS: nothing is added to the body. */
+  type: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
+  from?: string | null;
+  fromName?: string | null;
+  replyTo?: string | null;
+  description?: string | null;
+  /** With the type MARKETING */
+  topicId?: string | null;
+};
+
+export type UpdateTemplateRequest = {
+  name?: string;
+  subject?: string;
+  body?: string;
+  /** The message class. HEADLESS: nothing is added to the body. */
+  type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
+  from?: string | null;
+  fromName?: string | null;
+  replyTo?: string | null;
+  description?: string | null;
+  /** With the type MARKETING */
+  topicId?: string | null;
+};
+
+export type BulkUpdateTemplatesRequest = {
+  ids: Array<string>;
+  delete?: boolean;
+};
+
+export type PreviewTemplateRequest = {
+  subject: string;
+  body: string;
+  /** The message class. HEADLESS: nothing is added to the body. */
+  type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
+  contactId?: string;
+  /** Somebody who need not exist */
+  contact?: {
+    email: string;
+    subscribed?: boolean;
+    data?: Record<string, unknown> | null;
+  };
+  /** One-time values, as those of /v1/send */
+  data?: Record<string, unknown> | null;
+};
+
 export type TemplatePreview = {
   subject: string;
   /** The document as it would leave, without tracking */
@@ -6068,6 +5286,18 @@ export type TemplatePreview = {
     line: number | null;
     column: number | null;
   }>;
+};
+
+export type PreviewStoredTemplateRequest = {
+  contactId?: string;
+  /** Somebody who need not exist */
+  contact?: {
+    email: string;
+    subscribed?: boolean;
+    data?: Record<string, unknown> | null;
+  };
+  /** One-time values, as those of /v1/send */
+  data?: Record<string, unknown> | null;
 };
 
 export type CountedWorkflowPage = {
@@ -6122,6 +5352,56 @@ export type ExitRule = {
   reason: string;
 };
 
+export type WorkflowGraphInput = {
+  name?: string;
+  description?: string | null;
+  allowReentry?: boolean;
+  trigger?: {
+    type?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
+    config?: {
+      eventName?: string | null;
+      cron?: string | null;
+      timeZone?: string | null;
+      segmentId?: string | null;
+      filter?: ConditionInput | null;
+    };
+  };
+  exitRules?: Array<{
+    eventName: string;
+    where?: Array<{
+      field: string;
+      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+      value?: unknown;
+    }>;
+    reason: string;
+  }>;
+  steps: Array<PortableTriggerStep | PortableSendEmailStep | PortableDelayStep | PortableWaitForEventStep | PortableConditionStep | PortableWebhookStep | PortableUpdateContactStep | PortableExitStep>;
+  transitions: Array<{
+    from: string;
+    to: string;
+    branch?: string | null;
+  }>;
+};
+
+export type CreateWorkflowRequestTriggerConfig = {
+  eventName?: string | null;
+};
+
+export type CreateWorkflowRequest = {
+  name: string;
+  description?: string | null;
+  eventName?: string | null;
+  /** `{eventName}`, instead of eventName */
+  triggerConfig?: CreateWorkflowRequestTriggerConfig | null;
+  triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
+  /** By default false */
+  allowReentry?: boolean;
+  /** Counts with `graph` only */
+  enabled?: boolean | null;
+  /** The whole workflow, as GET …/graph answers it */
+  graph?: WorkflowGraphInput;
+};
+
 export type Workflow = {
   id: string;
   name: string;
@@ -6148,6 +5428,11 @@ export type Workflow = {
   projectId: string;
   createdAt: string;
   updatedAt: string;
+};
+
+export type WorkflowGraphStepsItemTemplate = {
+  id: string;
+  name: string;
 };
 
 export type WorkflowGraph = {
@@ -6189,23 +5474,22 @@ export type WorkflowGraph = {
     workflowId: string;
     createdAt: string;
     updatedAt: string;
-    template: {
-      id: string;
-      name: string;
-    } | null;
+    template: WorkflowGraphStepsItemTemplate | null;
     outgoingTransitions: Array<Transition>;
     incomingTransitions: Array<Transition>;
   }>;
   transitions: Array<Transition>;
 };
 
+export type TransitionCondition = {
+  branch: string;
+};
+
 export type Transition = {
   id: string;
   fromStepId: string;
   toStepId: string;
-  condition: {
-    branch: string;
-  } | null;
+  condition: TransitionCondition | null;
   branch: string | null;
   waitOutcome: 'EVENT' | 'TIMEOUT' | null;
   priority: number;
@@ -6253,6 +5537,143 @@ export type PortableGraph = {
   }>;
 };
 
+export type UpdateWorkflowRequest = {
+  name?: string;
+  description?: string | null;
+  triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
+  triggerConfig?: {
+    eventName?: string | null;
+    cron?: string | null;
+    timeZone?: string | null;
+    segmentId?: string | null;
+    filter?: ConditionInput | null;
+  };
+  enabled?: boolean;
+  allowReentry?: boolean;
+  exitRules?: Array<{
+    eventName: string;
+    where?: Array<{
+      field: string;
+      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+      value?: unknown;
+    }>;
+    reason: string;
+  }>;
+  /** true: no step of its executions begins until false */
+  paused?: boolean;
+};
+
+export type BulkUpdateWorkflowsRequest = {
+  ids: Array<string>;
+  delete?: boolean;
+};
+
+export type NewTriggerStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Whether the newest end of the journey leads to the step */
+  autoConnect?: boolean;
+  type: 'TRIGGER';
+  config: TriggerConfig;
+};
+
+export type NewSendEmailStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Whether the newest end of the journey leads to the step */
+  autoConnect?: boolean;
+  type: 'SEND_EMAIL';
+  config: SendEmailConfig;
+};
+
+export type NewDelayStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Whether the newest end of the journey leads to the step */
+  autoConnect?: boolean;
+  type: 'DELAY';
+  config: DelayConfig;
+};
+
+export type NewWaitForEventStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Whether the newest end of the journey leads to the step */
+  autoConnect?: boolean;
+  type: 'WAIT_FOR_EVENT';
+  config: WaitForEventConfig;
+};
+
+export type NewConditionStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Whether the newest end of the journey leads to the step */
+  autoConnect?: boolean;
+  type: 'CONDITION';
+  config: ConditionConfig;
+};
+
+export type NewWebhookStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Whether the newest end of the journey leads to the step */
+  autoConnect?: boolean;
+  type: 'WEBHOOK';
+  config: WebhookConfig;
+};
+
+export type NewUpdateContactStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Whether the newest end of the journey leads to the step */
+  autoConnect?: boolean;
+  type: 'UPDATE_CONTACT';
+  config: UpdateContactConfig;
+};
+
+export type NewExitStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Whether the newest end of the journey leads to the step */
+  autoConnect?: boolean;
+  type: 'EXIT';
+  config: ExitConfig;
+};
+
+export type CreateStepRequest = NewTriggerStep | NewSendEmailStep | NewDelayStep | NewWaitForEventStep | NewConditionStep | NewWebhookStep | NewUpdateContactStep | NewExitStep;
+
 export type Step = {
   id: string;
   type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
@@ -6266,4 +5687,94 @@ export type Step = {
   workflowId: string;
   createdAt: string;
   updatedAt: string;
+};
+
+export type UpdateStepRequest = {
+  name?: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  /** The new config as a whole, as the type of the step has it */
+  config?: Record<string, unknown>;
+  templateId?: string | null;
+};
+
+export type InsertedSendEmailStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  type: 'SEND_EMAIL';
+  config: SendEmailConfig;
+};
+
+export type InsertedDelayStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  type: 'DELAY';
+  config: DelayConfig;
+};
+
+export type InsertedWaitForEventStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  type: 'WAIT_FOR_EVENT';
+  config: WaitForEventConfig;
+};
+
+export type InsertedConditionStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  type: 'CONDITION';
+  config: ConditionConfig;
+};
+
+export type InsertedWebhookStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  type: 'WEBHOOK';
+  config: WebhookConfig;
+};
+
+export type InsertedUpdateContactStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  type: 'UPDATE_CONTACT';
+  config: UpdateContactConfig;
+};
+
+export type InsertStepRequest = InsertedSendEmailStep | InsertedDelayStep | InsertedWaitForEventStep | InsertedConditionStep | InsertedWebhookStep | InsertedUpdateContactStep;
+
+export type CreateTransitionRequest = {
+  fromStepId: string;
+  toStepId: string;
+  /** `{branch}`; `{fallback: true}` after WAIT_FOR_EVENT is its time-out */
+  condition?: TransitionConditionInput | null;
+  /** The same as condition.branch */
+  branch?: string | null;
+  waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
+  priority?: number;
 };
