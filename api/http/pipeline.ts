@@ -287,8 +287,8 @@ async function runHandler(
 const laterStatuses: readonly number[] = [400, 402, 403, 404, 409];
 
 /**
- * What a handler has thrown; in its place, wrong fields that it would have found later. Mail that was accepted
- * before it threw stays the answer.
+ * Returns the error with which a request is answered: the wrong fields that `checkBeside` finds, else the one
+ * that the handler has thrown. An error that lists accepted mail is never replaced.
  */
 async function firstRefusal(
   endpoint: AnyEndpoint,
