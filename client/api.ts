@@ -9,7 +9,7 @@ export interface Api {
         query?: {
           /** How many a page has at most */
           limit?: number;
-          /** Where the page before this one ended; or the id of a contact */
+          /** The `cursor` of the page before, or the id of a contact */
           cursor?: string;
           /** Part of the address, in any case; % and _ are plain characters */
           search?: string;
@@ -163,7 +163,7 @@ export interface Api {
         query?: {
           /** How many a page has at most */
           limit?: number;
-          /** Where the page before this one ended */
+          /** The `cursor` of the page before */
           cursor?: string;
           /** The id of a contact */
           contactId?: string;
@@ -227,7 +227,7 @@ export interface Api {
         query?: {
           /** How many a page has at most */
           limit?: number;
-          /** Where the page before this one ended */
+          /** The `cursor` of the page before */
           cursor?: string;
           /** Comma list of types; without it all */
           types?: string;
@@ -360,7 +360,7 @@ export interface Api {
         query?: {
           /** How many a page has at most */
           limit?: number;
-          /** Where the page before this one ended */
+          /** The `cursor` of the page before */
           cursor?: string;
         };
       };
@@ -506,7 +506,7 @@ export interface Api {
         query?: {
           /** How many a page has at most */
           limit?: number;
-          /** Where the page before this one ended */
+          /** The `cursor` of the page before */
           cursor?: string;
           /** Only those in this state */
           status?: 'pending' | 'delivered' | 'failed' | 'skipped';
@@ -552,7 +552,7 @@ export interface Api {
           endDate?: string;
           /** How many a page has at most */
           limit?: number;
-          /** Where the page before this one ended */
+          /** The `cursor` of the page before */
           cursor?: string;
           /** Comma list of types; without it all */
           types?: string;
@@ -767,7 +767,7 @@ export interface Api {
         query?: {
           /** How many a page has at most */
           limit?: number;
-          /** Where the page before this one ended */
+          /** The `cursor` of the page before */
           cursor?: string;
           /** Comma list of statuses */
           status?: string;
@@ -956,7 +956,7 @@ export interface Api {
           userId: string;
           email: string;
           role: 'OWNER' | 'ADMIN' | 'MEMBER';
-          /** Who is invited is no member, and sees nothing of the project, until they accept */
+          /** An invited person is not a member and sees nothing of the project until they accept */
           status: 'active' | 'invited';
           createdAt: string;
         }>;
@@ -967,7 +967,7 @@ export interface Api {
       request: {};
       answer: Array<Invitation>;
     };
-    /** How far a project is set up */
+    /** Get the setup progress of a project */
     '/projects/{id}/setup-state': {
       request: {
         path: {
@@ -986,7 +986,7 @@ export interface Api {
         };
       };
     };
-    /** How the mail of a project is received */
+    /** Get the bounce and complaint rates of a project */
     '/projects/{id}/security': {
       request: {
         path: {
@@ -999,7 +999,7 @@ export interface Api {
         data: ProjectSecurity;
       };
     };
-    /** How the mail of a project is received */
+    /** Get the bounce and complaint rates of a project */
     '/users/@me/projects/{id}/security': {
       request: {
         path: {
@@ -1009,7 +1009,7 @@ export interface Api {
       };
       answer: ProjectSecurity;
     };
-    /** What a project may send this month, and how much of it it has used */
+    /** Get the billing limits of a project and its usage of this month */
     '/users/@me/projects/{id}/billing-limits': {
       request: {
         path: {
@@ -1019,7 +1019,7 @@ export interface Api {
       };
       answer: BillingLimits;
     };
-    /** What a project has used in this period and what it will cost */
+    /** Get the usage of a project in this period and its cost */
     '/users/@me/projects/{id}/billing-consumption': {
       request: {
         path: {
@@ -1143,7 +1143,7 @@ export interface Api {
         query?: {
           /** How many a page has at most */
           limit?: number;
-          /** Where the page before this one ended */
+          /** The `cursor` of the page before */
           cursor?: string;
           /** Part of the address, in any case; % and _ are plain characters */
           search?: string;
@@ -1230,7 +1230,7 @@ export interface Api {
       };
       answer: Template;
     };
-    /** Where a template is used */
+    /** List what uses a template */
     '/templates/{id}/usage': {
       request: {
         path: {
@@ -1321,7 +1321,7 @@ export interface Api {
         version: string;
       };
     };
-    /** Whether the process runs; asks no other */
+    /** Check that the process runs, without asking other services */
     '/health': {
       request: {};
       answer: {
@@ -1334,7 +1334,7 @@ export interface Api {
         version: string;
       };
     };
-    /** Whether the server can work; 503 when the database or Temporal does not answer */
+    /** Check that the server can work; 503 when PostgreSQL or Temporal does not answer */
     '/health/ready': {
       request: {};
       answer: {
@@ -1346,7 +1346,7 @@ export interface Api {
         };
       };
     };
-    /** What this server offers */
+    /** Get the features of this server */
     '/config': {
       request: {};
       answer: {
@@ -2608,7 +2608,7 @@ export interface Api {
         /** The condition as a list, when it can be written so */
         filters: FlatCondition | null;
         trackMembership: boolean;
-        /** As counted last; unsubscribed contacts count, too */
+        /** The last count; unsubscribed contacts are included */
         memberCount: number;
         projectId: string;
         createdAt: string;
@@ -3135,7 +3135,7 @@ export type Campaign = {
   /** Mails handed over in a minute at most; null: no limit of its own */
   maxPerMinute: number | null;
   sentAt: string | null;
-  /** Of marketing mail */
+  /** Topic of marketing mail */
   topicId?: string;
   pausedReason: 'requested' | 'provider_failures' | null;
   archived: boolean;
@@ -3306,7 +3306,7 @@ export type EmailSummary = {
     contentId: string | null;
     bytes: number;
   }>;
-  /** Of the provider */
+  /** The id that the provider gave */
   messageId: string | null;
   sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
   templateId: string | null;
@@ -3363,7 +3363,7 @@ export type Email = {
     contentId: string | null;
     bytes: number;
   }>;
-  /** Of the provider */
+  /** The id that the provider gave */
   messageId: string | null;
   sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
   templateId: string | null;
@@ -3511,7 +3511,7 @@ export type ContactExport = {
       contentType: string;
       size: number;
     }>;
-    /** Of the provider */
+    /** The id that the provider gave */
     messageId: string | null;
     sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
     templateId: string | null;
@@ -3586,7 +3586,7 @@ export type ContactTopic = {
   subscribed: boolean;
   /** false: the contact has not chosen, the default holds */
   explicit: boolean;
-  /** Of its own choice */
+  /** Time of the contact's own choice */
   changedAt: string | null;
 };
 
@@ -3596,7 +3596,7 @@ export type ConsentLine = {
   source: 'api' | 'import' | 'bulk' | 'public_page' | 'one_click' | 'workflow' | 'inbound' | 'bounce' | 'complaint' | 'double_opt_in';
   /** Key of a topic; null: mail as a whole */
   topic: string | null;
-  /** Of the person, as far as it is known */
+  /** IP address of the person, if it is known */
   ip: string | null;
   userAgent: string | null;
   /** SHA-256 of `text` in UTF-8, in hex */
@@ -4196,7 +4196,7 @@ export type FoundExecution = {
   };
   contact: ContactName;
   currentStep: StepName | null;
-  /** Of a FAILED execution: where it failed */
+  /** The step at which a FAILED execution failed */
   failedStep: StepName | null;
 };
 
@@ -4260,7 +4260,7 @@ export type RetryAllExecutionsRequest = {
 export type MoveWaitsRequest = {
   until?: string;
   shiftBySeconds?: number;
-  /** Of a WAIT_FOR_EVENT: no time-out any more */
+  /** WAIT_FOR_EVENT only: remove the time-out */
   forever?: true;
   versions?: Array<number>;
   /** A condition on their contacts */
@@ -4278,7 +4278,7 @@ export type SkipStepRequest = {
 export type MoveWaitRequest = {
   until?: string;
   shiftBySeconds?: number;
-  /** Of a WAIT_FOR_EVENT: no time-out any more */
+  /** WAIT_FOR_EVENT only: remove the time-out */
   forever?: true;
 };
 
@@ -4792,7 +4792,7 @@ export type ProjectWithNewKeys = {
     userId: string;
     email: string;
     role: 'OWNER' | 'ADMIN' | 'MEMBER';
-    /** Who is invited is no member, and sees nothing of the project, until they accept */
+    /** An invited person is not a member and sees nothing of the project until they accept */
     status: 'active' | 'invited';
     createdAt: string;
   }>;
@@ -4807,7 +4807,7 @@ export type Member = {
   userId: string;
   email: string;
   role: 'OWNER' | 'ADMIN' | 'MEMBER';
-  /** Who is invited is no member, and sees nothing of the project, until they accept */
+  /** An invited person is not a member and sees nothing of the project until they accept */
   status: 'active' | 'invited';
 };
 
@@ -5063,7 +5063,7 @@ export type SetSendPolicyRequest = {
 export type ConsentPolicy = {
   /** Public keys, received mail and pages subscribe nobody who has not confirmed */
   requireConfirmation: boolean;
-  /** Of the confirmation mail; null: the built-in text */
+  /** Template of the confirmation mail; null: the built-in text */
   templateId: string | null;
   /** Sender of the confirmation mail if its template has none */
   from: string | null;
@@ -5081,7 +5081,7 @@ export type ConsentPolicy = {
 export type SetConsentPolicyRequest = {
   /** Public keys, received mail and pages subscribe nobody who has not confirmed */
   requireConfirmation?: boolean;
-  /** Of the confirmation mail; it uses `confirmUrl`. null: the built-in text */
+  /** Template of the confirmation mail, which uses `confirmUrl`. null: the built-in text */
   templateId?: string | null;
   /** Sender of the confirmation mail if its template has none */
   from?: string | null;
@@ -5131,7 +5131,7 @@ export type SuppressionOfAddress = {
   /** When it ends; null: never */
   until: string | null;
   createdAt: string;
-  /** Of an erased contact: its consent, oldest first */
+  /** The consent of an erased contact, oldest first */
   history?: Array<{
     at: string;
     action: string;
@@ -5149,7 +5149,7 @@ export type Segment = {
   /** The condition as a list, when it can be written so */
   filters: FlatCondition | null;
   trackMembership: boolean;
-  /** As counted last; unsubscribed contacts count, too */
+  /** The last count; unsubscribed contacts are included */
   memberCount: number;
   projectId: string;
   createdAt: string;
@@ -5189,7 +5189,7 @@ export type ContactPage = {
 export type AddSegmentMembersRequest = {
   emails: Array<string>;
   createMissing?: boolean;
-  /** Of contacts that are made by this request */
+  /** Subscription of contacts that this request creates */
   subscribed?: boolean;
 };
 
@@ -5216,7 +5216,7 @@ export type Template = {
   from: string | null;
   fromName: string | null;
   replyTo: string | null;
-  /** Of marketing mail */
+  /** Topic of marketing mail */
   topicId?: string;
   projectId: string;
   createdAt: string;
@@ -5277,7 +5277,7 @@ export type TemplatePreview = {
   /** The document as it would leave, without tracking */
   html: string;
   text: string;
-  /** Of the HTML */
+  /** Size of the HTML */
   bytes: number;
   /** At most 100 */
   warnings: Array<{

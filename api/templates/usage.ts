@@ -12,7 +12,7 @@ export const getTemplateUsage = endpoint({
   method: 'GET',
   path: '/templates/{id}/usage',
   tag: 'Templates',
-  summary: 'Where a template is used',
+  summary: 'List what uses a template',
   description: '`emailsSent` counts all mail that was made of it.',
   access: 'secret',
   params: z.object({ id: Uuid }),
