@@ -59,8 +59,8 @@ export function requireDocumented(
   documented ??= operations();
   const [pathname = ''] = path.split('?');
   const operation = documented.find((one) => one.method === method && one.route.test(pathname));
-  // The document has no entry for a method that the path does not support.
-  if (!operation || answer.status === 405) return;
+  // The document has no entry for a method that the path does not support, nor for one switched off.
+  if (!operation || answer.status === 405 || code === 'ROUTE_NOT_FOUND') return;
   const [type = ''] = (answer.headers.get('content-type') ?? '').split(';');
   const named = operation.responses[answer.status];
   const forms = Object.keys(named?.content ?? {});
