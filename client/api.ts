@@ -7,7 +7,7 @@ export interface Api {
     '/contacts': {
       request: {
         query?: {
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
           /** The `cursor` of the page before, or the id of a contact */
           cursor?: string;
@@ -19,7 +19,7 @@ export interface Api {
           subscribed?: 'true' | 'false';
           /** The state of the newest opt-in request */
           consent?: 'pending' | 'confirmed' | 'expired';
-          /** What the list is ordered by */
+          /** Sort field */
           sort?: 'createdAt' | 'email';
           /** By default asc for email, desc otherwise */
           dir?: 'asc' | 'desc';
@@ -43,9 +43,9 @@ export interface Api {
         query?: {
           /** Which page, from 1 */
           page?: number;
-          /** How many a page has */
+          /** Items per page */
           pageSize?: number;
-          /** What the list is ordered by */
+          /** Sort field */
           sort?: 'createdAt' | 'name' | 'updatedAt';
           /** Ascending or descending */
           dir?: 'asc' | 'desc';
@@ -72,7 +72,7 @@ export interface Api {
         data: Campaign;
       };
     };
-    /** See what came of a campaign */
+    /** Get the results of a campaign */
     '/campaigns/{id}/stats': {
       request: {
         path: {
@@ -96,11 +96,11 @@ export interface Api {
           heldCount: number;
           /** Mail whose template could not be rendered */
           renderedPlainlyCount: number;
-          /** Mail of which nobody knows whether it was accepted */
+          /** Mail that may or may not have been accepted */
           uncertainCount: number;
           /** Recipients by outcome: the sum is totalRecipients */
           outcomes: {
-            /** Accepted by the provider, whatever came of it */
+            /** Accepted by the provider, whatever followed */
             sent: number;
             /** Refused by the provider */
             failed: number;
@@ -110,7 +110,7 @@ export interface Api {
             held: number;
             /** Still to be sent */
             pending: number;
-            /** Accepted or not: nobody knows */
+            /** Possibly accepted: the outcome is unknown */
             unknown: number;
           };
           /** Recipients who were not sent it, by reason; without zeros */
@@ -161,7 +161,7 @@ export interface Api {
     '/emails': {
       request: {
         query?: {
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
           /** The `cursor` of the page before */
           cursor?: string;
@@ -173,9 +173,9 @@ export interface Api {
           executionId?: string;
           /** Only those in this state */
           status?: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
-          /** What the mail was sent by */
+          /** Source of the mail */
           sourceType?: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
-          /** Whether it has a `scheduledFor` */
+          /** Only mail with, or without, a `scheduledFor` */
           scheduled?: 'true' | 'false';
         };
       };
@@ -212,7 +212,7 @@ export interface Api {
         };
         /** Messages that have left per second, in the last 10 seconds */
         perSecond: number;
-        /** What waiting mail is held back by; null: nothing waits, or it leaves as fast as it can */
+        /** Current limit of the waiting mail; null: nothing waits, or it leaves as fast as it can */
         limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
         workers: number;
       };
@@ -225,7 +225,7 @@ export interface Api {
           id: string;
         };
         query?: {
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
           /** The `cursor` of the page before */
           cursor?: string;
@@ -306,7 +306,7 @@ export interface Api {
           field: string;
         };
         query?: {
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
         };
       };
@@ -317,7 +317,7 @@ export interface Api {
         limit: number;
       };
     };
-    /** Tell who uses a field and how many contacts have it */
+    /** List what uses a field, and count the contacts that have it */
     '/contacts/fields/{field}/usage': {
       request: {
         path: {
@@ -344,7 +344,7 @@ export interface Api {
         canDelete: boolean;
       };
     };
-    /** See how far an import is, and what came of it */
+    /** Get the progress and result of an import */
     '/contacts/import/{jobId}': {
       request: {
         path: {
@@ -358,7 +358,7 @@ export interface Api {
     '/imports': {
       request: {
         query?: {
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
           /** The `cursor` of the page before */
           cursor?: string;
@@ -366,7 +366,7 @@ export interface Api {
       };
       answer: ImportJobList;
     };
-    /** See how far a bulk action is, and what came of it */
+    /** Get the progress and result of a bulk action */
     '/contacts/bulk/{jobId}': {
       request: {
         path: {
@@ -397,7 +397,7 @@ export interface Api {
         query?: {
           /** The name of an event */
           eventName?: string;
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
         };
       };
@@ -422,7 +422,7 @@ export interface Api {
           contactId: string;
         };
         query?: {
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
         };
       };
@@ -452,7 +452,7 @@ export interface Api {
         count: number;
       }>;
     };
-    /** Tell who uses an event and how often it was recorded */
+    /** List what uses an event, and how often it was recorded */
     '/events/{eventName}/usage': {
       request: {
         path: {
@@ -504,7 +504,7 @@ export interface Api {
           id: string;
         };
         query?: {
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
           /** The `cursor` of the page before */
           cursor?: string;
@@ -550,7 +550,7 @@ export interface Api {
           startDate?: string;
           /** A date-time with an offset, or a date: its first moment */
           endDate?: string;
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
           /** The `cursor` of the page before */
           cursor?: string;
@@ -593,7 +593,7 @@ export interface Api {
     '/activity/recent-count': {
       request: {
         query?: {
-          /** How many minutes to look back */
+          /** Minutes to look back */
           minutes?: number;
         };
       };
@@ -613,9 +613,9 @@ export interface Api {
     '/activity/upcoming': {
       request: {
         query?: {
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
-          /** How many days to look ahead */
+          /** Days to look ahead */
           daysAhead?: number;
         };
       };
@@ -623,7 +623,7 @@ export interface Api {
         activities: Array<ActivityItem>;
       };
     };
-    /** Count what became of emails, day by day */
+    /** Count the outcomes of emails by day */
     '/analytics/timeseries': {
       request: {
         query?: {
@@ -650,9 +650,9 @@ export interface Api {
           startDate?: string;
           /** A date-time with an offset, or a date: its first moment */
           endDate?: string;
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
-          /** What they are ordered by */
+          /** Sort field */
           metric?: 'openedCount' | 'clickedCount' | 'sentCount' | 'openRate' | 'clickRate';
         };
       };
@@ -694,7 +694,7 @@ export interface Api {
           startDate?: string;
           /** A date-time with an offset, or a date: its first moment */
           endDate?: string;
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
         };
       };
@@ -715,7 +715,7 @@ export interface Api {
         query?: {
           /** Which page, from 1 */
           page?: number;
-          /** How many a page has */
+          /** Items per page */
           pageSize?: number;
           /** Only those in this state */
           status?: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
@@ -765,7 +765,7 @@ export interface Api {
     '/executions': {
       request: {
         query?: {
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
           /** The `cursor` of the page before */
           cursor?: string;
@@ -785,7 +785,7 @@ export interface Api {
           paused?: 'true' | 'false';
           /** With steps that completed with `success: false` */
           warnings?: 'true';
-          /** Those that cannot go on by themselves */
+          /** Only executions that are stuck */
           stuck?: 'true';
           /** Started at this moment or later */
           startedAfter?: string;
@@ -801,7 +801,7 @@ export interface Api {
       };
       answer: FoundExecutionList;
     };
-    /** See how far a job on the executions of a workflow is, and what came of it */
+    /** Get the progress and result of a job on executions */
     '/workflows/{id}/jobs/{jobId}': {
       request: {
         path: {
@@ -826,7 +826,7 @@ export interface Api {
         next: Array<string>;
       };
     };
-    /** Count executions, and what became of them at each step */
+    /** Count executions and their results at each step */
     '/workflows/{id}/stats': {
       request: {
         path: {
@@ -867,9 +867,9 @@ export interface Api {
             failed: number;
             /** Active executions that are at it now */
             waiting: number;
-            /** From entering it to leaving it; null: nobody has done both */
+            /** From entering to leaving the step; null: no execution has left it */
             medianSeconds: number | null;
-            /** How many left it on which branch */
+            /** Executions that left it, by branch */
             branches: Record<string, number>;
             /** Only of steps that send mail */
             emails?: {
@@ -893,7 +893,7 @@ export interface Api {
         query?: {
           /** By default the workflow as it is drawn now */
           version?: number;
-          /** Whether the picture shows numbers */
+          /** true: show the numbers of each step */
           stats?: 'true' | 'false';
         };
       };
@@ -1089,7 +1089,7 @@ export interface Api {
         query?: {
           /** One recipient */
           to?: string;
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
           /** The mail the page shows */
           mail?: string;
@@ -1141,7 +1141,7 @@ export interface Api {
     '/suppression-list': {
       request: {
         query?: {
-          /** How many a page has at most */
+          /** Items per page, at most */
           limit?: number;
           /** The `cursor` of the page before */
           cursor?: string;
@@ -1149,7 +1149,7 @@ export interface Api {
           search?: string;
           /** Why the address is on the list */
           reason?: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased' | 'opt_out';
-          /** What mail the address does not get */
+          /** Scope of mail that the address does not get */
           scope?: 'marketing' | 'all';
         };
       };
@@ -1190,7 +1190,7 @@ export interface Api {
         query?: {
           /** Which page, from 1 */
           page?: number;
-          /** How many a page has */
+          /** Items per page */
           pageSize?: number;
           /** Absent: newest contact first; the newest member of a STATIC segment */
           sort?: 'createdAt' | 'email';
@@ -1206,9 +1206,9 @@ export interface Api {
         query?: {
           /** Which page, from 1 */
           page?: number;
-          /** How many a page has */
+          /** Items per page */
           pageSize?: number;
-          /** What the list is ordered by */
+          /** Sort field */
           sort?: 'createdAt' | 'name' | 'updatedAt';
           /** Ascending or descending */
           dir?: 'asc' | 'desc';
@@ -1261,9 +1261,9 @@ export interface Api {
         query?: {
           /** Which page, from 1 */
           page?: number;
-          /** How many a page has */
+          /** Items per page */
           pageSize?: number;
-          /** What the list is ordered by */
+          /** Sort field */
           sort?: 'createdAt' | 'name' | 'updatedAt' | 'steps';
           /** Ascending or descending */
           dir?: 'asc' | 'desc';
@@ -1567,7 +1567,7 @@ export interface Api {
         data: Campaign;
       };
     };
-    /** Let a paused campaign go on, with its content as it is now */
+    /** Resume a paused campaign with its current content */
     '/campaigns/{id}/resume': {
       request: {
         path: {
@@ -1644,7 +1644,7 @@ export interface Api {
       };
       answer: Topic;
     };
-    /** Tell which addresses have a contact; answers them as they were written */
+    /** Find which addresses have a contact; returns them as they were written */
     '/contacts/lookup': {
       request: {
         body: LookUpContactsRequest;
@@ -1771,7 +1771,7 @@ export interface Api {
         secret: string;
       };
     };
-    /** Attempt a delivery at once, whatever came of it before */
+    /** Attempt a delivery now, whatever its state */
     '/event-subscriptions/{id}/deliveries/{deliveryId}/retry': {
       request: {
         path: {
@@ -1904,7 +1904,7 @@ export interface Api {
       };
       answer: Execution;
     };
-    /** Let a paused execution go on */
+    /** Resume a paused execution */
     '/workflows/{id}/executions/{executionId}/resume': {
       request: {
         path: {
@@ -1994,12 +1994,12 @@ export interface Api {
             data: Record<string, unknown>;
           };
           context: Record<string, unknown> | null;
-          /** What is hardly meant in the graph, at most 100 */
+          /** Probable mistakes in the graph, at most 100 */
           warnings: Array<WorkflowWarning>;
         };
       };
     };
-    /** Tell what an edit would mean for the executions that are under way */
+    /** Preview how an edit affects active executions */
     '/workflows/{id}/dry-run': {
       request: {
         path: {
@@ -2081,7 +2081,7 @@ export interface Api {
         };
       };
     };
-    /** Send a mail to choose a new password; the answer does not tell whether there is one */
+    /** Send a mail to choose a new password; the response does not reveal whether the account exists */
     '/auth/request-password-reset': {
       request: {
         body: RequestPasswordResetRequest;
@@ -2229,7 +2229,7 @@ export interface Api {
         received: true;
       };
     };
-    /** Upload an image for mails; everybody who has its address can see it */
+    /** Upload an image for mails; it is public to anyone who has its URL */
     '/uploads/image': {
       request: {
         body: FormData;
@@ -3032,7 +3032,7 @@ export type TrackRequest = {
   topics?: Array<string>;
   /** For the consent log; of a public key only `text` counts */
   proof?: {
-    /** What the person has read */
+    /** Text that the person was shown */
     text?: string;
     ip?: string;
     userAgent?: string;
@@ -3079,7 +3079,7 @@ export type UpsertContactRequest = {
   topics?: Array<string>;
   /** For the consent log; of a public key only `text` counts */
   proof?: {
-    /** What the person has read */
+    /** Text that the person was shown */
     text?: string;
     ip?: string;
     userAgent?: string;
@@ -3130,9 +3130,9 @@ export type Campaign = {
   scheduledAt: string | null;
   /** When each contact gets it, by a clock in its zone; null: all at once */
   localTime: string | null;
-  /** Of contacts whose localTime was past when it began; null without localTime */
+  /** For contacts whose localTime had passed when it began; null without localTime */
   late: 'send' | 'skip' | null;
-  /** Mails handed over in a minute at most; null: no limit of its own */
+  /** Most mails per minute; null: no separate limit */
   maxPerMinute: number | null;
   sentAt: string | null;
   /** Topic of marketing mail */
@@ -3198,7 +3198,7 @@ export type CreateCampaignRequest = {
   /** Instead of audienceFilter */
   audienceCondition?: ConditionInput | null;
   messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
-  /** Mails handed over in a minute at most; null: no limit of its own */
+  /** Most mails per minute; null: no separate limit */
   maxPerMinute?: number | null;
   /** Instead of audienceType or messageType, whichever it is a word of */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
@@ -3223,7 +3223,7 @@ export type UpdateCampaignRequest = {
   /** Instead of audienceFilter */
   audienceCondition?: ConditionInput | null;
   messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
-  /** Mails handed over in a minute at most; null: no limit of its own */
+  /** Most mails per minute; null: no separate limit */
   maxPerMinute?: number | null;
   /** Instead of audienceType or messageType, whichever it is a word of */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
@@ -3266,7 +3266,7 @@ export type GetCampaignStatsLeftOut = {
 export type GetCampaignStatsProgress = {
   /** Messages that have left per second, in the last 10 seconds */
   perSecond: number;
-  /** What waiting mail is held back by; null: nothing waits, or it leaves as fast as it can */
+  /** Current limit of the waiting mail; null: nothing waits, or it leaves as fast as it can */
   limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
   /** Mail that waits for the local time of its contact */
   scheduledCount: number;
@@ -3428,7 +3428,7 @@ export type TimelineEntry = {
 };
 
 export type EraseContactRequest = {
-  /** Whether the suppression list keeps a hash of the address */
+  /** true: the suppression list keeps a hash of the address */
   suppress?: boolean;
 };
 
@@ -3474,7 +3474,7 @@ export type Erasure = {
   requestedAt: string;
   /** When it was completed */
   at: string | null;
-  /** What was removed; null until it is completed */
+  /** Counts of removed data; null until completed */
   counts: ErasureCounts | null;
   /** SHA-256 of the JSON text {"id","requestedAt","at","counts"} without white space, in hex */
   receiptHash: string | null;
@@ -3560,7 +3560,7 @@ export type ContactExport = {
     context: Record<string, unknown> | null;
     /** Steps that completed with `success: false` */
     warnings: number;
-    /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
+    /** Reason why it is stuck: no worker or no sweep runs, or its step is retried again and again */
     stuck: Stuck | null;
     startedAt: string;
     completedAt: string | null;
@@ -3582,7 +3582,7 @@ export type ContactTopic = {
   name: string;
   /** private: on no preference page, and unknown to public keys */
   visibility: 'public' | 'private';
-  /** Whether it gets mail of the topic, if it gets marketing mail */
+  /** true: gets mail of the topic, if it gets marketing mail */
   subscribed: boolean;
   /** false: the contact has not chosen, the default holds */
   explicit: boolean;
@@ -3601,7 +3601,7 @@ export type ConsentLine = {
   userAgent: string | null;
   /** SHA-256 of `text` in UTF-8, in hex */
   textHash: string | null;
-  /** What the person has read */
+  /** Text that the person was shown */
   text: string | null;
   /** pk, sk or the id of a user; null: none of them */
   actor: string | null;
@@ -3610,7 +3610,7 @@ export type ConsentLine = {
 export type Suppression = {
   /** null in lists while only a hash of it is kept */
   email: string | null;
-  /** Whether only a hash of the address is kept */
+  /** true: only a hash of the address is kept */
   hashed: boolean;
   reason: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased' | 'opt_out';
   /** `marketing`: no mail of class MARKETING; `all`: no mail at all */
@@ -3672,7 +3672,7 @@ export type Topic = {
   description: string | null;
   /** private: on no preference page, and unknown to public keys */
   visibility: 'public' | 'private';
-  /** What holds for a contact without a choice of its own */
+  /** Default for a contact that has not chosen */
   default: 'subscribed' | 'unsubscribed';
   projectId: string;
   createdAt: string;
@@ -3686,7 +3686,7 @@ export type CreateTopicRequest = {
   description?: string | null;
   /** private: on no preference page, and unknown to public keys */
   visibility?: 'public' | 'private';
-  /** What holds for a contact without a choice of its own */
+  /** Default for a contact that has not chosen */
   default: 'subscribed' | 'unsubscribed';
 };
 
@@ -3696,7 +3696,7 @@ export type UpdateTopicRequest = {
   description?: string | null;
   /** private: on no preference page, and unknown to public keys */
   visibility?: 'public' | 'private';
-  /** What holds for a contact without a choice of its own */
+  /** Default for a contact that has not chosen */
   default?: 'subscribed' | 'unsubscribed';
 };
 
@@ -3857,7 +3857,7 @@ export type EventSubscription = {
   description: string | null;
   /** Their values are never answered */
   headerNames: Array<string>;
-  /** How many events a request may have; null: each has one */
+  /** Events per request, at most; null: one */
   batch: EventBatch | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
@@ -3888,7 +3888,7 @@ export type CreateEventSubscriptionRequest = {
   description?: string | null;
   /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
   headers?: Record<string, string> | null;
-  /** How many events a request may have; null: each has one, without a list around it */
+  /** Events per request, at most; null: one event per request, without a list around it */
   batch?: EventBatchInput | null;
   enabled?: boolean;
   /** By default now; at most 30 days ago */
@@ -3902,7 +3902,7 @@ export type NewEventSubscription = {
   description: string | null;
   /** Their values are never answered */
   headerNames: Array<string>;
-  /** How many events a request may have; null: each has one */
+  /** Events per request, at most; null: one */
   batch: EventBatch | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
@@ -3926,7 +3926,7 @@ export type CountedEventSubscription = {
   description: string | null;
   /** Their values are never answered */
   headerNames: Array<string>;
-  /** How many events a request may have; null: each has one */
+  /** Events per request, at most; null: one */
   batch: EventBatch | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
@@ -3960,7 +3960,7 @@ export type UpdateEventSubscriptionRequest = {
   description?: string | null;
   /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
   headers?: Record<string, string> | null;
-  /** How many events a request may have; null: each has one, without a list around it */
+  /** Events per request, at most; null: one event per request, without a list around it */
   batch?: EventBatchInput | null;
   enabled?: boolean;
   paused?: boolean;
@@ -4063,7 +4063,7 @@ export type Execution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
+  /** Reason why it is stuck: no worker or no sweep runs, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
@@ -4097,7 +4097,7 @@ export type NamedExecution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
+  /** Reason why it is stuck: no worker or no sweep runs, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
@@ -4130,7 +4130,7 @@ export type ExecutionDetails = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
+  /** Reason why it is stuck: no worker or no sweep runs, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
@@ -4178,7 +4178,7 @@ export type FoundExecution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
+  /** Reason why it is stuck: no worker or no sweep runs, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
@@ -4294,7 +4294,7 @@ export type MovedExecution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again */
+  /** Reason why it is stuck: no worker or no sweep runs, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
@@ -4475,7 +4475,7 @@ export type TransitionConditionInput = {
 export type PortableTriggerStep = {
   key?: string;
   type: 'TRIGGER';
-  /** Where it is left out: what it is now */
+  /** Default: the current value */
   name?: string;
   position?: {
     x: number;
@@ -4613,7 +4613,7 @@ export type KeyedGraph = {
 
 export type SimulateExecutionRequest = {
   contactId?: string;
-  /** Somebody who need not exist */
+  /** A contact that need not exist */
   contact?: {
     email: string;
     subscribed?: boolean;
@@ -4993,7 +4993,7 @@ export type Secret = {
   usedIn: Array<SecretOfStep | SecretOfSubscription>;
   /** How many more than the 100 of a list there are, by its name; absent when all are listed */
   more?: Record<string, number>;
-  /** Where there are any: it goes to these alone */
+  /** If set, it is only sent to these hosts */
   hosts?: Array<string>;
 };
 
@@ -5023,7 +5023,7 @@ export type SendPolicy = {
     /** Times 24 hours */
     perDays: number;
   }>;
-  /** What becomes of mail that would pass a cap: it is not sent, or later */
+  /** What happens to mail over a cap: skipped, or delayed */
   onCap: 'skip' | 'delay';
   /** null: it was never set */
   updatedAt: string | null;
@@ -5046,7 +5046,7 @@ export type QuietHoursInput = {
 export type SetSendPolicyRequest = {
   /** The project's zone: of contacts that name none */
   timeZone?: string;
-  /** Where a contact names its zone; null: everybody is in that of the project */
+  /** Contact field that names its time zone; null: all contacts use that of the project */
   contactTimeZoneField?: string | null;
   /** In the contact's zone; null: none */
   quietHours?: QuietHoursInput | null;
@@ -5056,12 +5056,12 @@ export type SetSendPolicyRequest = {
     /** Times 24 hours */
     perDays: number;
   }>;
-  /** What becomes of mail that would pass a cap: it is not sent, or later */
+  /** What happens to mail over a cap: skipped, or delayed */
   onCap?: 'skip' | 'delay';
 };
 
 export type ConsentPolicy = {
-  /** Public keys, received mail and pages subscribe nobody who has not confirmed */
+  /** true: public keys, received mail and pages subscribe only contacts that confirm */
   requireConfirmation: boolean;
   /** Template of the confirmation mail; null: the built-in text */
   templateId: string | null;
@@ -5072,14 +5072,14 @@ export type ConsentPolicy = {
   remindAfter: number | null;
   /** Seconds from the last mail to the end of the request, of requests made from then on */
   expireAfter: number;
-  /** What mail an address does not get after a permanent bounce */
+  /** Scope of mail that an address does not get after a permanent bounce */
   bounceScope: 'marketing' | 'all';
   /** null: it was never set */
   updatedAt: string | null;
 };
 
 export type SetConsentPolicyRequest = {
-  /** Public keys, received mail and pages subscribe nobody who has not confirmed */
+  /** true: public keys, received mail and pages subscribe only contacts that confirm */
   requireConfirmation?: boolean;
   /** Template of the confirmation mail, which uses `confirmUrl`. null: the built-in text */
   templateId?: string | null;
@@ -5090,7 +5090,7 @@ export type SetConsentPolicyRequest = {
   remindAfter?: number | null;
   /** Seconds from the last mail to the end of the request, of requests made from then on */
   expireAfter?: number;
-  /** What mail an address does not get after a permanent bounce */
+  /** Scope of mail that an address does not get after a permanent bounce */
   bounceScope?: 'marketing' | 'all';
 };
 
@@ -5114,14 +5114,14 @@ export type SuppressionsRecorded = {
   added: number;
   updated: number;
   unchanged: number;
-  /** What is no address, as it was sent */
+  /** Texts that are not addresses, as sent */
   invalid: Array<string>;
 };
 
 export type SuppressionOfAddress = {
   /** null in lists while only a hash of it is kept */
   email: string | null;
-  /** Whether only a hash of the address is kept */
+  /** true: only a hash of the address is kept */
   hashed: boolean;
   reason: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased' | 'opt_out';
   /** `marketing`: no mail of class MARKETING; `all`: no mail at all */
@@ -5262,7 +5262,7 @@ export type PreviewTemplateRequest = {
   /** The message class. HEADLESS: nothing is added to the body. */
   type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
   contactId?: string;
-  /** Somebody who need not exist */
+  /** A contact that need not exist */
   contact?: {
     email: string;
     subscribed?: boolean;
@@ -5290,7 +5290,7 @@ export type TemplatePreview = {
 
 export type PreviewStoredTemplateRequest = {
   contactId?: string;
-  /** Somebody who need not exist */
+  /** A contact that need not exist */
   contact?: {
     email: string;
     subscribed?: boolean;
@@ -5329,7 +5329,7 @@ export type CountedWorkflow = {
   exitRules: Array<ExitRule>;
   /** Since then no step of its executions begins */
   pausedAt: string | null;
-  /** What is hardly meant in the graph, when it is read, stored or enabled; absent: nothing */
+  /** Probable mistakes in the graph, when it is read, stored or enabled; absent: none */
   warnings?: Array<WorkflowWarning>;
   projectId: string;
   createdAt: string;
@@ -5423,7 +5423,7 @@ export type Workflow = {
   exitRules: Array<ExitRule>;
   /** Since then no step of its executions begins */
   pausedAt: string | null;
-  /** What is hardly meant in the graph, when it is read, stored or enabled; absent: nothing */
+  /** Probable mistakes in the graph, when it is read, stored or enabled; absent: none */
   warnings?: Array<WorkflowWarning>;
   projectId: string;
   createdAt: string;
@@ -5456,7 +5456,7 @@ export type WorkflowGraph = {
   exitRules: Array<ExitRule>;
   /** Since then no step of its executions begins */
   pausedAt: string | null;
-  /** What is hardly meant in the graph, when it is read, stored or enabled; absent: nothing */
+  /** Probable mistakes in the graph, when it is read, stored or enabled; absent: none */
   warnings?: Array<WorkflowWarning>;
   projectId: string;
   createdAt: string;
@@ -5575,7 +5575,7 @@ export type NewTriggerStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
+  /** true: the newest end of the journey leads to the step */
   autoConnect?: boolean;
   type: 'TRIGGER';
   config: TriggerConfig;
@@ -5588,7 +5588,7 @@ export type NewSendEmailStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
+  /** true: the newest end of the journey leads to the step */
   autoConnect?: boolean;
   type: 'SEND_EMAIL';
   config: SendEmailConfig;
@@ -5601,7 +5601,7 @@ export type NewDelayStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
+  /** true: the newest end of the journey leads to the step */
   autoConnect?: boolean;
   type: 'DELAY';
   config: DelayConfig;
@@ -5614,7 +5614,7 @@ export type NewWaitForEventStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
+  /** true: the newest end of the journey leads to the step */
   autoConnect?: boolean;
   type: 'WAIT_FOR_EVENT';
   config: WaitForEventConfig;
@@ -5627,7 +5627,7 @@ export type NewConditionStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
+  /** true: the newest end of the journey leads to the step */
   autoConnect?: boolean;
   type: 'CONDITION';
   config: ConditionConfig;
@@ -5640,7 +5640,7 @@ export type NewWebhookStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
+  /** true: the newest end of the journey leads to the step */
   autoConnect?: boolean;
   type: 'WEBHOOK';
   config: WebhookConfig;
@@ -5653,7 +5653,7 @@ export type NewUpdateContactStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
+  /** true: the newest end of the journey leads to the step */
   autoConnect?: boolean;
   type: 'UPDATE_CONTACT';
   config: UpdateContactConfig;
@@ -5666,7 +5666,7 @@ export type NewExitStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Whether the newest end of the journey leads to the step */
+  /** true: the newest end of the journey leads to the step */
   autoConnect?: boolean;
   type: 'EXIT';
   config: ExitConfig;

@@ -281,11 +281,12 @@ async function makeSkeleton(
   });
   if (!mail) return null;
   const from = { name: email.from_name, address: email.from_email };
+  const owner = { projectId: email.project_id, campaignId };
   return {
     mail,
     sampleRecipient,
     message: encodeSkeleton(mail, { from, replyTo: email.reply_to, sampleRecipient }),
-    bodyTemplate: await insertBodyTemplate(db, campaignId, mail.body),
+    bodyTemplate: await insertBodyTemplate(db, owner, mail.body),
   };
 }
 

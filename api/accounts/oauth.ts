@@ -42,7 +42,7 @@ const getOAuthConfig = endpoint({
   path: '/auth/oauth-config',
   tag: 'Accounts',
   summary: 'Which other ways to log in there are',
-  description: 'Says of GitHub and Google whether the server has settings for them.',
+  description: 'true for each of GitHub and Google that the server has settings for.',
   access: 'open',
   wrapped: true,
   response: z.object({ github: z.boolean(), google: z.boolean() }),

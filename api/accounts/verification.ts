@@ -94,7 +94,8 @@ const requestPasswordReset = endpoint({
   method: 'POST',
   path: '/auth/request-password-reset',
   tag: 'Accounts',
-  summary: 'Send a mail to choose a new password; the answer does not tell whether there is one',
+  summary:
+    'Send a mail to choose a new password; the response does not reveal whether the account exists',
   description: 'Only accounts with a password get one. The answer is the same for every address.',
   access: 'open',
   limit: 'auth',

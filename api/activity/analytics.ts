@@ -22,7 +22,7 @@ export const getTimeseries = endpoint({
   method: 'GET',
   path: '/analytics/timeseries',
   tag,
-  summary: 'Count what became of emails, day by day',
+  summary: 'Count the outcomes of emails by day',
   description:
     'One item for each UTC day, the oldest first, also for days without mail; by default the ' +
     'last 30 days, at most 90.',

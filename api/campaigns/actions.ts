@@ -79,9 +79,9 @@ export const resumeCampaign = endpoint({
   method: 'POST',
   path: '/campaigns/{id}/resume',
   tag,
-  summary: 'Let a paused campaign go on, with its content as it is now',
+  summary: 'Resume a paused campaign with its current content',
   description:
-    'Nobody gets the mail twice. CAMPAIGN_NOT_RESUMABLE: `details.status` is not PAUSED.',
+    'No contact gets the mail twice. CAMPAIGN_NOT_RESUMABLE: `details.status` is not PAUSED.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   wrapped: true,

@@ -44,7 +44,7 @@ const fields = {
     .min(1)
     .max(limits.mailPerMinuteMax)
     .nullable()
-    .describe('Mails handed over in a minute at most; null: no limit of its own'),
+    .describe('Most mails per minute; null: no separate limit'),
   type: z
     .enum([...audienceTypes, ...MessageType.options])
     .describe('Instead of audienceType or messageType, whichever it is a word of'),

@@ -21,12 +21,12 @@ const Percent = z.number().describe('Percent of sentCount; 0 when nothing was se
 
 const Outcomes = z
   .object({
-    sent: z.int().describe('Accepted by the provider, whatever came of it'),
+    sent: z.int().describe('Accepted by the provider, whatever followed'),
     failed: z.int().describe('Refused by the provider'),
     withheld: z.int().describe('Not to be sent any more'),
     held: z.int().describe('Held back by the send policy'),
     pending: z.int().describe('Still to be sent'),
-    unknown: z.int().describe('Accepted or not: nobody knows'),
+    unknown: z.int().describe('Possibly accepted: the outcome is unknown'),
   } satisfies Record<(typeof outcomes)[number], z.ZodInt>)
   .describe('Recipients by outcome: the sum is totalRecipients');
 
@@ -43,7 +43,7 @@ export const getCampaignStats = endpoint({
   method: 'GET',
   path: '/campaigns/{id}/stats',
   tag,
-  summary: 'See what came of a campaign',
+  summary: 'Get the results of a campaign',
   description:
     'Every recipient has one of the `outcomes`, and all but those who were sent it have one of the ' +
     '`reasons`: both add up to `totalRecipients`, at any moment. Contacts that are deleted later stay ' +
@@ -66,7 +66,7 @@ export const getCampaignStats = endpoint({
         'Mail that the send policy holds back now; what waits for a local time: progress.scheduledCount',
       ),
     renderedPlainlyCount: z.int().describe('Mail whose template could not be rendered'),
-    uncertainCount: z.int().describe('Mail of which nobody knows whether it was accepted'),
+    uncertainCount: z.int().describe('Mail that may or may not have been accepted'),
     outcomes: Outcomes,
     reasons: Reasons,
     leftOut: LeftOut.nullable(),

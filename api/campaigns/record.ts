@@ -51,11 +51,8 @@ export const Campaign = named('Campaign', {
   late: z
     .enum(lateRules)
     .nullable()
-    .describe('Of contacts whose localTime was past when it began; null without localTime'),
-  maxPerMinute: z
-    .int()
-    .nullable()
-    .describe('Mails handed over in a minute at most; null: no limit of its own'),
+    .describe('For contacts whose localTime had passed when it began; null without localTime'),
+  maxPerMinute: z.int().nullable().describe('Most mails per minute; null: no separate limit'),
   sentAt: Time.nullable(),
   topicId: z.uuid().optional().describe('Topic of marketing mail'),
   pausedReason: z.enum(['requested', 'provider_failures']).nullable(),

@@ -30,7 +30,11 @@ export const consentFields = {
     .describe('Keys of topics that the contact is subscribed to; with a public key, public ones'),
   proof: z
     .object({
-      text: z.string().max(limits.proofTextChars).optional().describe('What the person has read'),
+      text: z
+        .string()
+        .max(limits.proofTextChars)
+        .optional()
+        .describe('Text that the person was shown'),
       ip: z.union([z.ipv4(), z.ipv6()]).optional(),
       userAgent: z.string().max(limits.proofAgentChars).optional(),
     })

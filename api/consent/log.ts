@@ -53,7 +53,7 @@ export const ConsentLine = named('ConsentLine', {
   text: z
     .string()
     .nullable()
-    .describe('What the person has read')
+    .describe('Text that the person was shown')
     .meta({
       examples: ['Subscribe\nDo you want to add a…@shop.example to the mailing list of My shop?'],
     }),

@@ -24,7 +24,7 @@ const Seconds = z.int().min(1).max(limits.optInSeconds);
 const fields = {
   requireConfirmation: z
     .boolean()
-    .describe('Public keys, received mail and pages subscribe nobody who has not confirmed'),
+    .describe('true: public keys, received mail and pages subscribe only contacts that confirm'),
   templateId: Uuid.nullable().describe(
     'Template of the confirmation mail, which uses `confirmUrl`. null: the built-in text',
   ),
@@ -38,7 +38,7 @@ const fields = {
   ),
   bounceScope: z
     .enum(suppressionScopes)
-    .describe('What mail an address does not get after a permanent bounce'),
+    .describe('Scope of mail that an address does not get after a permanent bounce'),
 };
 
 const PolicyChange = z.object(fields).partial();

@@ -112,7 +112,7 @@ export const getContactFieldUsage = endpoint({
   method: 'GET',
   path: '/contacts/fields/{field}/usage',
   tag,
-  summary: 'Tell who uses a field and how many contacts have it',
+  summary: 'List what uses a field, and count the contacts that have it',
   description:
     'Names the segments, campaigns and workflows whose conditions read the field. `canDelete` ' +
     'is false for standard fields and for fields in use.',

@@ -69,7 +69,7 @@ export const getImport = endpoint({
   method: 'GET',
   path: '/contacts/import/{jobId}',
   tag: 'Contacts',
-  summary: 'See how far an import is, and what came of it',
+  summary: 'Get the progress and result of an import',
   description:
     '`progress` is in percent. `result` is there when the job has ended; it lists at most ' +
     '1,000 errors and counts all. A job can be read for 30 days after its end, then it is ' +
@@ -122,7 +122,7 @@ export const getBulkAction = endpoint({
   method: 'GET',
   path: '/contacts/bulk/{jobId}',
   tag: 'Contacts',
-  summary: 'See how far a bulk action is, and what came of it',
+  summary: 'Get the progress and result of a bulk action',
   description:
     '`progress` is in percent. `result` is there when the job has ended; it lists at most ' +
     '1,000 errors and counts all. A job can be read for 30 days after its end, then it is ' +

@@ -10,7 +10,7 @@ export const lookUpContacts = endpoint({
   method: 'POST',
   path: '/contacts/lookup',
   tag,
-  summary: 'Tell which addresses have a contact; answers them as they were written',
+  summary: 'Find which addresses have a contact; returns them as they were written',
   description:
     'At most 500 addresses. What is no address counts as not found. Idempotency-Key is ' +
     'ignored.',

@@ -11,7 +11,7 @@ const LimitedBy = z
   .enum(deliveryLimits)
   .nullable()
   .describe(
-    'What waiting mail is held back by; null: nothing waits, or it leaves as fast as it can',
+    'Current limit of the waiting mail; null: nothing waits, or it leaves as fast as it can',
   );
 const PerSecond = z.number().describe('Messages that have left per second, in the last 10 seconds');
 

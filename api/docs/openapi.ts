@@ -184,7 +184,7 @@ const headers = {
     description: 'The request was handled as its `Prefer` asks.',
     schema: { const: 'handling=strict' },
   },
-  Location: { description: 'Where to go.', schema: { type: 'string', format: 'uri' } },
+  Location: { description: 'Target URL.', schema: { type: 'string', format: 'uri' } },
 };
 
 function headersOf(...names: (keyof typeof headers)[]) {

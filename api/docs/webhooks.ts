@@ -46,7 +46,7 @@ export const webhooks = {
           'The same for all attempts of a call, so that the receiver acts once.',
           '0199f0a2-4c1e-7d3a-8a55-0d7a5a0c1c11',
         ),
-        header('User-Agent', 'Who calls.', 'Everpost/1'),
+        header('User-Agent', 'Caller.', 'Everpost/1'),
       ],
       requestBody: {
         content: {
@@ -70,7 +70,7 @@ export const webhooks = {
         },
       },
       responses: {
-        '2XX': { description: 'Taken: the execution goes on.' },
+        '2XX': { description: 'Accepted: the execution continues.' },
         default: {
           description:
             'A passing fault (408, 429, 5xx) is called again, after `Retry-After` where there is one; ' +

@@ -95,7 +95,7 @@ export const listEmails = endpoint({
       .enum(['true', 'false'])
       .transform((text) => text === 'true')
       .optional()
-      .describe('Whether it has a `scheduledFor`'),
+      .describe('Only mail with, or without, a `scheduledFor`'),
   }),
   response: cursorListOf(EmailSummary),
   example: { response: { data: [emailExample], hasMore: false, total: 1 } },

@@ -52,7 +52,7 @@ export const getEventUsage = endpoint({
   method: 'GET',
   path: '/events/{eventName}/usage',
   tag,
-  summary: 'Tell who uses an event and how often it was recorded',
+  summary: 'List what uses an event, and how often it was recorded',
   description:
     'Names the segments, workflows and campaigns that use the event, 100 of each, and counts it over all time. ' +
     '`canDelete` is false for events in use and for those of the system.',

@@ -71,7 +71,7 @@ export const resumeOneExecution = endpoint({
   method: 'POST',
   path: '/workflows/{id}/executions/{executionId}/resume',
   tag,
-  summary: 'Let a paused execution go on',
+  summary: 'Resume a paused execution',
   description: 'While its workflow is paused, it is held all the same.',
   access: 'secret',
   params: ExecutionById,

@@ -40,7 +40,7 @@ export const getExecutionJob = endpoint({
   method: 'GET',
   path: '/workflows/{id}/jobs/{jobId}',
   tag,
-  summary: 'See how far a job on the executions of a workflow is, and what came of it',
+  summary: 'Get the progress and result of a job on executions',
   description:
     '`progress` is in percent. `result` counts executions, and is there when the job has ended; what ' +
     'it counts depends on `data.operation`. `cancelled`: the project was disabled, reset or deleted, ' +

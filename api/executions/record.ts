@@ -60,7 +60,7 @@ export const Execution = named('Execution', {
   warnings: z.int().describe('Steps that completed with `success: false`'),
   stuck: named('Stuck', { since: Time, reason: z.string() }).nullable().meta({
     description:
-      'Why it cannot go on by itself: no worker or no sweep runs, or its step is tried again and again',
+      'Reason why it is stuck: no worker or no sweep runs, or its step is retried again and again',
   }),
   startedAt: Time,
   completedAt: Time.nullable(),

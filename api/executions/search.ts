@@ -81,7 +81,7 @@ export const findExecutions = endpoint({
       .optional()
       .describe('Paused singly, not with their workflow'),
     warnings: OnlyTrue.optional().describe('With steps that completed with `success: false`'),
-    stuck: OnlyTrue.optional().describe('Those that cannot go on by themselves'),
+    stuck: OnlyTrue.optional().describe('Only executions that are stuck'),
     startedAfter: Moment.optional(),
     startedBefore: Moment.optional(),
     endedAfter: Moment.optional(),

@@ -113,8 +113,7 @@ const getConfig = endpoint({
   tag,
   summary: 'Get the features of this server',
   description:
-    'What a dashboard has to know before anybody logs in; holds no secrets. May be cached for ' +
-    '60 seconds.',
+    'Settings that a dashboard needs before log-in; no secrets. May be cached for 60 seconds.',
   access: 'open',
   response: z.object({
     environment: z.string(),

@@ -33,7 +33,7 @@ export const eraseContact = endpoint({
     suppress: z
       .boolean()
       .default(true)
-      .describe('Whether the suppression list keeps a hash of the address'),
+      .describe('true: the suppression list keeps a hash of the address'),
   }),
   response: named('ErasureAccepted', { message: z.string(), jobId: z.uuid() }),
   problems: ['CONTACT_NOT_FOUND'],
@@ -84,7 +84,7 @@ const Erasure = named('Erasure', {
       ) as Record<keyof ErasureCounts, z.ZodInt>,
     )
     .nullable()
-    .describe('What was removed; null until it is completed'),
+    .describe('Counts of removed data; null until completed'),
   receiptHash: z
     .string()
     .nullable()

@@ -39,7 +39,7 @@ const listProjectMembers = endpoint({
   path: '/projects/{id}/members',
   tag: 'Projects',
   summary: 'List the members of a project and who is invited, its owner first',
-  description: '`status` tells members from those who are invited.',
+  description: '`status` distinguishes members from invited users.',
   access: 'project',
   projectParam: 'id',
   wrapped: true,

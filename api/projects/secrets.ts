@@ -30,7 +30,7 @@ const Secret = named('Secret', {
     )
     .describe('The steps and event subscriptions that name it'),
   more: More,
-  hosts: z.array(z.string()).optional().describe('Where there are any: it goes to these alone'),
+  hosts: z.array(z.string()).optional().describe('If set, it is only sent to these hosts'),
 });
 
 const Host = z.string().transform((text, context) => {

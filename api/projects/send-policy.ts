@@ -50,7 +50,7 @@ const ZoneField = z.string().superRefine((text, context) => {
 const fields = {
   timeZone: Zone.describe("The project's zone: of contacts that name none"),
   contactTimeZoneField: ZoneField.nullable().describe(
-    'Where a contact names its zone; null: everybody is in that of the project',
+    'Contact field that names its time zone; null: all contacts use that of the project',
   ),
   quietHours: QuietHours.nullable().describe("In the contact's zone; null: none"),
   caps: z
@@ -62,9 +62,7 @@ const fields = {
     )
     .max(limits.caps)
     .describe('At most `max` mails to a contact in any `perDays`; all of them hold'),
-  onCap: z
-    .enum(['skip', 'delay'])
-    .describe('What becomes of mail that would pass a cap: it is not sent, or later'),
+  onCap: z.enum(['skip', 'delay']).describe('What happens to mail over a cap: skipped, or delayed'),
 };
 
 const SendPolicy = named('SendPolicy', {

@@ -97,7 +97,7 @@ export const retryOne = endpoint({
   method: 'POST',
   path: '/event-subscriptions/{id}/deliveries/{deliveryId}/retry',
   tag,
-  summary: 'Attempt a delivery at once, whatever came of it before',
+  summary: 'Attempt a delivery now, whatever its state',
   description:
     'Also while the subscription is paused, or its receiver has asked for silence. One that has ended ' +
     'is pending again, with its schedule begun anew. EVENT_DELIVERY_NOT_RETRYABLE: its event was ' +

@@ -78,7 +78,7 @@ const Batch = named('EventBatchInput', {
   max: z.int().min(1).max(limits.subscriptionBatch),
 })
   .nullable()
-  .describe('How many events a request may have; null: each has one, without a list around it')
+  .describe('Events per request, at most; null: one event per request, without a list around it')
   .meta({ examples: [null] });
 
 /** A time from which events are asked for: at most 30 days ago. */

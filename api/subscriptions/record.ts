@@ -26,7 +26,7 @@ export const Subscription = named('EventSubscription', {
     .meta({ examples: [['Authorization']], description: 'Their values are never answered' }),
   batch: named('EventBatch', { max: z.int() })
     .nullable()
-    .describe('How many events a request may have; null: each has one')
+    .describe('Events per request, at most; null: one')
     .meta({ examples: [null] }),
   enabled: z.boolean().meta({ examples: [true] }),
   disabledReason: z

@@ -37,7 +37,7 @@ const record = {
     .meta({ examples: ['bo@x.example'] }),
   hashed: z
     .boolean()
-    .describe('Whether only a hash of the address is kept')
+    .describe('true: only a hash of the address is kept')
     .meta({ examples: [false] }),
   reason: z.enum(suppressionReasons),
   scope: z
@@ -95,7 +95,10 @@ const getSuppressions = endpoint({
       .optional()
       .meta({ description: 'Part of the address, in any case; % and _ are plain characters' }),
     reason: z.enum(suppressionReasons).optional().describe('Why the address is on the list'),
-    scope: z.enum(suppressionScopes).optional().describe('What mail the address does not get'),
+    scope: z
+      .enum(suppressionScopes)
+      .optional()
+      .describe('Scope of mail that the address does not get'),
   }),
   response: cursorListOf(SuppressionEntry),
   example: { response: { data: [entryExample], hasMore: false, total: 1 } },
@@ -121,7 +124,7 @@ const Recorded = named('SuppressionsRecorded', {
   added: z.int(),
   updated: z.int(),
   unchanged: z.int(),
-  invalid: z.array(z.string()).describe('What is no address, as it was sent'),
+  invalid: z.array(z.string()).describe('Texts that are not addresses, as sent'),
 });
 
 const addSuppressions = endpoint({
@@ -191,7 +194,8 @@ const removeSuppression = endpoint({
   path: '/suppression-list/{email}',
   tag,
   summary: 'Take an address off the suppression list',
-  description: 'This subscribes nobody. SUPPRESSION_NOT_FOUND: the address is not on the list.',
+  description:
+    'No contact is subscribed by this. SUPPRESSION_NOT_FOUND: the address is not on the list.',
   access: 'secret',
   status: 204,
   params: ByEmail,

@@ -20,7 +20,7 @@ export const ContactTopicAnswer = named('ContactTopic', {
   key: z.string().meta({ examples: ['product-news'] }),
   name: z.string().meta({ examples: ['Product news'] }),
   visibility: Visibility,
-  subscribed: z.boolean().describe('Whether it gets mail of the topic, if it gets marketing mail'),
+  subscribed: z.boolean().describe('true: gets mail of the topic, if it gets marketing mail'),
   explicit: z.boolean().describe('false: the contact has not chosen, the default holds'),
   changedAt: Time.nullable().describe("Time of the contact's own choice"),
 });

@@ -14,7 +14,7 @@ export const Visibility = z
 
 export const Default = z
   .enum(['subscribed', 'unsubscribed'])
-  .describe('What holds for a contact without a choice of its own');
+  .describe('Default for a contact that has not chosen');
 
 export const Topic = named('Topic', {
   id: z.uuid().meta({ examples: ['7e100000-0000-4000-8000-000000000001'] }),

@@ -23,7 +23,7 @@ const uploadImage = endpoint({
   method: 'POST',
   path: '/uploads/image',
   tag: 'Uploads',
-  summary: 'Upload an image for mails; everybody who has its address can see it',
+  summary: 'Upload an image for mails; it is public to anyone who has its URL',
   description:
     'One PNG, JPEG, GIF or WebP of at most 10 MB in the field `image`. FILE_CONTENT_MISMATCH: ' +
     'the bytes are not of the declared type. UPLOADS_DISABLED: the server has no storage. ' +

@@ -92,7 +92,7 @@ export const dryRunEdit = endpoint({
   method: 'POST',
   path: '/workflows/{id}/dry-run',
   tag,
-  summary: 'Tell what an edit would mean for the executions that are under way',
+  summary: 'Preview how an edit affects active executions',
   description:
     'Compares the versions of active executions with the workflow as it is drawn now, with the version ' +
     '`to`, or with a `graph`. `same`: all that can be reached is equal, but for names and positions; ' +

@@ -53,17 +53,21 @@ export async function findCampaignContent(
     .executeTakeFirst();
 }
 
-/** Stores a body template shared by a campaign's messages. Returns its hash. */
+/**
+ * Stores a body template shared by a campaign's messages. Returns its hash. The campaign may have been
+ * deleted since it was read: its sent mail keeps its text.
+ */
 export async function insertBodyTemplate(
   db: Database,
-  campaignId: string,
+  { projectId, campaignId }: { projectId: string; campaignId: string },
   body: TextTemplate,
 ): Promise<string> {
   const text = JSON.stringify({ texts: body.texts, slots: body.slots });
   const hash = createHash('sha256').update(text).digest('base64url').slice(0, 16);
   await sql`
     insert into body_template (campaign_id, hash, project_id, body)
-      select id, ${hash}, project_id, ${text}::jsonb from campaign where id = ${campaignId}
+      select ${campaignId}, ${hash}, id, ${text}::jsonb from project
+        where id = ${projectId} and removal is null
       on conflict do nothing`.execute(db);
   return hash;
 }

@@ -46,7 +46,7 @@ export const GraphWarnings = z
       step: z.string().describe('Its id, or its key where the request has keys'),
     }),
   )
-  .describe('What is hardly meant in the graph, at most 100');
+  .describe('Probable mistakes in the graph, at most 100');
 
 export const Workflow = named('Workflow', {
   id: z.uuid().meta({ examples: ['bb000000-0000-4000-8000-000000000001'] }),
@@ -73,7 +73,7 @@ export const Workflow = named('Workflow', {
   exitRules: z.array(ExitRule).describe('Events that end an execution, whatever it is doing'),
   pausedAt: Time.nullable().describe('Since then no step of its executions begins'),
   warnings: GraphWarnings.optional().describe(
-    'What is hardly meant in the graph, when it is read, stored or enabled; absent: nothing',
+    'Probable mistakes in the graph, when it is read, stored or enabled; absent: none',
   ),
   ...ofProject,
 });

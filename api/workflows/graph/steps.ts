@@ -52,7 +52,7 @@ const AppendedStep = NewStep.extend({
   autoConnect: z
     .boolean()
     .default(true)
-    .describe('Whether the newest end of the journey leads to the step'),
+    .describe('true: the newest end of the journey leads to the step'),
 });
 
 type Typed<Base extends z.ZodObject> = z.output<Base> & {

@@ -34,8 +34,8 @@ const Stats = z.object({
       medianSeconds: z
         .number()
         .nullable()
-        .describe('From entering it to leaving it; null: nobody has done both'),
-      branches: z.record(z.string(), Count).describe('How many left it on which branch'),
+        .describe('From entering to leaving the step; null: no execution has left it'),
+      branches: z.record(z.string(), Count).describe('Executions that left it, by branch'),
       emails: z
         .object({ sent: Count, delivered: Count, opened: Count, clicked: Count, bounced: Count })
         .optional()
@@ -59,7 +59,7 @@ export const getWorkflowStats = endpoint({
   method: 'GET',
   path: '/workflows/{id}/stats',
   tag,
-  summary: 'Count executions, and what became of them at each step',
+  summary: 'Count executions and their results at each step',
   description:
     'Of executions that started in the period, both ends included; by default of all. With ' +
     '`version` those that are on it, and its steps; else all, and the steps of the workflow as it is ' +

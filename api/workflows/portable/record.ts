@@ -109,7 +109,7 @@ const GivenTrigger = named('PortableTriggerStep', {
     fault('not_allowed', `The key of the TRIGGER is ${triggerKey}.`),
   ).optional(),
   type: z.literal('TRIGGER'),
-  name: Name.optional().describe('Where it is left out: what it is now'),
+  name: Name.optional().describe('Default: the current value'),
   position: Position.optional(),
 });
 

@@ -576,8 +576,11 @@ describe('one answer names the problems of the schema, between fields and of ref
     ]);
     const answer = await shop.call('PATCH', missing, { type: 'STATIC' });
     expect([answer.status, answer.body.error.code]).toEqual([404, 'SEGMENT_NOT_FOUND']);
-    const past = { to: newAddress(), template: senderless, scheduledFor: '2020-01-01' };
-    const late = await shop.call('POST', '/v1/send', past);
+    const past = { to: newAddress(), scheduledFor: '2020-01-01' };
+    const senderMissing = await shop.call('POST', '/v1/send', { ...past, template: senderless });
+    expect(refusal(senderMissing)).toEqual([422, 'VALIDATION_ERROR', 'from required']);
+    const given = { ...past, from: `a@${shop.domain}`, subject: 'Hi', body: 'Hi' };
+    const late = await shop.call('POST', '/v1/send', given);
     expect([late.status, late.body.error.code]).toEqual([400, 'SCHEDULE_IN_PAST']);
   });
 });

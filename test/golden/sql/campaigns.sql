@@ -1,9 +1,3 @@
-insert into body_template (campaign_id, hash, project_id, body)
-select id, $1, project_id, $2::jsonb
-from campaign
-where id = $3
-on conflict do nothing
-
 insert into campaign (subject, body, from_name, reply_to, segment_id, audience_type, message_class,
     topic_id, max_per_minute, name, from_email, project_id, total_recipients, audience_condition)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)

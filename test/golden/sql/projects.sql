@@ -1,3 +1,9 @@
+insert into body_template (campaign_id, hash, project_id, body)
+select $1, $2, id, $3::jsonb
+from project
+where id = $4 and removal is null
+on conflict do nothing
+
 insert into suppression_key (owner_id, key)
 select coalesce(public_id, id), $1
 from project

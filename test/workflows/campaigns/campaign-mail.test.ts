@@ -206,3 +206,12 @@ it('keeps a mark that somebody else wrote', async () => {
   const { text } = await composed(bodies.plain, email);
   expect(text).toContain('Hello v0v v1v, v0v0v0v!');
 });
+
+it('of a campaign that is deleted while its mail is composed can be read afterwards', async () => {
+  const campaignId = await insertContent('Hi', bodies.plain);
+  const email = emailTo({});
+  const compose = await createCampaignComposer(services(false)).prepare(campaignId, [email]);
+  await shop.api.db.deleteFrom('campaign').where('id', '=', campaignId).execute();
+  const { content } = await compose(email, null);
+  expect(content && (await bodyOf(campaignId, email, content))).toContain('Hello friend');
+});

@@ -392,7 +392,7 @@ describe('claimed mail', () => {
     const statements = recordStatements();
     const looked = await claim(engine.project.id, emails, true);
     expect(looked.map(({ suppression }) => suppression)).toEqual([
-      { scope: 'all', reason: 'manual' },
+      { scope: 'all', reason: 'manual', until: null },
       ...Array.from({ length: 99 }, () => null),
     ]);
     expect(statements.take()).toHaveLength(1);
