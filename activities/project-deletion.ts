@@ -25,7 +25,7 @@ export interface RemovalBulk {
 }
 
 export interface RemovalControl {
-  /** The removed projects whose public id was `projectId`. */
+  /** Ids of the removed projects whose public id was `projectId`: a reset leaves one each time. */
   LIST_REMOVED_PROJECTS(call: { projectId: string; removal: Removal }): Promise<string[]>;
   /** Cancels or terminates open runs. Returns how many were open. */
   STOP_PROJECT_RUNS(call: RemovalCall & { force: boolean }): Promise<{ open: number }>;

@@ -111,7 +111,7 @@ async function listApplied(client: Client): Promise<string[]> {
   return rows.map(({ name }) => String(name)).toSorted();
 }
 
-/** The database was migrated by builds that are neither before nor after this one. */
+/** The schema of the database comes from another line of builds: neither older nor newer than this one. */
 export class ForeignSchema extends Error {}
 
 function compare(known: readonly string[], applied: readonly string[]): SchemaState {

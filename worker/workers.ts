@@ -221,7 +221,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       maxConcurrentActivityTaskExecutions: options.webhookConcurrency,
       shutdownGraceTime: graceTime,
     }),
-    // A queue of its own, too: an activity of a subscription lasts for minutes.
+    // A separate queue, because an activity of a subscription lasts for minutes.
     await create(`${taskQueue}-events`, {
       activities: createSubscriptionActivities(services, options.eventConcurrency),
       maxConcurrentActivityTaskExecutions: options.eventConcurrency,

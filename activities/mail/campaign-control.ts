@@ -8,7 +8,7 @@ import type { SendingServices } from './deliver.ts';
 
 /** Quick activities that need no mail provider. */
 export interface CampaignControl {
-  /** Makes the state changes that the campaign's row and the time call for. Returns its phase. */
+  /** Moves the campaign to the state that is due by its row and the time. Returns its phase. */
   ADVANCE_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
   /** Inserts messages for the audience, for one time slice. It resumes where it stopped. */
   FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;

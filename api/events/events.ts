@@ -42,7 +42,7 @@ const NamedEvent = named('NamedEventRequest', {
 
 type Body = z.output<typeof TrackBody> | z.output<typeof NamedEvent>;
 
-/** The body of `/v1/track` if it has the key `event`, else that of an event by its `name`. */
+/** A body with the key `event` is read as that of `/v1/track`; any other as an event with a `name`. */
 const EventBody = chosenBy((given): z.ZodType<Body> => {
   const isTracked = typeof given === 'object' && given !== null && Object.hasOwn(given, 'event');
   return isTracked ? TrackBody : NamedEvent;

@@ -21,7 +21,7 @@ type Read<S extends z.ZodObject, Row> = {
     : never;
 }[Exclude<keyof z.input<S> & string, 'projectId'>];
 
-/** The other fields: those that must be given beside the row, and the optional ones. */
+/** Fields of the record that no column of the row provides, and optional ones that replace a column. */
 type Others<S extends z.ZodObject, Row> = Omit<z.input<S>, Read<S, Row>> & Partial<z.input<S>>;
 
 /**

@@ -5,7 +5,7 @@ import {
   type ProjectState,
 } from '../../db/projects/projects.ts';
 
-/** Statements under way at once: one whose connection hangs does not hold up all requests. */
+/** Concurrent statements: with two, a connection that hangs does not delay all requests. */
 const statementsMax = 2;
 /** Keys looked up by one statement. */
 const keysMax = 500;

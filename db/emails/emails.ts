@@ -243,7 +243,7 @@ export interface EmailClaim {
   leaseSeconds: number;
   /** The sending limits have delayed them. */
   throttled: boolean;
-  /** Its mail is looked at by the send policy. Otherwise nothing is claimed if there is one by now. */
+  /** True: the caller applies the send policy. Without it, a project that has a policy by now claims nothing. */
   isPoliced?: boolean;
 }
 

@@ -28,8 +28,8 @@ interface LocalTimePlan {
 }
 
 /**
- * SQL of the text at which a row of `contact` names its zone, in lower case; empty where no zone can
- * stand. Whether it is one, the service's own database of zones knows.
+ * SQL of the time zone that a row of `contact` names, in lower case; empty where it names none. The
+ * caller checks the name: PostgreSQL may know other zones than we do.
  */
 export function zoneText({ contactTimeZoneField: field }: ZonePolicy): RawBuilder<string> {
   if (field === null) return sql<string>`''`;

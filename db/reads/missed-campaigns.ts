@@ -19,7 +19,7 @@ export interface MissedCampaign {
 
 export interface MissedCampaigns {
   rows: MissedCampaign[];
-  /** Only campaigns before this place have not been looked at; null: all have been. */
+  /** Continue with campaigns older than this position; null: all have been checked. */
   lookedTo: Position | null;
 }
 

@@ -92,7 +92,7 @@ function stretchAt(zone: string, instant: number): Stretch {
   const found = stretches.find(({ from, until }) => from <= instant && instant < until);
   if (found) return found;
   const shown = zoned(name, instant);
-  // The one before is looked for from behind the instant: a change at the instant itself counts.
+  // Search from just after the instant, so that a change at the instant itself is found.
   const from = zoned(name, instant + 1).getTimeZoneTransition('previous');
   const until = shown.getTimeZoneTransition('next');
   const added = {

@@ -147,8 +147,8 @@ export function textHeaders(contentType: string): string[] {
 }
 
 /**
- * A text in quoted-printable, in short lines. None begins with a dot, which SMTP would have to double, and some
- * programs on the way do not, nor with `From `, before which mailbox files put a `>` (RFC 2049, 3).
+ * Encodes a text as quoted-printable, in short lines. No line begins with a dot, because some relays
+ * fail to double it, or with `From `, because mailbox files put a `>` before it (RFC 2049, 3).
  */
 export function quotedPrintable(content: string, lineLength = lineChars): string {
   const encoded = qp.encode(content.replace(/\r\n?|\n/g, '\r\n'));

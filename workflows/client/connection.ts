@@ -79,8 +79,8 @@ export interface Temporal {
 }
 
 /**
- * A connection without the AsyncLocalStorage in which the library notes the namespace of each call
- * (see `deadlines`): all calls of a process are of one, so it is among what every call sends.
+ * A connection without the AsyncLocalStorage in which the library keeps the namespace of each call. All
+ * calls of a process have the same namespace, so `deadlines` sends it with every call.
  */
 class PlainConnection extends Connection {
   override withMetadata<T>(_metadata: unknown, call: () => Promise<T>): Promise<T> {

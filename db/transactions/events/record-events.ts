@@ -259,7 +259,7 @@ const chainFault = sql`(
           }
   end as fault)`;
 
-/** Puts into the outbox what was `started`, and the runs whose wait was `matched`. */
+/** SQL that writes to the outbox: executions in `started`, and executions whose wait is in `matched`. */
 function enqueueing(projectId: string) {
   return sql`
       insert into outbox (run_id, project_id, kind, action, input)

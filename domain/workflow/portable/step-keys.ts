@@ -12,9 +12,9 @@ export const triggerKey = 'trigger';
 const madeChars = 40;
 
 /**
- * The key of each of the steps, which are all of a workflow, in order of creation. Those without one
- * get one that is made from the name, or from the type where the name has neither letter nor digit:
- * always the same for the same steps.
+ * Returns the key of each step. A step without a key gets one made from its name, or from its type if
+ * the name has no letter or digit. The same steps always get the same keys.
+ * @param steps all steps of a workflow, in order of creation.
  */
 export function keysOf(
   steps: readonly { key: string | null; type: string; name: string }[],
