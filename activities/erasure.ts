@@ -8,7 +8,7 @@ export interface ErasureRest {
   isOver: boolean;
   /** The removal that comes next; null: none. */
   task: string | null;
-  /** Nothing can be done now: in how many milliseconds to go on. */
+  /** Nothing can be done now: in how many milliseconds to continue. */
   pauseMs: number;
 }
 

@@ -92,7 +92,7 @@ function isSame(event: HistoryEvent, command: IssuedCommand | undefined): boolea
 }
 
 /**
- * The event before which the code failed: within a task, the code goes on with the result of each local
+ * The event before which the code failed: within a task, the code continues with the result of each local
  * activity, and a failing one was given those of all that it had asked for.
  */
 function underWay({ completedId, events, commands }: Task): number | null {

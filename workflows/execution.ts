@@ -57,7 +57,7 @@ interface Position {
 /**
  * One execution of a customer's workflow for one contact. It walks the graph: `decide` picks the
  * next step, activities perform it, Temporal provides the clock and the order of events. An operator's
- * action changes the execution's row; the run is signalled and asks the row where it goes on.
+ * action changes the execution's row; the run is signalled and asks the row where it continues.
  */
 export async function customerWorkflow(input: ExecutionStart): Promise<ExecutionEnd> {
   const signals: SignalState = { events: new Set(), isChanged: false };
@@ -139,7 +139,7 @@ async function untilChanged(
   await condition(() => signals.isChanged);
 }
 
-/** Asks the row where the execution goes on. On another version it does so in a new run. */
+/** Asks the row where the execution continues. On another version it does so in a new run. */
 async function findPosition(
   input: ExecutionStart,
   signals: SignalState,

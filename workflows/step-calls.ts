@@ -28,7 +28,7 @@ const effects = proxyActivities<StepActivities>({
   retry,
 });
 // A local activity costs one history event instead of six. It must not hold a workflow task while it
-// waits for something: after a second try the step goes on as an activity.
+// waits for something: after a second try the step continues as an activity.
 const tried = proxyLocalActivities<StepActivities>({
   startToCloseTimeout: '10 seconds',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -66,7 +66,7 @@ export function settleWait(
   return runLocally(input, 'SETTLE_WAIT', step, since);
 }
 
-/** Asks the row where an execution goes on, or how it has ended. */
+/** Asks the row where an execution continues, or how it has ended. */
 export function askPosition({
   executionId,
 }: ExecutionStart): ReturnType<StepActivities['FIND_POSITION']> {

@@ -68,7 +68,7 @@ async function sendBatches(
     const { granted, waitMs } = tokens;
     if (granted === 0) {
       throttled = true;
-      // Without a place to wait: the campaign's phase says when to go on.
+      // Without a place to wait: the campaign's phase says when to continue.
       if (waitMs > throttleMaxMs) return;
       if (!(await services.waitSlots.wait(campaignId, Math.max(waitMs, throttleMs), stop))) return;
       // It can be changed while the campaign is paused.
@@ -86,7 +86,7 @@ async function sendBatches(
     const { claimed, chunk } = delivered;
     if (chunk) limits = { ...limits, maxPerMinute: chunk.maxPerMinute };
     await returnSendingTokens(db, rates, projectId, granted - claimed, campaign);
-    // The provider cannot take mail: the campaign's phase says when to go on.
+    // The provider cannot take mail: the campaign's phase says when to continue.
     if (delivered.waitMs !== null) break;
     throttled ||= granted < chunkSize;
     hasSent ||= claimed > 0;

@@ -37,7 +37,7 @@ export interface DeliveryActivities {
 export interface Rest {
   /** In how many milliseconds the next message is due; null: none waits. */
   nextDueMs: number | null;
-  /** How many should go on at once, if more than one. */
+  /** How many should continue at once, if more than one. */
   parallelism?: number;
 }
 
@@ -126,7 +126,7 @@ async function parallelismOf(db: Database, projectId: string): Promise<number> {
   return Math.max(parallelism, 1);
 }
 
-/** Delivers the next batch. Returns when to go on: null: now, otherwise in so many milliseconds. */
+/** Delivers the next batch. Returns when to continue: null: now, otherwise in so many milliseconds. */
 async function deliverNext(
   services: DeliveryServices,
   projectId: string,

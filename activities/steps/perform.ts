@@ -54,7 +54,7 @@ export interface StepCall extends CallIds {
   delay?: NextDelay;
 }
 
-/** A delay of a fixed length that another step goes on to, and the step after it. */
+/** A delay of a fixed length that another step continues to, and the step after it. */
 export interface NextDelay {
   step: GraphStep;
   rule: FixedDelay;
@@ -69,7 +69,7 @@ export interface StepResult {
   at?: StepRef;
   /** The step that comes next, if one does. */
   next?: StepRef;
-  /** Why a step that failed and goes on all the same (`onFailure: continue`) did: for operators. */
+  /** Why a step that failed and continues all the same (`onFailure: continue`) did: for operators. */
   gaveUp?: string;
 }
 

@@ -30,7 +30,7 @@ export function playStep(services: PlayServices, call: StepCall): Promise<StepRe
 }
 
 /**
- * Enters a step and plays it, in one transaction. A step that is complete or waits already goes on as its
+ * Enters a step and plays it, in one transaction. A step that is complete or waits already continues as its
  * row says.
  * @param end what becomes of what the step has come to
  */

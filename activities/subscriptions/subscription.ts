@@ -281,7 +281,7 @@ function underWay(
   return { unit: { ...unit, deliveries }, isProbe: request.isProbe, end };
 }
 
-/** When to go on: what is held goes on by a signal, or when the receiver's silence is over. */
+/** When to continue: what is held continues by a signal, or when the receiver's silence is over. */
 async function restOf(db: Database, target: Target): Promise<Omit<SubscriptionRest, 'requests'>> {
   const { state, holdMs, probeMs } = target;
   if (state !== 'enabled') return { state, nextDueMs: null };

@@ -35,7 +35,7 @@ const overlapMs = 60_000;
 /**
  * Compares executions with their runs: those whose time has come, and those whose run was closed.
  * Runs that are lost start again where they were; what was ended in Temporal ends here, too; what
- * cannot go on is recorded and logged.
+ * cannot continue is recorded and logged.
  */
 export async function reconcileExecutions(services: ReconcileServices): Promise<void> {
   await hurryClosed(services);

@@ -52,9 +52,9 @@ import { reportDueUsage, type UsageServices } from './usage.ts';
 
 /** The tasks of the sweep, one activity each. Each may be repeated. */
 export interface SweepTasks {
-  /** Lets the log of events go on when the tables are in another cluster, as after a dump was restored. */
+  /** Lets the log of events continue when the tables are in another cluster, as after a dump was restored. */
   NOTICE_CLUSTER(): Promise<void>;
-  /** Lets runs and schedules go on of which Temporal has forgotten something: its data are lost, or restored. */
+  /** Lets runs and schedules continue of which Temporal has forgotten something: its data are lost, or restored. */
   NOTICE_FORGOTTEN(): Promise<void>;
   /** Sends committed rows that Temporal does not have: a process died, or it was down. */
   DISPATCH_FORGOTTEN(): Promise<void>;
@@ -67,7 +67,7 @@ export interface SweepTasks {
   SIGNAL_STALLED_RUNS(): Promise<void>;
   /** Ends executions of disabled projects, and the rest of those of a workflow to be cancelled. */
   CANCEL_LATE_EXECUTIONS(): Promise<void>;
-  /** Lets the rest of the held executions of released workflows go on. */
+  /** Lets the rest of the held executions of released workflows continue. */
   RELEASE_EXECUTIONS(): Promise<void>;
   /** Deletes what belongs to deleted workflows and segments. */
   CONTINUE_REMOVALS(): Promise<void>;
@@ -115,7 +115,7 @@ export interface SweepServices extends WarningServices, UsageServices, Reconcile
 }
 
 /**
- * How long one sweep goes on with cancelling very many executions, in milliseconds: those of disabled
+ * How long one sweep continues with cancelling very many executions, in milliseconds: those of disabled
  * projects, and as long again those of workflows.
  */
 const cancellingMs = 10_000;

@@ -172,7 +172,7 @@ export const sendBatch = endpoint({
 
 /**
  * One message after the other, each for itself. Its mails are recorded with the key, so that a request
- * that continues this one goes on behind them.
+ * that continues this one continues behind them.
  * @throws Problem SERVICE_UNAVAILABLE when none could be accepted, and one for that reason
  */
 async function sendEach(call: BatchCall): Promise<z.input<typeof BatchResult>> {

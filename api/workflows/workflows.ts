@@ -274,7 +274,7 @@ export const updateWorkflow = endpoint({
       if (after.enabled) await snapshotWorkflow(tx, after);
       return shown(after);
     });
-    // Very many go on within minutes after the answer.
+    // Very many continue within minutes after the answer.
     const end = Date.now() + releasingMs;
     if (paused === false) await releaseExecutions(db, id, () => Date.now() > end);
     return record;

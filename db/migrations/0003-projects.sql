@@ -19,7 +19,7 @@ create table project (
   billing_limit_inbound integer,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- A project that was reset goes on in a new row under the id it is known by, with its settings,
+  -- A project that was reset continues in a new row under the id it is known by, with its settings,
   -- keys, members and domains; its old row, and one that was deleted, is out of everybody's reach
   -- and stays until all that belongs to it is gone. So both are instant, whatever their size.
   -- `public_id`: the id the outside knows, where it is not the row's own.

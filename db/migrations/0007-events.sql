@@ -1,7 +1,7 @@
 -- Events of contacts and their counts.
 
 -- Event subscriptions find new events by the numbers of transactions, which begin anew in another cluster. The log
--- goes on with numbers of its own: those of the cluster, plus `log_offset` of `database_cluster`. When the tables
+-- continues with numbers of its own: those of the cluster, plus `log_offset` of `database_cluster`. When the tables
 -- come into another cluster, as by a dump, these functions are replaced: see db/subscriptions/cluster.ts.
 create function log_tx() returns xid8 language sql stable as 'select pg_current_xact_id()';
 

@@ -25,7 +25,7 @@ create table execution (
   start_generation integer not null default 1,
   -- When the sweep looks whether its run is lost.
   next_reconcile_at timestamptz(3) default now() + interval '5 minutes',
-  -- Since when, and why, its workflow cannot go on.
+  -- Since when, and why, its workflow cannot continue.
   stuck_since timestamptz(3),
   stuck_reason text,
   -- How many executions before it have caused each other: one that an event of another one starts has
@@ -42,7 +42,7 @@ create table execution (
   move_job_id text,
   -- The versions it was on before it was moved, oldest first; null: it never was.
   earlier_versions integer[],
-  -- Steps that completed with `success: false`: a webhook that was not accepted, where the flow goes on.
+  -- Steps that completed with `success: false`: a webhook that was not accepted, where the flow continues.
   warnings integer not null default 0,
   foreign key (workflow_id, workflow_version) references workflow_version
 );

@@ -24,7 +24,7 @@ export async function reserveUpload(
   { key, bytes, limit }: { key: string; bytes: number; limit: number | null },
 ): Promise<{ used: number } | null> {
   return transact(db, async (tx) => {
-    // A project that was reset meanwhile goes on under this id, and keeps its files.
+    // A project that was reset meanwhile continues under this id, and keeps its files.
     const project = await tx
       .selectFrom('project')
       .select('id')

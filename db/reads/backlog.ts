@@ -12,7 +12,7 @@ export interface Backlog {
   /** Entries that are still to be sent to Temporal, and the age of the oldest. */
   outboxEntries: number;
   outboxAge: number;
-  /** Executions whose run cannot go on, and since when the first cannot. */
+  /** Executions whose run cannot continue, and since when the first cannot. */
   executionsStuck: number;
   executionsStuckAge: number;
   /** Mail providers that cannot take mail now. */

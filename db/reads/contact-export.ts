@@ -9,7 +9,7 @@ import { derivedEvents, selectDerived } from '../sql/derived-events.ts';
 /** Ids read at once. */
 const pageSize = 200;
 
-/** How long an export may take, in milliseconds: as long as it goes on, PostgreSQL keeps old rows. */
+/** How long an export may take, in milliseconds: as long as it continues, PostgreSQL keeps old rows. */
 const exportMs = 10 * 60_000;
 
 /** The parts of an export that may be long, oldest first. */

@@ -14,11 +14,11 @@ import { isLockTimeout } from '../sql-state.ts';
 export const otherCluster =
   'The tables are in another database cluster than before: event subscriptions go on where they were';
 
-/** Attempts to lock the log: each lets the requests behind it go on. */
+/** Attempts to lock the log: each lets the requests behind it continue. */
 const attemptsMax = 30;
 
 /**
- * Makes the log of events go on when the tables are in another cluster than before; otherwise confirms that they
+ * Makes the log of events continue when the tables are in another cluster than before; otherwise confirms that they
  * are in the same. Called when a process starts and by each sweep.
  * @returns true: it was another cluster
  */

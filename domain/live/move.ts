@@ -6,7 +6,7 @@ import { delayEnd, type DelayEnd, type DelayScope } from '../workflow/steps/dela
 import { waitEnd } from '../workflow/steps/wait-for-event.ts';
 import type { StepConfig } from '../workflow/steps/registry.ts';
 
-/** How an execution goes on in another version of its workflow. */
+/** How an execution continues in another version of its workflow. */
 
 /** The state of an execution at its current step. */
 export type Rest =
@@ -69,7 +69,7 @@ export function planMove(
   return move;
 }
 
-/** Why a moved execution ends at once: the date of its delay is past; null: it goes on. */
+/** Why a moved execution ends at once: the date of its delay is past; null: it continues. */
 export function exitOf({ delay }: Move): string | null {
   return delay?.kind === 'past' ? delay.exitReason : null;
 }

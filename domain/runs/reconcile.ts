@@ -23,7 +23,7 @@ export type RunState =
     };
 
 export type Verdict =
-  /** `stuck`: why it cannot go on, for the customer; null: it can. */
+  /** `stuck`: why it cannot continue, for the customer; null: it can. */
   | { do: 'keep'; runId: string | null; stuck: string | null }
   | { do: 'restart' }
   | { do: 'end'; as: { cancelled: true } | { error: string } };

@@ -134,7 +134,7 @@ class Player {
     return 'COMPLETED';
   }
 
-  /** The first command, after the trigger or the step that it goes on from. */
+  /** The first command, after the trigger or the step that it continues from. */
   #begin(): Command {
     const { graph, behind, triggerEventName, startAt } = this.#input;
     const left = behind && findStep(graph, behind.stepId);

@@ -60,7 +60,7 @@ export interface SimulationInput {
   /** By step id. Others answer 200 without a body. */
   receivers: ReadonlyMap<string, SimulatedReceiver>;
   startAt: Date;
-  /** An execution that goes on for longer is still WAITING. */
+  /** An execution that continues for longer is still WAITING. */
   stopAt: Date;
 }
 

@@ -36,7 +36,7 @@ export type Outcome =
   /** The execution was ended from outside the run. */
   | { kind: 'closed' };
 
-/** In place of an outcome: what a run finds where it cannot go on along its graph. */
+/** In place of an outcome: what a run finds where it cannot continue along its graph. */
 export type Interruption =
   /** The step may not begin, because the execution is paused: the run waits for a signal. */
   | { kind: 'held' }

@@ -46,7 +46,7 @@ export function branchIn(output: Record<string, unknown> | null): string | null 
   return typeof waitOutcome === 'string' ? waitOutcome.toLowerCase() : null;
 }
 
-/** The step that an execution goes on at, and since when that one counts events. */
+/** The step that an execution continues at, and since when that one counts events. */
 export interface Place {
   /** None: nothing is left to do. */
   step: GraphStep | undefined;

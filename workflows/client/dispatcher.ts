@@ -60,7 +60,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log } = options;
   const window = createStartWindow((starts) => store.listUnbegun(starts));
   const starts = createSendQueue(options, { window, whenEmpty: claimMore });
-  // Running executions and other runs go on, however many are to be started.
+  // Running executions and other runs continue, however many are to be started.
   const others = createSendQueue(options, { whenEmpty: claimMore });
   const { client, taskQueue } = options;
   const deliveries = createSignals(options, { gapMs: signalGapMs, gapMaxMs: signalGapMaxMs });

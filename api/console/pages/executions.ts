@@ -191,7 +191,7 @@ function stepTable(execution: Execution): Html {
     ['Step', 'State', 'Started', 'Ended', 'Result'],
     execution.stepExecutions.map((one) => {
       const { step, startedAt, error, output } = one;
-      // A delay counts as completed from its beginning on; for a reader it goes on until it ends.
+      // A delay counts as completed from its beginning on; for a reader it continues until it ends.
       const isDelayed = step.id === waitsIn && one.status === 'COMPLETED';
       const { status, completedAt } = isDelayed ? delayed : one;
       const due = completedAt ? null : endOf(one);
@@ -207,7 +207,7 @@ function stepTable(execution: Execution): Html {
   );
 }
 
-/** When a step that has not ended goes on: a delay, a wait without its event, a webhook's next attempt. */
+/** When a step that has not ended continues: a delay, a wait without its event, a webhook's next attempt. */
 function endOf({ status, ...step }: Execution['stepExecutions'][number]) {
   // One that follows a delay keeps `scheduledFor`, which is when it began.
   if (status === 'SCHEDULED') return step.scheduledFor;

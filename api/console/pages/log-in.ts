@@ -43,7 +43,7 @@ const logInByForm = endpoint({
   },
 });
 
-/** The page to go on with, whatever the form says: none of another site. */
+/** The page to continue with, whatever the form says: none of another site. */
 function consolePath(asked: string): string {
   return /^\/console(?:\/[\w-]+)*(?:\?[\w=&%.+-]*)?$/.test(asked) ? asked : '/console';
 }

@@ -123,7 +123,7 @@ function stepTable(workflowId: string, { steps }: Stats, path: Path): Html {
       html`<span class="soft">${step.type.toLowerCase().replaceAll('_', ' ')}</span>`,
       count(step.entered),
       people(step.stepId, 'RUNNING,WAITING', step.waiting),
-      // A delay counts as completed from its beginning on; for a reader it goes on until it ends.
+      // A delay counts as completed from its beginning on; for a reader it continues until it ends.
       count(
         stepModules[step.type].rests === 'delay'
           ? Math.max(0, step.completed - step.waiting)

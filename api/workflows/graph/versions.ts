@@ -57,7 +57,7 @@ export function refuseUnknownVersions(
 }
 
 /**
- * Makes sure that executions can go on with a version of a workflow, which may never have been enabled.
+ * Makes sure that executions can continue with a version of a workflow, which may never have been enabled.
  * Returns its graph.
  * @param field of the request, which names the version
  * @throws Problem WORKFLOW_NOT_FOUND when it was deleted meanwhile; VALIDATION_ERROR `not_found` for a

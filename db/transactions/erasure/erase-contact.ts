@@ -58,7 +58,7 @@ const tasks: Record<string, Task> = {
 const order = Object.keys(tasks);
 
 /**
- * Does the next page of an erasure. Returns whether it is over, and in how many milliseconds to go on if
+ * Does the next page of an erasure. Returns whether it is over, and in how many milliseconds to continue if
  * not now. One that is gone is over.
  */
 export async function recordErasurePage(

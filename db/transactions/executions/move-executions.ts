@@ -330,7 +330,7 @@ async function recordPending(tx: Database, ids: readonly string[], jobId: string
     .execute();
 }
 
-/** Lets those that a job does not move go on where they are. */
+/** Lets those that a job does not move continue where they are. */
 async function forgetPending(tx: Database, ids: readonly string[], jobId: string): Promise<void> {
   if (ids.length === 0) return;
   const rows = await tx

@@ -13,7 +13,7 @@ import { invalidField, notFound, Problem } from '../../../domain/errors.ts';
 
 /** How a failed execution is retried. */
 export interface Retry {
-  /** The version on which it goes on; missing: the one that it is on. */
+  /** The version on which it continues; missing: the one that it is on. */
   version?: number;
   graphs?: FindGraph;
   /** The caller starts its run itself after the commit (`startNow`). */
@@ -66,7 +66,7 @@ export async function retryExecution(
     .set({
       ...again,
       // While it is paused, it does not begin again. And if its run was ended in Temporal, what was
-      // under way then goes on; what was not begun is due as before.
+      // under way then continues; what was not begun is due as before.
       status: sql<string>`case when status = 'SKIPPED' and started_at is null or ${isPaused}
         then 'SCHEDULED' else 'RUNNING' end`,
       scheduled_for: sql<Date>`case when ${isPaused} then clock_timestamp() else scheduled_for end`,

@@ -17,7 +17,7 @@ import { passOver, type StepMark } from '../../../domain/workflow/place.ts';
 
 /**
  * Skips the step at which an execution waits, that is to come next, or that has failed, in the
- * caller's transaction: the flow goes on behind it, on the way of the branch. The run of a failed one is
+ * caller's transaction: the flow continues behind it, on the way of the branch. The run of a failed one is
  * due to be started again: the caller does that after the commit (`startNow`).
  * @returns its row, and whether it had failed
  * @throws Problem EXECUTION_NOT_FOUND, EXECUTION_NOT_SKIPPABLE, PROJECT_DISABLED;

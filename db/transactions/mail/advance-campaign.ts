@@ -54,7 +54,7 @@ export async function advanceCampaign(
   });
 }
 
-/** True while messages are still to be inserted: that goes on while the campaign is paused. */
+/** True while messages are still to be inserted: that continues while the campaign is paused. */
 function isFreezing(row: CampaignRow): boolean {
   return row.frozen_at !== null && !row.audience_fixed;
 }

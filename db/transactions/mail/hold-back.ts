@@ -25,7 +25,7 @@ export type Withheld = { withheld?: WithheldReason };
 /** A claimed message, and what the suppression list says of its address. */
 type Looked = ClaimedEmail & { suppression: Suppression | null };
 
-/** How long claims may go on that find only mail to be held back, in milliseconds. */
+/** How long claims may find nothing but mail to hold back, in milliseconds. */
 export const lookingMs = 5_000;
 
 /** Claims due messages of a project as `claimDueEmails`, those that its policy lets go. */

@@ -37,7 +37,7 @@ export async function pauseExecution(
 }
 
 /**
- * Lets one execution go on, in the caller's transaction, unless its workflow is paused.
+ * Lets one execution continue, in the caller's transaction, unless its workflow is paused.
  * @throws Problem EXECUTION_NOT_FOUND; EXECUTION_NOT_PAUSED, also when it has ended
  */
 export async function resumeExecution(tx: Database, id: string): Promise<ExecutionRow> {
@@ -136,7 +136,7 @@ async function release(
 
 /**
  * Pauses or releases a workflow, in the transaction that has locked it. Whatever its executions are, it
- * takes one row: `releaseExecutions` lets the held ones go on after the commit.
+ * takes one row: `releaseExecutions` lets the held ones continue after the commit.
  */
 export async function pauseWorkflow(
   tx: Database,

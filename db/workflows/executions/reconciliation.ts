@@ -131,7 +131,7 @@ const readAtOnce = 2_000;
 
 /**
  * Has the runs look at the rows of executions that have changed since then, as Temporal has forgotten what
- * has happened since: a run that is behind goes on, a lost one starts again, and that of an ended execution
+ * has happened since: a run that is behind continues, a lost one starts again, and that of an ended execution
  * ends. `since` 1970: it has forgotten everything, so that only active ones have something to look for.
  */
 export async function signalChangedSince(db: Database, since: Date): Promise<number> {

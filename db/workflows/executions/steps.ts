@@ -85,7 +85,7 @@ export async function enterStep(
       insert into step_execution (id, project_id, execution_id, step_id, status, started_at)
         select ${newId}::uuid, project_id, id, ${stepId}::uuid, 'RUNNING', clock_timestamp()
           from active
-          -- Only a step that has begun goes on.
+          -- Only a step that has begun continues.
           where not is_paused and exit_pending is null and move_job_id is null
             or exists (select from step_execution begun where begun.execution_id = active.id
               and begun.step_id = ${stepId} and begun.status <> 'SCHEDULED')

@@ -174,7 +174,7 @@ export interface DelayScope {
 /** The end of a delay, with the output of its step. */
 export type DelayEnd =
   | { kind: 'rest'; until: Date; output: Record<string, unknown> }
-  /** Its date is past or missing: nothing is waited for. `exitReason` null: the execution goes on. */
+  /** Its date is past or missing: nothing is waited for. `exitReason` null: the execution continues. */
   | {
       kind: 'past';
       exitReason: 'date_past' | 'date_missing' | null;

@@ -17,17 +17,17 @@ export interface FixedDelay {
 
 /** The result of a step. `output` is shown in its record. */
 export type Played =
-  /** It is complete. `gaveUp`: why it failed, though the execution goes on: for operators. */
+  /** It is complete. `gaveUp`: why it failed, though the execution continues: for operators. */
   | { kind: 'done'; output: Json; gaveUp?: string }
-  /** It is complete, and the execution goes on along this branch. */
+  /** It is complete, and the execution continues along this branch. */
   | { kind: 'branch'; branch: string; output: Json }
   /** It ends the execution. */
   | { kind: 'exit'; reason: string; output: Json }
   /** It is complete; the next step begins when its time is over. The output gets `resumeAt`. */
   | { kind: 'rest'; end: FixedDelay | { until: Date; output: Json } }
-  /** It waits for an event, at most until this moment; then `afterWait` says how it goes on. */
+  /** It waits for an event, at most until this moment; then `afterWait` says how it continues. */
   | { kind: 'wait'; eventName: string; until: Date | null }
-  /** It makes a request, several times if need be; then `afterCall` says how it goes on. */
+  /** It makes a request, several times if need be; then `afterCall` says how it continues. */
   | { kind: 'call'; call: StepCallout };
 
 export type Ended = Extract<Played, { kind: 'done' | 'branch' }>;

@@ -53,10 +53,10 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
    * @throws StepFailure before it changes anything
    */
   play?(step: Step<Config>, effects: StepEffects): Promise<Played>;
-  /** How a step goes on that has waited. @param event what ended the wait; null: its time-out */
+  /** How a step that has waited continues. @param event what ended the wait; null: its time-out */
   afterWait?(config: Config, event: EndingEvent | null): Ended;
   /**
-   * How a step goes on that has made a request.
+   * How a step that has made a request continues.
    * @param output of the last attempt, for its record
    * @throws StepFailure
    */

@@ -76,7 +76,7 @@ export class SmtpConnection {
     session.wire.onEnd = (error) => this.#end(error.message);
   }
 
-  /** Begins the next message. Returns false, and goes on resting, when there is none. */
+  /** Begins the next message. Returns false, and continues resting, when there is none. */
   work(): boolean {
     const delivery = this.#take(this.#handled === 0);
     clearTimeout(this.#idleTimer);

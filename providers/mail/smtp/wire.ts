@@ -22,7 +22,7 @@ export interface WireSettings {
 
 /**
  * Most characters of one reply. A line has at most 512 (RFC 5321, 4.5.3.1.5), and the longest reply
- * lists extensions: a server that goes on does not end, and would fill the memory.
+ * lists extensions: a server that continues does not end, and would fill the memory.
  */
 const replyCharsMax = 32 * 1024;
 /** Keeps the address translation of routers on the way. */
@@ -40,7 +40,7 @@ export class Wire {
   readonly #settings: WireSettings;
   #socket: Socket;
   #isEnded = false;
-  /** The beginning of a line, and the lines of a reply that goes on. */
+  /** The beginning of a line, and the lines of a reply that continues. */
   #rest = '';
   #lines: string[] = [];
   #chars = 0;
