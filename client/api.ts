@@ -5023,7 +5023,7 @@ export type SendPolicy = {
     /** Times 24 hours */
     perDays: number;
   }>;
-  /** What happens to mail over a cap: skipped, or delayed */
+  /** Mail over a cap is skipped, or delayed */
   onCap: 'skip' | 'delay';
   /** null: it was never set */
   updatedAt: string | null;
@@ -5056,7 +5056,7 @@ export type SetSendPolicyRequest = {
     /** Times 24 hours */
     perDays: number;
   }>;
-  /** What happens to mail over a cap: skipped, or delayed */
+  /** Mail over a cap is skipped, or delayed */
   onCap?: 'skip' | 'delay';
 };
 

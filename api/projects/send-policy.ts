@@ -62,7 +62,7 @@ const fields = {
     )
     .max(limits.caps)
     .describe('At most `max` mails to a contact in any `perDays`; all of them hold'),
-  onCap: z.enum(['skip', 'delay']).describe('What happens to mail over a cap: skipped, or delayed'),
+  onCap: z.enum(['skip', 'delay']).describe('Mail over a cap is skipped, or delayed'),
 };
 
 const SendPolicy = named('SendPolicy', {
