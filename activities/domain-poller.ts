@@ -14,11 +14,11 @@ import type { Identities } from '../providers/mail/identities.ts';
 
 export interface DomainActivities {
   /**
-   * Makes the regular check of a domain if it is due. Returns its state and in how many
-   * milliseconds the next check is due (null: never); null when the domain is gone.
+   * Checks a domain if its regular check is due. Returns its state and the milliseconds until the
+   * next check (null: never); null when the domain is gone.
    */
   CHECK_DOMAIN(domainId: string): Promise<{ status: DomainStatus; dueMs: number | null } | null>;
-  /** Makes the mail provider remove an unclaimed domain, if this server created it. */
+  /** Removes an unclaimed domain at the mail provider, if this server created it there. */
   FORGET_DOMAIN(name: string): Promise<void>;
 }
 
@@ -47,14 +47,14 @@ export function createDomainActivities(services: DomainServices): DomainActiviti
         const finding = await inspectDomain(claimOf(domain), services);
         await recordDomainCheck(db, domain, finding, { isScheduled: true });
       } catch (error) {
-        // No response says nothing about the domain.
+        // A missing response proves nothing about the domain.
         log.warn({ error, domainId }, 'A domain could not be checked; the next try is in minutes');
         await postponeDomainCheck(db, domainId);
       }
       return (await findDomainDue(db, domainId)) ?? null;
     },
     async FORGET_DOMAIN(name) {
-      // A project had claimed it before the platform used it.
+      // Keep it: a project had claimed it before the platform used it.
       if (name === platformDomain) return;
       await forgetUnclaimedIdentity(db, name, () => identities.remove(name));
     },

@@ -6,14 +6,14 @@ import { timeBoxed } from './running/time-box.ts';
 /** The work that an erasure has left. */
 export interface ErasureRest {
   isOver: boolean;
-  /** The removal that comes next; null: none. */
+  /** The removal that comes next; null: all is removed. */
   task: string | null;
-  /** Nothing can be done now: in how many milliseconds to continue. */
+  /** Milliseconds to wait because nothing can be removed now; 0: continue at once. */
   pauseMs: number;
 }
 
 export interface ErasureActivities {
-  /** Removes what an erased contact has, for one time slice. It resumes where it stopped. */
+  /** Removes the data of an erased contact for one time slice. It resumes where it stopped. */
   ERASE_CONTACT(erasureId: string): Promise<ErasureRest>;
 }
 

@@ -5,7 +5,10 @@ import type { JobProgress } from '../domain/job.ts';
 import { timeBoxed } from './running/time-box.ts';
 
 export interface ExecutionJobActivities {
-  /** Runs a job on executions for one time slice, or until it has to pause. Returns its progress. */
+  /**
+   * Runs a job on executions for one time slice, or until it must pause. Returns the job's
+   * progress.
+   */
   WORK_ON_EXECUTIONS(job: JobRef): Promise<JobProgress>;
 }
 

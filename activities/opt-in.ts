@@ -28,8 +28,8 @@ import type { TemplateWarning } from '../domain/template/warnings.ts';
 
 export interface OptInActivities {
   /**
-   * Does what is due of an opt-in request: makes its mail or its reminder, or ends it. Returns when something
-   * is due next, and what; null: it is over.
+   * Advances an opt-in request: makes its mail or its reminder, or ends it. Returns the next thing
+   * that is due, and when; null: the request is over.
    */
   ADVANCE_OPT_IN(requestId: string): Promise<OptInRest | null>;
 }
@@ -44,7 +44,7 @@ export interface OptInServices {
   db: Database;
   apiUrl: string;
   renderer: Renderer;
-  /** null: no billing. */
+  /** null: billing is off. */
   billingRules: BillingRules;
 }
 
@@ -59,7 +59,7 @@ export function createOptInActivities(services: OptInServices): OptInActivities 
   };
 }
 
-/** One step, in one transaction. */
+/** Advances the request by one step, in one transaction. */
 function advance(services: OptInServices, requestId: string): Promise<OptInRest | null> {
   return transact(services.db, async (tx): Promise<OptInRest | null> => {
     const locked = await lockOptIn(tx, requestId);
@@ -80,7 +80,7 @@ function advance(services: OptInServices, requestId: string): Promise<OptInRest 
   });
 }
 
-/** Makes the mail of a locked request. False: there is no sender any more. */
+/** Makes the mail of a locked request. Returns false when it has no sender any more. */
 async function insertOptInMail(
   tx: Database,
   services: OptInServices,
@@ -107,7 +107,7 @@ async function insertOptInMail(
     to_email: contact.email,
     subject: content.subject,
     body: content.body,
-    // No opt-out: a contact who does not confirm gets nothing.
+    // No opt-out link: a contact who does not confirm gets no more mail.
     headers: [],
     from_email: from,
     from_name: name ?? project.name,
@@ -122,7 +122,7 @@ async function insertOptInMail(
   return true;
 }
 
-/** Takes the allowance of a mail; over the cap it fails. */
+/** Counts the mail against the project's limit. Over the limit it fails. */
 async function takeShare(
   tx: Database,
   rules: BillingRules,
@@ -137,7 +137,9 @@ async function takeShare(
   }
 }
 
-/** The content of a confirmation mail, with its link masked: it gets the token when it leaves. */
+/**
+ * Composes a confirmation mail with a placeholder in its link. The token is set when it is sent.
+ */
 async function composeMail(
   { apiUrl, renderer, billingRules }: OptInServices,
   { project, template, topics }: OptInMailSource,
@@ -148,7 +150,7 @@ async function composeMail(
   warnings: TemplateWarning[];
 }> {
   const { contact, emailId, isOfMail } = mail;
-  // As long as a token, and known to no client.
+  // As long as a token, and unknown to all clients.
   const placeholder = randomBytes(32).toString('hex');
   const url = confirmUrl(apiUrl, placeholder);
   const masked = ({ subject, body }: { subject: string; body: string }) => ({

@@ -13,21 +13,23 @@ import { reportDueUsage } from './upkeep/usage.ts';
 /** How a project was removed. */
 export type Removal = 'reset' | 'delete';
 
-/** One removed project, by the id of its rows. */
+/** One removed project, named by the id that its rows have. */
 export interface RemovalCall {
   id: string;
   removal: Removal;
 }
 
 export interface RemovalBulk {
-  /** Deletes rows for one time slice. Returns how many, and whether none are left. */
+  /**
+   * Deletes rows for one time slice. Returns their number, and true in `isOver` when none is left.
+   */
   DELETE_PROJECT_DATA(call: RemovalCall): Promise<{ deleted: number; isOver: boolean }>;
 }
 
 export interface RemovalControl {
-  /** Ids of the removed projects whose public id was `projectId`: a reset leaves one each time. */
+  /** Lists the ids of removed projects whose public id was `projectId`. Each reset leaves one. */
   LIST_REMOVED_PROJECTS(call: { projectId: string; removal: Removal }): Promise<string[]>;
-  /** Cancels or terminates open runs. Returns how many were open. */
+  /** Cancels or terminates open runs. Returns their number. */
   STOP_PROJECT_RUNS(call: RemovalCall & { force: boolean }): Promise<{ open: number }>;
   /** Deletes the rest: files and subscription of a deleted project, and its row. */
   FORGET_PROJECT(call: RemovalCall): Promise<void>;
@@ -40,11 +42,11 @@ export interface RemovalServices {
   /** null: billing is off. */
   payments: Payments | null;
   log: { warn(details: object, message: string): void };
-  /** Stops the open runs of a project's rows. Returns how many there were. */
+  /** Stops the open runs of a project's rows. Returns their number. */
   stopProjectRuns(projectId: string, options: { force: boolean }): Promise<number>;
 }
 
-/** When to look again for rows that cannot be deleted yet. */
+/** Milliseconds until the next look for rows that cannot be deleted yet. */
 const waitMs = 1_000;
 /** Longest wait for reporting the last usage, well within the timeout of FORGET_PROJECT. */
 const settlingMs = 5 * 60_000;
@@ -88,8 +90,8 @@ export function createRemovalActivities(services: RemovalServices): {
   return { control, bulk };
 
   /**
-   * Bills the mail sent until the end, and ends the subscription. The sweep reports the rest later:
-   * a deleted project must not be charged further.
+   * Bills the mail sent until the end, and ends the subscription. If reporting takes too long, the
+   * sweep reports the rest later: a deleted project must not be charged further.
    */
   async function settle(customer: string, subscription: string | null, to: Payments) {
     const options = { customer, forMs: settlingMs };

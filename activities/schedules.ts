@@ -9,7 +9,7 @@ import type { JobProgress } from '../domain/job.ts';
 import { timeBoxed } from './running/time-box.ts';
 
 export interface ScheduleActivities {
-  /** Tells Temporal when a workflow fires next, and lists firings that were missed. */
+  /** Updates Temporal's schedule of a workflow, and lists firings that were missed. */
   KEEP_SCHEDULE(workflowId: string): Promise<void>;
   /** Starts executions of a firing for one time slice. `at`: its planned time. */
   FIRE(firing: { workflowId: string; at: string }): Promise<JobProgress>;
@@ -17,7 +17,7 @@ export interface ScheduleActivities {
 
 export interface ScheduleServices {
   db: Database;
-  /** Makes Temporal's schedule of a workflow what it is to be. */
+  /** Creates, changes or deletes Temporal's schedule of a workflow. */
   updateSchedule(update: ScheduleUpdate): Promise<void>;
 }
 

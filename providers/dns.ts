@@ -5,12 +5,13 @@ import type { MailHost } from '../domain/mail/verify-email.ts';
 
 export interface Dns {
   /**
-   * The currently published records of a name: an empty list if there are none, or no such name.
+   * Returns the currently published records of a name; none when it has no such record or does not
+   * exist.
    * @throws DnsError when no resolver answers.
    */
   findRecords<T extends keyof DnsAnswers>(type: T, name: string): Promise<DnsAnswers[T]>;
   /**
-   * Finds out if a domain can receive mail according to DNS. The answer is at most 5 minutes old.
+   * Asks DNS if a domain can receive mail. The answer is at most 5 minutes old.
    * @throws DnsError when no resolver answers.
    */
   findMailHost(name: string): Promise<MailHost>;
@@ -32,7 +33,7 @@ const triesMax = 2;
 const cacheMs = 5 * 60_000;
 /** Cached names. */
 const cacheMax = 10_000;
-/** The resolver's negative answers: no such name, no such record, or an impossible name. */
+/** Error codes of negative answers: no such name, no such record, or an impossible name. */
 const absent = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME']);
 
 export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
@@ -40,8 +41,8 @@ export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
 
   async function ask<T>(query: (resolver: Resolver) => Promise<T[]>): Promise<T[]> {
     for (let tried = 1; ; tried += 1) {
-      // A new resolver for each attempt: it caches nothing, and sees changed system settings. Its
-      // own retries are off, because each would wait longer than the previous one.
+      // A new resolver for each attempt, so that nothing is cached and changed system settings are
+      // seen. Its own retries are off, because each would wait longer than the previous one.
       const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
       if (servers) resolver.setServers(servers);
       try {

@@ -7,7 +7,7 @@ import type { DomainLists } from '../domain/mail/verify-email.ts';
 export type DomainListFiles = { [List in keyof DomainLists]: string | null };
 
 /**
- * Misspelled domains in the built-in list, because they are registered. A user who types one means
+ * Misspelled domains that are registered, so the built-in list has them. A user who types one means
  * another mailbox, and needs the hint.
  */
 const misspelled = new Set(['gmial.com', 'hotmai.com', 'hotmial.com']);
@@ -19,7 +19,7 @@ const variables = {
 };
 
 /**
- * The lists of mail domains, built in or from files.
+ * Reads the lists of mail domains, built in or from files.
  * @throws Error that names the variable of a file that cannot be read.
  */
 export function readDomainLists(files: DomainListFiles): DomainLists {

@@ -7,7 +7,9 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 
-/** The secrets of this server: the current one of each kind, and former ones for reading. */
+/**
+ * The secrets of this server: the current one of each kind, and previous ones to read older values.
+ */
 export interface Secrets {
   jwtSecret: string;
   jwtSecretsPrevious: readonly string[];
@@ -22,8 +24,8 @@ export interface Cipher {
   /** @throws Error when the bytes were changed, or encrypted with an unknown key. */
   decrypt(bytes: Buffer): string;
   /**
-   * The same text under the current key; null if it is already.
-   * @throws Error as `decrypt`.
+   * Encrypts the value again with the current key; null if it has that key already.
+   * @throws Error as `decrypt` does.
    */
   reencrypt(bytes: Buffer): Buffer | null;
 }
@@ -35,8 +37,8 @@ const mark = Buffer.from('EPK1');
 const idBytes = 8;
 
 /**
- * AES-256-GCM with the current key. It also decrypts values under a former key, or under a key
- * derived from a `JWT_SECRET`, from before a `DATA_ENCRYPTION_KEY` was set.
+ * Uses AES-256-GCM with the current key. It also decrypts values under a previous key, or under the
+ * key derived from `JWT_SECRET` that was used before `DATA_ENCRYPTION_KEY` was set.
  */
 export function createCipher(secrets: Secrets): Cipher {
   const derived = [secrets.jwtSecret, ...secrets.jwtSecretsPrevious].map((secret) =>
@@ -120,12 +122,12 @@ export function createSigner(secret: string, purpose: string): (text: string) =>
   return sign;
 }
 
-/** By their key: checking a signature takes one, too. */
+/** Cached signers by key, because checking a signature needs one, too. */
 const signers = new WeakMap<Buffer, (text: string) => string>();
 
 /** The block size of SHA-256. */
 const blockBytes = 64;
-/** Longer texts are copied once more. */
+/** Longer texts do not fit the buffer and are copied once more. */
 const signedBytes = 4 * 1024;
 
 /** Returns true if `signature` was made for `text` and `purpose`, with any of the secrets. */
@@ -143,8 +145,8 @@ export function isSigned(
 }
 
 /**
- * The tokens that a server can derive from the id of a row, of 64 hex digits: that of its current secret first,
- * then those of former ones.
+ * Derives the tokens of a row from its id, each of 64 hex digits: with the current secret first,
+ * then with the previous ones.
  */
 export function derivedTokens(
   { jwtSecret, jwtSecretsPrevious }: Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>,
@@ -156,7 +158,7 @@ export function derivedTokens(
   );
 }
 
-/** A public id of a secret: always the same, and it reveals nothing. */
+/** Returns the public id of a secret: always the same, and it reveals nothing. */
 export function keyId(secret: string | Buffer): string {
   return keyIdBytes(secret).toString('hex');
 }

@@ -3,10 +3,13 @@ import type { FeedbackReader, MailProvider } from './mail/provider.ts';
 import { ses } from './mail/ses/provider.ts';
 import { smtp } from './mail/smtp/provider.ts';
 
-/** The mail providers. The first that the settings configure sends; the mailbox always can. */
+/**
+ * All mail providers. The first one that the settings configure sends. The mailbox needs no
+ * settings, so it is last.
+ */
 export const mailProviders: readonly MailProvider[] = [ses, smtp, mailbox];
 
-/** Readers of what providers report, by the kind of provider. */
+/** Creates the readers of reports, by the kind of provider. */
 export function createFeedbackReaders(): Record<string, FeedbackReader> {
   return Object.fromEntries(
     mailProviders.flatMap(({ kind, feedback }) =>

@@ -4,14 +4,17 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 /** Bounds of the request times, in seconds. */
 const requestBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
-/** Milliseconds that a reading for a scrape is kept before it is read again. */
+/** Milliseconds for which a reading is reused by later scrapes. */
 const readAgainMs = 5_000;
-/** The longest a scrape waits for such a reading, in milliseconds. */
+/** The longest that a scrape waits for a reading, in milliseconds. */
 const readingMs = 4_000;
-/** How often the event loop is looked at while metrics are served, in milliseconds. */
+/**
+ * Interval at which the delay of the event loop is measured while metrics are served, in
+ * milliseconds.
+ */
 const eventLoopMs = 100;
 
-/** A gauge that is read on demand. */
+/** A gauge that is read when Prometheus scrapes. */
 export interface Reading {
   name: string;
   /** One line for people. */
@@ -79,7 +82,7 @@ export class Metrics {
     this.#durations.observe({ method, route }, seconds);
   }
 
-  /** `provider`: as the mailer names it, its kind first. */
+  /** `provider`: the name that the mailer gives it, beginning with its kind. */
   countOutcomes(provider: string, outcomes: readonly { kind: string }[]): void {
     const [kind = ''] = provider.split(' ');
     for (const outcome of outcomes) this.#outcomes.inc({ provider: kind, outcome: outcome.kind });
@@ -106,7 +109,7 @@ export class Metrics {
   }
 
   /**
-   * Adds gauges that `read` reads for each scrape, at most every 5 seconds. When it fails they are
+   * Adds gauges that `read` reads for each scrape, at most every 5 seconds. If it fails, they are
    * missing from the answer, and `everpost_<source>_up` is 0.
    */
   addReadings(source: string, read: () => readonly Reading[] | Promise<readonly Reading[]>): void {

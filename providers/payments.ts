@@ -4,28 +4,28 @@ import { hasForbiddenText } from '../domain/text-rules.ts';
 
 /** The payment provider: Stripe. Amounts in the smallest unit of the currency. */
 export interface Payments {
-  /** A page on which a project becomes a subscriber. */
+  /** Creates a page on which a project becomes a subscriber. */
   createCheckout(order: {
     projectId: string;
-    /** If it was one before. */
+    /** The customer's id, if the project was a subscriber before. */
     customer: string | null;
     email: string;
     currency: Currency;
     returnUrl: string;
-    /** This server: several installations may share an account of the provider. */
+    /** Id of this server, since several installations may share an account of the provider. */
     server: string;
   }): Promise<string>;
-  /** A page on which a customer manages cards, invoices and the subscription. */
+  /** Creates a page on which a customer manages cards, invoices and the subscription. */
   createPortal(customer: string, returnUrl: string): Promise<string>;
-  /** Its current state. null: there is none with this id. */
+  /** Returns the current state of a subscription; null: none has this id. */
   findSubscription(id: string): Promise<Subscription | null>;
-  /** Returns the state of an invoice; `missing`: there is none with this id. */
+  /** Returns the state of an invoice; `missing`: none has this id. */
   findInvoice(id: string): Promise<'owed' | 'settled' | 'missing'>;
-  /** Ends a subscription now and bills its usage; one that has ended is no error. */
+  /** Ends a subscription now and bills its usage. One that has ended is no error. */
   endSubscription(id: string): Promise<void>;
   findCredits(customer: string): Promise<Credits | null>;
   findUpcomingInvoice(customer: string, subscription: string): Promise<UpcomingInvoice | null>;
-  /** The newest hundred. */
+  /** Lists the newest hundred invoices. */
   listInvoices(customer: string): Promise<Invoice[]>;
   /**
    * Reports a sent message. It counts once, however often it is reported.
@@ -33,12 +33,12 @@ export interface Payments {
    */
   reportUsage(usage: Usage): Promise<void>;
   /**
-   * The event of a webhook.
+   * Reads the event of a webhook.
    * @throws InvalidSignature when it does not come from the provider.
-   * @throws UnreadableEvent when it is no event, or lacks what events of its type have.
+   * @throws UnreadableEvent when it is no event, or lacks fields that events of its type have.
    */
   readEvent(body: Buffer, signature: string): PaymentEvent;
-  /** The customer who paid a charge that was reported as fraud. */
+  /** Returns the customer who paid a charge that was reported as fraud. */
   findCustomerOfCharge(charge: string): Promise<string | null>;
 }
 
@@ -53,7 +53,7 @@ export interface Usage {
 }
 
 export interface Subscription {
-  /** Paid, or about to be: mail may be sent. */
+  /** True if it is paid, or about to be: mail may be sent. */
   isLive: boolean;
   currency: string;
   period: { start: Date; end: Date } | null;
@@ -86,18 +86,18 @@ export interface Invoice extends UpcomingInvoice {
 }
 
 /**
- * An event of the provider, in our words. Events come in any order, some hours late. So an event of
- * a subscription only says which one changed; ask for its current state.
+ * An event of the provider, translated into our terms. Events come in any order, some hours late.
+ * So an event about a subscription only says which one has changed; read its current state.
  */
 export type PaymentEvent = KnownEvent | { kind: 'other' };
 
 /** The invoice of an event. */
 export interface InvoiceOfEvent {
-  /** null: the event does not name it. */
+  /** null: the event does not contain it. */
   invoice: string | null;
-  /** null: the event does not name it, or there is none. */
+  /** null: the event does not contain it, or there is none. */
   subscription: string | null;
-  /** It is of no subscription: it was written by hand, or for a quote. */
+  /** True if the invoice belongs to no subscription: it was written by hand, or for a quote. */
   isOneOff: boolean;
 }
 
@@ -107,10 +107,10 @@ type KnownEvent = { id: string } & (
       projectId: string;
       customer: string;
       subscription: string | null;
-      /** The server that made the checkout; null: unknown. */
+      /** The server that created the checkout; null: unknown. */
       server: string | null;
     }
-  /** The invoice is no longer owed. `isPaid` false: it was voided, or is given up. */
+  /** The invoice is no longer owed. `isPaid` false: it was voided, or is uncollectible. */
   | ({ kind: 'settled'; customer: string; isPaid: boolean } & InvoiceOfEvent)
   | ({
       kind: 'paymentFailed';
@@ -134,7 +134,7 @@ export class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';
 }
 
-/** A message that the provider does not count: too old, or the meter does not exist. */
+/** The provider will not count this message: it is too old, or the meter does not exist. */
 export class UsageRefused extends Error {
   override readonly name = 'UsageRefused';
 }
@@ -207,12 +207,12 @@ function pages(
 }
 
 /**
- * The other statuses: cancelled, never paid for the first time (`incomplete`,
- * `incomplete_expired`), or no longer collected (`unpaid`, `paused`).
+ * Statuses in which mail may be sent. The others: cancelled, never paid for the first time
+ * (`incomplete`, `incomplete_expired`), or no longer collected (`unpaid`, `paused`).
  */
 const liveStatuses: ReadonlySet<string> = new Set(['active', 'trialing', 'past_due']);
 
-/** The other statuses: `draft` and `open`. */
+/** Statuses in which nothing is owed. The others: `draft` and `open`. */
 const settledStatuses: ReadonlySet<string> = new Set(['paid', 'void', 'uncollectible']);
 
 function accounts(
@@ -329,7 +329,7 @@ function usage(
   };
 }
 
-/** Already counted, by us before a crash: the identifier exists. */
+/** Returns true if we had reported the message before a crash: its identifier exists. */
 function isRepeat(error: unknown): boolean {
   return (
     error instanceof Stripe.errors.StripeInvalidRequestError &&
@@ -365,7 +365,7 @@ function moment(seconds: number): Date {
 /** Longest id of an object of Stripe, in characters (API reference, "Object IDs"). */
 const idCharsMax = 255;
 
-/** The id of a reference that may be expanded; null: there is none. */
+/** Returns the id of a reference that may be expanded; null: there is none. */
 function idOf(value: unknown): string | null {
   const id = typeof value === 'string' ? value : (value as { id?: unknown } | null)?.id;
   if (typeof id !== 'string' || id === '' || id.length > idCharsMax) return null;
@@ -378,7 +378,7 @@ function requiredId(value: unknown, name: string): string {
   return id;
 }
 
-/** The customer of an object; null if Stripe has none. */
+/** Returns the customer of an object; null if Stripe has none. */
 function customerOf(about: Record<string, unknown>): string | null {
   return about['customer'] === null ? null : requiredId(about['customer'], 'customer');
 }
@@ -412,7 +412,7 @@ function eventOf(body: unknown): PaymentEvent {
   const event = objectOf(body, 'body');
   const { type } = event;
   if (typeof type !== 'string' || type === '') throw new UnreadableEvent('The event has no type.');
-  // A thin event only names its object, whatever its type.
+  // A thin event contains only the reference to its object, whatever its type.
   if (event['object'] === 'v2.core.event' || !knownTypes.has(type)) return { kind: 'other' };
   const id = requiredId(event['id'], 'id');
   const about = objectOf(objectOf(event['data'], 'data of the event')['object'], 'data.object');
@@ -455,7 +455,9 @@ function knownEventOf(id: string, type: string, about: Record<string, unknown>):
   }
 }
 
-/** API versions differ in where an invoice names its subscription. */
+/**
+ * Returns the invoice of an object. API versions differ in where an invoice has its subscription.
+ */
 function invoiceOf(about: Record<string, unknown>): InvoiceOfEvent {
   const { subscription_details: details } = Object(about['parent']) as Record<string, unknown>;
   const subscription = idOf(Object(details).subscription) ?? idOf(about['subscription']);

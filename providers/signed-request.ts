@@ -14,9 +14,9 @@ export interface SignedTarget {
   /** A JSON object; null: none. */
   headers: Buffer | null;
   secret: Buffer;
-  /** Signs beside the other; null: none does. */
+  /** Adds a second signature during a rotation; null: there is none. */
   previousSecret: Buffer | null;
-  /** Those that the headers name. */
+  /** The secrets that the headers refer to. */
   secrets: readonly (BoundSecret & { value: Buffer })[];
 }
 
@@ -28,8 +28,9 @@ export function secretOf(bytes: Buffer): string {
 }
 
 /**
- * Sends one signed request (Standard Webhooks 1.0.0). The values of headers are masked in what the
- * receiver answers. `secret_refused`: a secret of the headers must not go to this host, and nothing was sent.
+ * Sends one signed request (Standard Webhooks 1.0.0). Values of headers are masked in the stored
+ * response. `secret_refused`: a secret in the headers may not go to this host, and nothing was
+ * sent.
  * @param request.id the `webhook-id`
  */
 export async function sendSigned(
@@ -63,7 +64,7 @@ export async function sendSigned(
   return shown(outcome, new SecretMask([...Object.values(own), ...secrets.values()]));
 }
 
-/** The key is what the secret encodes, not its text. */
+/** The key is the decoded secret, not its text. */
 function signatureOf(secret: string, text: string): string {
   const key = Buffer.from(secret.slice(secretBeginning.length), 'base64');
   return `v1,${createHmac('sha256', key).update(text).digest('base64')}`;

@@ -11,26 +11,29 @@ const here = (file: string) => path.join(import.meta.dirname, file);
 
 const workflowsPath = here('../workflows/index.ts');
 
-/** The workflow code has a fault: a message that names it, the file and the line. */
+/** The workflow code does not compile. The message names the error, the file and the line. */
 export class WorkflowCodeFault extends Error {}
 
-/** Added to bundles for replays: records the commands that the code issues. */
+/** Added to bundles for replays: it records the commands that the code issues. */
 export const recorder = here('issued-commands.ts');
 
-/** The file with the bundle, beside this one where `npm run build` has compiled it. */
+/** The file with the bundle that `npm run build` writes beside this one. */
 export const builtBundle = 'built-workflows.js';
 
-/** The workflow code for this process: as it was built, or bundled now, which takes seconds. */
+/**
+ * Loads the workflow code for this process: the built bundle, or one that is bundled now, which
+ * takes seconds.
+ */
 export async function loadWorkflows(): Promise<WorkflowBundleOption> {
   const isBuilt = import.meta.filename.endsWith('.js');
   return isBuilt ? { codePath: here(builtBundle) } : bundleWorkflows();
 }
 
 /**
- * Bundles the workflow code as the sandbox runs it. Takes a few seconds.
- * Its modules are loaded once and shared by all runs: a fifth of the processor time and two thirds of
- * the memory of a run in the cache. So none of them may keep anything in a variable of its own.
- * @param options.forReplay with the recorder, which explains a divergence
+ * Bundles the workflow code for the sandbox. Takes a few seconds. All runs share the loaded
+ * modules, which saves a fifth of the CPU time and two thirds of the memory per cached run. So no
+ * module may keep state in a variable of its own.
+ * @param options.forReplay adds the recorder, which explains a divergence
  * @throws WorkflowCodeFault with the bundler's message
  */
 export async function bundleWorkflows({
@@ -53,7 +56,7 @@ export async function bundleWorkflows({
   }
 }
 
-/** The errors in the bundler's output, without all that it says beside them: each begins with its place. */
+/** Extracts the errors from the bundler's output. Each begins with its position. */
 function faultsIn(output: string): string[] {
   const sections = output.split(/^ERROR in /m).slice(1);
   return sections.map((section) => {
@@ -62,7 +65,7 @@ function faultsIn(output: string): string[] {
     const text = (end < 0 ? lines : lines.slice(0, end)).filter(
       (line) => !line.startsWith('Module build failed'),
     );
-    // A fault of the syntax has its line in the picture of the code.
+    // A syntax error has its line in the code frame.
     const frame = lines.find((line) => line.includes(',-[')) ?? '';
     const [, at = ''] = /(:\d+:\d+)\]$/.exec(frame) ?? [];
     return `${head}${at}: ${text.join('\n').replace(/^Error:\s+(x )?/, '')}`;

@@ -25,8 +25,8 @@ import {
 import { describeRun } from './describe-run.ts';
 
 /**
- * Describes a recorded history. That of an execution is described as the customer's workflow: each
- * step, its outcome, what it waited for, and where and why it failed. Others are described by their
+ * Describes a recorded history. An execution is described as the customer's workflow: each step,
+ * its outcome, what it waited for, and where and why it failed. Other runs are described by their
  * activities, timers and signals.
  * @throws Error when the history does not begin with the start of a run.
  */
@@ -45,7 +45,10 @@ export function describeHistory(history: History): HistoryLine[] {
   return lines;
 }
 
-/** An execution's step before an event of its history (`DELAY "One day"`); null for other runs. */
+/**
+ * Returns an execution's step before an event of its history (`DELAY "One day"`); null for other
+ * runs.
+ */
 export function stepAt({ events }: History, eventId: number): string | null {
   const [first, ...rest] = events ?? [];
   const reader = readerOf(first);
@@ -65,15 +68,15 @@ function readerOf(first: HistoryEvent | undefined): ExecutionReader | null {
 class ExecutionReader {
   readonly #input: ExecutionStart;
   #command: Command<StepRef> = { do: 'complete' };
-  /** The step after the current one, as the last result has named it. */
+  /** The step after the current one, if the last result named it. */
   #next: StepRef | undefined;
-  /** The steps that were met, by id. */
+  /** The steps met so far, by id. */
   readonly #steps = new Map<string, StepRef>();
   /** Failures of an activity's earlier attempts. */
   #earlier = '';
-  /** The timers of the steps, by the event that started them. */
+  /** Names of the steps' timers, by the event that started them. */
   readonly #timers = new Map<number, string>();
-  /** The failure that a line has told. */
+  /** The failure that the last lines have described. */
   #told: string | null = null;
   #isOpen = true;
 
@@ -88,12 +91,12 @@ class ExecutionReader {
     return `"${workflowName}" v${version} for contact ${contactId}${where}`;
   }
 
-  /** Returns the present work of an open run, unless a line has named it. */
+  /** Returns what an open run is doing now, unless a line says it already. */
   rest(): string | null {
     return this.#isOpen && this.#command.do === 'run' ? `is at ${name(this.#step())}` : null;
   }
 
-  /** The current step. */
+  /** Names the current step. */
   place(): string {
     return name(this.#step());
   }
@@ -132,7 +135,7 @@ class ExecutionReader {
     marker: NonNullable<HistoryEvent['markerRecordedEventAttributes']>,
   ): string | string[] {
     const { failure } = marker;
-    // Others are tried again as an activity.
+    // Failures that are retryable are tried again as an activity.
     if (failure?.applicationFailureInfo?.nonRetryable) return this.#failed(failure);
     if (failure) return `${name(this.#step())} failed: ${failure.message}`;
     return this.#result(firstPayload(marker.details?.['result']?.payloads) as Result);
@@ -155,7 +158,7 @@ class ExecutionReader {
     return at ? [text, `${name(at)} ${said(outcome)}`] : text;
   }
 
-  /** Names the position at which the row lets it continue. */
+  /** Names the position at which the row lets the execution continue. */
   #look(start: ExecutionStart): string {
     const { workflowName, version } = start;
     const isHere = version === this.#input.version;
@@ -216,7 +219,7 @@ class ExecutionReader {
   }
 }
 
-/** The results of the activities of an execution. */
+/** The result of an activity of an execution. */
 type Result =
   | StepResult
   | Awaited<ReturnType<StepActivities['FIND_POSITION']>>
@@ -231,7 +234,7 @@ function name(step: StepRef | null): string {
   return step ? `${step.type} "${step.name}"` : 'the end';
 }
 
-/** @param gaveUp why a step that is complete has not done what it should */
+/** @param gaveUp why a completed step did not have its effect */
 function said(outcome: Outcome, gaveUp?: string): string {
   const done = gaveUp === undefined ? 'done' : `gave up (${gaveUp}) and went on`;
   switch (outcome.kind) {

@@ -11,9 +11,9 @@ export interface Divergence {
   text: string;
   /** The event of the history; null when Temporal does not say. */
   eventId: number | null;
-  /** Temporal's own message. */
+  /** The error message of Temporal. */
   cause: string;
-  /** The place at which the code failed; null: it did not fail, but issued another command. */
+  /** Stack of the code's own error; null: the code did not fail, but issued another command. */
   stack: string | null;
 }
 
@@ -39,7 +39,10 @@ export function explainDivergence(
   return { text, eventId, cause, stack: null };
 }
 
-/** The workflow task at which a replay stopped: what the history has, and what the code issued. */
+/**
+ * The workflow task at which a replay stopped, with the commands of the history and those of the
+ * code.
+ */
 interface Task {
   completedId: number | null;
   lastId: number | null;
@@ -92,8 +95,8 @@ function isSame(event: HistoryEvent, command: IssuedCommand | undefined): boolea
 }
 
 /**
- * The event before which the code failed: within a task, the code continues with the result of each local
- * activity, and a failing one was given those of all that it had asked for.
+ * Returns the event before which the code failed. Within a task, the code continues after the
+ * result of each local activity, and it had received those of all that it had asked for.
  */
 function underWay({ completedId, events, commands }: Task): number | null {
   const asked = commands.filter(({ kind }) => kind === 'scheduleLocalActivity').length;
@@ -102,7 +105,7 @@ function underWay({ completedId, events, commands }: Task): number | null {
   return last ? Number(last.eventId) + 1 : completedId;
 }
 
-/** @param before the event that the step is looked for before, where it is not `eventId` */
+/** @param before the event before which the step is searched, if not `eventId` */
 function place(
   history: History,
   eventId: number | null,
@@ -174,7 +177,7 @@ const eventKinds = [
 const messageText = /message: "((?:[^"\\]|\\.)*)"/;
 const stackText = /stack_trace: "((?:[^"\\]|\\.)*)"/;
 
-/** A text quoted in the SDK's dump of a failure. */
+/** Extracts a quoted text from the SDK's dump of a failure. */
 function quoted(part: RegExp, dump: string): string | null {
   const text = part.exec(dump)?.[1];
   if (!text) return null;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
-/** The checks that the health of a worker process consists of. */
+/** The checks that decide the health of a worker process. */
 export interface HealthChecks {
   /** True if all workers of the process poll their task queues. */
   workers(): Promise<boolean>;
@@ -10,8 +10,8 @@ export interface HealthChecks {
 }
 
 /**
- * Answers `GET /health/live` with 200 while the process runs, and `GET /health/ready` with 200 or
- * 503 and what failed, as the API does.
+ * Serves `GET /health/live` (200 while the process runs) and `GET /health/ready` (200, or 503 with
+ * the failed checks), as the API does.
  * @throws Error with a sentence for the operator when the port is not available.
  */
 export async function serveHealth(

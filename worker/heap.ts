@@ -2,20 +2,20 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * How much garbage the heap may hold before V8 collects it, in per cent of what is in use. With 30 a
+ * How far the heap may grow before V8 collects garbage, in percent of the memory in use. With 30, a
  * worker needs 25 MB less while it sends a campaign, and a tenth more CPU.
  */
 const growingPercent = 100;
 
 /**
- * Keeps the heap near what is in use, from now on. By itself, V8 lets it grow to several times of
- * that where the machine has memory, so a campaign would end with a heap of its garbage. Not a
+ * Keeps the heap near the memory in use, from now on. By default, V8 lets it grow to several times
+ * that if the machine has memory, so a campaign would end with a heap full of garbage. It is not a
  * limit: work that needs more memory gets it.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString(`--heap-growing-percent=${growingPercent}`);
-  // V8 counts from the last full collection: without one, from a high first mark. What only the
-  // start has needed goes with it.
+  // V8 computes the limit at a full collection. Without one now, it would keep a high first limit.
+  // This collection also frees memory that only the start needed.
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   setFlagsFromString('--no-expose-gc');

@@ -3,7 +3,7 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 
 export type HistoryEvent = NonNullable<History['events']>[number];
 
-/** One line of a run's history, in product words. */
+/** One line about a run's history, in product terms. */
 export interface HistoryLine {
   /** ISO 8601. */
   at: string;
@@ -19,13 +19,13 @@ export function firstPayload(payloads: Parameters<typeof arrayFromPayloads>[1]):
   return arrayFromPayloads(defaultPayloadConverter, payloads)[0];
 }
 
-/** The text that operators see beside an event, such as the name of a step. */
+/** Returns the text that operators see beside an event, such as the name of a step. */
 export function summaryOf({ userMetadata }: HistoryEvent): string | null {
   const { summary } = userMetadata ?? {};
   return summary ? String(defaultPayloadConverter.fromPayload(summary)) : null;
 }
 
-/** How the run ended, when this event says so. */
+/** Returns how the run ended, if this event ended it. */
 export function ending(event: HistoryEvent): string | null {
   if (event.workflowExecutionCompletedEventAttributes) {
     const result = firstPayload(event.workflowExecutionCompletedEventAttributes.result?.payloads);
@@ -45,7 +45,7 @@ export function asked(event: HistoryEvent): string | null {
   return event.workflowExecutionCancelRequestedEventAttributes ? 'asked to stop' : null;
 }
 
-/** Failures of an activity's earlier attempts. */
+/** Describes the earlier failed attempts of an activity; empty when there were none. */
 export function attempts({
   attempt,
   lastFailure,

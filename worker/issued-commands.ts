@@ -14,7 +14,7 @@ export interface IssuedCommands {
 }
 
 export interface IssuedCommand {
-  /** In the SDK's words, such as `startTimer`. */
+  /** The SDK's name of the command, such as `startTimer`. */
   kind: string;
   /** The type of an activity, or the id of a change. */
   name: string | null;
@@ -25,8 +25,8 @@ export interface CommandSinks extends Sinks {
 }
 
 /**
- * Runs in the workflow sandbox, only when histories are replayed: records the commands of the code,
- * so that a divergence can be explained. It does not change them.
+ * Runs in the workflow sandbox when histories are replayed. It records the commands of the code, so
+ * that a divergence can be explained, and does not change them.
  */
 export function interceptors(): WorkflowInterceptors {
   const { commands } = proxySinks<CommandSinks>();
@@ -36,7 +36,7 @@ export function interceptors(): WorkflowInterceptors {
       {
         activate(input, next) {
           historyLength = input.activation.historyLength ?? 0;
-          // Code that fails does not complete the activation: it got this far.
+          // Recorded first, because code that fails does not conclude the activation.
           commands.issued({ historyLength, commands: [] });
           next(input);
         },

@@ -4,8 +4,9 @@ import type { Metrics } from '../providers/metrics.ts';
 import { loggedError, maskSecrets } from '../domain/logging.ts';
 
 /**
- * The log of the worker process, one JSON line per entry. In production, errors are logged without
- * their stack. `destination`: standard output by default.
+ * Creates the log of the worker process, one JSON line per entry. In production, errors are logged
+ * without their stack.
+ * @param destination standard output by default
  */
 export function createLog(
   { logLevel, environment }: { logLevel: string; environment: string },
@@ -22,15 +23,18 @@ export function createLog(
   return destination ? pino(options, destination) : pino(options);
 }
 
-/** A warning of the SDK at every start: the queues of mail and bulk work have no workflows. */
+/**
+ * The SDK warns of this at every start. It is intended: the queues of mail and bulk work have no
+ * workflows.
+ */
 const intended = 'No workflows registered, not polling for workflow tasks';
 
 /** The message with which the SDK reports a workflow task that fails, for any reason. */
 const failedTask = /^Failing workflow /;
 
 /**
- * Passes the Temporal SDK's log to ours, from warnings on. Workflow tasks that fail are counted:
- * nothing else tells of them.
+ * Passes warnings and errors of the Temporal SDK's log to ours. Failing workflow tasks are counted
+ * here, because no other signal reports them.
  */
 export function temporalLog(
   log: Logger,

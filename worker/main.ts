@@ -31,7 +31,7 @@ const retryMs = 1_000;
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config);
-  // We handle signals ourselves: the mail worker must be told before the process ends.
+  // Our own signal handler stops the process: the mail worker must stop before it ends.
   const metrics = new Metrics();
   const sdk = await sdkMetrics(config);
   Runtime.install({
@@ -50,7 +50,7 @@ async function main(): Promise<void> {
   const starting = start(config, temporal, log, metrics, (opened) => (pool = opened));
   const closeHealth = await openHealth(config, temporal, starting);
   const running = await Promise.race([starting, stopped]);
-  // Asked to stop while it waits for its servers: it has begun nothing.
+  // Asked to stop while it waits for its servers: nothing has begun.
   if (!running) return;
   keepHeapSmall();
   log.info('ready');
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
   log.info('stopped');
 }
 
-/** Answers health checks where the settings say so. Resolves with what ends that. */
+/** Serves health checks if the settings say so. Resolves with a function that stops serving. */
 async function openHealth(
   { host, workerHealthPort: port, databaseUrl }: Config,
   temporal: Temporal,
@@ -92,7 +92,7 @@ async function openHealth(
   };
 }
 
-/** Starts the workers as soon as the database and Temporal are there. */
+/** Starts the workers as soon as the database and Temporal are available. */
 async function start(
   config: Config,
   temporal: Temporal,
@@ -100,7 +100,7 @@ async function start(
   metrics: Metrics,
   onPool: (pool: Pool) => void,
 ): Promise<Workers> {
-  // May take seconds, and needs no server: it runs while we connect.
+  // Bundling may take seconds and needs no server, so it runs while we connect.
   const bundling = loadWorkflows();
   bundling.catch(() => {});
 
@@ -138,7 +138,7 @@ async function start(
   await ensureSweep(temporal.client, config.temporal.taskQueue);
   const sweep = keepSweep(temporal.client, config.temporal.taskQueue, log);
   services.dispatcher.watch();
-  // A restart may be the reason that the provider takes mail again, so the next probe comes soon.
+  // After a restart the provider may take mail again, so the next probe comes soon.
   await probeSoon(database.db, services.mailer.provider).catch(() => {});
   return {
     ...workers,
@@ -152,7 +152,7 @@ async function start(
   };
 }
 
-/** @throws IncompatibleVersion. When the check itself fails, only its runs could have told. */
+/** @throws IncompatibleVersion. If the check itself fails, it only warns. */
 async function checkOpenRuns(
   config: Config,
   { client }: Temporal,
@@ -170,7 +170,7 @@ async function checkOpenRuns(
 
 /**
  * Waits without limit until an API, or `npm run migrate`, has migrated the database. So the
- * processes of a new version may be started in any order. A newer schema is accepted.
+ * processes of a new version may start in any order. A newer schema is accepted.
  * @throws ForeignSchema
  */
 async function schemaWithRetries({ databaseUrl }: Config, log: Logger): Promise<void> {

@@ -7,11 +7,11 @@ import * as workflows from '../workflows/index.ts';
 import { bundleWorkflows } from './bundle.ts';
 import { type RecordedRun, replayHistories, replayHistory } from './replay.ts';
 
-/** Ages of the runs that are replayed, in hours: of each, the newest that are older. */
+/** Ages of the replayed runs in hours: for each age, the newest runs that are older. */
 const ages = [0, 1, 24, 7 * 24, 30 * 24, 180 * 24];
-/** Runs of each type and age. */
+/** Replayed runs per type and age. */
 const runsPerAge = 2;
-/** Calls to Temporal under way at once. */
+/** Concurrent calls to Temporal. */
 const callsMax = 8;
 /** Longest time of the whole check, in milliseconds: a start must stay quick. */
 const checkMs = 10_000;
@@ -25,10 +25,9 @@ interface OpenRun {
 export class IncompatibleVersion extends Error {}
 
 /**
- * Replays a sample of the open runs of a task queue against the code of `bundle`: of each type some
- * new ones and some old ones, up to 108 in all. Runs that are stuck already are left out: this
- * version does not make them worse. Resolves with the number of runs that were replayed, or null
- * when ten seconds were not enough.
+ * Replays a sample of the open runs of a task queue against the code of `bundle`: some new and some
+ * old ones of each type, up to 108. Stuck runs are left out, because this version does not make
+ * them worse. Resolves with the number of replayed runs, or null when ten seconds were not enough.
  * @throws IncompatibleVersion naming the first run that the code cannot continue.
  */
 export async function replayOpenRuns(
@@ -53,7 +52,7 @@ async function replaySample(
   isOver: () => boolean,
 ): Promise<number> {
   const runs = await sampleRuns(client, taskQueue);
-  // A replay worker takes a moment to start.
+  // Nothing to replay: do not start a replay worker, which takes a moment.
   if (runs.length === 0) return 0;
   let replayed = 0;
   for await (const { run, divergence } of replayHistories(bundle, historiesOf(client, runs))) {
@@ -64,7 +63,7 @@ async function replaySample(
   return replayed;
 }
 
-/** Replays the run again, with what explains a divergence. */
+/** Replays the run again with the recorder, to explain its divergence. */
 async function incompatible(run: OpenRun & RecordedRun): Promise<IncompatibleVersion> {
   const bundle = await bundleWorkflows({ forReplay: true });
   const divergence = await replayHistory(bundle, run.history, run.workflowId);
@@ -112,7 +111,7 @@ async function* historiesOf(client: Client, runs: readonly OpenRun[]) {
   }
 }
 
-/** True if the last workflow task failed, as it does when the code of a version diverged. */
+/** Returns true if the last workflow task failed, for example because the code diverged. */
 function isStuck({ events }: History): boolean {
   const last = events?.findLast(
     (event) =>

@@ -16,8 +16,8 @@ export interface RecordedRun {
 
 /**
  * Replays a recorded history against the current workflow code. No activity runs: the results come
- * from the history. Resolves with null when the code issues the same commands, else with where it
- * diverges. With a bundle `forReplay` that also says what the code does instead.
+ * from the history. Resolves with null when the code issues the same commands, otherwise with the
+ * place where it diverges. A bundle with `forReplay` also tells what the code does instead.
  */
 export async function replayHistory(
   bundle: WorkflowBundleOption,
@@ -30,14 +30,14 @@ export async function replayHistory(
   throw new Error('The replay answered nothing.');
 }
 
-/** Replays many, one after the other: only one history is in memory at a time. */
+/** Replays many histories, one after the other, so that only one is in memory. */
 export async function* replayHistories<R extends RecordedRun>(
   bundle: WorkflowBundleOption,
   runs: AsyncIterable<R> | Iterable<R>,
 ): AsyncGenerator<{ run: R; divergence: Divergence | null }> {
   let run: R | undefined;
   let issued: IssuedCommands[] = [];
-  // One at a time, so that the recorded commands belong to the history taken last.
+  // One at a time, so that the recorded commands belong to the last history taken.
   async function* taken() {
     for await (const next of runs) {
       run = next;

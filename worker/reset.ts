@@ -24,10 +24,9 @@ export interface ResetServices {
 export class NotReset extends Error {}
 
 /**
- * Continues an active execution whose run has ended or cannot be replayed by the current code, in a
- * new run of that code. The new run keeps the history up to its last safe point and repeats what
- * came after it. Nothing takes effect twice: a completed step is found completed. Returns the id of
- * the new run.
+ * Continues an active execution whose run has ended, or cannot be replayed by the current code, in
+ * a new run. The new run keeps the history up to its last safe point and repeats the rest. No
+ * effect happens twice, because a completed step is found completed. Returns the id of the new run.
  * @throws NotReset when a reset does not help; nothing has been changed then.
  */
 export async function resetExecution(
@@ -55,7 +54,7 @@ export async function resetExecution(
   return { runId, eventId: Number(point.eventId) };
 }
 
-/** The row is what clients see: only an execution that it shows as active may continue. */
+/** Clients see the row, so only an execution that is active there may continue. */
 async function refuseByRow(db: Database, id: string): Promise<{ generation: number }> {
   const row = await db
     .selectFrom('execution')
@@ -101,7 +100,7 @@ async function refuseByRow(db: Database, id: string): Promise<{ generation: numb
   return row;
 }
 
-/** The end of the workflow task to reset to. */
+/** Returns the end of the workflow task to reset to. */
 async function resetPoint(
   bundle: WorkflowBundleOption,
   { status, runId }: WorkflowExecutionDescription,
@@ -120,7 +119,7 @@ async function resetPoint(
         'becomes FAILED within minutes; retry it then.',
     );
   }
-  // The nearest first. Up to that point the code must match the history.
+  // Tries the latest point first. Up to that point the code must match the history.
   for (const point of points.toReversed()) {
     const before = events.slice(0, events.indexOf(point));
     if ((await replayHistory(bundle, { events: before }, runId)) === null) return point;
@@ -129,9 +128,9 @@ async function resetPoint(
 }
 
 /**
- * The ends of workflow tasks that a run may be reset to, oldest first. None is safe after a step
- * failed for good or after the run was asked to stop: the new run would repeat that. The last safe
- * one is then the task that scheduled the step, or the last one before the request.
+ * Returns the ends of workflow tasks that a run may be reset to, oldest first. None is safe after a
+ * step failed for good or after the run was asked to stop, because the new run would repeat that.
+ * So the last safe one is the task that scheduled the step, or the last one before the request.
  */
 function safePoints(events: HistoryEvent[]): HistoryEvent[] {
   const failed = events.findLast(

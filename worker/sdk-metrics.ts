@@ -5,8 +5,8 @@ import type { TelemetryOptions } from '@temporalio/worker';
 import type { Config } from '../config.ts';
 
 /**
- * Opens the metrics of Temporal's SDK, which it serves itself: on a free port of this machine, from
- * which they are read for the answer on METRICS_PORT. null: metrics are off.
+ * Opens the metrics of Temporal's SDK. The SDK serves them itself on a free local port, from which
+ * we read them for the answer on METRICS_PORT. Returns null when metrics are off.
  */
 export async function sdkMetrics(
   config: Pick<Config, 'metricsPort'>,

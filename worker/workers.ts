@@ -54,9 +54,9 @@ export interface WorkersOptions {
   connection: NativeConnection;
   namespace: string;
   /**
-   * Workflow tasks and quick activities; mail is sent on `<taskQueue>-mail`, webhooks are called on
-   * `<taskQueue>-webhook`, events are sent on `<taskQueue>-events`, and work on very many rows is
-   * done on `<taskQueue>-bulk`.
+   * The queue of workflow tasks and quick activities. Mail is sent on `<taskQueue>-mail`, webhooks
+   * are called on `<taskQueue>-webhook`, events are sent on `<taskQueue>-events`, and jobs with
+   * very many rows run on `<taskQueue>-bulk`.
    */
   taskQueue: string;
   /** The worker deployment version; null: the workers take the tasks of all versions. */
@@ -82,12 +82,12 @@ export interface WorkersOptions {
   emailConcurrency: number;
   bulkConcurrency: number;
   webhookConcurrency: number;
-  /** Requests of event subscriptions under way. */
+  /** Concurrent requests of event subscriptions. */
   eventConcurrency: number;
 }
 
 export interface Workers {
-  /** True if all of them poll for tasks. */
+  /** Returns true if all workers poll for tasks. */
   isRunning(): boolean;
   /** Resolves when the workers have stopped. @throws when one of them cannot continue. */
   done: Promise<void>;
@@ -96,8 +96,8 @@ export interface Workers {
 }
 
 /**
- * Concurrent workflow tasks. They share one thread: tasks that a worker has taken run in the order
- * they came, while those that wait in Temporal are scheduled fairly between projects.
+ * Concurrent workflow tasks. They share one thread. Tasks that a worker has taken run in the order
+ * they came; those that wait in Temporal are scheduled fairly between projects.
  */
 const workflowTasksMax = 20;
 /** Longest wait for running activities when the process is asked to stop. */
@@ -107,7 +107,7 @@ function stepActivities(services: StepServices, webhookSlots: number): StepActiv
   return withHeartbeats(createStepActivities(services, webhookSlots));
 }
 
-/** The tasks of the sweep, counted: each sweep begins with their list. */
+/** Counts the tasks of the sweep. Each sweep begins with their list. */
 function countedSweep(tasks: SweepActivities, metrics: Metrics): SweepActivities {
   const counted = Object.entries<() => Promise<unknown>>({ ...tasks }).map(([name, task]) => [
     name,
@@ -150,7 +150,7 @@ function countsActivities(queue: string, metrics: Metrics): WorkerInterceptors {
   };
 }
 
-/** Work on very many rows. */
+/** Activities that work on very many rows. */
 function bulkActivities(services: WorkersOptions['services']) {
   return {
     ...createImportActivities(services),
@@ -167,7 +167,7 @@ function bulkActivities(services: WorkersOptions['services']) {
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { connection, namespace, taskQueue, services } = options;
   const deployment = options.version && { workerDeploymentOptions: inVersion(options.version) };
-  // Half of the slots: what is throttled must not keep the mail of others waiting.
+  // Half of the slots, so that throttled mail does not delay the mail of others.
   const waitSlots = createWaitSlots(Math.floor(options.emailConcurrency / 2));
   const create = (queue: string, own: Omit<WorkerOptions, 'taskQueue'>) =>
     Worker.create({
@@ -195,7 +195,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       maxConcurrentLocalActivityExecutions: options.workflowConcurrency,
       shutdownGraceTime: graceTime,
     }),
-    // A queue of its own: a burst of mail must never delay workflow tasks.
+    // A separate queue: a burst of mail must never delay workflow tasks.
     await create(`${taskQueue}-mail`, {
       activities: {
         ...createDeliveryActivities({ ...services, waitSlots }),
@@ -203,19 +203,20 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
         ...createSystemMailActivities(services),
       },
       maxConcurrentActivityTaskExecutions: options.emailConcurrency,
-      // Delivery stops at its next batch when cancelled, and keeps what it has done.
+      // A cancelled delivery stops at its next batch, and keeps what it has done.
       shutdownGraceTime: 0,
-      // Covers an attempt that Temporal has timed out, whose outcomes still wait for the database.
+      // Long enough for an attempt that Temporal has timed out, while its outcomes wait for the
+      // database.
       shutdownForceTime: '3 minutes',
     }),
-    // A queue of its own, too: a large import must not take the whole database.
+    // A separate queue: a large import must not take the whole database.
     await create(`${taskQueue}-bulk`, {
       activities: bulkActivities(services),
       maxConcurrentActivityTaskExecutions: options.bulkConcurrency,
       // Like delivery.
       shutdownGraceTime: 0,
     }),
-    // A queue of its own: receivers may be slow, and nothing else waits behind them.
+    // A separate queue: receivers may be slow, and no other work should wait behind them.
     await create(`${taskQueue}-webhook`, {
       activities: stepActivities(services, options.webhookConcurrency),
       maxConcurrentActivityTaskExecutions: options.webhookConcurrency,
@@ -225,7 +226,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     await create(`${taskQueue}-events`, {
       activities: createSubscriptionActivities(services, options.eventConcurrency),
       maxConcurrentActivityTaskExecutions: options.eventConcurrency,
-      // Like delivery: it waits for the requests under way alone.
+      // As for delivery: it waits only for the requests under way.
       shutdownGraceTime: 0,
     }),
   ];
@@ -245,8 +246,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
 }
 
 /**
- * Runs of every type move on to the version that is current: each is open for longer than an update
- * takes, and the code can continue it (docs/upgrading.md).
+ * Runs of every type move on to the current version. Each run is open for longer than an update
+ * takes, and the new code can continue it (docs/upgrading.md).
  */
 function inVersion(version: NonNullable<WorkersOptions['version']>): WorkerDeploymentOptions {
   return { useWorkerVersioning: true, version, defaultVersioningBehavior: 'AUTO_UPGRADE' };

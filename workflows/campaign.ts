@@ -16,13 +16,13 @@ import type { CampaignPhase } from '../domain/campaign/campaign.ts';
 import { priorities } from '../domain/runs/runs.ts';
 import { allSettled } from './all-settled.ts';
 
-/** Batches in parallel: while one is being recorded, others are sent. */
+/** Parallel batches: while one is being recorded, others are sent. */
 const senders = 4;
 
 /**
  * Sends one campaign. Its state is in the database: this run reads the campaign's phase, runs the
- * activities it calls for, and reads it again, until the campaign has ended. It is signalled when
- * others change the campaign.
+ * activities of that phase, and reads it again, until the campaign has ended. Changes to the
+ * campaign signal the run.
  */
 export async function campaignSend(campaign: {
   projectId: string;
@@ -42,7 +42,7 @@ export async function campaignSend(campaign: {
   const { SEND_BATCHES } = proxyActivities<CampaignSending>({
     ...options,
     taskQueue: `${workflowInfo().taskQueue}-mail`,
-    // Lower than work that a request waits for.
+    // Lower than the priority of work that a request waits for.
     priority: { priorityKey: priorities.bulk, fairnessKey: campaign.projectId },
   });
   let changed = false;

@@ -29,7 +29,7 @@ export async function contactImport(job: { projectId: string; jobId: string }): 
     await continueAsNew<typeof contactImport>(job);
 }
 
-/** Removes what an erased contact has, once mail that is being handed over has settled. */
+/** Removes the data of an erased contact, once mail that is being handed over has settled. */
 export async function contactErasure(erasure: {
   projectId: string;
   erasureId: string;
@@ -46,13 +46,16 @@ export async function contactErasure(erasure: {
       await continueAsNew<typeof contactErasure>(erasure);
     }
     pauses = pauseMs > 0 ? pauses + 1 : 0;
-    // An unknown outcome settles after minutes.
+    // Mail with an unknown outcome settles after minutes.
     const waitMs = Math.min(pauseMs * 2 ** Math.min(pauses, 6), 30_000);
     if (pauseMs > 0) await sleep(waitMs, { summary: 'Wait for mail that is being handed over' });
   }
 }
 
-/** Mails an opt-in request, reminds of it, and ends it, until it is confirmed or over. */
+/**
+ * Mails an opt-in request, sends its reminder and ends it, unless it is confirmed or cancelled
+ * before.
+ */
 export async function optInRequest(request: {
   projectId: string;
   requestId: string;

@@ -19,8 +19,9 @@ const idleMs = 60_000;
 
 /**
  * Delivers the transactional and workflow mail of one project: batch after batch while mail is due,
- * asleep until the next mail is due, closed after an idle minute. A large backlog is delivered by several activities at once, on
- * whatever workers are free. Its state is in the database; this run only schedules the activities.
+ * then asleep until the next mail is due, and closed after an idle minute. Several activities
+ * deliver a large backlog in parallel, on any free workers. The state is in the database; this run
+ * only schedules the activities.
  */
 export async function deliveryQueue(projectId: string): Promise<void> {
   const { DELIVER } = proxyActivities<DeliveryActivities>({

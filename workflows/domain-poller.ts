@@ -11,13 +11,16 @@ import {
 import type { DomainActivities } from '../activities/domain-poller.ts';
 import type { RunInputs } from '../domain/runs/runs.ts';
 
-/** Also for a domain whose checks have stopped: its row may have been deleted. */
+/**
+ * Interval in milliseconds. It also applies to a domain whose checks have stopped, since its row
+ * may have been deleted.
+ */
 const lookEveryMs = 24 * 3_600_000;
 
 /**
  * Checks the DNS records of one domain for as long as it exists: often while it waits for
- * verification, daily afterwards. The row says when. The run also makes the mail provider remove a
- * domain that was deleted.
+ * verification, daily afterwards. Its row says when. The run also makes the mail provider remove a
+ * deleted domain.
  */
 export async function domainPoller(domain: RunInputs['domainPoller']): Promise<void> {
   const { CHECK_DOMAIN, FORGET_DOMAIN } = proxyActivities<DomainActivities>({

@@ -13,8 +13,8 @@ import type { SubscriptionActivities } from '../activities/subscriptions/subscri
 import type { RunInputs } from '../domain/runs/runs.ts';
 
 /**
- * Sends the events of one subscription, for as long as it exists: in time slices while something is
- * due, asleep until the next retry or until it is signalled. Its state is in the database.
+ * Sends the events of one subscription for as long as it exists: in time slices while something is
+ * due, then asleep until the next retry or signal. Its state is in the database.
  */
 export async function eventSubscription(input: RunInputs['eventSubscription']): Promise<void> {
   const { SEND_EVENTS } = proxyActivities<SubscriptionActivities>({

@@ -32,16 +32,16 @@ const eventSignal = defineSignal<[{ stepId: string }]>('event');
 /** The execution's row has changed: it was paused, released, skipped, moved or exited. */
 const changedSignal = defineSignal('changed');
 
-/** Commands per run; then it continues as new, with a short history. */
+/** Most commands per run. Then it continues as new, with a short history. */
 const commandsPerRun = 100;
 
-/** Pause before the database is asked again without a reason. */
+/** Pause before the database is asked again although no signal came, in milliseconds. */
 const backOffMs = 1_000;
 
 const statusKey = defineSearchAttributeKey('CustomerWorkflowStatus', SearchAttributeType.KEYWORD);
 const failedStepKey = defineSearchAttributeKey('FailedStep', SearchAttributeType.KEYWORD);
 
-/** The signals that a run has received and not acted on. */
+/** The signals that a run has received but not handled. */
 interface SignalState {
   /** The steps whose event has arrived. */
   events: Set<string>;
@@ -49,7 +49,7 @@ interface SignalState {
   isChanged: boolean;
 }
 
-/** The step that a run is at, by name, for operators. */
+/** The current step of a run, by name, for operators. */
 interface Position {
   step: string | null;
 }
@@ -129,7 +129,7 @@ async function walk(
   }
 }
 
-/** Waits, without a timer, until the row of an execution that is held before a step changes. */
+/** Waits, without a timer, until the row of an execution changes that is held before a step. */
 async function untilChanged(
   input: ExecutionStart,
   command: Command<StepRef>,
@@ -139,12 +139,15 @@ async function untilChanged(
   await condition(() => signals.isChanged);
 }
 
-/** Asks the row where the execution continues. On another version it does so in a new run. */
+/**
+ * Asks the row where the execution continues. If that is in another version, it continues in a new
+ * run.
+ */
 async function findPosition(
   input: ExecutionStart,
   signals: SignalState,
 ): Promise<{ end: ExecutionEnd } | { since: string; command: Command<StepRef> }> {
-  // A signal that comes from here on may be about a later state of the row.
+  // A signal that arrives from here on may be about a later state of the row.
   signals.isChanged = false;
   signals.events.clear();
   const position = await askPosition(input);
@@ -204,13 +207,13 @@ function untilMs(moment: string): number {
 
 /** Shows where the run is. */
 function showProgress(input: ExecutionStart, details: string): void {
-  // The run's summary names the version on which the execution was started.
+  // The run's summary contains the version on which the execution was started.
   setCurrentDetails(input.isMoved ? `Moved to v${input.version}. ${details}` : details);
 }
 
 /**
- * Sets the final status as a search attribute, and where the execution failed. A status at each step
- * would cost the server as much as the step.
+ * Sets the final status as a search attribute, and the failed step. A status at each step would
+ * cost the server as much as the step.
  */
 function showStatus(value: 'FAILED' | ExecutionEnd, failedStep: string | null = null): void {
   upsertSearchAttributes([

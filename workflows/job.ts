@@ -29,7 +29,7 @@ export function sliceOptions(projectId: string): ActivityOptions {
 /**
  * Runs a job in time slices until it has ended. The job's row holds its progress, so a run that
  * finds it ended does nothing. Returns true when the run must continue as new.
- * @param what the rows it is about, for operators.
+ * @param what the rows that the job works on, for operators.
  * @throws ApplicationFailure of type JOB_FAILED, not retryable, when the job has failed.
  */
 export async function workInSlices(
@@ -49,7 +49,8 @@ export async function workInSlices(
       await condition(allHandlersFinished);
       return true;
     }
-    // Not inside the slice: a job that may not go faster must not keep the place of another.
+    // Sleep outside the slice: a job that must wait should not occupy a slot that another job
+    // needs.
     if (pauseMs) await sleep(pauseMs, { summary: 'Pause between batches' });
   }
 }

@@ -11,18 +11,18 @@ import {
 } from '@temporalio/workflow';
 import type { Removal, RemovalBulk, RemovalControl } from '../activities/project-deletion.ts';
 
-/** More has been removed under the same id. */
+/** More data was removed under the same project id. */
 const changedSignal = defineSignal('changed');
 
 /**
- * The pause between the first and the second pass: requests that were in progress when the project
- * became unreachable may have written rows after the first.
+ * Pause between the first and the second pass, in milliseconds: requests in progress when the
+ * project became unreachable may have written rows after the first.
  */
 const graceMs = 5_000;
-/** Cancel requests before runs that are still open are terminated. */
+/** Number of cancel requests before open runs are terminated. */
 const softStops = 6;
 
-/** Deletes what a project had before its reset. */
+/** Deletes the data that a project had before its reset. */
 export async function projectReset(input: { projectId: string }): Promise<void> {
   const shouldContinue = await removeAll(input.projectId, 'reset');
   if (shouldContinue) await continueAsNew<typeof projectReset>(input);
@@ -34,7 +34,9 @@ export async function projectDelete(input: { projectId: string }): Promise<void>
   if (shouldContinue) await continueAsNew<typeof projectDelete>(input);
 }
 
-/** Deletes in passes; the rows tell what is left. True: the run must continue as new. */
+/**
+ * Deletes in passes; the rows tell what is left. Returns true when the run must continue as new.
+ */
 async function removeAll(projectId: string, removal: Removal): Promise<boolean> {
   const options: ActivityOptions = {
     startToCloseTimeout: '10 minutes',

@@ -9,7 +9,7 @@ import type { ScheduleActivities } from '../activities/schedules.ts';
 import { runIds } from '../domain/runs/runs.ts';
 import { sliceOptions } from './job.ts';
 
-/** Keeps Temporal's schedule of a workflow as its row wants it. */
+/** Updates Temporal's schedule of a workflow to match its row. */
 export async function workflowSchedule({ workflowId }: { workflowId: string }): Promise<void> {
   const { KEEP_SCHEDULE } = proxyActivities<ScheduleActivities>({
     startToCloseTimeout: '1 minute',
@@ -40,7 +40,7 @@ export async function firing(input: {
   const { FIRE } = proxyActivities<ScheduleActivities>(sliceOptions(projectId));
   // Every slice reads the row, so the signal needs no action.
   setHandler(defineSignal('changed'), () => {});
-  // A day of slices is not too long for a history.
+  // Even a day of slices fits in one history.
   for (;;) {
     const { state, done } = await FIRE({ workflowId, at });
     setCurrentDetails(`${done} contacts`);

@@ -15,7 +15,7 @@ import type { ExecutionStart } from '../domain/runs/execution.ts';
 import type { StepRef } from '../domain/workflow/graph.ts';
 import { type PerformedType } from '../domain/workflow/steps/registry.ts';
 
-/** The calls of an execution's run to its activities. */
+/** The calls that an execution's run makes to its activities. */
 
 // Transient errors are retried without limit: a step fails only when its activity says so. On
 // cancellation, the run waits for effects that cannot be undone.
@@ -27,15 +27,15 @@ const effects = proxyActivities<StepActivities>({
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   retry,
 });
-// A local activity costs one history event instead of six. It must not hold a workflow task while it
-// waits for something: after a second try the step continues as an activity.
+// A local activity costs one history event instead of six. It must not hold a workflow task while
+// it waits, so after a second try the step continues as an activity.
 const tried = proxyLocalActivities<StepActivities>({
   startToCloseTimeout: '10 seconds',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   retry: { ...retry, maximumAttempts: 2 },
 });
 
-/** Completes an execution that has no step left, unless its row says otherwise. */
+/** Completes an execution that has no step left, unless its row says to continue. */
 export async function complete({ executionId, version }: ExecutionStart): Promise<StepResult> {
   const interruption = await orAsActivity(
     () => tried.COMPLETE(executionId, version),
@@ -89,12 +89,15 @@ async function runLocally(
   );
 }
 
-/** Work that is tried in the workflow task first. What fails for good does so at once. */
+/**
+ * Tries the work in the workflow task first, then as an activity. A permanent failure is not tried
+ * again.
+ */
 async function orAsActivity<T>(locally: () => Promise<T>, otherwise: () => Promise<T>): Promise<T> {
   try {
     return await locally();
   } catch (error) {
-    // A step of a type that this worker does not know fails the workflow task, not the run: that
+    // If this worker does not know a step's type, the workflow task fails, not the run. The run
     // continues once a worker knows the type.
     if (!(error instanceof TemporalFailure)) throw error;
     const cause = error instanceof ActivityFailure ? error.cause : error;

@@ -11,7 +11,7 @@ import { platformFairness, priorities } from '../domain/runs/runs.ts';
 
 /**
  * Sends one mail that has no `email` row: the test of a campaign, or mail of the platform to a
- * user. A run that is started again finds the mail deleted.
+ * user. A run that is started again finds the mail's row deleted.
  */
 export async function systemMail(mail: {
   projectId: string | null;

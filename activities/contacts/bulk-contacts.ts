@@ -5,7 +5,7 @@ import type { JobProgress } from '../../domain/job.ts';
 import { timeBoxed } from '../running/time-box.ts';
 
 export interface BulkActivities {
-  /** Runs a bulk action for one time slice. Returns its progress. */
+  /** Runs a bulk action for one time slice. Returns the job's progress. */
   BULK_CONTACTS(job: JobRef): Promise<JobProgress>;
 }
 

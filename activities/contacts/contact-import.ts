@@ -12,7 +12,7 @@ import { countContactRows, readContactRows } from './csv.ts';
 import { timeBoxed } from '../running/time-box.ts';
 
 export interface ImportActivities {
-  /** Runs an import for one time slice. Returns its progress. */
+  /** Runs an import for one time slice. Returns the job's progress. */
   IMPORT_CONTACTS(job: JobRef): Promise<JobProgress>;
 }
 
@@ -64,10 +64,10 @@ async function importRows(
     while (shouldContinue()) {
       const { value: piece } = await reading;
       if (!piece) break;
-      // Reads on while the database works; a read error surfaces when the result is awaited.
+      // Reads the next piece while the database works. A read error surfaces when it is awaited.
       reading = pieces.next();
       reading.catch(() => {});
-      // An earlier slice may have imported a part of it.
+      // An earlier time slice may have imported the first rows of this piece.
       const rows = piece.filter(({ row }) => row - firstRow >= position);
       if (rows.length === 0) continue;
       if (!(await recordImportBatch(db, job, { position, rows }))) break;

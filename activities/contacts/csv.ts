@@ -9,9 +9,9 @@ import { type CsvLine, type FileBytes, readCsvLines } from '../../domain/contact
 import type { RowError } from '../../domain/contact/job.ts';
 
 /**
- * The rows of a contact file, without empty lines. Rows that end in the same chunk of the file come
- * together, so that memory holds two chunks. A cell may span several lines. A line with invalid
- * quotes becomes a row with an error and affects no other line.
+ * Yields the rows of a contact file, without empty lines. Rows that end in the same chunk of the
+ * file come together, so memory holds two chunks at most. A cell may span several lines. A line
+ * with invalid quotes becomes a row with an error and affects no other line.
  * @throws CsvFault when the file is empty, has no column for the address, or is not CSV in UTF-8.
  */
 export async function* readContactRows(
@@ -31,7 +31,10 @@ export async function* readContactRows(
   if (header === null) throw new CsvFault('The file is empty.');
 }
 
-/** The number of rows that `readContactRows` yields. @throws CsvFault likewise. */
+/**
+ * Counts the rows that `readContactRows` yields.
+ * @throws CsvFault as `readContactRows` does.
+ */
 export async function countContactRows(file: FileBytes): Promise<number> {
   let count = 0;
   for await (const lines of readCsvLines(file)) {

@@ -5,12 +5,15 @@ import { claimDueSegment, type SegmentRow, updateSegmentDue } from '../../db/seg
 
 /** Minutes after which a segment is counted or computed again. */
 const everyMinutes = 5;
-/** Most milliseconds that the sweep's other tasks wait for this one: the next sweep continues. */
+/**
+ * Time for one call in milliseconds, so that the sweep's other tasks do not wait longer. The next
+ * sweep continues.
+ */
 const budgetMs = 20_000;
 
 /**
- * Updates segments that are overdue: tracked ones by computing their members with events, the
- * others by counting. One that cannot be evaluated does not stop the others.
+ * Updates overdue segments: computes the members of tracked ones and records events, and counts the
+ * others. A segment that cannot be evaluated does not stop the others.
  * @throws the first error, once all are done.
  */
 export async function recomputeSegments(db: Database): Promise<void> {

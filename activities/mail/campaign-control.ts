@@ -8,11 +8,13 @@ import type { SendingServices } from './deliver.ts';
 
 /** Quick activities that need no mail provider. */
 export interface CampaignControl {
-  /** Moves the campaign to the state that is due by its row and the time. Returns its phase. */
+  /** Moves the campaign to the state that its row and the time call for. Returns its phase. */
   ADVANCE_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
-  /** Inserts messages for the audience, for one time slice. It resumes where it stopped. */
+  /** Inserts messages for the audience for one time slice. It resumes where it stopped. */
   FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
-  /** Fails waiting messages of a cancelled campaign, for one time slice. `isOver`: all are done. */
+  /**
+   * Fails the waiting messages of a cancelled campaign for one time slice. `isOver`: none is left.
+   */
   SUPPRESS_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
 }
 
@@ -21,7 +23,7 @@ const suppressedPage = 2_000;
 
 export function createCampaignControl({ db, mailer, rates }: SendingServices): CampaignControl {
   return {
-    // Waits for the lock on the campaign's row.
+    // May wait for the lock on the campaign's row.
     ADVANCE_CAMPAIGN: (campaign: CampaignRef) =>
       whileAlive(() => advanceCampaign(db, campaign, { ...mailer, rates })),
     FREEZE_AUDIENCE: (campaign: CampaignRef) =>

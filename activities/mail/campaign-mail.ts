@@ -38,7 +38,7 @@ export interface ComposerServices {
   db: Database;
   apiUrl: string;
   renderer: Renderer;
-  /** null: no billing. */
+  /** null: billing is off. */
   billingRules: BillingRules;
 }
 
@@ -49,14 +49,14 @@ interface Prepared {
   /** Key of the campaign's topic; null: it has none. */
   topicKey: string | null;
   sampleRecipient: SampleRecipient;
-  /** By what they depend on. */
+  /** Skeletons by the values they depend on, such as the language. */
   skeletons: LRUCache<string, KnownSkeleton>;
 }
 
 interface KnownSkeleton {
-  /** null: none is possible. */
+  /** null: this content has no skeleton. */
   making: Promise<Skeleton | null>;
-  /** Once it is made. */
+  /** Set once `making` has resolved. */
   made: Skeleton | null;
 }
 
@@ -73,7 +73,9 @@ const contentsMax = 20;
 /** Cached skeletons per content: recipients share a few languages. */
 const skeletonsMax = 20;
 
-/** Composes the messages of campaigns. What all messages of a campaign share is made once. */
+/**
+ * Composes the messages of campaigns. Parts that all messages of a campaign share are made once.
+ */
 export function createCampaignComposer(services: ComposerServices) {
   const contents = new LRUCache<string, Prepared>({ max: contentsMax });
 
@@ -99,7 +101,10 @@ export function createCampaignComposer(services: ComposerServices) {
   }
 
   return {
-    /** Loads what these messages, all of one version, share. Returns how to compose each. */
+    /**
+     * Loads the parts that these messages, all of one version, share. Returns a function that
+     * composes each.
+     */
     async prepare(campaignId: string, emails: readonly CampaignEmail[]) {
       const prepared = await contentOf(campaignId, emails[0]?.content_version ?? 0);
       return (email: CampaignEmail, tracking: Tracking | null) => {
@@ -110,7 +115,7 @@ export function createCampaignComposer(services: ComposerServices) {
   };
 }
 
-/** One message to be made. */
+/** One message to compose. */
 interface Recipient {
   campaignId: string;
   email: CampaignEmail;
@@ -146,9 +151,9 @@ function recipientOf(
 }
 
 /**
- * Composes a message without waiting, as nearly all are: promises for each would cost as much as
- * rendering it. undefined when its skeleton is not made yet, does not suffice, or a value is not cheap
- * to render.
+ * Composes a message synchronously, as nearly all are: promises for each would cost as much as
+ * rendering it. Returns undefined when its skeleton is not made yet or does not suffice, or when a
+ * value is costly to render.
  */
 function composeAtOnce(prepared: Prepared, recipient: Recipient): Composed | undefined {
   const skeleton = prepared.skeletons.get(keyOf(recipient))?.made;
@@ -180,8 +185,9 @@ async function compose(
 }
 
 /**
- * Composes a message from the shared skeleton; undefined when the skeleton does not suffice.
- * @param given.rendered its values, by `MailSkeleton.values`.
+ * Composes a message from the shared skeleton. Returns undefined when the skeleton does not
+ * suffice.
+ * @param given.rendered the values, by `MailSkeleton.values`.
  */
 function composeBySkeleton(
   skeleton: Skeleton,
@@ -189,7 +195,7 @@ function composeBySkeleton(
   { email, tracking }: Recipient,
   { subject, rendered }: { subject: Rendered; rendered: Rendered },
 ): Composed | undefined {
-  // Rendered as a whole, its fault has a place in the template.
+  // The message is then rendered as a whole, so that its fault has a place in the template.
   if (rendered.fault) return undefined;
   const values = slotValues(skeleton.mail, sampleRecipient, email.contact_id, rendered.text);
   if (!values) return undefined;
@@ -224,7 +230,8 @@ function composeBySkeleton(
 }
 
 /**
- * True if a body is too large with its values. It is rendered only if an estimate cannot decide.
+ * Returns true if a body is too large with its values. It is rendered only if an estimate cannot
+ * decide.
  */
 function isFilledTooLarge(body: TextTemplate, values: SlotValues): boolean {
   const valueOf = (slot: Slot) => (typeof slot === 'number' ? (values.html[slot] ?? '') : sampleId);
@@ -235,7 +242,7 @@ function isFilledTooLarge(body: TextTemplate, values: SlotValues): boolean {
   return chars > limits.renderedBodyBytes || isBodyTooLarge(interpolate(body, valueOf));
 }
 
-/** As long as a real id. */
+/** A placeholder as long as a real id. */
 const sampleId = randomUUID();
 
 function skeletonFor(
@@ -304,8 +311,8 @@ function headersFor(
 }
 
 /**
- * Returns the parts that make the pixel and the tracked links those of one recipient, as HTML, by
- * slot number: signatures, which are letters, digits, `-` and `_`, and addresses.
+ * Returns the parts of the pixel and the tracked links that differ per recipient, as HTML, by slot
+ * number: signatures (letters, digits, `-` and `_`) and addresses.
  */
 function trackingOf(
   mail: MailSkeleton,
@@ -325,7 +332,7 @@ function trackingOf(
   return filled;
 }
 
-/** Composes a message for one recipient without a skeleton. */
+/** Composes a whole message for one recipient, without a skeleton. */
 async function composeWhole(
   { renderer }: ComposerServices,
   prepared: Prepared,

@@ -30,13 +30,16 @@ export interface CampaignServices extends SendingServices {
   pauseOnFailures: number;
 }
 
-/** The shortest wait for tokens, in ms: a batch of one message costs as much as a full one. */
+/**
+ * The shortest wait for tokens in milliseconds, because a batch of one message costs as much as a
+ * full one.
+ */
 const throttleMs = 500;
-/** The longest. A slower campaign gives its slot back, and its run waits. */
+/** The longest wait for tokens. A slower campaign gives its slot back, and its run waits. */
 const throttleMaxMs = 2_000;
-/** When to look again for messages that are still being inserted. */
+/** Milliseconds until the next look for messages that are still being inserted. */
 const freezingMs = 100;
-/** When to look again for messages that another worker holds. */
+/** Milliseconds until the next look for messages that another worker has claimed. */
 const heldMs = 1_000;
 
 export function createCampaignSending(
@@ -68,10 +71,10 @@ async function sendBatches(
     const { granted, waitMs } = tokens;
     if (granted === 0) {
       throttled = true;
-      // Without a place to wait: the campaign's phase says when to continue.
+      // The wait is too long, or no wait slot is free: the campaign's phase says when to continue.
       if (waitMs > throttleMaxMs) return;
       if (!(await services.waitSlots.wait(campaignId, Math.max(waitMs, throttleMs), stop))) return;
-      // It can be changed while the campaign is paused.
+      // The limits can change while the campaign is paused.
       limits = await findCampaignLimits(db, campaignId);
       continue;
     }
@@ -96,12 +99,12 @@ async function sendBatches(
     await pause(freezingMs, stop);
   }
   if (hasSent || stop.aborted) return;
-  // Mail is due but its content is unavailable. Without a pause the run would ask in a tight loop.
+  // Mail is due but its content is unavailable. Pause, or the run would ask in a tight loop.
   const { nextDueMs } = await findCampaignWork(db, campaignId);
   if (nextDueMs === 0) await pause(heldMs, stop);
 }
 
-/** The next chunk of a campaign. */
+/** Claims the next chunk of a campaign, as a batch for `deliverBatch`. */
 function batchOf(
   { db, pauseOnFailures }: CampaignServices,
   composer: ReturnType<typeof createCampaignComposer>,
@@ -131,7 +134,7 @@ function batchOf(
         const { emails } = claimed;
         const chunk = chunkOf(claimed.chunk, throttled);
         if (emails.length > 0) return { emails, chunk };
-        // All are held back, or their contacts were deleted.
+        // All messages are held back, or their contacts were deleted.
         const none = { left: [], again: new Map<number, string[]>() };
         await endChunk(db, { id: campaignId, projectId }, attempt.attemptId, none);
         if (Date.now() >= end) return { emails: [], chunk };

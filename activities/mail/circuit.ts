@@ -13,13 +13,13 @@ import { type Database, transact } from '../../db/database.ts';
 import { deliveryRunId } from '../../domain/runs/execution.ts';
 import type { Mailer } from '../../providers/mail/mailer.ts';
 
-/** A circuit breaker that all workers share: it decides if mail may be handed to the provider. */
+/** A circuit breaker that all workers share. It decides if mail may be handed to the provider. */
 
-/** The right to hand mail over. */
+/** The permission to hand mail to the provider. */
 interface CircuitPermit {
   /** Most messages to hand over. */
   max: number;
-  /** The one attempt of an open circuit. */
+  /** True if the circuit is open and this is its only attempt. */
   isProbe: boolean;
   /** True if an acceptance must be recorded, because there were failures before. */
   hasFailed: boolean;
@@ -33,7 +33,7 @@ export interface CircuitServices {
 
 /**
  * Asks whether mail may be handed over now. While the provider cannot take mail, one caller at a
- * time may try one message; the others get the milliseconds to wait. What is allowed must end in
+ * time may try one message; the others get the milliseconds to wait. Every permission must end in
  * `leaveCircuit`.
  */
 export async function enterCircuit({
@@ -48,15 +48,15 @@ export async function enterCircuit({
   return { waitMs: waitMs || probeLeaseMs };
 }
 
-/** The result of an attempt, as far as it concerns the provider. */
+/** The part of an attempt's outcome that concerns the provider. */
 interface ProviderSignal {
   kind: string;
-  /** The provider could not take it, whatever it was. */
+  /** True if the provider failed to take any message, not this one alone. */
   isProviderFailure?: boolean | undefined;
 }
 
 /**
- * Records what the attempts, in order, have shown of the provider. The first acceptance after an
+ * Records what the attempts, in order, have shown about the provider. The first acceptance after an
  * outage wakes everything that waits.
  */
 export async function leaveCircuit(
@@ -89,21 +89,21 @@ export async function leaveCircuit(
   } else if (isProbe) await probeSoon(db, provider);
 }
 
-/** Projects and campaigns that are woken at once; the sweep wakes the others. */
+/** Most projects and campaigns woken at once. The sweep wakes the others. */
 const wokenMax = 1_000;
 
-/** True if the provider has judged a message, so it is available. */
+/** Returns true if the provider has judged a message, so it is available. */
 function isTaken({ kind, isProviderFailure }: ProviderSignal): boolean {
   return ['accepted', 'refused', 'again', 'retry'].includes(kind) && !isProviderFailure;
 }
 
 /**
- * Milliseconds until a delivery that has to wait asks again. A delivery that has tried asks when
- * the time has come; the others ask later, and not all at once.
+ * Returns the milliseconds until a waiting delivery asks again. A delivery that has tried asks at
+ * the end of the wait; the others ask later, each at a random time.
  */
 export function circuitRetryMs(waitMs: number, hasTried: boolean): number {
   if (hasTried && waitMs < longMs) return waitMs;
-  // At random: one project's mail must not decide for all.
+  // Random, so that not always the same project makes the probe.
   return waitMs + Math.random() * Math.min(Math.max(waitMs, spreadMs), longMs);
 }
 

@@ -17,16 +17,19 @@ import { suppressionReason } from '../../domain/mail/send-decision.ts';
 import type { WithheldReason } from '../../domain/outcomes/outcome.ts';
 import { simulatedFeedback } from '../../domain/mail/feedback.ts';
 
-/** Shared by all senders: one batch of emails, from the claim to its outcomes. */
+/** Delivers one batch of emails, from the claim to the outcomes. All senders share this. */
 
 export interface SendingServices extends CircuitServices {
   metrics: Pick<Metrics, 'countOutcomes'>;
   rates: SendingRates;
   /** null: left to the mail provider. */
   tracking: Tracking | null;
-  /** null: no limits. */
+  /** null: billing is off. */
   billingRules: BillingRules;
-  /** How long a message is tried that the provider cannot take, from its first attempt on. */
+  /**
+   * Milliseconds, from the first attempt on, for which a message is retried while the provider
+   * cannot take mail.
+   */
   retryMs: number;
 }
 
@@ -42,37 +45,40 @@ export interface Sendable extends ClaimedShare {
   from_email: string;
   message_class: string;
   attempts: number;
-  /** When its first attempt began, if this is not the first. */
+  /** Start of the first attempt; null: none was made. */
   first_attempt_at: string | null;
   contact_email: string;
   contact_subscribed: boolean;
   project_disabled: boolean;
-  /** Its sender domain was removed, or is no longer verified, while it waited. */
+  /** The sender domain was removed or lost its verification while the message waited. */
   sender_gone: boolean;
   /** The contact is being erased. */
   contact_gone: boolean;
-  /** The entry of the suppression list for its address. */
+  /** The suppression list's entry for the address. */
   suppression: Suppression | null;
   /** The contact has left the topic of the message. */
   topic_left: boolean;
-  /** State of the opt-in request that it asks to confirm; null and absent: it asks nothing. */
+  /**
+   * State of the opt-in request that the message asks to confirm; null or absent: it is no
+   * confirmation mail.
+   */
   opt_in_state?: string | null;
-  /** Why it is not to be sent, as was decided with its claim. */
+  /** Why the message must not be sent, as decided with its claim. */
   withheld?: WithheldReason;
   project_tracking: TrackingSetting;
-  /** Its attachments, where the sender allows any. */
+  /** Its attachments, if the sender allows any. */
   attachments?: readonly { bytes: number }[];
   /** Its body, if it was rendered earlier. */
   body?: string | null;
 }
 
-/** A composed message, and the content that its row does not have yet. */
+/** A composed message, with the content that its row does not have yet. */
 export interface Composed {
   raw: Buffer;
   content?: DeliveryOutcome['content'];
 }
 
-/** The content cannot be loaded now. The message is not at fault: the batch is released. */
+/** The content cannot be loaded now. The message itself is valid, so the batch is released. */
 export class ContentUnavailable extends Error {}
 
 /** Thrown while composing: the body exceeds the size limit. The message is not sent. */
@@ -84,10 +90,10 @@ export interface Batch<E extends Sendable> {
   max: number;
   /** Claims messages for an attempt, and commits. */
   claim(attempt: { attemptId: string; leaseSeconds: number; max: number }): Promise<Claimed<E>>;
-  /** Releases what an attempt has claimed, if it has handed nothing over. */
+  /** Releases the messages that an attempt has claimed, if none was handed over. */
   release(attemptId: string): Promise<void>;
   /**
-   * Loads what the messages share. Returns how to compose each.
+   * Loads the parts that the messages share. Returns a function that composes each.
    * @throws ContentUnavailable from composing: the rest of the batch is released and the batch
    *   fails; BodyTooLarge: this message is not sent.
    */
@@ -102,10 +108,10 @@ export interface Batch<E extends Sendable> {
   };
 }
 
-/** Claimed messages. Those of a campaign are of one chunk: `max` is at most its size. */
+/** Claimed messages. A campaign's messages are from one chunk, so `max` is at most its size. */
 export interface Claimed<E> {
   emails: readonly E[];
-  /** Undefined without a campaign, or when none of its chunks was free. */
+  /** Undefined without a campaign, or when no chunk was free. */
   chunk?: CampaignChunk | undefined;
 }
 
@@ -113,39 +119,41 @@ export interface Claimed<E> {
 export interface CampaignChunk extends ChunkOrigin {
   /** Consecutive refusals of the campaign's mail before this chunk. */
   refusedInRow: number;
-  /** Messages that the campaign may hand over in a minute; null: it has no limit of its own. */
+  /** Messages that the campaign may hand over per minute; null: the campaign sets no limit. */
   maxPerMinute: number | null;
 }
 
 /** A claim that is not settled within this time belongs to a dead process. */
 const leaseSeconds = 120;
 /**
- * No message is handed over in the last part of a lease, in milliseconds: as long as SES may take
- * to respond. An SMTP server may take longer than the lease, but not longer than the settle time
- * after it.
+ * Milliseconds before the end of a lease in which no message is handed over: as long as SES may
+ * take to respond. An SMTP server may take longer than the lease, but not longer than the settle
+ * time after it.
  */
 const leaseMarginMs = 60_000;
 /**
- * Attachments of all messages that this process is sending, in bytes: enough for four messages of
- * the largest size. Each byte is in memory about four times: as stored, in base64 and in the
- * message.
+ * Limits the attachments of all messages that this process is sending, in bytes: enough for four
+ * messages of the largest size. Each byte is in memory about four times: as stored, in base64 and
+ * in the message.
  */
 const filesUnderWay = createSemaphore(40 * 1024 * 1024);
 /**
- * Their bodies, in characters: enough for six of the largest. Each is in memory about ten times: as
- * the document, with tracked links, as text, each of them encoded, and in the message.
+ * Limits the bodies of these messages, in characters: enough for six of the largest. Each is in
+ * memory about ten times: as the document, with tracked links, as text, each of them encoded, and
+ * in the message.
  */
 const bodiesUnderWay = createSemaphore(12 * 1024 * 1024);
-/** Characters of sent bodies that a batch may hold before it records them. */
+/** Characters of sent bodies that a batch keeps in memory before it records them. */
 const unrecordedChars = 4 * 1024 * 1024;
 /**
- * The connections of a provider, shared by all batches of this process. A message waits here, where
- * its lease is checked; in the mailer only for as long as the margin of the lease allows.
+ * Limits the sends to a provider under way in this process, for all batches together. A message
+ * waits here, where its lease is checked. In the mailer it waits only as long as the margin of the
+ * lease allows.
  */
 const connectionsByMailer = new WeakMap<Mailer, Semaphore>();
 /**
- * Messages claimed at once. When a process dies, all it had claimed counts as unknown, sent or not.
- * So it claims only what it is about to send.
+ * Messages claimed at once. When a process dies, all messages it had claimed become unknown, sent
+ * or not. So it claims only those it is about to send.
  */
 const chunkSize = 50;
 /** How long outcomes may wait to be recorded together, in milliseconds. */
@@ -158,22 +166,22 @@ interface Progress<E> {
   /** The last chunk claimed. */
   chunk: CampaignChunk | undefined;
   outcomes: DeliveryOutcome[];
-  /** Consecutive refusals by the provider. */
+  /** Consecutive messages that the provider refused. */
   refusedInRow: number;
-  /** Consecutive messages that the provider could not take. */
+  /** Consecutive messages that failed because the provider could not take mail. */
   failedInRow: number;
-  /** Characters of bodies in the outcomes. */
+  /** Characters of bodies in the outcomes that are not recorded yet. */
   unrecordedChars: number;
-  /** Why nothing more can be composed. */
+  /** Set when no more messages can be composed. */
   fault?: ContentUnavailable;
 }
 
 export interface Delivered {
   /** Messages claimed. */
   claimed: number;
-  /** Their chunk, when they are of a campaign. */
+  /** Their chunk, if they belong to a campaign. */
   chunk?: CampaignChunk | undefined;
-  /** The provider cannot take mail: milliseconds until the next attempt. */
+  /** Milliseconds until the next attempt, if the provider cannot take mail; otherwise null. */
   waitMs: number | null;
 }
 
@@ -181,7 +189,7 @@ export interface Delivered {
  * Delivers one batch in chunks: claim, last check, compose, hand over. The outcomes are recorded
  * together. A message is handed over at most once for each claim, and every committed claim ends in
  * an outcome.
- * @param stop when aborted, nothing more is handed over and the remaining claims are released.
+ * @param stop when aborted, no more messages are handed over and the remaining claims are released.
  */
 export async function deliverBatch<E extends Sendable>(
   services: SendingServices,
@@ -225,7 +233,7 @@ export async function deliverBatch<E extends Sendable>(
   return { claimed: emails.length, chunk: progress.chunk, waitMs: null };
 }
 
-/** Returns whether there may be more to deliver. */
+/** Delivers one chunk. Returns true if there may be more to deliver. */
 async function deliverChunk<E extends Sendable>(
   services: SendingServices,
   batch: Batch<E>,
@@ -243,7 +251,7 @@ async function deliverChunk<E extends Sendable>(
     const { emails, chunk } = await batch.claim({ attemptId, leaseSeconds, max });
     progress.chunk = chunk;
     if (emails.length === 0) return false;
-    // Mail that fails anyway takes no share.
+    // Mail that will not be sent uses none of the rate.
     const meant = emails.filter((email) => reasonAgainst(email) === null);
     const overLimit = await takeAllowances(db, services.billingRules, projectId, meant);
     ready = { emails, overLimit, compose: await batch.prepare(emails) };
@@ -252,7 +260,7 @@ async function deliverChunk<E extends Sendable>(
     await endClaim(services, projectId, stop, () => batch.release(attemptId));
     throw error;
   }
-  // The refusals of this batch are newer than what the claim has read.
+  // This batch has refusals that are newer than those the claim has read.
   if (progress.emails.length === 0) progress.refusedInRow = progress.chunk?.refusedInRow ?? 0;
   progress.attemptIds.push(attemptId);
   progress.emails.push(...ready.emails);
@@ -274,13 +282,13 @@ interface HandOver<E extends Sendable> {
   overLimit: ReadonlySet<string>;
   compose: (email: E, tracking: Tracking | null) => Composed | Promise<Composed>;
   progress: Progress<E>;
-  /** True if no further message should be handed over. */
+  /** Returns true if no further message should be handed over. */
   isOver: () => boolean;
-  /** Goes before messages that are not urgent. */
+  /** True if this mail goes before other mail. */
   urgent: boolean;
 }
 
-/** Why a claimed message is not to be sent, checked at the last moment; null: it is. */
+/** Returns why a claimed message must not be sent, checked at the last moment; null: send it. */
 function reasonAgainst(email: Sendable): WithheldReason | null {
   return email.withheld ?? suppressionReason(email);
 }
@@ -329,7 +337,10 @@ function connectionsOf(mailer: Mailer): Semaphore {
   return known;
 }
 
-/** Bytes of a message's attachments. A damaged row counts as none: it fails when it is composed. */
+/**
+ * Counts the bytes of a message's attachments. A damaged row counts as 0: the message fails when it
+ * is composed.
+ */
 function bytesOf({ attachments }: Sendable): number {
   if (!Array.isArray(attachments)) return 0;
   return attachments.reduce((sum: number, file: { bytes: number }) => sum + file.bytes, 0);
@@ -343,7 +354,7 @@ async function deliver<E extends Sendable>(
   progress: Progress<E>,
 ): Promise<DeliveryOutcome> {
   const emailId = email.id;
-  // The link of a confirmation mail is for its reader alone.
+  // Only its reader may see the link of a confirmation mail, so it is not tracked.
   const tracked =
     !email.opt_in_state && isTracked(email.project_tracking, email.message_class as MessageClass);
   let composed: Composed;
@@ -391,7 +402,8 @@ function deliveryOutcomeOf(
   content: Composed['content'],
   retryMs: number,
 ): DeliveryOutcome {
-  // In this order: V8 makes a hidden class for each object whose spread is followed by a new property.
+  // Keep this order: V8 makes a hidden class for each object whose spread is followed by a new
+  // property.
   if (outcome.kind === 'refused') {
     const refusal = outcome.isRecipient ? 'recipient_refused' : 'provider_refused';
     return { emailId, content, kind: 'refused', error: outcome.error, refusal };
@@ -413,8 +425,8 @@ function isProviderFailure(outcome: DeliveryOutcome): boolean {
 }
 
 /**
- * True for addresses at `simulator.test`, whose reports are simulated if the provider reports no
- * deliveries.
+ * Returns true for addresses at `simulator.test`, whose reports are simulated if the provider
+ * reports no deliveries.
  */
 export function isSimulated(mailer: Mailer, address: string): boolean {
   return !mailer.reportsDelivery && simulatedFeedback(address, new Date()) !== null;

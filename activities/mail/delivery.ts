@@ -28,46 +28,54 @@ import { wrapDocument } from '../../domain/template/html.ts';
 export interface DeliveryActivities {
   /**
    * Delivers the due transactional and workflow mail of a project.
-   * @param mayShare whether it may end early, because there is work for several of its kind at once.
+   * @param mayShare true: it may end early if there is enough work for several parallel deliveries.
    */
   DELIVER(projectId: string, mayShare?: boolean): Promise<Rest>;
 }
 
 /** The work that a delivery leaves. */
 export interface Rest {
-  /** In how many milliseconds the next message is due; null: none waits. */
+  /** Milliseconds until the next message is due; null: none waits. */
   nextDueMs: number | null;
-  /** How many should continue at once, if more than one. */
+  /** Number of deliveries that should continue in parallel, if more than one. */
   parallelism?: number;
 }
 
 export interface DeliveryServices extends SendingServices {
   waitSlots: WaitSlots;
-  /** The tokens that can be made of the id of an opt-in request, the current one first. */
+  /**
+   * Returns the tokens that can be derived from the id of an opt-in request, the current one first.
+   */
   optInTokensOf: (requestId: string) => readonly string[];
 }
 
 /** Messages delivered together. */
 const batchSize = 100;
-/** Due messages for which one more parallel delivery is worth its slot of a worker: some seconds of work. */
+/** Due messages for which one more parallel delivery pays: some seconds of work. */
 const deliveryBacklog = 1_000;
-/** As many as a campaign has. More would only take slots from other projects. */
+/**
+ * Most parallel deliveries, as many as a campaign has. More would only take slots from other
+ * projects.
+ */
 const parallelismMax = 4;
-/** Longer than usual, in milliseconds: a delivery run has few activities, and mostly one. */
+/**
+ * Time slice in milliseconds. It is longer than others because a delivery run has few activities,
+ * mostly one.
+ */
 const sliceMs = 60_000;
-/** When to look again for messages that another worker holds. */
+/** Milliseconds until the next look for messages that another worker has claimed. */
 const heldMs = 1_000;
 /**
- * Mail that is due within this time is waited for without a timer of the run, in milliseconds: much mail
- * that is scheduled shortly after each other would make its history long.
+ * Mail due within this time, in milliseconds, is waited for in the activity. A timer for each of
+ * many mails would make the run's history long.
  */
 const soonMsMax = 250;
-/** How long it is waited for at least, so that there is more than one message to deliver. */
+/** The shortest such wait in milliseconds, so that more than one message is due afterwards. */
 const gatherMs = 100;
 /**
- * How long a throttled delivery gives its slot back, in milliseconds. A project's bucket holds no
- * more than a second's worth. So a delivery that was not throttled for as long is not limited by it,
- * and more deliveries would not only wait together.
+ * Milliseconds for which a throttled delivery gives its slot back. A project's bucket holds at most
+ * one second of its rate. So a delivery that was not throttled for this time is not limited by the
+ * rate, and more deliveries would help.
  */
 const throttledMs = 1_000;
 
@@ -109,24 +117,24 @@ async function deliverAllDue(
 }
 
 interface Progress {
-  /** Something was handed over. */
+  /** True if a message was handed over. */
   hasTried: boolean;
-  /** It has waited for tokens without a place to wait. */
+  /** True if it had to wait for tokens and found no wait slot. */
   hasWaited: boolean;
-  /** Stays true until nothing is due: until then, mail may have waited because of the limits. */
+  /** Stays true until no mail is due: until then, mail may have waited because of the limits. */
   throttled: boolean;
-  /** More was due than one batch. */
+  /** True if more was due than one batch. */
   hasBacklog: boolean;
 }
 
-/** How many deliveries at once the due mail of a project needs. */
+/** Returns how many parallel deliveries the due mail of a project needs. */
 async function parallelismOf(db: Database, projectId: string): Promise<number> {
   const due = await countDueEmails(db, projectId, parallelismMax * deliveryBacklog);
   const parallelism = Math.ceil(due.count / deliveryBacklog);
   return Math.max(parallelism, 1);
 }
 
-/** Delivers the next batch. Returns when to continue: null: now, otherwise in so many milliseconds. */
+/** Delivers the next batch. Returns the milliseconds to wait; null: continue at once. */
 async function deliverNext(
   services: DeliveryServices,
   projectId: string,
@@ -137,13 +145,14 @@ async function deliverNext(
   const { count: due, isPoliced } = await countDueEmails(db, projectId, batchSize);
   progress.hasBacklog = due === batchSize;
   if (due === 0) return 0;
-  // Before the mail of campaigns, as a person waits for this mail.
+  // This mail takes tokens before campaigns do, because a person waits for it.
   const tokens = await takeSendingTokens(db, rates, projectId, due, { urgent: true });
   const giveBack = (unused: number) => returnSendingTokens(db, rates, projectId, unused);
   if (tokens.waitMs > 0) {
     progress.throttled = true;
     if (!(await waitSlots.wait(`delivery ${projectId}`, tokens.waitMs, stop))) {
-      // Once it waits in its slot all the same: campaigns would always take the next tokens first.
+      // The first time it waits in its own slot: otherwise campaigns would always take the next
+      // tokens first.
       if (progress.hasWaited || tokens.waitMs > throttledMs) {
         await giveBack(tokens.granted);
         return Math.max(tokens.waitMs, throttledMs);
@@ -166,7 +175,7 @@ async function deliverNext(
   return claimed > 0 ? null : heldMs;
 }
 
-/** Delivers the next batch, as `deliverBatch` does. */
+/** Delivers the next batch by `deliverBatch`. */
 async function deliverDue(
   services: DeliveryServices,
   given: { projectId: string; max: number; throttled: boolean; isPoliced: boolean },
@@ -214,7 +223,7 @@ function createFileReader(db: Database) {
   };
 }
 
-/** A confirmation mail with the token in its link, which its row does not have. */
+/** Adds the token to the link of a confirmation mail. The row does not store it. */
 function withToken<E extends ClaimedEmail>(email: E, tokens: ReadonlyMap<string, string>): E {
   const token = email.opt_in_id && tokens.get(email.opt_in_id);
   if (!token) return email;
@@ -222,7 +231,7 @@ function withToken<E extends ClaimedEmail>(email: E, tokens: ReadonlyMap<string,
   return { ...email, subject, body: email.body && fillConfirmLinks(email.body, token) };
 }
 
-/** The message as it is sent. The stored body and the text part have no tracking. */
+/** Composes the message to send. The stored body and the text part have no tracking. */
 function compose(
   email: ClaimedEmail,
   files: ReadonlyMap<string, Buffer>,

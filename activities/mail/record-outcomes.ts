@@ -9,15 +9,14 @@ interface WarningLog {
 }
 
 /**
- * How long a worker that shuts down retries recording outcomes while the database is unavailable,
- * in milliseconds. The supervisor will kill it soon anyway.
+ * Milliseconds for which a stopping worker retries recording outcomes while the database is
+ * unavailable. The supervisor will kill it soon after.
  */
 const shutdownTimeoutMs = 30_000;
 
 /**
- * Records the outcomes of a batch, retrying for as long as the database is unavailable. If the
- * database rejects an outcome, the batch is split, each half in its own transaction, until only
- * that outcome fails.
+ * Records the outcomes of a batch, and retries as long as the database is unavailable. If the
+ * database rejects an outcome, it halves the batch until only that outcome fails.
  */
 export async function recordOutcomes(
   services: { db: Database; log: WarningLog },
@@ -48,8 +47,8 @@ export async function recordOutcomes(
 }
 
 /**
- * A reduced version of an outcome that the database rejected: first without the provider's id and
- * the content; then just "unknown", which the settle time ends. null: nothing is left to drop. Then
+ * Reduces an outcome that the database rejected: first it drops the provider's id and the content,
+ * then it reports "unknown", which the settle time ends. null: it cannot be reduced further. Then
  * the message stays claimed, and becomes unknown when its lease expires.
  */
 function withoutUnstorableParts(refused: DeliveryOutcome, error: unknown): DeliveryOutcome | null {
@@ -62,9 +61,10 @@ function withoutUnstorableParts(refused: DeliveryOutcome, error: unknown): Deliv
 }
 
 /**
- * Ends a claim, retrying while the database is unavailable; otherwise what was accepted and not
- * recorded, or claimed and not released, would count as unknown. A late call changes only rows that
- * this claim still holds. Gives up only when the worker shuts down, or on an error that `isFinal`.
+ * Ends a claim, and retries while the database is unavailable. Otherwise accepted messages that
+ * were not recorded, and claimed ones that were not released, would become unknown. A late call
+ * changes only rows that this claim still holds. It gives up only when the worker shuts down, or on
+ * an error for which `isFinal` is true.
  */
 export async function endClaim<T>(
   { log }: { log: WarningLog },
@@ -87,7 +87,7 @@ export async function endClaim<T>(
   }
 }
 
-/** An activity is also cancelled when Temporal has timed it out while the process lives on. */
+/** Temporal also cancels an activity that has timed out, while the process lives on. */
 function isShutdown(stop: AbortSignal): boolean {
   return stop.reason instanceof CancelledFailure && stop.reason.message === 'WORKER_SHUTDOWN';
 }

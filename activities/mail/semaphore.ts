@@ -1,12 +1,12 @@
 /** A weighted semaphore, for bytes of memory or for connections. */
 export interface Semaphore {
   /**
-   * Waits until `amount` is free. 0 never waits; more than the capacity counts as the whole
-   * capacity. First come, first served; urgent callers go before all others. Returns the function
-   * that releases it.
+   * Waits until `amount` is free. 0 never waits; an amount over the capacity takes the whole
+   * capacity. Callers are served in order; urgent callers go before all others. Returns the
+   * function that releases it.
    */
   acquire(amount: number, options?: { urgent?: boolean }): Promise<() => void>;
-  /** Acquires without waiting; null: it is not free, or others wait. */
+  /** Acquires without waiting. null: not enough is free, or others wait. */
   tryAcquire(amount: number): (() => void) | null;
 }
 

@@ -20,21 +20,21 @@ import { wrapDocument } from '../../domain/template/html.ts';
 
 export interface SystemMailActivities {
   /**
-   * Sends a mail that has no `email` row, at most once. Returns in how many milliseconds to try
-   * again, or null when it is finished: sent, refused or unknown.
+   * Sends a mail that has no `email` row, at most once. Returns the milliseconds until the next
+   * try, or null when the mail is sent, refused or unknown.
    */
   SEND_SYSTEM_MAIL(mail: { mailId: string }): Promise<{ retryMs: number | null }>;
 }
 
 export interface SystemMailServices extends CircuitServices {
   rates: SendingRates;
-  /** How long a mail is tried that the provider cannot take. */
+  /** Milliseconds for which a mail is retried while the provider cannot take mail. */
   retryMs: number;
 }
 
 /**
- * How long the database calls of a claim are retried, in milliseconds. Together with the sending,
- * this is well within the 10 minutes that the run gives an attempt.
+ * Milliseconds for which the database calls of a claim are retried. Together with the sending, this
+ * is well within the 10 minutes that the run gives an attempt.
  */
 const timeoutMs = 3 * 60_000;
 
@@ -59,7 +59,7 @@ async function sendMail(
   if ('waitMs' in passage) return { retryMs: circuitRetryMs(passage.waitMs, true) };
   const { waitMs } = await takeSendingTokens(db, rates, mail.project_id, 1, { urgent: true });
   await pause(waitMs, cancellationSignal());
-  // Known only to this process: no later attempt can know what this one has handed over.
+  // A new id for each call: no later attempt can know whether this one has handed the mail over.
   const attemptId = randomUUID();
   const attempt = await changeClaim(services, mailId, () => claimSystemMail(db, mailId, attemptId));
   if (attempt === undefined) {
@@ -76,7 +76,10 @@ async function sendMail(
   return { retryMs };
 }
 
-/** Returns true if the mail is of this server, or of a project whose domain is verified, as mail of its campaigns. */
+/**
+ * Returns true if this server sends the mail, or a project whose domain is verified, as for
+ * campaigns.
+ */
 async function maySend(db: Database, mail: SystemMailRow): Promise<boolean> {
   if (mail.project_id === null) return true;
   const domain = await findSenderDomain(db, mail.project_id, domainOf(mail.from_email));
@@ -112,7 +115,10 @@ async function prepare(
   }
 }
 
-/** Records the outcome of a claimed mail. Returns when to try again, in milliseconds, if at all. */
+/**
+ * Records the outcome of a claimed mail. Returns the milliseconds until the next try; null: none
+ * follows.
+ */
 async function endAttempt(
   services: SystemMailServices,
   { id, kind, created_at }: SystemMailRow,
@@ -134,9 +140,9 @@ async function endAttempt(
 }
 
 /**
- * Begins or ends a claim, retrying while the database is unavailable. The activity must not be
- * retried in place of this: the next attempt would find a claim that is not its own, and give the
- * mail up.
+ * Begins or ends a claim, and retries while the database is unavailable. Retrying the whole
+ * activity instead would fail: the next attempt would find a claim that is not its own, and give
+ * the mail up.
  */
 async function changeClaim<T>(
   { log }: SystemMailServices,

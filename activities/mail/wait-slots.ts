@@ -1,16 +1,16 @@
 import { pause } from '../running/time-box.ts';
 
-/** Places in which activities may wait without giving their slot of the worker back. */
+/** Slots in which activities may wait without giving their worker slot back. */
 export interface WaitSlots {
   /**
-   * Waits `ms` milliseconds, or until `stop` is aborted. False, at once: there is no place, and the
-   * caller must give its slot back.
+   * Waits `ms` milliseconds, or until `stop` is aborted. Returns false at once when no slot is
+   * free: the caller must then give its worker slot back.
    */
   wait(owner: string, ms: number, stop: AbortSignal): Promise<boolean>;
 }
 
 /**
- * `max` places. One owner gets a second one only while half of them are free, so that many
+ * Creates `max` slots. An owner gets a second one only while half of them are free, so that many
  * throttled owners get one each before one of them gets several.
  */
 export function createWaitSlots(max: number): WaitSlots {

@@ -10,7 +10,7 @@ const heartbeatMs = 3_000;
 
 /** Runs `work` in the current activity, with heartbeats. */
 export async function whileAlive<T>(work: () => Promise<T>): Promise<T> {
-  // By a timer: a slow database or provider does not mean a dead worker.
+  // A timer sends them, so that a slow database or provider does not look like a dead worker.
   const beat = setInterval(heartbeat, heartbeatMs);
   try {
     return await work();
@@ -20,8 +20,8 @@ export async function whileAlive<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * The same activities with heartbeats: when their worker dies, that is noticed within seconds. A local
- * one is a part of its workflow task, which has a time-out of its own.
+ * Adds heartbeats to activities, so that the death of their worker is noticed within seconds. Local
+ * activities need none: they are part of their workflow task, which has its own timeout.
  */
 export function withHeartbeats<A extends object>(activities: A): A {
   type Activity = (...args: unknown[]) => Promise<unknown>;
@@ -37,8 +37,8 @@ export function withHeartbeats<A extends object>(activities: A): A {
 
 /**
  * Works in batches, in the current activity.
- * @param work starts the next batch while `shouldContinue` returns true: the slice is not over and the
- *   worker is not shutting down; `stop` is aborted on shutdown
+ * @param work starts the next batch while `shouldContinue` returns true: the slice is not over and
+ *   the worker is not stopping; `stop` is aborted when it stops.
  */
 export function timeBoxed<T>(
   work: (shouldContinue: () => boolean, stop: AbortSignal) => Promise<T>,

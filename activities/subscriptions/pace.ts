@@ -4,25 +4,25 @@ import { readDemand } from '../../db/subscriptions/demand.ts';
 import { pressureOf, restMs } from '../../domain/subscription/pace.ts';
 import { pause } from '../running/time-box.ts';
 
-/** How the work of one subscription gives way to others. */
+/** Paces the work of one subscription, so that it gives way to other work. */
 export interface Pace {
-  /** Does a piece of work in the database, which calls for a rest. */
+  /** Runs a piece of database work, and counts its duration. */
   work<T>(work: () => Promise<T>): Promise<T>;
-  /** Rests for what was worked since the last rest, if others need the machine. */
+  /** Pauses in proportion to the work since the last pause, if others need the machine. */
   rest(lagMs: number): Promise<void>;
-  /** How many of so many requests are begun before the next rest: one at least. */
+  /** Returns how many of `requests` may begin before the next pause: at least one. */
   share(requests: number): number;
 }
 
-/** The work of all subscriptions of a process. */
+/** Makes the pace of each subscription of a process. */
 export interface Paces {
-  /** @param sharing how many subscriptions are at work; `stop` ends a rest */
+  /** @param sharing returns how many subscriptions are at work; `stop` ends a pause */
   of(sharing: () => number, stop: AbortSignal): Pace;
 }
 
-/** For how long a look at what others do holds, in milliseconds. */
+/** Milliseconds for which a measurement of the machine's load is reused. */
 const lookMs = 100;
-/** The part of a look in the mean of the last ones: what others do changes by the millisecond. */
+/** Weight of the newest measurement in the moving average: the load changes by the millisecond. */
 const newestPart = 0.3;
 
 export function createPaces(db: Database, processors = availableParallelism()): Paces {

@@ -45,11 +45,11 @@ export interface RequestServices {
 
 /** A request about to be made. */
 export interface EventRequest extends Pick<Unit, 'batchId'> {
-  /** With their events, in recorded order. */
+  /** The deliveries with their events, in recorded order. */
   deliveries: readonly ReadyEvent[];
-  /** Their entries in a list of events; null: there is one, without a list. */
+  /** Their entries in a list of events; null: the request has a single event, without a list. */
   items: readonly string[] | null;
-  /** The receiver is taken for dead: a failure does not count in the schedule of the deliveries. */
+  /** The receiver seems down: a failure does not count in the schedule of the deliveries. */
   isProbe: boolean;
 }
 
@@ -73,7 +73,7 @@ function sentEvent(target: Target, { eventId, contactId, event }: ReadyEvent): S
   };
 }
 
-/** Makes a request and records what came of it. */
+/** Makes a request and records its result. */
 export async function sendDeliveries(
   services: RequestServices & { pace: Pace },
   target: Target,
@@ -120,7 +120,7 @@ export async function sendDeliveries(
           answer: statusCode === null ? null : { text },
         },
   };
-  // Recorded without a rest before: only the loop that begins the next request rests.
+  // Recorded without a pause before: only the loop that begins the next request pauses.
   await services.pace.work(() =>
     transact(db, async (tx) => {
       await settle(tx, target.id, settled);
@@ -129,7 +129,7 @@ export async function sendDeliveries(
   );
 }
 
-/** How long what waits after a failure. */
+/** Returns the pauses after a failure: of the deliveries, of the receiver and of its probe. */
 function waitsOf(
   { eventDelivery: { retrySeconds } }: RequestServices,
   outcome: RequestOutcome,
@@ -149,7 +149,10 @@ function waitsOf(
   };
 }
 
-/** Disables a subscription whose receiver is gone, or has failed for too long, and writes of it. */
+/**
+ * Disables a subscription whose receiver is gone, or has failed for too long, and tells the
+ * administrators by mail.
+ */
 async function giveUp(
   { eventDelivery, platformFrom, dashboardUrl }: RequestServices,
   tx: Database,

@@ -32,7 +32,7 @@ import {
 } from './request.ts';
 
 export interface SubscriptionActivities {
-  /** Reads what is new for a subscription and sends what is due, for one time slice. */
+  /** Reads new events for a subscription and sends due ones, for one time slice. */
   SEND_EVENTS(subscriptionId: string): Promise<SubscriptionRest>;
 }
 
@@ -40,7 +40,7 @@ export interface SubscriptionActivities {
 export interface SubscriptionRest {
   /** null: the subscription is gone, with its deliveries. */
   state: Target['state'] | null;
-  /** In how many milliseconds the next delivery is due; null: none waits for a time. */
+  /** Milliseconds until the next delivery is due; null: none waits for a time. */
   nextDueMs: number | null;
   /** Requests that were made. */
   requests: number;
@@ -51,18 +51,18 @@ export interface SubscriptionServices extends RequestServices {
 }
 
 /**
- * Long, in milliseconds: at its end nothing is begun until the last request is over, and it has a slot
- * of a queue of its own.
+ * Time slice in milliseconds. It is long because at its end no request begins until the last one is
+ * over. The queue is separate, so nothing else waits.
  */
 const sliceMs = 300_000;
-/** The same where others may wait for the slot. */
+/** The time slice in milliseconds if others wait for the slot. */
 const crowdedSliceMs = 10_000;
-/** How long a request under way may delay the look for what else is due, in milliseconds. */
+/** Milliseconds between two looks for due deliveries while requests are under way. */
 const lookMs = 100;
-/** The same where no place is free: new events are only listed. */
+/** The same when no place is free: then the look only lists new events. */
 const fullLookMs = 1_000;
 
-/** @param places requests of this process under way that the subscriptions share */
+/** @param places most requests under way in this process; the subscriptions share them */
 export function createSubscriptionActivities(
   services: SubscriptionServices,
   places: number,
@@ -90,17 +90,14 @@ export function createSubscriptionActivities(
   };
 }
 
-/**
- * Divides the places between the subscriptions that are at work: each has one at least, whatever the
- * others wait for.
- */
+/** Divides the places between the subscriptions that are at work. Each gets at least one. */
 function createShare(places: number) {
   let sharing = 0;
   return {
     enter: () => void (sharing += 1),
     leave: () => void (sharing -= 1),
     sharing: () => sharing,
-    /** Others may wait for a slot. */
+    /** True if all slots are taken, so others may wait for one. */
     isFull: () => sharing >= places,
     places: () => Math.max(1, Math.min(requestsMax, Math.floor(places / Math.max(1, sharing)))),
   };
@@ -109,7 +106,7 @@ function createShare(places: number) {
 interface Slice {
   shouldContinue: () => boolean;
   stop: AbortSignal;
-  /** How many requests may be under way. */
+  /** Returns how many requests may be under way. */
   places: () => number;
   pace: Pace;
 }
@@ -142,14 +139,14 @@ async function sendEvents(
   let target: Target | null = null;
   try {
     for (;;) {
-      // Before it is looked at what is sent: a change is not seen late.
+      // Rest before the look, so that it sees the newest change of the subscription.
       await pace.rest(target?.lagMs ?? 0);
       if (!slice.shouldContinue())
         return { state: target?.state ?? 'enabled', nextDueMs: 0, requests };
       const isBehind = await catchUp(db, id, slice);
       const found = await findTarget(db, id, lease.id);
       target = found;
-      // The activity that has taken over continues, or finds that the subscription is gone.
+      // Another activity has taken over and continues, or finds that the subscription is gone.
       if (!found) return { state: 'disabled', nextDueMs: 0, requests };
       const places = slice.places() - sending.size;
       const free = pace.share(places);
@@ -160,7 +157,7 @@ async function sendEvents(
         sending.add(entry);
         entry.end.finally(() => sending.delete(entry)).catch(() => {});
       }
-      // Behind the deliveries of a contact with many there may be those of others.
+      // A contact with many deliveries may hide those of others: read again.
       if (units > 0 && (units < free || free < places)) continue;
       if (sending.size === 0 && isBehind) continue;
       if (sending.size === 0) {
@@ -181,8 +178,9 @@ async function sendEvents(
 }
 
 /**
- * Reads the log, and does what a change of the subscription has left. Returns true while there is more
- * to read of the time before the subscription: one page at a time, to send meanwhile.
+ * Reads the event log, and finishes a change of the subscription. It reads the time before the
+ * subscription one page at a time, so that sending goes on between. Returns true while there is
+ * more of it.
  */
 async function catchUp(
   db: Database,
@@ -194,7 +192,7 @@ async function catchUp(
     while (shouldContinue() && !(await pace.work(() => page(db, id)))) await pace.rest(0);
   };
   if (work.isReleased) await inPages(releasePage);
-  // New ones come after them.
+  // New events come after those of the backlog.
   if (work.hasBacklog && !(await pace.work(() => readBacklogPage(db, id)))) return true;
   while (work.hasUnread && shouldContinue()) {
     const { isOver, lagMs } = await pace.work(() => readPage(db, id));
@@ -205,11 +203,11 @@ async function catchUp(
   return false;
 }
 
-/** True if only deliveries with a requested attempt at once, and probes, are sent. */
+/** Returns true if only probes and deliveries with a requested attempt are sent now. */
 const isHeld = ({ state, holdMs, probeMs }: Target) =>
   state === 'paused' || holdMs > 0 || probeMs !== null;
 
-/** Returns the next deliveries: those that are due, or the probe of a receiver that seems dead. */
+/** Returns the next deliveries: those that are due, or a probe if the receiver seems down. */
 async function chooseNext(
   db: Database,
   target: Target,
@@ -234,7 +232,7 @@ async function chooseNext(
   return probe === null ? none : { units: [probe], isProbe: true };
 }
 
-/** The requests that are made next, with what they have. */
+/** Returns the next requests with their content. */
 async function readNext(
   db: Database,
   target: Target,
@@ -265,7 +263,7 @@ async function readUnit(
   const ready = read.filter((one: Ready): one is ReadyEvent => one.event !== null);
   if (target.batchMax === null) return { deliveries: ready, items: null };
   const items = batchItems(target, ready);
-  // One that is tried again has what it had.
+  // A batch that is retried keeps its events.
   const fit = unit.batchId === null ? batchFit(items, bytesMax) : items.length;
   return { deliveries: ready.slice(0, fit), items: items.slice(0, fit) };
 }
@@ -281,7 +279,10 @@ function underWay(
   return { unit: { ...unit, deliveries }, isProbe: request.isProbe, end };
 }
 
-/** When to continue: what is held continues by a signal, or when the receiver's silence is over. */
+/**
+ * Returns when to continue. Held deliveries continue by a signal, or at the end of the pause that
+ * the receiver asked for.
+ */
 async function restOf(db: Database, target: Target): Promise<Omit<SubscriptionRest, 'requests'>> {
   const { state, holdMs, probeMs } = target;
   if (state !== 'enabled') return { state, nextDueMs: null };
@@ -290,7 +291,7 @@ async function restOf(db: Database, target: Target): Promise<Omit<SubscriptionRe
   return { state, nextDueMs: Math.max(probeMs ?? dueMs, holdMs, lookMs) };
 }
 
-/** Waits for the first of these to end, at most for so many milliseconds. */
+/** Waits until the first of these ends, for at most so many milliseconds. */
 async function untilFirst(ends: Promise<void>[], ms: number, stop: AbortSignal): Promise<void> {
   const over = new AbortController();
   const signal = AbortSignal.any([stop, over.signal]);

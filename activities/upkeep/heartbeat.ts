@@ -4,13 +4,15 @@ import type { Database } from '../../db/database.ts';
 import { beatMs, recordWorker, recordWorkerStop } from '../../db/delivery/workers.ts';
 import type { SendingRates } from '../../db/delivery/send-rate.ts';
 
-/** How long a worker that stops tries to say so, in milliseconds: soon it counts as dead anyhow. */
+/**
+ * Milliseconds for which a stopping worker tries to record that it stops. Soon it counts as dead
+ * anyway.
+ */
 const farewellMs = 2_000;
 
 /**
- * Tells everybody that the workers of this process live, as long as they do: a row that is refreshed
- * every five seconds. Returns what says that they have stopped. A beat that the database misses is made
- * up for by the next one.
+ * Records every five seconds that the workers of this process are alive. Returns a function that
+ * records that they have stopped. If the database misses a beat, the next one makes up for it.
  */
 export function startHeartbeat(
   { db, provider, rates }: { db: Database; provider: string; rates: SendingRates },
@@ -24,7 +26,7 @@ export function startHeartbeat(
       await recordWorker(db, process, isFirst);
       isFirst = false;
     } catch {
-      // The database is away.
+      // The database is unavailable; the next beat tries again.
     }
     beating = null;
   };

@@ -7,7 +7,7 @@ import { capOf, categories, percentOf, warningPercent } from '../../domain/billi
 
 export interface WarningServices {
   db: Database;
-  /** null: billing is off, no limits. */
+  /** null: billing is off, so there are no limits. */
   billingRules: { freeTierPerMonth: number } | null;
   /** Sender of account mail; null: none is sent. */
   platformFrom: string | null;
@@ -15,8 +15,8 @@ export interface WarningServices {
 }
 
 /**
- * Writes to the administrators of projects that have used most of a limit, once per month and
- * category; the free tier covers all categories.
+ * Warns the administrators of projects that have used most of a limit, once per month and category.
+ * The free tier covers all categories.
  */
 export async function warnOfLimits({
   db,

@@ -15,27 +15,29 @@ import { judgeRun, type RunState } from '../../domain/runs/reconcile.ts';
 
 export interface ReconcileServices {
   db: Database;
-  /** Asks what Temporal has of an execution's run. @throws when Temporal does not respond. */
+  /** Asks Temporal for the state of an execution's run. @throws when Temporal does not respond. */
   describeExecutionRun(executionId: string): Promise<RunState>;
-  /** The executions whose run was closed since a moment without completing. */
+  /** Lists the executions whose run was closed since a moment without completing. */
   listClosedExecutions(since: Date): AsyncIterable<string>;
   log: { warn(details: object, message: string): void };
 }
 
-/** Executions claimed at once, and calls to Temporal under way for them. */
+/** Executions claimed at once, and concurrent calls to Temporal for them. */
 const pageSize = 100;
 const callsMax = 8;
-/** How long one sweep looks, in milliseconds: the next one continues. */
+/** Time for one sweep in milliseconds; the next one continues. */
 const lookingMs = 20_000;
-/** How far back closed runs are searched the first time, in milliseconds. */
+/** On the first sweep, how far back to search closed runs, in milliseconds. */
 const firstWindowMs = 15 * 60_000;
-/** Closed runs appear in Temporal's list with a delay: this much is searched again. */
+/**
+ * Milliseconds that are searched again, because closed runs appear in Temporal's list with a delay.
+ */
 const overlapMs = 60_000;
 
 /**
- * Compares executions with their runs: those whose time has come, and those whose run was closed.
- * Runs that are lost start again where they were; what was ended in Temporal ends here, too; what
- * cannot continue is recorded and logged.
+ * Compares executions with their runs: those that are due for it, and those whose run was closed. A
+ * lost run starts again at its position; an execution whose run was ended in Temporal ends, too;
+ * one that cannot continue is recorded and logged.
  */
 export async function reconcileExecutions(services: ReconcileServices): Promise<void> {
   await hurryClosed(services);
@@ -47,7 +49,10 @@ export async function reconcileExecutions(services: ReconcileServices): Promise<
   }
 }
 
-/** Lets active executions whose run was closed be looked at now, and closes the steps of ended ones. */
+/**
+ * Makes active executions whose run was closed due for reconciliation, and closes the steps of
+ * ended ones.
+ */
 async function hurryClosed({ db, listClosedExecutions }: ReconcileServices): Promise<void> {
   const now = new Date();
   const last = await findWatermark(db, 'closed runs');
@@ -64,8 +69,8 @@ async function hurryClosed({ db, listClosedExecutions }: ReconcileServices): Pro
 }
 
 /**
- * Reconciles executions whose runs are closed. Those that ended before may have a step that was at
- * work then, whose worker died.
+ * Reconciles executions whose runs are closed. An ended execution may have an open step if its
+ * worker died at work.
  */
 async function endWithRuns(db: Database, ids: readonly string[]): Promise<void> {
   await reconcileSoon(db, ids);

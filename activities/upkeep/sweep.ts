@@ -52,24 +52,37 @@ import { reportDueUsage, type UsageServices } from './usage.ts';
 
 /** The tasks of the sweep, one activity each. Each may be repeated. */
 export interface SweepTasks {
-  /** Lets the log of events continue when the tables are in another cluster, as after a dump was restored. */
+  /**
+   * Repairs the positions in the event log when the database runs in another cluster, as after
+   * restoring a dump.
+   */
   NOTICE_CLUSTER(): Promise<void>;
-  /** Lets runs and schedules continue of which Temporal has forgotten something: its data are lost, or restored. */
+  /**
+   * Restarts runs and schedules that Temporal has lost: its data were deleted or restored from a
+   * backup.
+   */
   NOTICE_FORGOTTEN(): Promise<void>;
-  /** Sends committed rows that Temporal does not have: a process died, or it was down. */
+  /**
+   * Dispatches committed rows that Temporal does not have, because a process died or Temporal was
+   * unavailable.
+   */
   DISPATCH_FORGOTTEN(): Promise<void>;
-  /** Compares executions with their runs, which may be lost, stuck, or ended in Temporal. */
+  /** Compares executions with their runs, which may be lost, stuck or ended in Temporal. */
   REPAIR_EXECUTIONS(): Promise<void>;
   /**
-   * Signals campaigns, jobs, domains, removals and single mails whose run seems to be lost, schedules
-   * whose firing is late or that have changed, and event subscriptions that were not told of what is due.
+   * Signals rows whose run seems to be lost: campaigns, jobs, domains, removals and system mails.
+   * Also schedules that are late or have changed, and event subscriptions that missed the signal of
+   * a due event.
    */
   SIGNAL_STALLED_RUNS(): Promise<void>;
-  /** Ends executions of disabled projects, and the rest of those of a workflow to be cancelled. */
+  /**
+   * Ends executions of disabled projects, and the remaining ones of workflows that are being
+   * cancelled.
+   */
   CANCEL_LATE_EXECUTIONS(): Promise<void>;
-  /** Lets the rest of the held executions of released workflows continue. */
+  /** Releases the remaining held executions of released workflows. */
   RELEASE_EXECUTIONS(): Promise<void>;
-  /** Deletes what belongs to deleted workflows and segments. */
+  /** Deletes the remaining rows of deleted workflows and segments. */
   CONTINUE_REMOVALS(): Promise<void>;
   /** Ends messages whose outcome stayed unknown for the settle time. */
   SETTLE_UNCERTAIN(): Promise<void>;
@@ -78,15 +91,17 @@ export interface SweepTasks {
   CLEAR_EVENT_DELIVERIES(): Promise<void>;
   /** Deletes entries of suppression lists that have ended. */
   CLEAR_SUPPRESSIONS(): Promise<void>;
-  /** Folds what was appended to the counts of events. */
+  /** Adds the appended rows to the event counts. */
   FOLD_EVENT_TALLY(): Promise<void>;
-  /** Counts the moments of mail of days that are over. */
+  /** Counts the opens, clicks and other events of mail for days that are over. */
   TALLY_MAIL(): Promise<void>;
   /** Deletes jobs that are too old to be read. */
   CLEAR_JOBS(): Promise<void>;
   /** Computes or counts the segments that are due, every five minutes each. */
   RECOMPUTE_SEGMENTS(): Promise<void>;
-  /** Deletes expired sessions, security events, links of account mails and events of providers. */
+  /**
+   * Deletes expired sessions, security events, links of account mails and receipts of providers.
+   */
   CLEAR_TOKENS_AND_RECEIPTS(): Promise<void>;
   /** Deletes bodies and attachments of messages after their retention time. */
   CLEAR_MAIL_BODIES(): Promise<void>;
@@ -110,22 +125,25 @@ export interface SweepServices extends WarningServices, UsageServices, Reconcile
   /** 0: bodies are kept forever. */
   bodyRetentionDays: number;
   securityLogDays: number;
-  /** Asks what Temporal knows of the sweep. @throws when it does not respond. */
+  /**
+   * Asks Temporal for the schedule and the recent runs of the sweep. @throws when Temporal does not
+   * respond.
+   */
   describeSweep(): Promise<KnownSweeps>;
 }
 
 /**
- * How long one sweep continues with cancelling very many executions, in milliseconds: those of disabled
- * projects, and as long again those of workflows.
+ * Milliseconds for which one sweep cancels executions of disabled projects, and as many for those
+ * of workflows.
  */
 const cancellingMs = 10_000;
-/** How long it releases held executions, in milliseconds. */
+/** Milliseconds for which one sweep releases held executions. */
 const releasingMs = 20_000;
-/** How long it deletes what belongs to deleted workflows and segments, in milliseconds. */
+/** Milliseconds for which one sweep deletes rows of deleted workflows and segments. */
 const removingMs = 20_000;
-/** How long one sweep deletes old bodies, in milliseconds: the next one continues. */
+/** Milliseconds for which one sweep deletes old bodies; the next one continues. */
 const clearingMs = 10_000;
-/** How long one sweep counts days of mail, in milliseconds: the next one continues. */
+/** Milliseconds for which one sweep counts days of mail; the next one continues. */
 const tallyingMs = 5_000;
 /** Rows dispatched or repaired at once. */
 const pageSize = 500;
@@ -134,7 +152,7 @@ const skewMs = 60_000;
 /** Chunks of campaigns handled in one transaction. */
 const chunksMax = 20;
 
-/** @param runIdOf id of the run that has scheduled the activity which calls this */
+/** @param runIdOf returns the id of the run that scheduled the current activity */
 export function createSweepActivities(
   services: SweepServices,
   runIdOf = () => activityInfo().workflowExecution?.workflowId ?? '',
@@ -213,7 +231,7 @@ export function createSweepActivities(
   return { ...tasks, LIST_TASKS: () => beginSweep(db, tasks) };
 }
 
-/** Compares the sweep before, as our rows know it, with those that Temporal knows of. */
+/** Compares the previous sweep in our rows with the sweeps that Temporal has. */
 async function noticeForgotten(
   { db, log, describeSweep }: SweepServices,
   runId: string,
@@ -227,17 +245,17 @@ async function noticeForgotten(
     const executions = await signalChangedSince(db, new Date(since.getTime() - skewMs));
     log.warn({ since, executions }, 'Temporal has lost data: what it has forgotten is told again');
   }
-  // Behind the work: a process that dies before does not forget it.
+  // Last, so that the next sweep repeats the work if the process dies before.
   await updateWatermark(db, 'planned sweep', own);
 }
 
-/** Lists the tasks of a sweep, and records that it has begun: `/health/ready` asks for that. */
+/** Lists the tasks of a sweep, and records its beginning, which `/health/ready` reads. */
 async function beginSweep(db: Database, tasks: SweepTasks): Promise<(keyof SweepTasks)[]> {
   await updateWatermark(db, 'sweep', new Date());
   return Object.keys(tasks) as (keyof SweepTasks)[];
 }
 
-/** Answers if so many milliseconds have passed since this call. */
+/** Returns a function that is true once so many milliseconds have passed. */
 function after(ms: number): () => boolean {
   const end = Date.now() + ms;
   return () => Date.now() > end;

@@ -18,17 +18,17 @@ export interface UsageServices {
 const concurrency = 16;
 /** Messages read from the database at once. */
 const pageSize = 500;
-/** Other tasks wait for this one; the next sweep does the rest. */
+/** Time in milliseconds: other tasks wait for this one, and the next sweep continues. */
 const sliceMs = 20_000;
 /**
  * Stripe accepts no meter event that is older (docs.stripe.com/api/billing/meter-event/create). A
- * younger one that it refuses is kept: the meter may still be set up.
+ * newer one that Stripe refuses is kept, because the meter may still be set up.
  */
 const oldestMs = 35 * 86_400_000;
 
 /**
  * Reports sent messages, oldest first, for one time slice: of all customers, or of one.
- * @throws the first error, after the others were tried.
+ * @throws the first error, after all were tried.
  */
 export async function reportDueUsage(
   { db, payments, log }: UsageServices,
@@ -45,15 +45,15 @@ export async function reportDueUsage(
     const over = [...told, ...refused];
     if (over.length > 0) await deleteUsageReports(db, over);
     failures.push(...failed);
-    // Continue after reports that failed, so that they do not block the rest.
+    // Continue behind failed reports, so that they do not block the rest.
     after = page.length < pageSize ? undefined : page.at(-1);
   } while (after && Date.now() < end);
   if (failures.length > 0) throw failures[0];
 }
 
 /**
- * Reports sent messages to the payment provider, each by its id, until `end`. After a crash they
- * are reported again, and the provider ignores ids that it has.
+ * Reports sent messages to the payment provider, each by its id, until `end`. A crash may repeat
+ * reports; the provider ignores ids that it has.
  */
 async function tell(
   payments: Pick<Payments, 'reportUsage'>,
@@ -61,7 +61,7 @@ async function tell(
   end: number,
 ) {
   const told: string[] = [];
-  /** Will never be accepted. */
+  /** Reports that the provider will never accept. */
   const refused: string[] = [];
   const failed: unknown[] = [];
   await pLimit(concurrency).map(reports, async (report) => {

@@ -11,18 +11,18 @@ export interface OAuthClient {
 
 /** The logged-in user, according to the provider. */
 export interface OAuthIdentity {
-  /** The provider's own id of the user: it stays when the address changes. */
+  /** The provider's id of the user. It stays the same when the address changes. */
   providerId: string;
-  /** An address the provider has verified, or null when there is none. */
+  /** An address that the provider has verified; null: there is none. */
   email: string | null;
 }
 
 export interface OAuthExchange {
-  /** From the provider's redirect. */
+  /** The code from the provider's redirect. */
   code: string;
-  /** The address the provider has redirected to. */
+  /** The URL to which the provider has redirected. */
   redirectUri: string;
-  /** The source of the start's challenge. */
+  /** The secret whose hash was the `codeChallenge` of the start. */
   codeVerifier: string;
 }
 
@@ -34,21 +34,21 @@ export interface OAuthStart {
 }
 
 interface OAuthLogin {
-  /** The address to which the browser is sent to log in. */
+  /** Returns the URL at which the browser begins the login. */
   authorizeUrl(start: OAuthStart): string;
   /** Exchanges the code for the user. @throws Error when the provider refuses or is unavailable. */
   identify(exchange: OAuthExchange): Promise<OAuthIdentity>;
 }
 
-/** The ways to log in; null: not configured. */
+/** The login providers; null: not configured. */
 export type OAuth = Record<OAuthProvider, OAuthLogin | null>;
 
-/** Addresses of a provider. */
+/** URLs of a provider. */
 export interface OAuthEndpoints {
   authorize: string;
   token: string;
   user: string;
-  /** Address of the user's email addresses, if they are not in `user`. */
+  /** URL of the user's email addresses, if `user` does not include them. */
   emails?: string;
 }
 
@@ -70,7 +70,7 @@ export const oauthEndpoints: Record<OAuthProvider, OAuthEndpoints> = {
 
 /** Longest wait for the provider: a user is looking at a blank page. */
 const timeoutMs = 10_000;
-/** More is no answer of these addresses, in bytes. */
+/** Largest response that is read, in bytes. */
 const answerBytesMax = 256 * 1024;
 
 export function createOAuth(
@@ -114,7 +114,7 @@ function login(
         code_verifier: codeVerifier,
       });
       const answer = await ask(endpoints.token, { form });
-      // GitHub refuses with 200 and `error`.
+      // GitHub reports a refusal with status 200 and the field `error`.
       const { access_token: accessToken } = answer as { access_token?: unknown };
       if (typeof accessToken !== 'string') throw new Error('The provider gave no access token.');
       return readUser(endpoints, accessToken);
@@ -148,7 +148,7 @@ function idOf(id: unknown): string {
   throw new Error('The provider did not say who the user is.');
 }
 
-/** @throws Error with the address and the status, but nothing of the request. */
+/** @throws Error with the URL and the status, but no part of the request. */
 async function ask(
   address: string,
   { form, accessToken }: { form?: URLSearchParams; accessToken?: string },

@@ -5,8 +5,8 @@ import type { Mailer } from './mailer.ts';
 const errorCharsMax = 500;
 
 /**
- * Common to all mailers: ASCII domains on the wire, short one-line errors, no exceptions, and a
- * close that waits for sends in progress.
+ * Wraps a mailer with rules for all: domains in ASCII, short errors of one line, no exceptions, and
+ * a close that waits for sends in progress.
  */
 export function guarded(mailer: Mailer): Mailer {
   let underWay = 0;
@@ -20,7 +20,8 @@ export function guarded(mailer: Mailer): Mailer {
         if (outcome.kind === 'accepted') return outcome;
         return { ...outcome, error: oneLine(outcome.error) };
       } catch (error) {
-        // An unexpected internal error at an unknown point: only "uncertain" is safe to report.
+        // The point of an unexpected internal error is unknown, so only "uncertain" is safe to
+        // report.
         return { kind: 'uncertain', error: oneLine(String(error)) };
       } finally {
         underWay -= 1;
@@ -36,7 +37,7 @@ export function guarded(mailer: Mailer): Mailer {
 
 function withAsciiDomain(address: string): string {
   const at = address.lastIndexOf('@');
-  // An empty result means "no valid domain": the provider's own error says so best.
+  // An empty result means an invalid domain. The provider's own error explains that best.
   const domain = domainToASCII(address.slice(at + 1)) || address.slice(at + 1);
   return `${address.slice(0, at + 1)}${domain}`;
 }

@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url';
 import * as mimeFuncs from 'nodemailer/lib/mime-funcs';
 import MimeNode from 'nodemailer/lib/mime-node';
 
-/** Header lines as they are sent: ASCII, folded. */
+/** Writes header lines in ASCII, folded. */
 
 /** Longest line of a message without its line end (RFC 5322, 2.1.1), in characters. */
 const lineCharsMax = 998;
@@ -14,10 +14,13 @@ const encodedWordChars = 52;
 /** For nodemailer's header encoding (RFC 2047, punycode); nothing is ever added to this node. */
 export const encoder = new MimeNode();
 
-/** Ids and addresses that some programs read from the first line of their header alone. */
+/** Headers with ids and addresses, of which some programs read only the first line. */
 const isUnfolded = /^(?:message-id|list-[a-z-]+)$/i;
 
-/** A header. It is folded, unless its name or its blanks forbid that; then it is one line if that is legal. */
+/**
+ * Writes a header. It is folded, unless its name or its blanks forbid that; then it is one line if
+ * that is legal.
+ */
 export function header(name: string, value: string): string {
   const line = `${name}: ${value}`;
   const folded = mimeFuncs.foldLines(line, lineChars);
@@ -25,7 +28,7 @@ export function header(name: string, value: string): string {
   return isBest || line.length > lineCharsMax ? folded : line;
 }
 
-/** No line is too long, or holds blanks alone (RFC 5322, 2.1.1 and 3.2.2). */
+/** Returns true if no line is too long or consists of blanks (RFC 5322, 2.1.1 and 3.2.2). */
 function isLegal(folded: string): boolean {
   return folded.split('\r\n').every((line) => line.length <= lineCharsMax && line.trim() !== '');
 }
@@ -39,7 +42,10 @@ export function subjectHeader(subject: string): string {
 /** Headers of mailboxes, ids and phrases, in which encoded words may not stand anywhere (RFC 2047, 5). */
 const isStructured = /^list-|-to$|^(?:keywords|references)$/i;
 
-/** A header of the sender. ASCII stays as it was written; a structured header has its phrases encoded alone. */
+/**
+ * Writes a header that the sender has set. ASCII stays as it was written. In a structured header
+ * only the phrases are encoded.
+ */
 export function customHeader(name: string, value: string): string {
   const text = inOneLine(value);
   if (isAscii(text)) return textHeader(name, text, text);
@@ -47,7 +53,8 @@ export function customHeader(name: string, value: string): string {
 }
 
 /**
- * Returns the header. Text that cannot be folded into legal lines is encoded, even if it is ASCII.
+ * Writes a header with free text. Text that cannot be folded into legal lines is encoded, even if
+ * it is ASCII.
  */
 function textHeader(name: string, text: string, value: string): string {
   const lines = header(name, value);
@@ -69,13 +76,13 @@ function encoded(text: string): string {
 /** The parts of a structured header: quoted text, comments, addresses, separators, words and blanks. */
 const part = /"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|<[^<>]*>|[,;:]|[^\s"<>(),;:]+|\s+|./gs;
 
-/** A structured header with its phrases, comments and addresses in ASCII. */
+/** Encodes the phrases, comments and addresses of a structured header in ASCII. */
 function withPhrases(text: string): string {
   let ascii = '';
   let phrase = { written: '', plain: '' };
   const endPhrase = () => {
     const { written, plain } = phrase;
-    // An encoded word is set off by blanks, and not quoted.
+    // An encoded word stands between blanks, without quotes.
     ascii += isAscii(written) ? written : ` ${encoded(plain.trim())} `;
     phrase = { written: '', plain: '' };
   };
@@ -95,7 +102,7 @@ function withPhrases(text: string): string {
   return isAscii(value) ? value : encoded(text);
 }
 
-/** A URL, mailbox or list id in angle brackets. */
+/** Returns a URL, mailbox or list id in angle brackets, in ASCII. */
 function asciiAddress(found: string): string {
   const inside = found.slice(1, -1).trim();
   if (/^[a-z][a-z0-9+.-]*:/i.test(inside) && URL.canParse(inside))

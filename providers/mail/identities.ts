@@ -7,21 +7,21 @@ import {
 
 /** A sender domain at the mail provider. */
 export interface Identity {
-  /** Names of its DKIM records; none where it signs with the customer's own keys. */
+  /** Names of its DKIM records; empty if the provider signs with the customer's own keys. */
   dkimTokens: string[];
   /** True if the provider has found the DKIM records. */
   dkimVerified: boolean;
 }
 
-/** The sender domains at the mail provider. Each call may be repeated. */
+/** Manages the sender domains at the mail provider. Each call may be repeated. */
 export interface Identities {
-  /** Names that exist in no DNS count as verified. */
+  /** True if reserved domains (such as `.test`), which DNS never has, count as verified. */
   verifiesReservedNames: boolean;
-  /** True if the provider keeps domains in an account, and checks their DNS records itself. */
+  /** True if the provider stores domains in an account, and checks their DNS records itself. */
   keepsDomains: boolean;
-  /** The DNS records that a claimed domain needs. */
+  /** Returns the DNS records that a claimed domain needs. */
   dnsRecords(claim: DomainClaim): DnsRecord[];
-  /** Reads what the provider has of a domain; null: nothing. */
+  /** Returns the provider's state of a domain; null: it has none. */
   find(domain: string): Promise<Identity | null>;
   /**
    * Registers a domain with its MAIL FROM domain. For a domain that is registered already, this
@@ -32,7 +32,7 @@ export interface Identities {
   remove(domain: string): Promise<void>;
 }
 
-/** Common to the DNS records of all providers. */
+/** Settings for the DNS records of all providers. */
 export interface RecordSettings {
   /** Prefix of the MAIL FROM domain, such as `mail`. */
   mailFromSubdomain: string;
@@ -49,12 +49,15 @@ const tokenAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 /** The length of SES's tokens; ours look the same. */
 const tokenChars = 32;
 
-/** For a provider that knows no sender domains: the DNS records alone decide. */
+/**
+ * Creates identities for a provider that does not manage sender domains: the DNS records alone
+ * decide.
+ */
 export function localIdentities(settings: RecordSettings): Identities {
   return {
     verifiesReservedNames: true,
     keepsDomains: false,
-    // There is no region; the return paths lead nowhere.
+    // There is no region, so the records of the return path have no target.
     dnsRecords: (claim) =>
       senderRecords(claim, { ...settings, region: 'us-east-1', ownershipRecord: false }),
     async create() {

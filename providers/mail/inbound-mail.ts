@@ -3,9 +3,10 @@ import sanitizeHtml from 'sanitize-html';
 import { cutHtml, escapeHtml } from '../../domain/template/html.ts';
 
 /**
- * The body of a received mail as sanitized HTML: no scripts, styles, forms or frames, and only web,
- * mail and telephone links. Null when the mail has no body, or is nested or headed beyond reading. Of a very long
- * body, or one with very many tags, only the beginning: anybody may have sent it.
+ * Returns the body of a received mail as sanitized HTML: without scripts, styles, forms or frames,
+ * and with web, mail and telephone links only. null: the mail has no body, or its nesting or
+ * headers are too large to read. A very long body, or one with very many tags, is cut, because
+ * anyone may send it.
  * @param raw the MIME message as it arrived.
  */
 export async function readMailBody(raw: Buffer): Promise<string | null> {

@@ -1,8 +1,8 @@
 /** One complete message for one recipient. */
 export interface OutgoingMessage {
-  /** Id of the email row: SES gets it as message tag, the local mailbox as its key. */
+  /** Id of the email row. SES gets it as a message tag; the local mailbox uses it as key. */
   emailId: string;
-  /** Bounce address of the SMTP envelope. SES sets its own. */
+  /** Bounce address of the SMTP envelope. SES replaces it with its own. */
   envelopeFrom: string;
   /** The one recipient; the `To` header in `raw` is only for display. */
   to: string;
@@ -12,7 +12,7 @@ export interface OutgoingMessage {
   tracked: boolean;
 }
 
-/** The outcome of one message. The three failures differ in what may be done next. */
+/** The outcome of one message. The three failures differ in whether a retry is safe. */
 export type SendOutcome =
   /** `delivered`: there will be no delivery feedback, so acceptance counts as delivery. */
   | { kind: 'accepted'; messageId: string; delivered: boolean }
@@ -20,32 +20,36 @@ export type SendOutcome =
   | {
       kind: 'refused';
       error: string;
-      /** It is the address that was rejected, not the message or its sender. */
+      /** True if the recipient's address was rejected, not the message or its sender. */
       isRecipient?: boolean;
     }
-  /** Certainly not accepted, but not because of the message. A retry cannot send it twice. */
+  /** Certainly not accepted, for a reason that is not the message. A retry cannot send it twice. */
   | {
       kind: 'retry';
       error: string;
       retryAfterMs?: number;
-      /** The provider is there: it puts off this message or its recipient. */
+      /** True if the provider works, but delays this message or its recipient. */
       isAboutMessage?: boolean;
     }
-  /** May have been accepted. A retry may send it twice; only feedback can tell. */
+  /**
+   * The message may have been accepted, so a retry may send it twice. Only later feedback can tell.
+   */
   | { kind: 'uncertain'; error: string };
 
 export interface Mailer {
-  /** Kind and address, for people and as the name of its circuit. */
+  /** Kind and address, for people and as the name of the circuit. */
   provider: string;
   /** True if the provider reports deliveries, bounces and complaints later. */
   reportsDelivery: boolean;
-  /** Default emails per second for the whole server, without a setting or a quota. */
+  /** Emails per second for the whole server, if neither a setting nor a quota says it. */
   defaultRatePerSecond: number;
-  /** Sends that may be under way at once: further ones only wait for a connection. */
+  /** Sends that may be under way at once. Further ones would only wait for a connection. */
   maxConcurrency: number;
   /** Hands one message over. Never throws: any failure of provider or network is an outcome. */
   send(message: OutgoingMessage): Promise<SendOutcome>;
-  /** The account's quota in emails per second; null when there is none or it is not reported. */
+  /**
+   * Returns the account's quota in emails per second; null: there is none, or it is not reported.
+   */
   quotaPerSecond(): Promise<number | null>;
   /** Waits for sends in progress and closes the connections. */
   close(): Promise<void>;

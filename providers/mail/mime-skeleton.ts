@@ -3,24 +3,24 @@ import { quotedPrintable, recipientHeaders, sharedHeaders, textHeaders } from '.
 
 /** A message with open slots, encoded as far as possible. */
 export interface MessageSkeleton {
-  /** The complete message for one recipient. */
+  /** Returns the complete message for one recipient. */
   messageFor(given: {
     to: string;
     subject: string;
     date: Date;
     contactId: string;
     emailId: string;
-    /** The contents of the slots in the text part, and of those in the HTML. */
+    /** Return the content of a slot, for the text part and for the HTML. */
     text: (slot: number) => string;
     html: (slot: number) => string;
   }): Buffer;
 }
 
 /**
- * Encodes a skeleton as `multipart/alternative`, like `composeMessage`. Each slot of a text has a
- * line of its own, ended by soft line breaks (RFC 2045, 6.7): so its value does not shift what was
- * encoded before.
- * @param mail.sampleRecipient the email id for which the skeleton was made.
+ * Encodes a skeleton as `multipart/alternative`, as `composeMessage` does. Each slot has a line of
+ * its own, ended by soft line breaks (RFC 2045, 6.7), so a value does not shift the bytes around
+ * it.
+ * @param mail.sampleRecipient the recipient for whom the skeleton was made.
  */
 export function encodeSkeleton(
   skeleton: MailSkeleton,
@@ -45,7 +45,7 @@ export function encodeSkeleton(
     ),
     sampleRecipient,
   );
-  // The boundary keeps the sample's id: it only has to be the same everywhere.
+  // The boundary keeps the sample's id. It only has to be the same everywhere in the message.
   const start = (contentType: string) =>
     `--${boundary}\r\n${textHeaders(contentType).join('\r\n')}\r\n\r\n`;
   const parts = [
@@ -53,7 +53,7 @@ export function encodeSkeleton(
     { kind: 'text', template: encodeTemplate(skeleton.text), after: `\r\n${start('text/html')}` },
     { kind: 'html', template: encodeTemplate(skeleton.html), after: `\r\n--${boundary}--\r\n` },
   ] as const;
-  // Bytes that are the same for all recipients, each followed by a slot.
+  // The bytes that are the same for all recipients. A slot follows each.
   const constants: Buffer[] = [];
   const slots: { kind: 'head' | 'text' | 'html'; slot: Slot }[] = [];
   let before = '';
@@ -94,7 +94,9 @@ export function encodeSkeleton(
 /** Memory that is allocated together, in bytes: about 16 messages. */
 const slabBytes = 256 * 1024;
 
-/** Allocates slices of larger buffers: those cost the collector of garbage less than many small ones. */
+/**
+ * Allocates slices of larger buffers, which cost the garbage collector less than many small ones.
+ */
 function createSlab(): (bytes: number) => Buffer {
   let slab = Buffer.alloc(0);
   let used = 0;
@@ -109,7 +111,7 @@ function createSlab(): (bytes: number) => Buffer {
   };
 }
 
-/** Header texts have no slots but the ids; the boundary is not one of them. */
+/** Returns header texts with slots for the ids. The boundary is not replaced. */
 function templateIds(
   text: string,
   { contactId, emailId }: { contactId: string; emailId: string },
@@ -117,7 +119,7 @@ function templateIds(
   const texts: string[] = [];
   const slots: Slot[] = [];
   let done = 0;
-  // Safe regex: both are letters, digits and `-`.
+  // Safe regex: both ids are letters, digits and `-`.
   for (const match of text.matchAll(new RegExp(`${contactId}|(?<!_)${emailId}`, 'g'))) {
     texts.push(text.slice(done, match.index));
     slots.push(match[0] === contactId ? 'contactId' : 'emailId');
@@ -127,7 +129,7 @@ function templateIds(
   return { texts, slots };
 }
 
-/** With the soft break at its end, no line is longer than 76. */
+/** With the soft break at its end, a line has at most 76 characters. */
 const lineChars = 75;
 
 function encodeTemplate({ texts, slots }: TextTemplate): TextTemplate {
@@ -143,7 +145,7 @@ function encodeTemplate({ texts, slots }: TextTemplate): TextTemplate {
   };
 }
 
-/** Needs no encoding, and is short enough for one line. */
+/** Matches a value that needs no encoding and fits one line. */
 const plainValue = /^(?!\.|From )[ -<>-~]{0,74}$/;
 const asciiValue = /^[ -~]*$/;
 
@@ -155,7 +157,7 @@ function encodeValue(value: string): string {
   for (let from = 0; from < encoded.length;) {
     const isFirstCoded = encoded[from] === '.' || encoded.startsWith('From ', from);
     let to = from + (isFirstCoded ? lineChars - 2 : lineChars);
-    // Not through the middle of an encoded character.
+    // Do not cut through an encoded character.
     if (encoded[to - 1] === '=') to -= 1;
     else if (encoded[to - 2] === '=') to -= 2;
     const coded = encoded[from] === '.' ? '=2E' : '=46';
@@ -170,7 +172,7 @@ const plainAddress = /^[\w.+-]{1,64}@[\w.-]+$/;
 const plainSubject = /^(?!.*(?:=\?|"))[!-~](?:[ -~]{0,58}[!-~])?$/;
 
 function headerLines({ to, subject, date }: { to: string; subject: string; date: Date }): string {
-  // Most are plain, and nodemailer's encoder checks every character.
+  // Most values are plain, and nodemailer's encoder would check every character.
   const lines =
     plainAddress.test(to) && to.length < 70 && plainSubject.test(subject)
       ? [`To: ${to}`, `Subject: ${subject}`, `Date: ${date.toUTCString().replace('GMT', '+0000')}`]

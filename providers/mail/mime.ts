@@ -11,7 +11,7 @@ import { customHeader, encoder, header, subjectHeader } from './header-lines.ts'
 
 export interface MailAttachment {
   filename: string;
-  /** `type/subtype`, as the sender gave it. */
+  /** `type/subtype`, as the sender wrote it. */
   contentType: string;
   /** Only `inline` files are stored next to the HTML, which shows them by `cid:<contentId>`. */
   disposition: 'attachment' | 'inline';
@@ -26,16 +26,16 @@ export interface ComposedMail {
   date: Date;
   from: Mailbox;
   to: Mailbox;
-  /** An address, or several mailboxes as in a header. */
+  /** An address, or several mailboxes as in a `Reply-To` header. */
   replyTo: string | null;
   subject: string;
   html: string;
   /** The text part, if the caller has it already. Default: `textFromHtml(html)`. */
   text?: string;
-  /** Custom and generated headers, one line each. Structural names are left out, see below. */
+  /** Custom and generated headers, one line each. Structural headers are left out, see below. */
   headers: readonly { name: string; value: string }[];
   attachments: readonly MailAttachment[];
-  /** A test of a campaign. */
+  /** True for the test of a campaign. */
   isTest?: boolean;
 }
 
@@ -50,8 +50,9 @@ const lineChars = 76;
 
 /**
  * Composes the message: `multipart/alternative` (text made from the HTML, then HTML), inside
- * `related` with inline files, inside `mixed` with attachments. Quoted-printable UTF-8 texts,
- * base64 files, CRLF line ends, no line over 998. The same mail gives the same bytes.
+ * `related` with inline files, inside `mixed` with attachments. Texts are UTF-8 in
+ * quoted-printable, files are base64, lines end in CRLF and have at most 998 characters. The same
+ * mail gives the same bytes.
  */
 export async function composeMessage(mail: ComposedMail): Promise<Buffer> {
   const inline = mail.attachments.filter((file) => file.disposition === 'inline');
@@ -77,13 +78,14 @@ export async function composeMessage(mail: ComposedMail): Promise<Buffer> {
 }
 
 /**
- * Besides the structural ones, only we write Reply-To, and SES treats names with `X-SES-` as
- * commands (tags, configuration set, sending identity).
+ * Headers that a caller may not set, besides the structural ones: we write Reply-To, and SES treats
+ * names with `X-SES-` as commands (tags, configuration set, sending identity).
  */
 const ours = /^(reply-to|x-ses-.*)$/i;
 
 /**
- * Returns true if a header name is valid and fits its line. Requests with other names are rejected.
+ * Returns true if a header name is valid and short enough for its line. The API rejects other
+ * names.
  */
 function canStand(name: string): boolean {
   return isHeaderName(name) && name.length <= limits.headerNameChars;
@@ -123,7 +125,7 @@ export function sharedHeaders(
 
 function mailbox(name: 'From' | 'To' | 'Reply-To', ...mailboxes: Mailbox[]): string {
   const plain = mailboxes.map((one) => ({
-    // A name comes from contact data: line breaks and control characters in it are noise.
+    // A name comes from contact data, so line breaks and control characters in it are removed.
     name: (one.name ?? '').replace(/[\p{Cc}\s]+/gu, ' ').trim(),
     address: one.address,
   }));
@@ -147,8 +149,9 @@ export function textHeaders(contentType: string): string[] {
 }
 
 /**
- * Encodes a text as quoted-printable, in short lines. No line begins with a dot, because some relays
- * fail to double it, or with `From `, because mailbox files put a `>` before it (RFC 2049, 3).
+ * Encodes a text as quoted-printable, in short lines. No line begins with a dot, because some
+ * relays fail to double it, or with `From `, because mailbox files put a `>` before it (RFC 2049,
+ * 3).
  */
 export function quotedPrintable(content: string, lineLength = lineChars): string {
   const encoded = qp.encode(content.replace(/\r\n?|\n/g, '\r\n'));
@@ -160,7 +163,8 @@ export function quotedPrintable(content: string, lineLength = lineChars): string
 
 function filePart(file: MailAttachment): Part {
   const { value, params: given } = mimeFuncs.parseHeaderValue(file.contentType);
-  // Both would be read as structure of this message, and must not be base64 (RFC 2046, 5; RFC 2045, 6.4).
+  // Readers would parse both types as structure of this message, and they must not be base64 (RFC
+  // 2046, 5; RFC 2045, 6.4).
   const isStructure = /^(multipart|message)\//i.test(value);
   const type = isStructure
     ? { value: 'application/octet-stream', params: {} }
@@ -183,13 +187,16 @@ function filePart(file: MailAttachment): Part {
   };
 }
 
-/** Some readers take the file name from the type, bypassing the sanitized one. */
+/**
+ * Removes file names from the content type. Some readers would use them instead of the sanitized
+ * name.
+ */
 function withoutNames(params: Record<string, string>): Record<string, string> {
   const kept = Object.entries(params).filter(([name]) => !/^(file)?name\b/i.test(name));
   return Object.fromEntries(kept);
 }
 
-/** Removes control characters, which end or confuse a header. */
+/** Removes control characters, which would end or corrupt a header. */
 function plain(text: string): string {
   return text.replace(/\p{Cc}+/gu, '');
 }
@@ -206,18 +213,19 @@ function serialized({ headers, body }: Part): string {
   return `${headers.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Most bytes of a UTF-16 unit in UTF-8. */
+/** Most UTF-8 bytes of one UTF-16 unit. */
 const utf8Bytes = 3;
-/** Quoted-printable turns a byte into at most 3 characters, and breaks the line every 24 bytes. */
+/** Quoted-printable makes at most 3 characters of a byte, and breaks the line every 24 bytes. */
 const qpGrowth = 3 + 3 / 24;
-/** Base64 turns 3 bytes into 4 characters and breaks the line every 76. */
+/** Base64 makes 4 characters of 3 bytes, and breaks the line every 76 characters. */
 const base64LineGrowth = 1 + 2 / 76;
-/** All fixed headers, boundaries and part headers. */
+/** Estimate for all fixed headers, boundaries and part headers. */
 const frameBytes = 10_000;
 
 /**
- * An upper bound of the message size in bytes, without composing it. For mail in Latin letters it
- * is far too high; only when it exceeds the size limit is the message composed to find out.
+ * Returns an upper bound of the message size in bytes, without composing it. For mail in Latin
+ * letters it is far too high. Only if it exceeds the size limit is the message composed to measure
+ * it.
  */
 export function messageBytesEstimate(
   mail: Pick<ComposedMail, 'subject' | 'html' | 'headers' | 'attachments'>,
@@ -231,13 +239,16 @@ export function messageBytesEstimate(
     (sum, file) => sum + file.content.length * base64LineGrowth + frameBytes,
     0,
   );
-  // In the worst case, an encoded word carries four letters in a line of 75 characters.
+  // In the worst case, an encoded word has four letters in a line of 75 characters.
   return Math.ceil(textBytes * qpGrowth + headerChars * 20 + fileChars + frameBytes);
 }
 
 /** Limits of the text part, which serves readers without HTML. */
 const textCharsMax = 250_000;
-/** Five nested layout tables are 20 levels. Each level of lists indents all lines below it. */
+/**
+ * Deepest nesting that is read: five nested layout tables are 20 levels. Each level of lists
+ * indents all lines below it.
+ */
 const htmlDepthMax = 100;
 
 /** An image becomes its alternative text. */
@@ -251,7 +262,7 @@ const cell: FormatCallback = (element, walk, builder) => {
   builder.addInline(' ');
 };
 
-/** Values by which an element is marked to be for HTML alone. */
+/** Values of the attribute that excludes an element from the text part. */
 const skipping = ['true', '', 'data-skip-in-text'];
 
 const headings = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'];
@@ -263,9 +274,9 @@ const convertHtml = compile({
   selectors: [
     { selector: 'a', options: { linkBrackets: ['(', ')'], hideLinkHrefIfSameAsText: true } },
     { selector: 'img', format: 'alternativeText' },
-    // Quote marks before every line of every level would multiply a hostile input.
+    // No quote marks: one per line and level would multiply a hostile input.
     { selector: 'blockquote', format: 'block' },
-    // Mail is laid out with tables: a line for each row, a space between cells.
+    // Mail is laid out with tables: each row becomes a line, with a space between cells.
     { selector: 'tr', format: 'block' },
     { selector: 'td', format: 'cell' },
     { selector: 'th', format: 'cell' },
@@ -275,27 +286,34 @@ const convertHtml = compile({
 });
 
 /**
- * The text part of a mail: HTML without tags, links as `text (url)`, images as their alternative text; without
- * elements marked by `data-skip-in-text`, and without the invisible filler of preheaders. Very long or deeply nested input is cut, so that this takes less than a second.
+ * Makes the text part of a mail: HTML without tags, links as `text (url)`, images as their
+ * alternative text. It leaves out elements with `data-skip-in-text` and the invisible filler after
+ * preheaders. Very long or deeply nested input is cut, so that this takes less than a second.
  */
 export function textFromHtml(html: string): string {
-  // An embedded image can be larger than all the rest, and is no text.
-  // Safe regex: what fails has read fewer than 256 characters, and what succeeds takes all that it has read.
+  // An embedded image can be larger than the rest of the mail, and contains no text. Safe regex: a
+  // failed match has read fewer than 256 characters, and a successful one is consumed.
   const withoutData = html.replace(/data:[^\s"'<>()]{256,}/gi, '');
   const text = withoutFiller(convertHtml(cutHtml(withoutData)));
   return text.length > textCharsMax ? `${text.slice(0, textCharsMax - 1)}…` : text;
 }
 
-/** Characters without a glyph. Alone they belong to words and emoji; in rows they fill up a preheader. */
+/**
+ * Characters without a glyph. Single ones belong to words and emoji; many in a row fill up a
+ * preheader.
+ */
 const invisible =
   /[\u034f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufeff]/gu;
-/** These, and blanks between them. */
+/** Such characters, with blanks between them. */
 const fillers =
   /[\u034f\s\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufeff]{2,}/gu;
-/** So many blanks that do not collapse, in one line, are filler. */
+/** Number of non-collapsing blanks in one line from which on they count as filler. */
 const blanksMax = 20;
 
-/** A text without the invisible characters that mails put behind their preheader, to push the text after it away. */
+/**
+ * Removes the invisible characters that mails put after their preheader, to hide the text after it
+ * in previews.
+ */
 function withoutFiller(text: string): string {
   return text.replace(fillers, (run, at: number) => {
     const count = run.match(invisible)?.length ?? 0;

@@ -8,8 +8,8 @@ import type { Identities, RecordSettings } from './identities.ts';
 import type { Mailer, MailerServices } from './mailer.ts';
 
 /**
- * A kind of mail provider: everything that Everpost knows of it. Each has a folder here, and a line
- * in `providers/mail-providers.ts`.
+ * A kind of mail provider, with all that Everpost knows about it. Each has a folder here, and a
+ * line in `providers/mail-providers.ts`.
  */
 export interface MailProvider {
   /** The name of its folder. */
@@ -20,34 +20,34 @@ export interface MailProvider {
   tracks: boolean;
   /** Its environment variables. */
   variables: z.ZodRawShape;
-  /** Unsafe values of its variables, judged only where it sends. */
+  /** Rules for unsafe values of its variables, checked only if this provider sends. */
   rules: readonly SettingRule<Variables>[];
-  /** This provider with its settings; null: the variables choose another. */
+  /** Creates this provider from its settings; null: the variables choose another one. */
   configure(variables: Variables, given: { isProduction: boolean }): MailSender | null;
-  /** Reports of what became of mail, and received mail; missing: it reports nothing. */
+  /** Reads reports about sent mail, and received mail; missing: it reports nothing. */
   feedback?: FeedbackDefinition;
 }
 
-/** The values of all variables; a provider reads its own. */
+/** The values of all variables. A provider reads only its own. */
 export type Variables = Record<string, unknown>;
 
-/** The provider that sends, with its settings. */
+/** The provider that sends, with its settings applied. */
 export interface MailSender {
   createMailer(services: MailerServices): Mailer;
   createIdentities(records: RecordSettings): Identities;
-  /** Emails per second of one project, without a setting. */
+  /** Emails per second of one project, if no setting says it. */
   defaultRatePerProjectPerSecond: number;
-  /** True: the test of a campaign is sent to members of the project only. */
+  /** True if the test of a campaign may be sent only to members of the project. */
   testsToMembersOnly: boolean;
-  /** Clients that may read the local mailbox, which has the mail of every project. */
+  /** Clients that may read the local mailbox, which contains the mail of every project. */
   mailboxReaders: 'none' | 'private' | 'all';
-  /** True if it has settings for mail with and without its own tracking. */
+  /** True if it has separate settings for mail with and without its own tracking. */
   canToggleTracking: boolean;
   /** The AWS region that sends; null: none. */
   sesRegion: string | null;
 }
 
-/** Endpoints of the API that a provider reports to. */
+/** The API endpoints to which a provider reports. */
 export interface FeedbackDefinition {
   endpoints: readonly { id: string; path: `/${string}` }[];
   summary: string;
@@ -55,8 +55,8 @@ export interface FeedbackDefinition {
   /** Codes of the problems that `read` throws. */
   problems: readonly ProblemCode[];
   /**
-   * Whose reports are accepted; null: the endpoints are closed.
-   * @param given.isSending its provider is the one that sends
+   * Returns the topics whose reports are accepted; null: the endpoints are closed.
+   * @param given.isSending true if this provider sends.
    */
   configure(
     variables: Variables,
@@ -65,13 +65,13 @@ export interface FeedbackDefinition {
   createReader(): FeedbackReader;
 }
 
-/** `any`: every topic, where nothing is at risk. */
+/** `any`: every topic is trusted, because forged reports do no harm there. */
 export type TrustedTopics = readonly string[] | 'any';
 
 export interface FeedbackReader {
   /**
-   * Reads the body of a request, after a check of its origin.
-   * @throws Problem with one of the codes of the definition.
+   * Reads the body of a request after checking its origin.
+   * @throws Problem with one of the codes in `problems`.
    */
   read(body: Buffer, trusted: TrustedTopics, log: Logger): Promise<FeedbackRequest>;
 }
@@ -91,6 +91,6 @@ export interface SentReport {
   feedback: Feedback;
   /** When the provider accepted the mail. */
   acceptedAt: Date;
-  /** Id of the report: a repeated one has effect once. */
+  /** Id of the report. A report that is received twice is applied once. */
   receipt: string;
 }

@@ -4,9 +4,9 @@ import { ThreadPool } from './thread-pool.ts';
 
 export interface Drawer {
   /**
-   * The picture as SVG.
+   * Returns the picture as SVG.
    * @throws Problem PICTURE_TOO_LARGE when it has too many steps, or takes too long;
-   *   RATE_LIMIT_EXCEEDED when too many pictures of this owner are to be drawn already.
+   *   RATE_LIMIT_EXCEEDED when too many pictures of this owner already wait.
    */
   draw(picture: Picture, owner: string): Promise<string>;
   /** Ends the thread and aborts what it is drawing. */
@@ -16,12 +16,12 @@ export interface Drawer {
 /** Time for one picture, in milliseconds: the most tangled one of 1,000 steps takes nine seconds. */
 const drawMsDefault = 15_000;
 const megabytes = 512;
-/** Pictures of one owner at once: each may be a megabyte. */
+/** Most waiting pictures of one owner: each may take a megabyte. */
 const waitingMax = 20;
 
 /**
- * Draws pictures in a thread, where a graph that is built to take long can be stopped, and holds up
- * no other request meanwhile. Owners take turns.
+ * Draws pictures in a thread. There a graph built to take very long can be stopped, and delays no
+ * other request. Owners take turns.
  */
 export function createDrawer({ drawMs = drawMsDefault }: { drawMs?: number } = {}): Drawer {
   const threads = new ThreadPool<Picture>('draw-worker', 1, megabytes);

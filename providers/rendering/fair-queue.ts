@@ -3,7 +3,7 @@
  * of one owner keep their order.
  */
 export class FairQueue<T> {
-  /** In the order of turns; none is empty. */
+  /** Owners in the order of their turns. No line is empty. */
   readonly #lines = new Map<string, T[]>();
 
   push(owner: string, item: T): void {
@@ -12,7 +12,9 @@ export class FairQueue<T> {
     else this.#lines.set(owner, [item]);
   }
 
-  /** Takes the first item of the next owner whose turn it may be, who goes to the end. */
+  /**
+   * Takes the first item of the next owner for whom `mayTake` is true, and puts this owner last.
+   */
   shift(mayTake: (owner: string) => boolean = () => true): T | undefined {
     for (const [owner, line] of this.#lines) {
       if (!mayTake(owner)) continue;

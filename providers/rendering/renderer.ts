@@ -22,7 +22,7 @@ import {
 } from '../../domain/template/render.ts';
 import { ThreadPool, wasStopped } from './thread-pool.ts';
 
-/** A task of a thread. With a `fault`, its templates are rendered plainly. */
+/** A task for a thread. With a `fault`, its templates are rendered plainly. */
 export type RenderTask =
   | { kind: RenderKind; sources: string[]; variables: TemplateVariables; fault?: TemplateFault }
   | { kind: 'check'; source: string }
@@ -31,34 +31,40 @@ export type RenderTask =
 export interface TemplateRenderer extends Renderer {
   /** Checks a template before it is saved; one that takes too long to parse is refused. */
   check(source: string, owner?: string): Promise<TemplateCheck>;
-  /** Reads what can be said of a template without rendering it. */
+  /** Reads the properties of a template that need no rendering. */
   inspect(source: string, owner?: string): Promise<Inspection>;
   /** Ends the threads and aborts their tasks. */
   close(): Promise<void>;
 }
 
 export interface RendererSettings {
-  /** Threads for costly templates, of which a project has all but one. Default: 2 to 4, by cores. */
+  /**
+   * Threads for costly templates. One project gets all but one. Default: 2 to 4, by the number of
+   * cores.
+   */
   threads?: number;
   /** A rendering is stopped after this time, in milliseconds. */
   renderMs?: number;
 }
 
-/** Liquid's own limit is one second; what ignores it is stopped a little later. */
+/** Liquid's own limit is one second. A filter that ignores it is stopped a little later. */
 const renderMsDefault = 1_200;
-/** The largest template that may be saved takes a tenth of this to be read. */
+/** Time for checking a template in milliseconds. The largest valid template takes a tenth of it. */
 const checkMs = 1_000;
-/** Memory of a thread, in megabytes: ten megabytes of text need a multiple as intermediate values. */
+/**
+ * Memory of a thread in megabytes. Ten megabytes of text need several times that for intermediate
+ * values.
+ */
 const megabytes = 192;
-/** A template stopped this often in a row is not tried again for a while. */
+/** After so many stops in a row, a template is not tried again for a while. */
 const stopsMax = 3;
 const restMs = 60_000;
 const stoppedMax = 1_000;
 
 /**
- * Renders cheap templates at once, and all others in threads, where they can be stopped: one filter
- * may take minutes. Projects take turns at the threads, and none has all of them, so that one with
- * many costly templates does not hold up the others.
+ * Renders cheap templates at once, and all others in threads, where they can be stopped: a single
+ * filter may take minutes. Projects take turns, and none gets all threads, so that one with many
+ * costly templates does not delay the others.
  */
 export function createRenderer(settings: RendererSettings = {}): TemplateRenderer {
   const { renderMs = renderMsDefault } = settings;
@@ -100,7 +106,7 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
     );
   }
 
-  /** null: it takes too long. */
+  /** Returns null when the task takes too long. */
   async function read<T extends object>(owner: string, task: RenderTask): Promise<T | null> {
     const found = await threads.run(owner, task, checkMs);
     return typeof found === 'object' ? (found as T) : null;
@@ -131,14 +137,17 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
   };
 }
 
-/** A key of templates that belong together: they may have megabytes. */
+/** Returns a short key for templates that belong together, since they may have megabytes. */
 function nameOf(owner: string, sources: readonly string[]): string {
   const hash = createHash('sha256').update(owner);
   for (const source of sources) hash.update('\0').update(source);
   return hash.digest('base64');
 }
 
-/** For values that no thread can be given, such as those nested too deeply. */
+/**
+ * Renders in this thread, for values that cannot be sent to another one, such as deeply nested
+ * ones.
+ */
 function renderHere(
   kind: RenderKind,
   template: CompiledTemplate,

@@ -16,15 +16,15 @@ interface Job<Task> {
   owner: string;
   task: Task;
   limitMs: number;
-  /** Checked when its turn comes. */
+  /** Checked when the task's turn comes. */
   isPointless: () => boolean;
   done: (answer: unknown) => void;
   failed: (error: Error) => void;
 }
 
 /**
- * Threads that are started on demand; each does one task at a time. Owners take turns, and where
- * there are several threads, one is left to the others.
+ * Starts threads on demand; each does one task at a time. Owners take turns. If there are several
+ * threads, one owner never gets all of them.
  */
 export class ThreadPool<Task> {
   readonly #file: URL;
@@ -32,18 +32,18 @@ export class ThreadPool<Task> {
   readonly #megabytes: number;
   readonly #queue = new FairQueue<Job<Task>>();
   readonly #idle: Worker[] = [];
-  /** Including stopped threads that have not ended yet: there are never more than `max`. */
+  /** All threads, with stopped ones that have not ended yet. There are never more than `max`. */
   readonly #all = new Set<Worker>();
   #isClosed = false;
-  /** How many threads work for an owner. */
+  /** Number of threads that work for each owner. */
   readonly #atWork = new Map<string, number>();
 
   /**
-   * @param program what a thread runs: the name of a file beside this one
-   * @param megabytes memory of a thread; one that needs more ends
+   * @param program the file beside this one that a thread runs
+   * @param megabytes memory of a thread; one that needs more is ended
    */
   constructor(program: 'render-worker' | 'draw-worker', max: number, megabytes: number) {
-    // A program in TypeScript needs its loader in the thread, too.
+    // A program in TypeScript needs its loader in the thread as well.
     const extension = import.meta.url.endsWith('.ts') ? 'mjs' : 'js';
     this.#file = new URL(`./${program}.${extension}`, import.meta.url);
     this.#max = max;
@@ -51,9 +51,9 @@ export class ThreadPool<Task> {
   }
 
   /**
-   * The thread's result; stopped when it exceeded its memory, or its time of the processor; skipped when it became
-   * pointless or cannot be sent to a thread.
-   * @throws Error when no thread can be started, or they are closed.
+   * Returns the thread's result; stopped when it exceeded its memory or CPU time; skipped when it
+   * became pointless or cannot be sent to a thread.
+   * @throws Error when no thread can be started, or the pool is closed.
    */
   run(owner: string, task: Task, limitMs: number, isPointless = () => false): Promise<unknown> {
     if (this.#isClosed) return Promise.reject(closed());
@@ -63,14 +63,14 @@ export class ThreadPool<Task> {
     });
   }
 
-  /** Ends the threads. The jobs that wait fail: they can be done after a restart. */
+  /** Ends the threads. Waiting jobs fail; they can be done after a restart. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (let job = this.#queue.shift(); job; job = this.#queue.shift()) job.failed(closed());
     await Promise.all([...this.#all].map((thread) => thread.terminate()));
   }
 
-  /** Puts an idle thread to work, or starts one. */
+  /** Gives the next job to an idle thread, or starts one. */
   #next(): void {
     const canStart = this.#all.size < this.#max;
     if (this.#idle.length === 0 && !canStart) return;
@@ -81,7 +81,7 @@ export class ThreadPool<Task> {
     else this.#start(job);
   }
 
-  /** The next job, counted as work of its owner. */
+  /** Takes the next job, and counts it for its owner. */
   #take(): Job<Task> | undefined {
     const most = Math.max(1, this.#max - 1);
     const mayTake = (owner: string) => (this.#atWork.get(owner) ?? 0) < most;
@@ -143,14 +143,14 @@ export class ThreadPool<Task> {
     };
     const ended = () => {
       settle(wasStopped);
-      // The owner may have another job waiting, which it could not begin until now.
+      // The owner may have another job that had to wait for this one.
       this.#next();
     };
     const began = performance.now();
     const before = process.cpuUsage();
     const stop = () => {
-      // On a busy machine a thread mostly waits, so the process has used less CPU time than the
-      // limit.
+      // On a busy machine a thread mostly waits, so its CPU time may be below the limit although
+      // its time is over.
       const { user, system } = process.cpuUsage(before);
       const leftMs = job.limitMs - (user + system) / 1000;
       if (leftMs >= 1 && performance.now() - began < busyFactor * job.limitMs) {
@@ -167,7 +167,7 @@ export class ThreadPool<Task> {
     try {
       thread.postMessage(job.task, []);
     } catch {
-      // A value that cannot be cloned, such as one nested too deeply.
+      // The value cannot be cloned, for example because it is nested too deeply.
       answered(skipped);
     }
   }

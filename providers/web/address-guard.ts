@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** Azure's host serves its virtual machines at this address, which is formally public. */
+/** The address of Azure's host for its virtual machines. It is formally public. */
 const platformAddresses: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 /** The only IPv6 range with unicast addresses on the Internet (IANA, RFC 4291 §2.4). */

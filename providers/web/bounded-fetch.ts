@@ -1,6 +1,6 @@
 import { exchange, readBody } from './exchange.ts';
 
-/** Routes for addresses outside the Internet: tests run all of them on their own machine. */
+/** Routes for addresses outside the Internet: tests serve all of them on their own machine. */
 export interface Network {
   /** Trusted authorities for hosts, as PEM. Default: those of Node.js. */
   hostAuthorities?: readonly string[];
@@ -11,12 +11,12 @@ export interface Network {
 /** Fetches at most `bytesMax` bytes. */
 export type FetchBytes = (url: URL, bytesMax: number) => Promise<Buffer>;
 
-/** For name lookup, connection and response together, in ms. */
+/** Time for name lookup, connection and response together, in milliseconds. */
 const answerMs = 5_000;
 
 /**
- * Creates a function that fetches small files of services: on a new connection, within 5 seconds,
- * following no redirect, which would leave the trusted host. It rejects for anything but a 2xx.
+ * Creates a function that fetches small files. It uses a new connection, waits at most 5 seconds,
+ * and follows no redirect, which would leave the trusted host. It rejects for any status but 2xx.
  */
 export function createFetcher({ hostAuthorities, connectTo }: Network): FetchBytes {
   return async (url, bytesMax) => {

@@ -10,10 +10,10 @@ import {
 } from 'node:zlib';
 
 /**
- * Makes one request on a connection of its own, and ends the connection when its answer is read. Informational
- * answers (1xx) are skipped, asked for or not. No redirect is followed.
+ * Makes one request on a connection of its own, and closes the connection after the response.
+ * Informational responses (1xx) are skipped. No redirect is followed.
  * @param options.body null: none is sent
- * @throws what Node.js throws, and what `read` throws
+ * @throws errors of Node.js, and those that `read` throws
  */
 export async function exchange<Read>(
   url: URL,
@@ -21,7 +21,7 @@ export async function exchange<Read>(
   read: (answer: IncomingMessage) => Promise<Read>,
 ): Promise<Read> {
   const ask = url.protocol === 'https:' ? requestHttps : requestHttp;
-  // Node.js writes the headers in front of a text in the encoding of that text, else byte by byte.
+  // A Buffer, because Node.js would write the headers in the encoding of a text body.
   const bytes = body === null ? null : Buffer.from(body);
   const headers = {
     ...(options.headers as Record<string, string>),
@@ -51,8 +51,9 @@ export interface Body {
 const codingsMax = 3;
 
 /**
- * Reads the beginning of the body of an answer, without its content coding: gzip, deflate or br. Neither what is
- * read nor what is decoded is more than `bytesMax`. The body of an unknown coding counts as empty.
+ * Reads the beginning of a response's body and removes its content coding: gzip, deflate or br. At
+ * most `bytesMax` bytes are read, and as many decoded. A body with an unknown coding counts as
+ * empty.
  * @throws Error when the connection breaks off
  */
 export async function readBody(answer: IncomingMessage, bytesMax: number): Promise<Body> {
@@ -74,7 +75,7 @@ async function readSent(answer: IncomingMessage, bytesMax: number): Promise<Body
   return { bytes: Buffer.concat(chunks), isCut: room < 0 };
 }
 
-/** The codings of a body, in the order in which they were applied (RFC 9110, 8.4). */
+/** Returns the codings of a body, in the order in which they were applied (RFC 9110, 8.4). */
 function codingsOf(header: string | undefined): string[] {
   return (header ?? '')
     .toLowerCase()
@@ -88,20 +89,21 @@ async function decode(body: Body, coding: string, bytesMax: number): Promise<Bod
   const decoder = decoderOf(coding, bytes);
   if (decoder === null) return { bytes: Buffer.alloc(0), isCut: false };
   const decoded = await inflate(decoder, bytes, bytesMax);
-  // Some servers name a coding and send the body as it is.
+  // Some servers announce a coding but send the body without it.
   const isPlain = decoded.isCut && decoded.bytes.length === 0;
   return isPlain ? body : { ...decoded, isCut: decoded.isCut || body.isCut };
 }
 
 function decoderOf(coding: string, bytes: Buffer): Transform | null {
-  // A body that was cut ends in the middle of its coding.
+  // A cut body ends within its coding.
   const options = { finishFlush: constants.Z_SYNC_FLUSH };
   switch (coding) {
     case 'gzip':
     case 'x-gzip':
       return createGunzip(options);
     case 'deflate': {
-      // Some servers leave out the zlib format around it, which begins with the method 8 (RFC 1950).
+      // Some servers send raw deflate without the zlib header, which begins with method 8 (RFC
+      // 1950).
       const isWrapped = ((bytes[0] ?? 0) & 0x0f) === 8;
       return isWrapped ? createInflate(options) : createInflateRaw(options);
     }
@@ -112,7 +114,7 @@ function decoderOf(coding: string, bytes: Buffer): Transform | null {
   }
 }
 
-/** Decodes until `bytesMax`: a few bytes can stand for any number. */
+/** Decodes at most `bytesMax` bytes: a few compressed bytes can stand for any number. */
 function inflate(decoder: Transform, bytes: Buffer, bytesMax: number): Promise<Body> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -133,8 +135,8 @@ function inflate(decoder: Transform, bytes: Buffer, bytesMax: number): Promise<B
 }
 
 /**
- * A body as text: in the encoding of its byte order mark, else of its content type, else in UTF-8. Of a body that was
- * cut, a character cut in two is left out.
+ * Decodes a body as text: by its byte order mark, else by its content type, else as UTF-8. A
+ * character cut at the end is left out.
  */
 export function textOf({ bytes, isCut }: Body, contentType: string | null): string {
   return textDecoder(bytes, contentType).decode(bytes, { stream: isCut });

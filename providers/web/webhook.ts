@@ -9,28 +9,31 @@ import { type Body, exchange, readBody, textOf } from './exchange.ts';
 
 /** One attempt of a webhook. */
 export interface WebhookAttempt extends WebhookCall {
-  /** The receiver's deduplication key, the same for every attempt. */
+  /** Id by which the receiver recognizes repeats, the same for every attempt. */
   deliveryId: string;
   /** The secret that signs the request. */
   secret: string;
   /** Unix seconds. */
   timestamp: number;
-  /** The body, or its type, has credentials: both may only go to the origin of the address. Default: false. */
+  /**
+   * True if the body contains credentials. Then body and content type are sent only to the origin
+   * of the address. Default: false.
+   */
   bodyIsSecret?: boolean;
 }
 
 export interface WebhookSender {
   /**
    * Calls the receiver once, following at most 5 redirects. Network errors are results, never
-   * rejections. It keeps no connection: each request is checked and connected anew.
+   * rejections. No connection is reused: each request is checked and connected anew.
    */
   send(attempt: WebhookAttempt): Promise<WebhookOutcome>;
   /**
-   * Sends one POST with these very headers, and follows nothing. It ends with the head of the answer;
-   * of an answer that is not 2xx the beginning of the body is read, for as long as it may take.
+   * Sends one POST with exactly these headers, and follows no redirect. It ends with the response's
+   * headers. If the status is not 2xx, it also reads the beginning of the body.
    */
   post(request: PostRequest): Promise<WebhookOutcome>;
-  /** Returns true if the host is an address, in any spelling, that the guard refuses. */
+  /** Returns true if the host is an IP address, in any spelling, that the guard refuses. */
   refuses(url: URL): boolean;
 }
 
@@ -38,37 +41,37 @@ export interface PostRequest {
   url: string;
   headers: Record<string, string>;
   body: string;
-  /** Bytes of the answer's body that are read. */
+  /** Bytes of the response's body that are read. */
   answerBytes: number;
 }
 
 export interface WebhookSenderSettings {
-  /** For lookups, connections, redirects and the response together. */
+  /** Milliseconds for lookups, connections, redirects and the response together. */
   timeoutMs: number;
   /** Turns the address guard off (development). */
   allowPrivate: boolean;
-  /** Lets it reach this machine's own addresses, too (development). Default: false. */
+  /** Allows this machine's own addresses as well (development). Default: false. */
   allowLoopback?: boolean;
-  /** All addresses of a host name. Default: the system's resolver. */
+  /** Returns all addresses of a host name. Default: the system's resolver. */
   lookup?: (hostname: string) => Promise<LookupAddress[]>;
-  /** Which addresses may be called. Default: those of the public Internet. */
+  /** Returns true if an address may be called. Default: those of the public Internet. */
   isPublic?: (address: string) => boolean;
 }
 
 const redirectsMax = 5;
 const answerBytesMax = 64 * 1024;
 /**
- * How long a connection to one address of a host may take before the next is tried. Node's 250 ms
- * would give up on distant receivers.
+ * Milliseconds for a connection to one address of a host before the next is tried. Node's default,
+ * 250, is too short for distant receivers.
  */
 const nextAddressMs = 1_000;
 
-/** Refused by the guard: a retry will not help. */
+/** The guard has refused the address. A retry will not help. */
 class Refusal extends Error {}
 
 /**
- * Calls receivers on the public Internet only: every host, at every redirect, is resolved once, its
- * addresses are checked, and the connection goes to one of those.
+ * Calls receivers on the public Internet only. For every redirect, the host is resolved once, its
+ * addresses are checked, and the connection goes to one of them.
  */
 export function createWebhookSender(settings: WebhookSenderSettings): WebhookSender {
   const { timeoutMs, allowPrivate } = settings;
@@ -78,8 +81,8 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
     isPublic(address) || (settings.allowLoopback === true && isLoopbackAddress(address));
 
   /**
-   * The addresses to connect to. If one is not public, all are refused: an honest receiver has
-   * none, and which one is used would be left to chance.
+   * Returns the addresses to connect to. If one is not public, all are refused: an honest receiver
+   * has none, and it would be chance which one is used.
    * @throws Refusal
    */
   async function findAddresses({ hostname }: URL): Promise<LookupAddress[]> {
@@ -147,7 +150,7 @@ async function inTime(
 ): Promise<WebhookOutcome> {
   const deadline = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  // A lookup cannot be stopped by the signal. Then its result comes too late.
+  // A lookup ignores the signal, so its result may come too late.
   const late = new Promise<WebhookOutcome>((done) => {
     timer = setTimeout(() => {
       done({ kind: 'timeout' });
@@ -178,7 +181,7 @@ function readUrl(written: string, base?: URL): URL {
   return url;
 }
 
-/** The headers of a request; the signature covers the bytes of this request. */
+/** Returns the headers of a request. The signature covers the bytes of this request. */
 function signed({ headers, body }: Call, { deliveryId, secret, timestamp }: WebhookAttempt) {
   const signature = createHmac('sha256', secret)
     .update(`${timestamp}.${body ?? ''}`)
@@ -197,10 +200,11 @@ function signed({ headers, body }: Call, { deliveryId, secret, timestamp }: Webh
 }
 
 /**
- * The request after a redirect, as browsers send it (Fetch standard, HTTP-redirect fetch): 303, and
- * 301 and 302 after POST, turn into GET without a body. Another origin gets none of the step's own
- * headers but the content type: each of them may be a credential, whatever its name. It gets the
- * signature, which it needs to trust the request and cannot use for anything else.
+ * Returns the request after a redirect, as browsers send it (Fetch standard, HTTP-redirect fetch):
+ * 303, and 301 and 302 after POST, become GET without a body. For another origin, the step's own
+ * headers are dropped except the content type, because any of them may be a credential. The
+ * signature is kept: the receiver needs it to trust the request, and cannot use it for anything
+ * else.
  */
 function redirected(
   call: Call,
@@ -220,7 +224,7 @@ function redirected(
   };
 }
 
-/** Reads an answer, or where it leads to. */
+/** Reads the response, or the target of its redirect. */
 async function readOrRedirect(
   answer: IncomingMessage,
 ): Promise<WebhookOutcome | { statusCode: number; location: string }> {
@@ -232,7 +236,7 @@ async function readOrRedirect(
   return answered(answer, await readBody(answer, answerBytesMax));
 }
 
-/** An address whose other bytes than ASCII, in whatever encoding, are kept as they came. */
+/** Percent-encodes the bytes of a header that are not ASCII, whatever their encoding. */
 function asWritten(location: string): string {
   // Node.js reads each byte of a header as a character.
   return location.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
@@ -240,7 +244,7 @@ function asWritten(location: string): string {
 
 const nothing: Body = { bytes: Buffer.alloc(0), isCut: false };
 
-/** Reads whether an answer is 2xx, else what it says. */
+/** Reads the status of a response, and its text if the status is not 2xx. */
 async function readStatus(answer: IncomingMessage, bytes: number): Promise<WebhookOutcome> {
   const { statusCode = 0 } = answer;
   const isWell = statusCode >= 200 && statusCode <= 299;
@@ -259,7 +263,7 @@ function answered({ statusCode = 0, headers }: IncomingMessage, body: Body): Web
   };
 }
 
-/** Headers that belong to the connection (RFC 9110, 7.6.1), and one that asks for 100 Continue. */
+/** Headers of the connection (RFC 9110, 7.6.1), and `expect`, which asks for 100 Continue. */
 const connectionHeaders = new Set([
   'connection',
   'expect',
@@ -270,7 +274,7 @@ const connectionHeaders = new Set([
   'upgrade',
 ]);
 
-/** Sends one request to one of the addresses, whatever the name resolves to by now. */
+/** Sends one request to one of these addresses. The name is not resolved again. */
 async function request<Read>(
   url: URL,
   addresses: LookupAddress[],
@@ -294,10 +298,10 @@ async function request<Read>(
   return exchange(url, options, given.read);
 }
 
-/** How long the beginning of an answer may take that is only kept for people, in milliseconds. */
+/** Milliseconds for reading the beginning of a response that is only shown to people. */
 const beginningMs = 500;
 
-/** The beginning of a response, as far as it has come by then: its status counts, not its body. */
+/** Reads as much of a response as has come in time: its status counts, not its body. */
 async function readBeginning(answer: IncomingMessage, bytes: number): Promise<Body> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Body>((done) => {

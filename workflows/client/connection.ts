@@ -6,7 +6,7 @@ import {
   makeGrpcRetryInterceptor,
 } from '@temporalio/client';
 
-/** How to reach Temporal. */
+/** Connects to Temporal. */
 
 export interface TemporalSettings {
   address: string;
@@ -21,7 +21,7 @@ export interface TemporalSettings {
 /** Longest wait for a response from Temporal before a call fails, in milliseconds. */
 const callTimeoutMs = 5_000;
 
-/** Calls that must fail instead of waiting for an unavailable server: others wait behind them. */
+/** Calls that must fail quickly when the server is unavailable, because others wait behind them. */
 const promptCalls = new Set([
   'DescribeNamespace',
   'DescribeTaskQueue',
@@ -35,18 +35,21 @@ const promptCalls = new Set([
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
 /**
- * Sets the deadline of these calls. `client.withDeadline` would do the same by an AsyncLocalStorage:
- * from its first use on, Node.js calls a hook for every promise of the process, a tenth of what a
- * request costs the API.
+ * Sets the deadline of these calls. `client.withDeadline` would use an AsyncLocalStorage: once that
+ * is used, Node.js calls a hook for every promise of the process, a tenth of what a request costs
+ * the API.
  */
 const deadlines: Interceptor = (options, nextCall) => {
   const name = options.method_definition.path.split('/').at(-1) ?? '';
   const deadline = promptCalls.has(name) ? { deadline: Date.now() + callTimeoutMs } : {};
-  // As it is: the type asks for the class, the library for its interface.
+  // The type wants the class, but the library needs only its interface.
   return nextCall({ ...options, ...deadline }) as ReturnType<Interceptor>;
 };
 
-/** The errors that are retried. A message too large for gRPC is not: others wait behind it. */
+/**
+ * The errors that are retried. A message too large for gRPC is not retried, because others wait
+ * behind it.
+ */
 const retries = defaultGrpcRetryOptions();
 const retryOptions: typeof retries = {
   ...retries,
@@ -79,8 +82,8 @@ export interface Temporal {
 }
 
 /**
- * A connection without the AsyncLocalStorage in which the library keeps the namespace of each call. All
- * calls of a process have the same namespace, so `deadlines` sends it with every call.
+ * A connection without the AsyncLocalStorage in which the library keeps the namespace of each call.
+ * All calls of a process have the same namespace, so `deadlines` sends it with every call.
  */
 class PlainConnection extends Connection {
   override withMetadata<T>(_metadata: unknown, call: () => Promise<T>): Promise<T> {
@@ -88,12 +91,12 @@ class PlainConnection extends Connection {
   }
 }
 
-/** A client that connects on first use: Temporal may be unavailable when we start. */
+/** Creates a client that connects on first use: Temporal may be unavailable when we start. */
 export function connectTemporal(settings: TemporalSettings): Temporal {
   const connection = PlainConnection.lazy({
     ...connectionOptions(settings),
     metadata: { 'temporal-namespace': settings.namespace },
-    // One deadline for a call and its retries.
+    // One deadline covers a call and its retries.
     interceptors: [deadlines, makeGrpcRetryInterceptor(retryOptions)],
   });
   const client = new Client({ connection, namespace: settings.namespace });

@@ -37,30 +37,31 @@ export interface DispatcherOptions {
 }
 
 /**
- * Default for concurrent calls to Temporal. More would only queue inside the server, where the
- * starts of one project could delay the steps of all others.
+ * Default for concurrent calls to Temporal. More would only wait in the server, where one project's
+ * starts could delay the steps of all others.
  */
 const callsMaxUsual = 8;
 /**
- * Signals for one project within this time become one, in milliseconds. It doubles while mail keeps
- * coming: a delivery is running already then, and a signal costs as much as a mail.
+ * Signals for one project within this time become one, in milliseconds. The time doubles while mail
+ * keeps coming: a delivery is running by then, and a signal costs as much as a mail.
  */
 const signalGapMs = 25;
 const signalGapMaxMs = 400;
-/** The run of an event subscription is signalled once in this time, in milliseconds. */
+/** Milliseconds between two signals to the run of an event subscription. */
 const wakeGapMs = 1_000;
 /** Rows read at once. */
 const pageSize = 50;
-/** Pause before the next look whether the workers have begun what was started, in milliseconds. */
+/** Milliseconds until the next check if the workers have begun the starts. */
 const windowCheckMs = 50;
-/** Pause between two looks for overdue rows, in milliseconds: one short query by index. */
+/** Milliseconds between two searches for overdue rows. Each is one short query by index. */
 const watchEveryMs = 10_000;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log } = options;
   const window = createStartWindow((starts) => store.listUnbegun(starts));
   const starts = createSendQueue(options, { window, whenEmpty: claimMore });
-  // Running executions and other runs continue, however many are to be started.
+  // A queue apart from new executions, so that running ones continue however many are to be
+  // started.
   const others = createSendQueue(options, { whenEmpty: claimMore });
   const { client, taskQueue } = options;
   const deliveries = createSignals(options, { gapMs: signalGapMs, gapMaxMs: signalGapMaxMs });
@@ -118,7 +119,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         await look();
         if (watching) watching = setTimeout(watchOverdue, watchEveryMs);
       };
-      // At another moment than the other processes.
+      // A random moment, so that processes do not search at the same time.
       watching = setTimeout(watchOverdue, Math.random() * watchEveryMs);
     },
     async startNow(executionId) {
@@ -149,14 +150,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 interface SendQueue {
   /** Returns false when there is no room for one more. */
   add(run: RunNotice): boolean;
-  /** Resolves when all that may be sent was sent. */
+  /** Resolves when all runs that may be sent were sent. */
   close(): Promise<void>;
 }
 
 /**
  * Sends runs in pages, one after the other.
- * @param options.window how many starts may wait for a worker
- * @param options.whenEmpty called when all was sent
+ * @param options.window limits the starts that wait for a worker
+ * @param options.whenEmpty called when all were sent
  */
 function createSendQueue(
   options: DispatcherOptions,
@@ -167,7 +168,7 @@ function createSendQueue(
   let isClosing = false;
 
   async function drain(): Promise<void> {
-    // Let other callers of the same tick add theirs: one read serves them all.
+    // Lets other callers of the same tick add theirs, so that one read serves them all.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting.size() > 0) {
       const runIds = waiting.take(pageSize, window?.open);
@@ -237,7 +238,7 @@ async function sendPage(
   }
 }
 
-/** Tells Temporal what an entry says. */
+/** Makes the call to Temporal that an entry stands for. */
 async function send(
   options: DispatcherOptions,
   entry: OutboxEntry,
@@ -252,7 +253,7 @@ async function send(
   switch (entry.action) {
     case 'start': {
       const due = startOf.get(executionId);
-      // Without a row, it was deleted: nothing is left to do.
+      // A missing row was deleted, so nothing is left to do.
       return due ? { entry, started: await startRun(options, due) } : { entry };
     }
     case 'signal': {
@@ -267,8 +268,8 @@ async function send(
 }
 
 /**
- * Starts the run of an active execution again that Temporal does not have: it has lost its data, or was
- * restored from a backup. One whose run has ended is for the sweep to judge.
+ * Restarts the run of an active execution that Temporal has lost, by a loss of data or a restore
+ * from a backup. A run that exists and has ended is left to the sweep.
  */
 async function startLost(
   options: DispatcherOptions,
@@ -291,7 +292,7 @@ async function startRun(
 }
 
 interface Signals {
-  /** Sends the signal for a key, or once more when the one under way is over. */
+  /** Sends the signal for a key, or repeats it when the one under way is over. */
   signal(key: string, send: () => Promise<void>): void;
   close(): Promise<void>;
 }
@@ -338,8 +339,8 @@ function createSignals(
 }
 
 /**
- * Runs all calls, `callsMax` at a time. A call that fails (a run too large for Temporal) does not
- * stop the others.
+ * Runs all calls, `callsMax` at a time. A call that fails (such as a run too large for Temporal)
+ * does not stop the others.
  * @throws the first error when none has succeeded: then Temporal is unavailable.
  */
 async function inParallel(

@@ -1,6 +1,6 @@
 import type { RunNotice } from '../../domain/runs/runs.ts';
 
-/** Runs of one project that may wait in memory, and of all. The outbox keeps those beyond that. */
+/** Most runs in memory, per project and in all. Further ones stay in the outbox. */
 const projectQueueMax = 1_000;
 const queueMax = 20_000;
 
@@ -9,7 +9,10 @@ export interface FairQueue {
   size(): number;
   /** Returns false when there is no room. */
   add(run: RunNotice): boolean;
-  /** Takes up to `max` runs, from the projects in turn; none of a project that may have no more. */
+  /**
+   * Takes up to `max` runs, from the projects in turn. A project for which `mayTake` is false is
+   * skipped.
+   */
   take(max: number, mayTake?: (run: RunNotice) => boolean): string[];
   clear(): void;
 }
@@ -37,7 +40,7 @@ export function createFairQueue(): FairQueue {
         runs.delete(runId);
         size -= 1;
         taken.push(runId);
-        // To the end of the line, where this loop comes by again.
+        // Moves the project to the end of the line, where this loop meets it again.
         projects.delete(projectId);
         if (runs.size > 0) projects.set(projectId, runs);
       }

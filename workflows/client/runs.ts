@@ -27,8 +27,8 @@ import {
 } from './search-attributes.ts';
 
 /**
- * Starts, signals and cancels runs from outside. It names workflow types and imports none, so its
- * users do not depend on workflow code.
+ * Starts, signals and cancels runs from outside. It refers to workflow types by name and imports
+ * none, so its users do not depend on workflow code.
  */
 
 /**
@@ -46,10 +46,10 @@ export async function startExecution(
   const started = await tryStart(client, taskQueue, due, reuse);
   if (started) return started;
   const found = await client.workflow.getHandle(executionRunId(due.start.executionId)).describe();
-  // Already started by a process that died before it recorded that.
+  // It was started by a process that died before it recorded that.
   if (due.hasEnded) return found.runId;
   if (servesStart(found, due)) {
-    // The row may have changed since: this start stands for that, too.
+    // The row may have changed since that start, so the run must read it again.
     await signalExecution(client, due.start.executionId);
     return found.runId;
   }
@@ -59,7 +59,7 @@ export async function startExecution(
     .catch((error: unknown) => {
       if (!(error instanceof WorkflowFailedError)) throw error;
     });
-  // However the earlier run ended: the row says that this start is due.
+  // The row says that this start is due, however the earlier run ended.
   const next = await tryStart(client, taskQueue, due, 'ALLOW_DUPLICATE');
   if (!next) throw new Error(`${found.workflowId} was started by somebody else at this moment.`);
   return next;
@@ -112,7 +112,7 @@ export async function cancelExecution(client: Client, executionId: string): Prom
 
 /**
  * Signals the run of an execution. Returns false when it has no open run.
- * @param stepId the waiting step whose event has arrived; none: the row has changed.
+ * @param stepId the waiting step whose event has arrived; missing: the row has changed.
  */
 export async function signalExecution(
   client: Client,
@@ -126,8 +126,8 @@ export async function signalExecution(
 }
 
 /**
- * Executions whose run on our task queue was closed since `since` without completing. Temporal's
- * visibility lags by a second or so, and forgets runs after the namespace's retention.
+ * Lists executions whose run on our task queue was closed since `since` without completing.
+ * Temporal's visibility lags by a second or so, and drops runs after the namespace's retention.
  */
 export async function* listClosedExecutions(client: Client, taskQueue: string, since: Date) {
   const query = [
@@ -151,7 +151,7 @@ export async function describeExecutionRun(client: Client, executionId: string):
   if (!run) return { kind: 'missing' };
   if (run.status.name === 'RUNNING') {
     const { pendingWorkflowTask: task, pendingActivities } = run.raw;
-    // The graph is walked step by step: one activity at most is under way.
+    // An execution performs one step at a time, so at most one activity is under way.
     const activity = pendingActivities?.[0];
     const waitsSince =
       task && !task.startedTime ? Number(task.originalScheduledTime?.seconds) : null;
@@ -189,14 +189,14 @@ export async function signalDelivery(
     workflowId: deliveryRunId(projectId),
     args: [projectId],
     signal: 'mailDue',
-    // Its few tasks do not wait behind those of the project's own executions, however many.
+    // Its few tasks do not wait behind those of the project's executions, however many there are.
     priority: { priorityKey: priorities.requested, fairnessKey: projectId },
     staticSummary: 'Transactional and workflow mail',
     typedSearchAttributes: [{ key: projectKey, value: projectId }],
   });
 }
 
-/** Starts a run, or signals it that its rows have changed. */
+/** Signals a run that its rows have changed, and starts it if needed. */
 export async function signalRun(
   client: Client,
   taskQueue: string,
@@ -220,8 +220,8 @@ export async function signalRun(
 
 /**
  * Asks the open runs of a removed project to stop, or terminates them with `force`. It leaves out
- * the removal itself and the runs that live on or end by themselves: those of domains, when the mail
- * provider has removed the domain, and those of event subscriptions and erasures. Returns how many were open.
+ * the removal itself, and runs that end by themselves: those of domains, which first have the mail
+ * provider remove the domain, of event subscriptions and of erasures. Returns how many were open.
  */
 export async function stopProjectRuns(
   client: Client,
@@ -249,7 +249,7 @@ export async function stopProjectRuns(
   return open;
 }
 
-/** Returns false when the run does not exist or has ended. */
+/** Awaits a call. Returns false when the run does not exist or has ended. */
 async function ignoreMissing(call: Promise<unknown>): Promise<boolean> {
   try {
     await call;

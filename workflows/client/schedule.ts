@@ -10,7 +10,7 @@ import { priorities, runIds, sweepIdOf, sweepTimeOf } from '../../domain/runs/ru
 import { ensureSearchAttributes, projectKey } from './search-attributes.ts';
 
 const everyMs = 30_000;
-/** Several times as long as a sweep that has much to do. */
+/** Several times as long as a sweep with much to do, in milliseconds. */
 const runTimeoutMs = 15 * 60_000;
 
 /**
@@ -26,7 +26,7 @@ export async function ensureSweep(client: Client, taskQueue: string): Promise<vo
     taskQueue,
     args: [],
     priority: { priorityKey: priorities.upkeep },
-    // The next one is skipped while it is open: a run that hangs must not stay for ever.
+    // While a run is open, the next one is skipped, so a run that hangs must be ended.
     workflowRunTimeout: runTimeoutMs,
   };
   const schedule: Schedule = {
@@ -37,12 +37,14 @@ export async function ensureSweep(client: Client, taskQueue: string): Promise<vo
   await store(client, id, schedule);
 }
 
-/** Pause between two looks for the sweep's schedule, in milliseconds: a lost one is back in a minute. */
+/**
+ * Milliseconds between two checks that the sweep's schedule exists: a lost one is back in a minute.
+ */
 const lookEveryMs = 20_000;
 
 /**
- * Makes the sweep's schedule again where it is missing, until it is stopped: Temporal may lose its data,
- * or be restored from a backup, while the processes run.
+ * Creates the sweep's schedule again when it is missing, until it is stopped: Temporal may lose its
+ * data, or be restored from a backup, while the processes run.
  */
 export function keepSweep(
   client: Client,
@@ -58,11 +60,11 @@ export function keepSweep(
         await ensureSweep(client, taskQueue);
       }
     } catch {
-      // Temporal is away, which others say: the next look comes.
+      // Temporal is unavailable. Other parts report that; the next check follows.
     }
     if (!isStopped) timer.refresh();
   };
-  // At another moment than the other processes.
+  // A random moment, so that processes do not check at the same time.
   const timer = setTimeout(look, lookEveryMs * (0.5 + Math.random() / 2)).unref();
   return {
     stop() {
@@ -99,8 +101,8 @@ export async function describeSweep(client: Client, taskQueue: string): Promise<
 }
 
 /**
- * Makes Temporal's schedule of a workflow fire at these instants; none: deletes it. They are sent as
- * calendar entries in UTC, each of one second.
+ * Makes Temporal's schedule of a workflow fire at these times; with none, deletes it. They are sent
+ * as calendar entries in UTC, each of one second.
  */
 export async function updateSchedule(
   client: Client,
@@ -135,7 +137,7 @@ export async function updateSchedule(
 
 type Schedule = Omit<Parameters<Client['schedule']['create']>[0], 'scheduleId'>;
 
-/** Creates a schedule, or changes the one there is. */
+/** Creates a schedule, or changes the existing one. */
 async function store(client: Client, scheduleId: string, schedule: Schedule): Promise<void> {
   try {
     await client.schedule.create({ scheduleId, ...schedule });

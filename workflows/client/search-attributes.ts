@@ -2,8 +2,8 @@ import type { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 
 /**
- * Search attributes for operators in the Temporal UI. They are not encrypted, so they hold ids and the
- * names of projects, workflows and steps, no personal data.
+ * Search attributes for operators in the Temporal UI. They are not encrypted, so they contain ids
+ * and the names of projects, workflows and steps, but no personal data.
  */
 
 export const projectKey = defineSearchAttributeKey('ProjectId', SearchAttributeType.KEYWORD);
@@ -33,7 +33,7 @@ const keywordType = 2;
 
 /**
  * Makes sure the namespace has our search attributes; existing ones are kept.
- * @throws Error that names them where this client may not add them (Temporal Cloud).
+ * @throws Error that names the missing ones if this client may not add them (Temporal Cloud).
  */
 export async function ensureSearchAttributes(client: Client): Promise<void> {
   const { namespace } = client.options;

@@ -2,26 +2,24 @@ import type { RunNotice } from '../../domain/runs/runs.ts';
 import type { OpenStart } from '../../domain/runs/execution.ts';
 
 /**
- * Starts that one process has sent and the workers have not begun. More would not begin any sooner:
- * they would wait in Temporal's queues, where they delay the steps of all others.
+ * Most starts of one process that the workers have not begun. More would not begin any sooner: they
+ * would wait in Temporal's queues, where they delay the steps of all others.
  */
 const startsMax = 32;
-/** After this, in milliseconds, a start no longer counts: then the workers are away. */
+/** Milliseconds after which a start no longer counts: the workers are then unavailable. */
 const startMs = 10_000;
 
-/** Limits the starts that wait for a worker. A burst of them waits in the outbox. */
+/** Limits the starts that wait for a worker. Further starts wait in the outbox. */
 export interface StartWindow {
-  /** Returns true if one more of this project may be sent; it counts from now on. */
+  /** Returns true if one more start of this project may be sent, and counts it. */
   open(run: RunNotice): boolean;
-  /** Says which of the runs were sent; the others no longer count. */
+  /** Says which of the runs were sent. The others no longer count. */
   sent(runIds: readonly string[], starts: ReadonlyMap<string, OpenStart>): void;
-  /** Looks which have begun. */
+  /** Looks which starts the workers have begun. */
   look(): Promise<void>;
 }
 
-/**
- * @param listUnbegun those of the starts that no worker has begun
- */
+/** @param listUnbegun returns the starts that no worker has begun */
 export function createStartWindow(
   listUnbegun: (starts: readonly OpenStart[]) => Promise<string[]>,
 ): StartWindow {
@@ -39,7 +37,7 @@ export function createStartWindow(
 
   return {
     open({ projectId, runId }) {
-      // The rule of `Shares`: a project alone gets half, and there is room for the next one.
+      // The rule of `Shares`: a project alone gets half, so there is room for the next one.
       const own = held.get(projectId) ?? 0;
       if (own + 1 > startsMax - counted.size) return false;
       counted.set(runId, { projectId, at: Date.now() });

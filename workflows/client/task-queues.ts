@@ -4,11 +4,11 @@ import type { Client } from '@temporalio/client';
 export interface QueueLag {
   queue: string;
   kind: 'workflow' | 'activity';
-  /** Tasks that wait for a worker, about. */
+  /** Approximate number of tasks that wait for a worker. */
   tasks: number;
-  /** How long the first of them has waited, in seconds. */
+  /** Seconds for which the first of them has waited. */
   age: number;
-  /** Workers that ask for tasks; one that died counts for a few minutes more. */
+  /** Workers that poll for tasks. One that died counts for a few more minutes. */
   workers: number;
 }
 

@@ -3,7 +3,10 @@ import type { Mailer, MailerServices } from '../mailer.ts';
 
 const headerEnd = Buffer.from('\r\n\r\n');
 
-/** A mailer that delivers into our own mailbox through `storeMessage`. Accepted means delivered. */
+/**
+ * Creates a mailer that stores mail in our own mailbox by `storeMessage`. An accepted message is
+ * delivered.
+ */
 export function mailboxMailer({ storeMessage }: MailerServices): Mailer {
   return {
     provider: 'mailbox',
@@ -21,7 +24,7 @@ export function mailboxMailer({ storeMessage }: MailerServices): Mailer {
           raw: message.raw,
         });
       } catch (error) {
-        // Not "uncertain", even if the row was written: an id is stored only once.
+        // Safe to retry even if the row was written, because an id is stored only once.
         return { kind: 'retry', error: String(error) };
       }
       return { kind: 'accepted', messageId: `${message.emailId}@local`, delivered: true };

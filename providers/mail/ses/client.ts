@@ -2,7 +2,9 @@ import type * as Sdk from '@aws-sdk/client-sesv2';
 
 export interface SesAccount {
   region: string;
-  /** Without keys the SDK finds credentials itself: environment, profile, or the machine's role. */
+  /**
+   * Without keys the SDK searches credentials itself: environment, profile, or the machine's role.
+   */
   accessKeyId?: string | undefined;
   secretAccessKey?: string | undefined;
   /** An endpoint other than the region's own. */
@@ -15,8 +17,9 @@ interface Opened {
 }
 
 /**
- * A client of an account, made at the first call: only who sends through SES should load the SDK.
- * @param config more of the client's own settings
+ * Creates a client of an account. It loads the SDK at the first call, so only processes that send
+ * through SES load it.
+ * @param config more settings of the client.
  */
 export function sesClient(
   account: SesAccount,

@@ -39,7 +39,8 @@ export const sesFeedback: FeedbackDefinition = {
     'INVALID_NOTIFICATION',
     'SERVICE_UNAVAILABLE',
   ],
-  // Anybody with an AWS account can have SNS sign messages.
+  // Without named topics nothing is accepted: anyone with an AWS account can have SNS sign
+  // messages.
   configure({ SNS_TOPIC_ARN }: { SNS_TOPIC_ARN?: string }, { isProduction, isSending }) {
     const topics = topicsOf(SNS_TOPIC_ARN);
     if (topics.length > 0) return topics;
@@ -48,7 +49,7 @@ export const sesFeedback: FeedbackDefinition = {
   createReader: () => snsReader(createSns()),
 };
 
-/** The topics of a comma list. */
+/** Splits a comma-separated list of topics. */
 export function topicsOf(list: string | undefined): string[] {
   return list?.split(',').flatMap((topic) => topic.trim() || []) ?? [];
 }
@@ -82,8 +83,8 @@ function readEnvelope(bytes: Buffer): SnsEnvelope {
 }
 
 /**
- * Nothing in the body is used before its signature is checked. Checks that need no request come
- * first, so that a message for another topic cannot make us fetch anything.
+ * The body is not used before its signature is checked. Checks that need no request come first, so
+ * that a message for another topic cannot make us fetch anything.
  */
 async function requireAuthentic(
   envelope: SnsEnvelope,

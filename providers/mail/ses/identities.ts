@@ -7,14 +7,15 @@ import {
 } from '../identities.ts';
 import { type SesAccount, sesClient } from './client.ts';
 
-/** Total time of one call, including the SDK's retries, in ms. */
+/** Total time for one call in milliseconds, including the SDK's retries. */
 const callsMs = 30_000;
 
-/** The sender domains of an account of SES. Failures are `IdentityProviderError`. */
+/** Manages the sender domains of an SES account. Failures are `IdentityProviderError`. */
 export function sesIdentities(account: SesAccount, records: RecordSettings): Identities {
   const { region } = account;
   const opened = sesClient(account, {
-    // A user waits for the response; without these a silent endpoint would block for minutes.
+    // A user waits for the response. Without these limits a silent endpoint would block for
+    // minutes.
     requestHandler: {
       connectionTimeout: 5_000,
       requestTimeout: 15_000,
@@ -54,7 +55,7 @@ export function sesIdentities(account: SesAccount, records: RecordSettings): Ide
           new sdk.PutEmailIdentityMailFromAttributesCommand({
             EmailIdentity: domain,
             MailFromDomain: `${records.mailFromSubdomain}.${domain}`,
-            // Without its MX record mail is still sent, from SES's own domain.
+            // Without its MX record mail is still sent, with SES's own return path.
             BehaviorOnMxFailure: 'USE_DEFAULT_VALUE',
           }),
           options,
@@ -76,7 +77,7 @@ interface RequestOptions {
   abortSignal: AbortSignal;
 }
 
-/** Runs calls to the provider; any failure or timeout becomes an `IdentityProviderError`. */
+/** Makes calls to the provider. Any failure or timeout becomes an `IdentityProviderError`. */
 async function asked<T>(calls: (options: RequestOptions) => Promise<T>): Promise<T> {
   try {
     return await calls({ abortSignal: AbortSignal.timeout(callsMs) });
@@ -85,7 +86,7 @@ async function asked<T>(calls: (options: RequestOptions) => Promise<T>): Promise
   }
 }
 
-/** A rejection handler that returns a value for one kind of error and rethrows others. */
+/** Makes a rejection handler that returns a value for one kind of error and rethrows others. */
 function unless<T>(kind: new (...args: never[]) => Error, answer: () => T) {
   return (error: unknown): T => {
     if (error instanceof kind) return answer();

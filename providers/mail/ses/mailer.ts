@@ -5,19 +5,19 @@ import type { Mailer, OutgoingMessage, SendOutcome } from '../mailer.ts';
 import { type SesAccount, sesClient } from './client.ts';
 
 export interface SesSettings extends SesAccount {
-  /** Configuration set for mail in which SES tracks opens and clicks; empty = none. */
+  /** Configuration set for mail in which SES tracks opens and clicks; empty: none. */
   configurationSet: string;
-  /** Configuration set for all other mail; empty = none. */
+  /** Configuration set for all other mail; empty: none. */
   configurationSetNoTracking: string;
-  /** Idle time after which SES counts as unavailable, in ms. Default 60,000. */
+  /** Idle time after which SES counts as unavailable, in milliseconds. Default 60,000. */
   timeoutMs?: number | undefined;
 }
 
 const connections = 50;
 const connectMs = 5_000;
 /**
- * A pooled connection that the server has just closed looks like one that died with our request:
- * uncertain. So idle ones are closed long before the server would.
+ * When the server closes a pooled connection, a request on it may or may not have arrived: its
+ * outcome is uncertain. So we close idle connections long before the server would.
  */
 const idleMs = 5_000;
 const retryAfterMsMax = 5 * 60_000;
@@ -25,7 +25,7 @@ const retryAfterMsMax = 5 * 60_000;
 /** A mailer on the SES v2 API. Each message carries its email id as tag `everpost_email_id`. */
 export function sesMailer(settings: SesSettings): Mailer {
   const requests = wire(settings.timeoutMs ?? 60_000);
-  // The SDK would retry a request whose response was lost, and so send twice.
+  // No retries by the SDK: after a lost response it would send the message twice.
   const opened = sesClient(settings, { maxAttempts: 1, requestHandler: requests });
   return {
     provider: `ses ${settings.region}`,
@@ -57,7 +57,8 @@ export function sesMailer(settings: SesSettings): Mailer {
 function inputFor(message: OutgoingMessage, settings: SesSettings): SendEmailCommandInput {
   const set = message.tracked ? settings.configurationSet : settings.configurationSetNoTracking;
   return {
-    // The sender is read from the message; the recipient is named, so that no header adds one.
+    // SES reads the sender from the message. The recipient is named here, so that no header can add
+    // one.
     Content: { Raw: { Data: message.raw } },
     Destination: { ToAddresses: [message.to] },
     EmailTags: [{ Name: 'everpost_email_id', Value: message.emailId }],
@@ -65,7 +66,10 @@ function inputFor(message: OutgoingMessage, settings: SesSettings): SendEmailCom
   };
 }
 
-/** 4xx errors that say nothing about the message. A suspended account stays suspended. */
+/**
+ * 4xx errors that pass and are not about the message. A suspended account is not among them: it
+ * stays suspended.
+ */
 const passing = new Set([
   'LimitExceededException',
   'SendingPausedException',
@@ -78,12 +82,14 @@ function outcomeOf(error: unknown): SendOutcome {
   if (error instanceof WireError) {
     return { kind: error.requestSent ? 'uncertain' : 'retry', error: error.message };
   }
-  // The SDK marks every error that follows a response, also when it cannot parse the response.
+  // The SDK adds `$response` to every error after a response, even when it cannot parse the
+  // response.
   const { name, message, $metadata, $response } = error as Partial<SESv2ServiceException>;
   const status = $metadata?.httpStatusCode ?? 0;
   if (status < 400) return { kind: 'uncertain', error: String(error) };
   if (status === 401 || status === 403) {
-    // Our credentials: the operator must fix them. The text may quote the signed request.
+    // The operator must fix our credentials. The error text may quote the signed request, so it is
+    // left out.
     return { kind: 'retry', error: `SES refused our credentials: ${name}` };
   }
   const text = `${name} (${status}): ${message}`;
@@ -98,7 +104,7 @@ function retryAfter(header: string | undefined): { retryAfterMs?: number } {
   return ms > 0 ? { retryAfterMs: Math.min(ms, retryAfterMsMax) } : {};
 }
 
-/** No response. `requestSent`: the service may have read the whole request. */
+/** There was no response. `requestSent`: the service may have read the whole request. */
 class WireError extends Error {
   readonly requestSent: boolean;
   constructor(message: string, requestSent: boolean) {
@@ -124,8 +130,8 @@ interface WireResponse {
 }
 
 /**
- * The SDK's HTTP handler, replaced because the original does not tell whether a failed request had
- * been sent. `timeoutMs`: the longest idle time on a connection.
+ * Replaces the SDK's HTTP handler, which does not tell whether a failed request had been sent.
+ * @param timeoutMs the longest idle time on a connection.
  */
 function wire(timeoutMs: number) {
   const options = { keepAlive: true, maxSockets: connections, timeout: idleMs };
@@ -161,7 +167,7 @@ function exchange(
     });
     let sent = false;
     const fail = (error: Error) => reject(new WireError(`SES: ${error.message}`, sent));
-    // Starts with the socket: waiting for a free one is not the service's fault.
+    // The timeout starts with the socket: waiting for a free one does not count.
     sending.once('socket', (socket) => {
       if (!socket.connecting) return;
       const connecting = setTimeout(
@@ -172,7 +178,7 @@ function exchange(
       socket.once(protocol === 'http:' ? 'connect' : 'secureConnect', ready);
       sending.once('close', ready);
     });
-    // "finish": the operating system has the whole request. Before that the service cannot have it.
+    // `finish`: the operating system has the whole request. Before that the service cannot have it.
     sending.once('finish', () => (sent = true));
     sending.setTimeout(timeoutMs, () =>
       sending.destroy(new Error(`no answer within ${timeoutMs} ms`)),

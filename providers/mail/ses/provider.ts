@@ -18,7 +18,7 @@ const variables = {
 };
 type SesVariables = z.output<z.ZodObject<typeof variables>>;
 
-/** Amazon SES, which also keeps the sender domains and reports through SNS. */
+/** Amazon SES. It also manages the sender domains, and reports through SNS. */
 export const ses: MailProvider = {
   kind: 'ses',
   mode: 'ses',

@@ -3,7 +3,7 @@ import type { FetchBytes } from '../../web/bounded-fetch.ts';
 
 export interface CertificateStore {
   /**
-   * The key of a certificate that is issued to SNS, trusted and valid now; otherwise null.
+   * Returns the key of a certificate that is issued to SNS, trusted and valid now; otherwise null.
    * @throws Error when the certificate, or one of its chain, cannot be fetched.
    */
   findKey(url: URL): Promise<KeyObject | null>;
@@ -13,13 +13,13 @@ export interface CertificateStore {
 const fileBytesMax = 64 * 1024;
 /** How long a valid result is cached, in ms; a certificate may expire earlier. */
 const verdictMs = 24 * 3_600_000;
-/** A refusal is cached shortly: a certificate may become valid, or be fixed. */
+/** A refusal is cached briefly, because a certificate may become valid or be fixed. */
 const refusalMs = 60_000;
 /** SNS has one certificate for each region at a time. */
 const verdictsMax = 100;
 /** Concurrent fetches: made-up URLs must not block the real ones for long. */
 const fetchesMax = 10;
-/** Certificates from SNS's own to an authority: there are two or three. */
+/** Longest chain from the certificate of SNS to an authority. Usually it has two or three. */
 const chainMax = 5;
 
 /**
@@ -44,8 +44,8 @@ export function createCertificateStore(services: {
     Date.parse(validFrom) <= now() && now() <= Date.parse(validTo);
 
   /**
-   * Returns true if an authority certifies a certificate, through its file or through named
-   * issuers.
+   * Returns true if an authority certifies a certificate, through the chain in its file or through
+   * issuers that are fetched.
    */
   async function isTrusted(leaf: X509Certificate, file: X509Certificate[]): Promise<boolean> {
     let certificate = leaf;
@@ -61,7 +61,10 @@ export function createCertificateStore(services: {
     return false;
   }
 
-  /** The file of SNS contains only its own certificate, which names the URL of its issuer's. */
+  /**
+   * Fetches the issuer of a certificate: the file of SNS has only its own certificate, with the URL
+   * of the issuer's.
+   */
   async function fetchIssuer(certificate: X509Certificate): Promise<X509Certificate | undefined> {
     const [address = ''] = certificate.toLegacyObject().infoAccess?.['CA Issuers - URI'] ?? [];
     const url = URL.parse(address);
@@ -113,13 +116,17 @@ function isOfSns(certificate: X509Certificate): boolean {
   const { CN: commonName = [] } = certificate.toLegacyObject().subject;
   const listed = certificate.subjectAltName?.split(', ').map((name) => name.replace(/^DNS:/, ''));
   const names = listed ?? [commonName].flat();
-  // The list is text from the issuer's file; the library checks that the name is really in it.
+  // The list is text that the issuer controls, so the library checks each name against the
+  // certificate.
   return names.some((name) => snsName.test(name) && certificate.checkHost(name) !== undefined);
 }
 
 const pemEnd = '-----END CERTIFICATE-----';
 
-/** The certificates of a file, in PEM or one in DER. @throws Error when one cannot be read. */
+/**
+ * Reads the certificates of a file, several in PEM or one in DER. @throws Error when one cannot be
+ * read.
+ */
 function readCertificates(file: Buffer): X509Certificate[] {
   const blocks = file.toString('latin1').split(pemEnd).slice(0, -1);
   if (blocks.length === 0) return [new X509Certificate(file)];

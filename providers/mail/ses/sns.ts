@@ -8,8 +8,8 @@ export type SnsEnvelope = Record<string, unknown>;
 
 export interface Sns {
   /**
-   * Why an envelope cannot be a recent message signed by SNS, as a sentence, from what can be
-   * checked without a request; null: no objection.
+   * Checks without a request if an envelope can be a recent message signed by SNS. Returns the
+   * reason against it as a sentence; null: none was found.
    */
   findFlaw(envelope: SnsEnvelope): string | null;
   /**
@@ -33,14 +33,14 @@ export interface SnsSettings extends Network {
 /** Largest confirmation response, in bytes: a few hundred are usual. */
 const confirmationBytesMax = 64 * 1024;
 /**
- * Largest difference between a message's time and now, in ms. SNS retries a message for an hour at
- * most (SNS developer guide, message delivery retries); the same tolerance covers clocks that are
- * late.
+ * Largest difference between a message's time and now, in milliseconds. SNS retries a message for
+ * an hour at most (SNS developer guide, message delivery retries). The same tolerance covers clocks
+ * that are behind.
  */
 const ageMsMax = 3_600_000;
 
 const snsHost = /^sns\.[a-z0-9-]{1,32}\.amazonaws\.com(?:\.cn)?$/;
-/** The whole URL: no port, user name, query or fragment. */
+/** Matches the whole URL: no port, user name, query or fragment. */
 const certificateUrl =
   /^https:\/\/sns\.[a-z0-9-]{1,32}\.amazonaws\.com(?:\.cn)?\/SimpleNotificationService-[0-9a-f]{1,64}\.pem$/;
 
@@ -65,7 +65,7 @@ export function createSns(settings: SnsSettings = {}): Sns {
   const fetchBytes = createFetcher(settings);
   const certificates = createCertificateStore({ fetchBytes, authorities, now });
 
-  /** The parts needed to check a signature, or what is wrong, as a sentence. */
+  /** Returns the parts needed to check a signature, or a sentence that says what is wrong. */
   function read(envelope: SnsEnvelope) {
     const { SignatureVersion: version, Signature: signature } = envelope;
     const digest = typeof version === 'string' ? digests[version] : undefined;
@@ -117,7 +117,7 @@ function isSnsAddress(written: string): boolean {
   );
 }
 
-/** The text that SNS signs; null when a field is not a text. */
+/** Returns the text that SNS signs; null when a field is not a string. */
 function signedText(envelope: SnsEnvelope): string | null {
   const isConfirmation = confirmationTypes.has(envelope['Type'] as string);
   let text = '';

@@ -14,40 +14,40 @@ import { type Reply, replyText } from './wire.ts';
 export interface Delivery {
   message: OutgoingMessage;
   resolve: (outcome: SendOutcome) => void;
-  /** By when it must have left those before it behind, in ms since the epoch. */
+  /** Latest time at which a connection may take it, in milliseconds since the epoch. */
   startBy: number;
-  /** A connection ended before it could begin: it gets a new one, once. */
+  /** True if a connection ended before it could begin this message. It gets one more try. */
   isSecondTry: boolean;
 }
 
 /** The source of messages for connections. */
 export interface DeliveryQueue {
-  /** The next message, if one waits. `isFresh`: the connection has had none before. */
+  /** Takes the next waiting message. `isFresh`: the connection has had none before. */
   take(isFresh: boolean): Delivery | undefined;
-  /** Takes one back that certainly was not accepted. */
+  /** Puts back a message that was certainly not accepted. */
   putBack(delivery: Delivery): void;
-  /** The connection has nothing to do. */
+  /** Called when the connection has nothing to do. */
   onIdle(connection: SmtpConnection): void;
-  /** The connection takes no more messages. */
+  /** Called when the connection takes no more messages. */
   onEnd(connection: SmtpConnection): void;
 }
 
-/** A message is written in chunks, so that we know how far it got. */
+/** A message is written in chunks, so that we know how much has left. */
 const chunkBytes = 64 * 1024;
 /** After so many messages a connection is replaced, so that a changed address takes effect. */
 const messagesMax = 1_000;
-/** An unused connection is closed earlier than most servers would do it. */
+/** An unused connection is closed before most servers would close it. */
 const idleMs = 60_000;
 
 /** One message under way. */
 interface Transaction {
   delivery: Delivery;
   /**
-   * The command whose reply comes next; `body`: it is being written; `end`: its end may have left;
-   * `nothing`: an empty message without recipients has been ended.
+   * The command whose reply comes next; `body`: the message is being written; `end`: its end may
+   * have left; `nothing`: an empty message without recipients has been ended.
    */
   stage: 'RSET' | 'MAIL' | 'RCPT' | 'DATA' | 'body' | 'end' | 'nothing';
-  /** Why it is not accepted. */
+  /** Set when the sender or the recipient was refused. */
   refusal: { what: 'the sender' | 'the recipient'; reply: Reply } | null;
 }
 
@@ -61,7 +61,7 @@ export class SmtpConnection {
   readonly #queue: DeliveryQueue;
   /** The transaction whose reply comes next. */
   #current: Transaction | null = null;
-  /** Its commands have been written behind the current message. */
+  /** The transaction whose commands were written after the current message. */
   #next: Transaction | null = null;
   /** The server may still know the sender of a refused message. */
   #needsReset = false;
@@ -76,7 +76,7 @@ export class SmtpConnection {
     session.wire.onEnd = (error) => this.#end(error.message);
   }
 
-  /** Begins the next message. Returns false, and continues resting, when there is none. */
+  /** Begins the next message. Returns false, and stays idle, when there is none. */
   work(): boolean {
     const delivery = this.#take(this.#handled === 0);
     clearTimeout(this.#idleTimer);
@@ -89,14 +89,14 @@ export class SmtpConnection {
     return true;
   }
 
-  /** Ends it when nothing is under way. Resolves when it is closed. */
+  /** Closes the connection when nothing is under way. Resolves when it is closed. */
   quit(): Promise<void> {
     clearTimeout(this.#idleTimer);
     this.#hasEnded = true;
     return this.#session.wire.quit();
   }
 
-  /** The next message that this server takes. */
+  /** Takes the next message that this server can accept. */
   #take(isFresh: boolean): Delivery | undefined {
     const { bytesMax } = this.#session;
     for (;;) {
@@ -111,7 +111,7 @@ export class SmtpConnection {
     return { delivery, stage: this.#needsReset ? 'RSET' : 'MAIL', refusal: null };
   }
 
-  /** All commands at once, where the server takes that. */
+  /** Returns all commands at once, if the server supports that. */
   #firstCommands({ delivery, stage }: Transaction): string {
     const { pipelining } = this.#session;
     const { mail, rcpt } = commandsFor(delivery.message, this.#session);
@@ -122,7 +122,8 @@ export class SmtpConnection {
   #onReply(reply: Reply): void {
     const current = this.#current;
     if (!current) return this.#end(`The server ended the connection: ${replyText(reply)}`);
-    // 421: the server closes the connection, whatever was asked. 503: it does not follow.
+    // 421: the server closes the connection, whatever the command was. 503: the server has lost the
+    // sequence of commands.
     const isLast = reply.code === 421 || (reply.code === 503 && !current.refusal);
     if (isLast && current.stage !== 'end') {
       return this.#end(replyText(reply), reply);
@@ -156,7 +157,7 @@ export class SmtpConnection {
       case 'DATA':
         return this.#onData(current, reply);
       case 'body':
-        // Before it has all: whatever it says, it ends this connection.
+        // The server replied before it had the whole message. Any reply then ends the connection.
         return this.#end(replyText(reply), reply);
       case 'end': {
         this.#needsReset = false;
@@ -173,7 +174,7 @@ export class SmtpConnection {
     }
   }
 
-  /** The reply to DATA. It should be 354, but some servers say 250. */
+  /** Handles the reply to DATA. It should be 354, but some servers reply 250. */
   #onData(current: Transaction, reply: Reply): void {
     const goesOn = reply.code < 400;
     const { refusal } = current;
@@ -181,7 +182,8 @@ export class SmtpConnection {
       if (refusal) return this.#refuse(current);
       return this.#finish(negativeOutcome('the data', reply, false));
     }
-    // It wants the data of a message without a sender: what would it do with an empty one?
+    // The server wants data although it refused the sender. It might accept an empty message, so
+    // end the connection.
     if (refusal?.what === 'the sender') return this.#end(replyText(refusal.reply));
     if (!refusal) return this.#writeBody(current, 0);
     // The server expects data although no recipient was accepted. Only the dot ends that state.
@@ -190,7 +192,10 @@ export class SmtpConnection {
     return undefined;
   }
 
-  /** Writes the message from byte `at` on: all but its last chunk must have left before that does. */
+  /**
+   * Writes the message from byte `at` on. All other chunks must have left before the last one is
+   * written.
+   */
   #writeBody(current: Transaction, at: number): void {
     if (this.#hasEnded) return;
     current.stage = 'body';
@@ -221,7 +226,7 @@ export class SmtpConnection {
     if (refusal) this.#finish(negativeOutcome(refusal.what, refusal.reply, false));
   }
 
-  /** The current message has its outcome: on to the next. */
+  /** Settles the current message and goes on to the next. */
   #finish(outcome: SendOutcome): void {
     const delivery = this.#current?.delivery;
     this.#handled += 1;
@@ -243,9 +248,9 @@ export class SmtpConnection {
   }
 
   /**
-   * The connection is over: what is under way has its outcome, or another try. Only the message
-   * whose end may have left is uncertain.
-   * @param reply the server's last word about the current message.
+   * Ends the connection. Messages under way get their outcome, or another try. Only a message whose
+   * end may have left is uncertain.
+   * @param reply the server's last reply to the current message
    */
   #end(error: string, reply?: Reply): void {
     if (this.#hasEnded) return;
@@ -258,7 +263,7 @@ export class SmtpConnection {
     if (next) this.#tryAgain(next.delivery, error);
     if (current) {
       const { delivery, stage, refusal } = current;
-      // A server that says yes before the end says nothing to rely on.
+      // A positive reply before the end of the message is unreliable.
       const isComplete = stage === 'end' || (reply !== undefined && isPositive(reply));
       if (refusal) delivery.resolve(negativeOutcome(refusal.what, refusal.reply, false));
       else if (stage !== 'body' && stage !== 'end' && this.#handled > 0)
@@ -269,7 +274,10 @@ export class SmtpConnection {
     this.#queue.onEnd(this);
   }
 
-  /** Not one byte of it was written. Servers end connections after a time, or a few messages. */
+  /**
+   * Tries a message again of which no byte was written. Servers close connections after a time, or
+   * after a few messages.
+   */
   #tryAgain(delivery: Delivery, error: string, reply?: Reply): void {
     if (!delivery.isSecondTry) {
       delivery.isSecondTry = true;

@@ -6,13 +6,16 @@ import { type SmtpSettings, openSession } from './session.ts';
 export type { SmtpSettings };
 
 /**
- * A distant server answers a connection ten times a second or less often, so there are many; on a
- * near one, four would do as well.
+ * Most connections. A distant server allows each one at most ten replies a second, so there are
+ * many; for a near one, four would do as well.
  */
 const connectionsMax = 20;
-/** The longest wait for other messages: part of the lease that its sender has on a message. */
+/**
+ * The longest wait behind other messages, in milliseconds: part of the lease that the sender has on
+ * a message.
+ */
 const waitMs = 30_000;
-/** When to ask a server again that has refused one more connection. */
+/** Milliseconds until we ask a server again that has refused one more connection. */
 const refusedMs = 10_000;
 
 /**
@@ -25,7 +28,7 @@ export function smtpMailer(settings: SmtpSettings): Mailer {
     provider: `smtp ${settings.host}:${settings.port}`,
     reportsDelivery: false,
     defaultRatePerSecond: 200,
-    // One more for each connection: its commands follow the message that is being written.
+    // Twice the connections: the next message's commands follow the message that is being written.
     maxConcurrency: 2 * connectionsMax,
     send: (message) => pool.send(message),
     async quotaPerSecond() {
@@ -36,19 +39,19 @@ export function smtpMailer(settings: SmtpSettings): Mailer {
 }
 
 /**
- * Connections that are opened when a message finds none free, and messages that wait for one. A
- * connection takes the next message itself, when it can write its commands.
+ * Opens connections when a message finds none free, and keeps the messages that wait. A connection
+ * takes the next message itself, as soon as it can write its commands.
  */
 class SmtpPool {
   readonly #settings: SmtpSettings;
   readonly #queue: Delivery[] = [];
   readonly #open = new Set<SmtpConnection>();
-  /** The last one was used last: the others grow old and are closed. */
+  /** The last connection was used last. The others grow old and are closed. */
   readonly #idle: SmtpConnection[] = [];
   #opening = 0;
-  /** Connections that could not be opened, since one could. */
+  /** Connections that could not be opened, since the last one that could. */
   #refused = 0;
-  /** When to try again whether the server takes more connections than it has. */
+  /** When to try again if the server accepts one more connection. */
   #openAgainAt = 0;
   #waitTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -91,7 +94,7 @@ class SmtpPool {
 
   #hasRoom(): boolean {
     if (this.#opening + this.#open.size < connectionsMax) return true;
-    // Those that are free cannot take what waits: it needs a new one.
+    // No free connection can take the waiting message, so a free one gives way to a new one.
     const idle = this.#idle.shift();
     if (!idle) return false;
     this.#open.delete(idle);
@@ -119,7 +122,7 @@ class SmtpPool {
     }
   }
 
-  /** A server that takes no connection at all fails one message for each that was tried. */
+  /** If a server accepts no connection at all, each failed attempt fails one message. */
   #onRefused(error: unknown): void {
     this.#openAgainAt = Date.now() + refusedMs;
     this.#refused += 1;

@@ -2,7 +2,7 @@ import type { OutgoingMessage, SendOutcome } from '../mailer.ts';
 import type { Session } from './session.ts';
 import { type Reply, replyText } from './wire.ts';
 
-/** One message in SMTP: its commands, its bytes, and what the server's answers mean for it. */
+/** One message in SMTP: its commands, its bytes, and the meaning of the server's replies. */
 
 /** The commands that come before a message. */
 export interface Commands {
@@ -17,7 +17,7 @@ export function commandsFor(message: OutgoingMessage, session: Session): Command
   return { mail: `MAIL FROM:<${envelopeFrom}>${size}${utf8}\r\n`, rcpt: `RCPT TO:<${to}>\r\n` };
 }
 
-/** Why a message cannot be written in SMTP at all, or null. */
+/** Returns why a message cannot be sent over SMTP at all; null: it can. */
 export function envelopeFault({
   envelopeFrom,
   to,
@@ -35,12 +35,12 @@ const lineFeed = 0x0a;
 const dot = 0x2e;
 
 /**
- * Doubles the dots that begin a line, since a dot alone ends a message (RFC 5321, 4.5.2).
- * @param startsLine whether the first byte begins a line.
+ * Doubles the dots that begin a line, since a single dot ends a message (RFC 5321, 4.5.2).
+ * @param startsLine true if the first byte begins a line.
  */
 export function dotStuffed(data: Buffer, startsLine: boolean): Buffer {
   const parts: Buffer[] = [];
-  // A part ends with a dot, and the next begins with the same one.
+  // The part before ends with a dot, and the next part begins with the same dot, so it is doubled.
   let from = 0;
   if (startsLine && data[0] === dot) parts.push(data.subarray(0, 1));
   for (let at = data.indexOf('\n.'); at >= 0; at = data.indexOf('\n.', at + 1)) {
@@ -63,7 +63,7 @@ export function startsLine(raw: Buffer, at: number): boolean {
 }
 
 /**
- * Returns the outcome of a negative reply for its message.
+ * Returns the outcome of a negative reply to a message.
  * @param isComplete true if the server may have the whole message.
  */
 export function negativeOutcome(
@@ -81,13 +81,13 @@ export function negativeOutcome(
   if (reply.code >= 400) {
     return { kind: 'retry', error, isAboutMessage: !isAboutServer(reply.code, text) };
   }
-  // Neither yes nor no.
+  // The reply is neither positive nor negative.
   return brokenOutcome(error, isComplete);
 }
 
 /**
  * Returns the outcome for a message whose connection ended. The error is about the session, so the
- * message is not given up; this includes a greeting with 554, a rejected password and a bad
+ * message may be tried again. The same holds for a greeting with 554, a rejected password and a bad
  * certificate.
  */
 export function brokenOutcome(error: string, isComplete: boolean): SendOutcome {
@@ -95,17 +95,17 @@ export function brokenOutcome(error: string, isComplete: boolean): SendOutcome {
 }
 
 /**
- * Returns true if a 4xx response to a message is about the server: 421 (it closes the connection),
- * 454 (Amazon SES uses it for throttling), or the enhanced status 4.3.x, mail system status (RFC
- * 3463). Other codes delay one recipient: a full mailbox, or a sender that the recipient's server
- * does not know yet.
+ * Returns true if a 4xx reply to a message is about the server: 421 (it closes the connection), 454
+ * (Amazon SES uses it for throttling), or the enhanced status 4.3.x, mail system status (RFC 3463).
+ * Other codes delay one recipient: a full mailbox, or greylisting of a sender that the recipient's
+ * server does not know yet.
  */
 function isAboutServer(code: number, text: string): boolean {
   return code === 421 || code === 454 || /\b4\.3\.\d/.test(text);
 }
 
 /**
- * Returns true if a 5xx response is about the recipient: the enhanced status x.1.x, addressing (RFC
+ * Returns true if a 5xx reply is about the recipient: the enhanced status x.1.x, addressing (RFC
  * 3463), except x.1.7 and x.1.8, the sender's address. Without an enhanced status, the codes of RFC
  * 5321 for mailboxes count: 550, 551, 553.
  */

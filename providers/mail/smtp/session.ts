@@ -15,24 +15,26 @@ export interface SmtpSettings {
 /** A connection that is ready for messages, and what its server can do. */
 export interface Session {
   wire: Wire;
-  /** Takes several commands at once (RFC 2920). */
+  /** The server accepts several commands at once (RFC 2920). */
   pipelining: boolean;
-  /** Wants to know the size of a message (RFC 1870). */
+  /** The server wants the size of a message in MAIL FROM (RFC 1870). */
   size: boolean;
-  /** The largest message it takes, in bytes; 0: it does not say. */
+  /** The largest message that the server accepts, in bytes; 0: unknown. */
   bytesMax: number;
-  /** Takes addresses beyond ASCII (RFC 6531). */
+  /** The server accepts addresses beyond ASCII (RFC 6531). */
   smtpUtf8: boolean;
 }
 
-/** The longest wait for a connection and its greeting, and for a TLS handshake. */
+/**
+ * The longest wait for a connection with its greeting, and for a TLS handshake, in milliseconds.
+ */
 const connectMs = 10_000;
-/** The longest wait for the replies to EHLO, and for those to a login. */
+/** The longest wait for the replies to EHLO, and for those to a login, in milliseconds. */
 const helloMs = 60_000;
 
 /**
- * Connects, says hello, encrypts and logs in.
- * @throws Error when any of it fails: none of it is about a message.
+ * Connects, greets, encrypts and logs in.
+ * @throws Error when a part of it fails. Such errors are never about a message.
  */
 export async function openSession(settings: SmtpSettings): Promise<Session> {
   const { host, port, secure, user, timeoutMs = 120_000 } = settings;
@@ -74,7 +76,7 @@ export async function openSession(settings: SmtpSettings): Promise<Session> {
   }
 }
 
-/** One thing at a time: a command, then its reply. */
+/** Sends one command at a time and waits for its reply. */
 class Dialogue {
   readonly #wire: Wire;
   #waiting: { resolve: (reply?: Reply) => void; reject: (error: Error) => void } | null = null;
@@ -123,7 +125,7 @@ class Dialogue {
   }
 }
 
-/** The extensions of a server, with their parameters. */
+/** Returns the extensions of a server, with their parameters. */
 async function sayHello(dialogue: Dialogue): Promise<Map<string, string>> {
   const name = ownName();
   const answer = await dialogue.ask(`EHLO ${name}`);
@@ -133,18 +135,21 @@ async function sayHello(dialogue: Dialogue): Promise<Map<string, string>> {
   if (answer.code === 421) throw refusal('the connection', answer);
   const second = await dialogue.ask(`HELO ${name}`);
   if (!isPositive(second)) throw refusal('the connection', second);
-  // It cannot say whether it wants a login; who set one up knows.
+  // HELO cannot tell if the server wants a login. The operator who set a password knows.
   return new Map([['AUTH', 'PLAIN']]);
 }
 
-/** As in `250-SIZE 1000`; some old servers write `250-AUTH=LOGIN`. */
+/** Reads a line such as `250-SIZE 1000`. Some old servers write `250-AUTH=LOGIN`. */
 function readExtension(line: string): [name: string, parameters: string] {
   const text = line.slice(4).toUpperCase();
   const end = text.search(/[ =]/);
   return end < 0 ? [text, ''] : [text.slice(0, end), text.slice(end + 1)];
 }
 
-/** The address literal says nothing, but is allowed for a host without a name (RFC 5321, 4.1.4). */
+/**
+ * The name that we greet with. The address literal is allowed for a host without a name (RFC 5321,
+ * 4.1.4).
+ */
 function ownName(): string {
   const name = hostname();
   return /^[\w-]+(\.[\w-]+)*\.[a-z][\w-]*$/i.test(name) ? name : '[127.0.0.1]';

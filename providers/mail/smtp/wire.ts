@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls';
 export interface Reply {
   /** 200 to 599. */
   code: number;
-  /** Each with the code; several for a reply of many lines. */
+  /** The lines with their code; more than one for a multiline reply. */
   lines: string[];
 }
 
@@ -22,12 +22,17 @@ export interface WireSettings {
 
 /**
  * Most characters of one reply. A line has at most 512 (RFC 5321, 4.5.3.1.5), and the longest reply
- * lists extensions: a server that continues does not end, and would fill the memory.
+ * lists extensions. A server that never ends its reply would fill the memory.
  */
 const replyCharsMax = 32 * 1024;
-/** Keeps the address translation of routers on the way. */
+/**
+ * Keep-alive packets, so that routers on the way keep their address translation. In milliseconds.
+ */
 const keepAliveMs = 30_000;
-/** Node's 250 ms are less than a distant server needs. */
+/**
+ * Milliseconds per address before the next is tried. Node's default, 250, is too short for a
+ * distant server.
+ */
 const addressTimeoutMs = 2_000;
 /** How long a server may take to close its side after us. */
 const closeMs = 1_000;
@@ -40,7 +45,7 @@ export class Wire {
   readonly #settings: WireSettings;
   #socket: Socket;
   #isEnded = false;
-  /** The beginning of a line, and the lines of a reply that continues. */
+  /** The incomplete last line, and the lines of a reply that continues. */
   #rest = '';
   #lines: string[] = [];
   #chars = 0;
@@ -62,7 +67,7 @@ export class Wire {
 
   /** Switches to TLS, after the server has agreed. `done` is called when that is complete. */
   secure(done: () => void): void {
-    // An attacker may have injected plain text before TLS (RFC 3207, 6).
+    // Plain text before TLS may come from an attacker (RFC 3207, 6).
     if (this.#rest !== '' || this.#lines.length > 0) {
       this.end(new Error('The server sent more than its reply to STARTTLS.'));
       return;
@@ -74,7 +79,10 @@ export class Wire {
     this.#socket.once('secureConnect', done);
   }
 
-  /** Writes both in one go. Returns false when the caller should wait for `onceDrained`. */
+  /**
+   * Writes both in one packet if possible. Returns false when the caller should wait for
+   * `onceDrained`.
+   */
   write(first: Buffer | string, second = ''): boolean {
     const socket = this.#socket;
     if (second === '') return socket.write(first);
@@ -89,7 +97,7 @@ export class Wire {
     this.#socket.once('drain', go);
   }
 
-  /** Ends it at once, and calls `onEnd` unless it had ended before. */
+  /** Closes the connection at once, and calls `onEnd` unless it had ended before. */
   end(error: Error): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -97,7 +105,10 @@ export class Wire {
     this.onEnd(error);
   }
 
-  /** Says goodbye, and resolves when the server has closed, or has taken too long to. */
+  /**
+   * Closes the connection politely. Resolves when the server has closed it, or has taken too long
+   * to.
+   */
   quit(): Promise<void> {
     if (this.#isEnded) return Promise.resolve();
     this.#isEnded = true;
@@ -137,7 +148,7 @@ export class Wire {
   #read(chunk: Buffer): void {
     if (this.#isEnded) return;
     this.#chars += chunk.length;
-    // Joining without looking: a line that comes byte by byte is not read again each time.
+    // Only concatenate: a line that comes byte by byte is not searched again each time.
     this.#rest += chunk.toString('latin1');
     if (this.#chars > replyCharsMax) this.end(new Error('The reply of the server is too long.'));
     else if (chunk.includes(lineFeed)) this.#readLines();
@@ -173,7 +184,7 @@ export class Wire {
 
 const lineFeed = 0x0a;
 
-/** A reply in one line: as UTF-8 if it is that, otherwise byte by byte. */
+/** Returns a reply in one line: as UTF-8 if it is valid, otherwise as Latin-1. */
 export function replyText({ lines }: Reply): string {
   const text = lines.join(' ');
   if (!/[\x80-\xff]/.test(text)) return text;
