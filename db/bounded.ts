@@ -4,7 +4,8 @@ import { Problem, type ProblemCode } from '../domain/errors.ts';
 import { limits } from '../domain/limits.ts';
 
 /**
- * Runs queries whose cost a customer decides in one transaction, each for at most `ms` milliseconds.
+ * Runs queries whose cost a customer decides, in one transaction, each for at most `ms`
+ * milliseconds.
  * @throws Problem `problem` when one takes longer.
  */
 export async function withinTime<Result>(
@@ -19,7 +20,7 @@ export async function withinTime<Result>(
     });
   } catch (error) {
     const { code } = error as { code?: unknown };
-    // Statement timeout; or nested deeper than the server's stack allows.
+    // 57014: statement timeout. 54001: nested deeper than the server's stack allows.
     if (code === '57014' || code === '54001') throw new Problem(problem);
     throw error;
   }

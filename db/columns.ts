@@ -2,10 +2,10 @@ import { type RawBuilder, sql } from 'kysely';
 import { columns, type DB } from './tables.ts';
 
 /**
- * The columns of a table for `select` and `returning`, each prefixed with the table's name. They
- * are listed rather than `*`: a column that a later migration adds must not change what this
- * version reads.
- * @param alias the table's name in the statement, where it has another one.
+ * Lists the columns of a table for `select` and `returning`, each prefixed with the table's name.
+ * They are named instead of `*`, because a column that a later migration adds must not change what
+ * this version reads.
+ * @param alias the table's name in the statement, if it has another one.
  */
 export function columnsOf<T extends keyof DB, A extends string = T>(
   table: T,
@@ -31,7 +31,7 @@ export type SnakeCase<Name extends string> = Name extends `${infer Head}${infer 
 
 const columnNames = new Map<string, string>();
 
-/** The same at run time. */
+/** Converts a field name to its column name at run time. */
 export function snakeCase(name: string): string {
   let column = columnNames.get(name);
   if (column === undefined) {
@@ -52,9 +52,9 @@ type ColumnsFrom<T> = {
 };
 
 /**
- * The columns of a request's fields: `{ fromName }` becomes `{ from_name }`. Undefined ones are
- * left out. Every key becomes a column, so the fields must have been parsed by a schema, which drops
- * unknown keys.
+ * Returns the columns of a request's fields: `{ fromName }` becomes `{ from_name }`. Undefined
+ * fields are left out. Every key becomes a column, so the fields must have been parsed by a schema,
+ * which drops unknown keys.
  */
 export function columnsFrom<T extends object>(fields: T): ColumnsFrom<T> {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);

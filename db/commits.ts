@@ -10,33 +10,39 @@ const owners = new WeakMap<Handle, Handle>();
 const notedIn = new WeakMap<Handle, RunNotice[]>();
 
 /**
- * Sets who is told, after each commit of a transaction on `db`, of the workflows that the
- * transaction has noted: the dispatcher of this process. There is one receiver per handle.
+ * Sets the receiver of run notices for transactions on `db`: after each commit it gets the runs
+ * that the transaction has noted. It is the dispatcher of this process. There is one receiver per
+ * handle.
  */
 export function onCommitted(db: Handle, receiver: Receiver): void {
   receivers.set(db, receiver);
 }
 
-/** Lets the receiver of `owner` be told of the commits on `handle`, too: a share of its connections. */
+/**
+ * Passes commits on `handle`, a share of the connections of `owner`, to the receiver of `owner`.
+ */
 export function commitLike(handle: Handle, owner: Handle): void {
   owners.set(handle, owner);
 }
 
-/** The handle behind a share of its connections, or behind a transaction on either. */
+/** Returns the handle that a share or a transaction belongs to. */
 export function ownerOf(handle: Handle): Handle {
   const owner = owners.get(handle);
   return owner ? ownerOf(owner) : handle;
 }
 
 /**
- * Notes that Temporal must be told of what `tx` changes. Forgotten with a transaction that is rolled
- * back; the row that says what is due must be written in the same transaction.
+ * Notes that Temporal must be told about a change in `tx`. A rollback drops the note. The row that
+ * says what is due must be written in the same transaction.
  */
 export function notifyAfterCommit(tx: Handle, runs: readonly RunNotice[]): void {
   notedIn.get(tx)?.push(...runs);
 }
 
-/** Runs `work` with the notes of `tx`. Returns its result and the function that hands them on. */
+/**
+ * Runs `work` and collects the notes of `tx`. Returns its result, and a function that passes the
+ * notes on.
+ */
 export async function withNotes<T>(
   db: Handle,
   tx: Handle,

@@ -15,7 +15,7 @@ export interface OpenDatabase {
   db: Database;
   /** The underlying pool, for libraries that bring their own SQL. */
   pool: Pool;
-  /** Handles on the pool for the work of one tenant among many. */
+  /** Handles on the pool for one tenant each, so that none takes all connections. */
   shares: Shares;
   close(): Promise<void>;
 }
@@ -31,13 +31,13 @@ export interface Timeouts {
 }
 
 /**
- * A transaction that has asked nothing for this long, in milliseconds, belongs to a process that is
- * stopped or cut off: PostgreSQL ends it and its locks are free.
+ * Milliseconds after which PostgreSQL ends an idle transaction and frees its locks: its process is
+ * stopped or cut off.
  */
 const idleInTransactionMs = 60_000;
 /**
- * The server ends a statement that takes too long. If no word of that arrives within this time, in
- * milliseconds, the network or the server is at fault, and the connection is given up.
+ * The server ends a statement that takes too long. If its reply does not arrive within this further
+ * time, in milliseconds, the network or the server is at fault, and the connection is closed.
  */
 const silenceMs = 10_000;
 
@@ -55,17 +55,17 @@ export function openDatabase(
     connectionString: url,
     max: options.poolMax ?? 20,
     keepAlive: true,
-    // Only `PreparingClient` sends a statement before the one before it is answered.
+    // Only `PreparingClient` sends a statement before the previous one is answered.
     pipeline: true,
     Client: PreparingClient,
     ...(timeouts && settingsOf(timeouts)),
   });
-  // A connection that dies (server restart) fails the current or the next query, and is replaced.
-  // Without an error listener it would end the process: the pool listens only on idle connections,
-  // not on those inside a transaction.
+  // If a connection dies (for example in a server restart), the current or the next query fails,
+  // and the pool replaces the connection. Without an error listener the process would end, because
+  // the pool listens only on idle connections, not on those inside a transaction.
   pool.on('error', () => {});
   pool.on('connect', (client) => void client.on('error', () => {}));
-  // The pool replaces a connection that is ended on release.
+  // The pool replaces a connection that is ended when it is released.
   pool.on('release', (_error, client) => {
     if (client instanceof PreparingClient && client.isOutdated) void client.end();
   });
@@ -80,18 +80,18 @@ function settingsOf({ lockMs, statementMs, connectionMs }: Timeouts): PoolConfig
     statement_timeout: statementMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     connectionTimeoutMillis: connectionMs,
-    // Some statements have a time of their own (`withinConditionTime`).
+    // Some statements have a timeout of their own (`withinConditionTime`).
     ...(statementMs > 0 && {
       query_timeout: Math.max(statementMs, limits.conditionTimeMs) + silenceMs,
     }),
   };
 }
 
-/** Names of prepared statements by text, and counts of the other statements. */
+/** Names of prepared statements by text, and use counts of the others. */
 const statementNames = new Map<string, string | number>();
 /** A statement is prepared after this many uses … */
 const preparedFrom = 3;
-/** … up to this many statements: more would only fill the memory of every connection. */
+/** … but at most this many: more would fill the memory of every connection. */
 const preparedMax = 500;
 
 /** The name of a statement that is worth preparing. Equal texts get equal names. */
@@ -108,9 +108,10 @@ const noRows = { rows: [], rowCount: 0 };
 
 const lastMark = '/* and commit */';
 /**
- * At the end of the last statement of a transaction: it is committed as soon as the statement is done, without
- * waiting for this process, so its locks are held no longer. What would speak against the commit must make the
- * statement fail: nothing that is thrown after it can take it back.
+ * Put at the end of the last statement of a transaction: the database commits as soon as the
+ * statement is done, without waiting for this process, so locks are held for a shorter time. A
+ * reason against the commit must make the statement itself fail, because an error thrown later
+ * cannot undo it.
  */
 export const andCommit = sql.raw(lastMark);
 
@@ -127,7 +128,7 @@ class PreparingClient extends Client {
   isOutdated = false;
   /** True if a transaction has begun but its start has not been sent to the server yet. */
   #begins = false;
-  /** The server was told of the end of the transaction with its last statement. */
+  /** True if the end of the transaction was sent with its last statement. */
   #hasEnded = false;
 
   override query(...args: unknown[]): never {
@@ -165,8 +166,9 @@ class PreparingClient extends Client {
   }
 
   /**
-   * Begins a transaction with its first statement, or ends it with its last: one round trip and one system call
-   * for both. After a statement that fails, the server takes "commit" as "rollback".
+   * Sends the begin with the first statement of a transaction, and the commit with its last: one
+   * round trip and one system call for both. After a failed statement, the server treats "commit"
+   * as "rollback".
    */
   async #withEnds(
     text: string,
@@ -181,7 +183,7 @@ class PreparingClient extends Client {
     const ended = isLast ? super.query('commit') : undefined;
     stream.uncork();
     this.#hasEnded = isLast;
-    // All are answered before anything else is asked.
+    // Waits for all replies before the next statement is sent.
     const answers = await Promise.allSettled([begun, given, ended]);
     for (const answer of answers) if (answer.status === 'rejected') throw answer.reason;
     return given;
@@ -193,21 +195,23 @@ class PreparingClient extends Client {
   }
 }
 
-/** How long the database may take to tell that it is there, in milliseconds. */
+/** Milliseconds within which the database must respond. */
 const answerMs = 2_000;
 
 /** See `watchDatabase`. */
 export interface DatabaseWatch {
   /** Returns true if the database responds within two seconds. */
   answers(): Promise<boolean>;
-  /** How long ago the newest sweep began, in milliseconds; null: never, or the database is away. */
+  /**
+   * Milliseconds since the newest sweep began; null: none ever did, or the database is unavailable.
+   */
   sweepAgeMs(): Promise<number | null>;
   close(): Promise<void>;
 }
 
 /**
- * Watches the database at `url` over a connection of its own, so that a pool in full use does not
- * count as a database that is away. The connection is made when it is first needed.
+ * Watches the database at `url` over a connection of its own, so that a busy pool does not look
+ * like an unavailable database. It connects on first use.
  */
 export function watchDatabase(url: string): DatabaseWatch {
   const pool = new Pool({
@@ -230,7 +234,7 @@ export function watchDatabase(url: string): DatabaseWatch {
     }
   }
   return {
-    // Concurrent callers share one query, so that no caller waits for another's query.
+    // Concurrent callers share one query.
     answers: () => (asked ??= ask()),
     async sweepAgeMs() {
       const { rows } = await pool
@@ -251,10 +255,10 @@ const transactionAttemptsMax = 5;
 const pauseMs = 20;
 
 /**
- * Runs `work` in one transaction. It is retried after a transient error (`isTransient`), five
- * attempts in all: its locks are free by then. After the commit, Temporal is told of the runs that
- * `work` has noted (`notifyAfterCommit`), without making the caller wait.
- * @param work must have no effects but through `tx`: it may be called several times.
+ * Runs `work` in one transaction. After a transient error (`isTransient`), when its locks are free,
+ * it is retried, five attempts in all. After the commit, Temporal is told about the runs that
+ * `work` has noted (`notifyAfterCommit`), while the caller continues.
+ * @param work must have effects only through `tx`, because it may be called several times.
  */
 export async function transact<T>(db: Database, work: (tx: Database) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -264,13 +268,13 @@ export async function transact<T>(db: Database, work: (tx: Database) => Promise<
       return result;
     } catch (error) {
       if (attempt === transactionAttemptsMax || !isTransient(error)) throw error;
-      // Random, so that two transactions of a deadlock do not meet again.
+      // Random, so that the two transactions of a deadlock do not collide again.
       await sleep(Math.random() * pauseMs * 2 ** attempt);
     }
   }
 }
 
-/** How long the statements of a transaction wait for a lock from here on, in milliseconds. */
+/** Sets how long the following statements of a transaction wait for a lock, in milliseconds. */
 export async function limitLockWaits(tx: Database, lockMs: number): Promise<void> {
   await sql`select set_config('lock_timeout', ${`${lockMs}ms`}, true)`.execute(tx);
 }

@@ -1,8 +1,8 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 
 /**
- * Any of the values, for the right side of `=`. They are one parameter, so the statement is the
- * same for any number of them.
+ * Returns SQL of any of the values, for the right side of `=`. They are one parameter, so the
+ * statement is the same for any number of them.
  */
 export function anyOf(values: readonly string[], type: 'uuid' | 'text' = 'uuid') {
   return sql<string>`any(${values}::${sql.raw(type)}[])`;
@@ -30,11 +30,11 @@ export async function countRows<D, T extends keyof D>(
 /** A row of a list before it is read. */
 export interface RowSize {
   id: string;
-  /** Size of the columns that may be large. */
+  /** Bytes of the columns that may be large. */
   bytes: number;
 }
 
-/** Sorts rows as their ids are sorted. */
+/** Returns an order that sorts rows as their ids are sorted in a list. */
 export function orderOf(ids: readonly string[], column: string) {
   return sql`array_position(${ids}::uuid[], ${sql.ref(column)})`;
 }
@@ -58,20 +58,20 @@ export const sortColumns = {
 
 /** Timestamps in SQL, as the API and the runs read them. */
 
-/** A timestamp in the API's format, made by the database. */
+/** A timestamp in the API's format, formatted by the database. */
 export function isoTime(moment: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
-/** The same to the microsecond: the position of a row that is ordered by such a time. */
+/** The same to the microsecond, for the position of a row that is ordered by such a time. */
 export function isoInstant(moment: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
 
 /**
- * Whole milliseconds from now until a moment: 0 when it is past, null when there is none. A bare
- * `greatest(0, …)` would give 0 for null, as PostgreSQL's `greatest` ignores nulls: a run that
- * waits for "no moment" would then look again at once, forever.
+ * Whole milliseconds from now until a moment: 0 when it has passed, null without one. A bare
+ * `greatest(0, …)` would return 0 for null, because PostgreSQL's `greatest` ignores nulls. A run
+ * that waits for "no moment" would then read again at once, forever.
  */
 export function millisecondsUntil(moment: RawBuilder<unknown>): RawBuilder<number | null> {
   const until = sql`ceil(extract(epoch from ${moment} - clock_timestamp()) * 1000)::float8`;

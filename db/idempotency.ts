@@ -5,7 +5,10 @@ import { limits } from '../domain/limits.ts';
 import { type Database, transact } from './database.ts';
 import { deleteInPages } from './pages.ts';
 
-/** A key that one request holds, until it stores its response, releases it or is replaced. */
+/**
+ * A key that one request holds, until it stores its response, releases it, or another request takes
+ * it over.
+ */
 export interface KeyClaim {
   ownerId: string;
   key: string;
@@ -15,7 +18,7 @@ export interface KeyClaim {
 /** Values that a request gets with its claim. */
 export interface ClaimedKey {
   claimedAt: Date;
-  /** The seed of its mails' ids: the same for every request that continues this one. */
+  /** The seed for the ids of its mails: the same for every request that continues this one. */
   useId: string;
   /** Mail that earlier, unfinished requests with this key have accepted. */
   accepted: AcceptedEmail[];
@@ -29,7 +32,7 @@ export interface AcceptedEmail {
   contactId: string;
 }
 
-/** An earlier use of a key, which prevents another. */
+/** An earlier use of a key, which prevents a new one. */
 export interface EarlierUse {
   request: string;
   body_hash: Buffer;
@@ -44,15 +47,16 @@ interface NewUse {
   /** Method and path. */
   request: string;
   bodyHash: Buffer;
-  /** A new UUIDv7: by it a claim is known whose answer was lost. */
+  /** A new UUIDv7. It identifies a claim whose response was lost. */
   useId: string;
   ttlHours: number;
 }
 
 /**
- * Claims a key for one request. An expired key is new again. So is one whose request ended without
- * a response, or took too long; then the claim comes with what that request has accepted, and only
- * a request with the same body gets it. Returns the claim, or the row of the earlier use.
+ * Claims a key for one request. An expired key is new again. If an earlier request ended without a
+ * response, or took too long, its key can be claimed again by a request with the same body. The
+ * claim then includes the mail that the earlier request has accepted. Returns the claim, or the row
+ * of the earlier use.
  */
 export async function claimIdempotencyKey(
   db: Database,
@@ -101,7 +105,7 @@ async function takeOver(
     .forUpdate()
     .executeTakeFirst();
   if (!row) return undefined;
-  // This claim was committed, and its answer lost.
+  // This claim was committed, but its response was lost.
   if (row.use_id === given.useId && row.status_code === null) {
     return { claimedAt: row.created_at, useId: given.useId, accepted: [] };
   }
@@ -114,7 +118,7 @@ async function takeOver(
   const accepted = await listAccepted(tx, given);
   const isRepeat = row.request === given.request && row.body_hash.equals(given.bodyHash);
   if (accepted.length > 0 && !isRepeat) return { row };
-  // Whatever the request before may still commit then has the ids that this one would give.
+  // If the earlier request still commits mail, it has the ids that this request would use.
   const before = isRepeat && !row.is_expired ? row.use_id : null;
   const useId = before && isWithin(before, given.ttlHours) ? before : given.useId;
   const { created_at: claimedAt } = await tx
@@ -136,8 +140,8 @@ async function takeOver(
 }
 
 /**
- * Returns true if a use began within these hours, by its UUIDv7: a repeat that takes over renews
- * `created_at`.
+ * Returns true if a use began within these hours, by its UUIDv7. `created_at` does not tell: a
+ * request that takes over renews it.
  */
 function isWithin(useId: string, hours: number): boolean {
   const beganAt = timeOfId(useId);
@@ -158,7 +162,7 @@ export async function listAccepted(
     .execute();
 }
 
-/** The rows of a claim that is still held. */
+/** SQL that finds the row of a claim that is still held. */
 const held = (claim: KeyClaim) => sql`owner_id = ${claim.ownerId} and key = ${claim.key}
   and created_at = ${claim.claimedAt} and status_code is null`;
 
@@ -183,7 +187,7 @@ export async function recordAccepted(
   if (rows.length === 0) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
 }
 
-/** Says that the request which holds the claim is alive. */
+/** Records that the request which holds the claim is alive. */
 export async function renewIdempotencyKey(db: Database, claim: KeyClaim): Promise<void> {
   await sql`update idempotency set renewed_at = clock_timestamp() where ${held(claim)}`.execute(db);
 }
@@ -204,8 +208,8 @@ export async function completeIdempotencyKey(
 }
 
 /**
- * Ends a claim without a response: the key is new again. Where mail was accepted under it, the next
- * request with the same body continues after that.
+ * Ends a claim without a response: the key is new again. If mail was accepted under it, the next
+ * request with the same body continues after that mail.
  */
 export async function releaseIdempotencyKey(db: Database, claim: KeyClaim): Promise<void> {
   const isEmpty = sql`not exists (
@@ -218,10 +222,9 @@ export async function releaseIdempotencyKey(db: Database, claim: KeyClaim): Prom
 }
 
 /**
- * Ends a claim that may or may not have been made: the call failed, so nothing was done under it.
- * Deletes its row: a repeat has a use of its own, which a second call does not find. The caller
- * must call this before another request may take the key over as it is, which is as long as a claim
- * is not stale.
+ * Ends a claim that may or may not have been committed: its call failed, so nothing was done under
+ * it. It deletes the row, so a repeat gets a new use, which a second call does not find. Call it
+ * before another request may take the key over, that is, before the claim is stale.
  */
 export async function releaseLostKey(
   db: Database,

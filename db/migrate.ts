@@ -5,12 +5,12 @@ import { Client } from 'pg';
 import { isLockTimeout, isTransient } from './sql-state.ts';
 
 /**
- * Migrations are the files of `db/migrations`, applied in the order of their names and noted in the
- * table `kysely_migration`. Processes of two versions run side by side during an update, so this
- * accepts what a newer version has applied, lets no migration block others for long, and can apply
- * what PostgreSQL refuses inside a transaction: docs/upgrading.md has the rules for new files.
- * Kysely's own migrator does none of the three; its table and its lock are kept, so that processes
- * that still use it take turns with this one.
+ * Migrations are the files of `db/migrations`, applied in the order of their names and recorded in
+ * the table `kysely_migration`. Processes of two versions run side by side during an update. So
+ * this code accepts migrations of a newer version, lets no migration block others for long, and can
+ * run statements that PostgreSQL refuses inside a transaction; docs/upgrading.md has the rules for
+ * new files. Kysely's own migrator does none of this. Its table and lock are kept, so that
+ * processes which still use it take turns with this one.
  */
 
 const migrationsDir = path.join(import.meta.dirname, 'migrations');
@@ -18,7 +18,10 @@ const migrationsDir = path.join(import.meta.dirname, 'migrations');
 const lockId = '3853314791062309107';
 /** Pause between attempts to get the advisory lock, in milliseconds. */
 const turnMs = 200;
-/** Longest wait of a migration for a table, in milliseconds. Everybody else waits behind it. */
+/**
+ * Longest wait of a migration for a table, in milliseconds. All other statements on the table wait
+ * behind it.
+ */
 const lockTimeoutMs = 1_000;
 /** Attempts of a migration whose tables are locked by others: about three minutes. */
 const attemptsMax = 90;
@@ -32,7 +35,7 @@ const table = `create table kysely_migration
 export interface SchemaState {
   /** Names of migrations that the database lacks, in order. */
   pending: string[];
-  /** Names of migrations that only a newer version knows, in order. */
+  /** Names of migrations that only a newer version has, in order. */
   newer: string[];
 }
 
@@ -44,9 +47,9 @@ export interface MigrateOptions {
 }
 
 /**
- * Applies what the database at `url` lacks, each migration in a transaction of its own, and resolves
- * with what a newer version has applied before. Several processes may call it at once: one does
- * the work while the others wait.
+ * Applies the missing migrations to the database at `url`, each in a transaction of its own.
+ * Resolves with those that a newer version has applied before. If several processes call it at
+ * once, one does the work and the others wait.
  * @throws Error naming the migration that failed, or that is missing although later ones are there.
  */
 export async function migrateToLatest(
@@ -57,7 +60,8 @@ export async function migrateToLatest(
   return withClient(url, async (client) => {
     await takeTurn(client, onWait);
     const { pending, newer } = compare(known, await listApplied(client));
-    // Not when it exists: the user may have no right to create tables, and nothing to migrate.
+    // Not if the table exists: the user may have no right to create tables, and nothing may be left
+    // to migrate.
     if (!(await hasTable(client))) await client.query(table);
     for (const name of pending) {
       const text = await readFile(path.join(dir, `${name}.sql`), 'utf8');
@@ -69,7 +73,7 @@ export async function migrateToLatest(
 
 /**
  * Returns the migrations that the database at `url` lacks, and those that a newer version has
- * applied; changes nothing.
+ * applied. It changes nothing.
  * @throws Error when an earlier migration is missing.
  */
 export async function schemaState(url: string, dir = migrationsDir): Promise<SchemaState> {
@@ -79,13 +83,14 @@ export async function schemaState(url: string, dir = migrationsDir): Promise<Sch
 
 async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: url, keepAlive: true });
-  // A connection that dies fails the query under way; without a listener it would end the process.
+  // When a connection dies, the query under way fails. Without a listener the process would end,
+  // too.
   client.on('error', () => {});
   await client.connect();
   try {
     return await work(client);
   } finally {
-    // Releases the advisory lock, too.
+    // This releases the advisory lock as well.
     await client.end();
   }
 }
@@ -111,7 +116,10 @@ async function listApplied(client: Client): Promise<string[]> {
   return rows.map(({ name }) => String(name)).toSorted();
 }
 
-/** The schema of the database comes from another line of builds: neither older nor newer than this one. */
+/**
+ * The schema of the database belongs to another line of builds. It is neither older nor newer than
+ * this one.
+ */
 export class ForeignSchema extends Error {}
 
 function compare(known: readonly string[], applied: readonly string[]): SchemaState {
@@ -137,8 +145,8 @@ function compare(known: readonly string[], applied: readonly string[]): SchemaSt
 }
 
 /**
- * Waits for the advisory lock. It asks again and again rather than waiting inside PostgreSQL: there
- * the statement would hold a snapshot, and `create index concurrently` waits for those.
+ * Waits for the advisory lock. It asks repeatedly instead of waiting inside PostgreSQL: there the
+ * statement would hold a snapshot, and `create index concurrently` waits for snapshots.
  */
 async function takeTurn(client: Client, onWait: (sentence: string) => void): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
@@ -154,7 +162,9 @@ interface Migration {
   text: string;
 }
 
-/** A migration that cannot lock its tables gives way to those behind it, and tries again. */
+/**
+ * A migration that cannot lock its tables lets the statements behind it continue, and tries again.
+ */
 async function applyWithRetries(
   client: Client,
   migration: Migration,
@@ -186,7 +196,8 @@ async function applyWithRetries(
 
 async function apply(client: Client, { name, text }: Migration): Promise<void> {
   if (text.startsWith(untransacted)) {
-    // One query each: PostgreSQL runs several statements of one query in a transaction.
+    // One query per statement, because PostgreSQL runs several statements of one query in a
+    // transaction.
     for (const statement of text.split(/;$/m)) {
       if (statement.trim() !== '') await client.query(statement);
     }

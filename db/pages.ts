@@ -12,7 +12,7 @@ interface Page {
 
 /** Deletes up to `rows` rows of a table. Returns how many. */
 export async function deletePage(db: Database, { table, where, rows }: Page): Promise<number> {
-  // Checked again: the row may have changed since it was found.
+  // The condition is checked again, because the row may have changed since it was found.
   const { numAffectedRows } = await sql`
     delete from ${sql.table(table)}
       where ${where} and ctid = any (array(

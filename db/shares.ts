@@ -4,20 +4,23 @@ import { Problem } from '../domain/errors.ts';
 import { commitLike } from './commits.ts';
 import type { DB } from './tables.ts';
 
-/** Connections that a share may hold for each that is free. */
+/** A share may hold at most this many connections for each free one. */
 const heldPerFree = 3;
-/** Statements and transactions that may wait for a connection of one share. */
+/** Statements and transactions of one share that may wait for a connection. */
 const waitingMax = 1_000;
-/** Shares that are kept for the next tenants: to make one costs more than many a request. */
+/**
+ * Unused shares that are kept for the next tenants, because making one costs more than many a
+ * request.
+ */
 const sparesMax = 100;
 
 interface Share {
   db: Kysely<DB>;
-  /** Calls of `within` under way: the share lasts as long as one of them. */
+  /** Running calls of `within`. The share exists as long as there is one. */
   users: number;
   /** Connections in use, or about to be. */
   held: number;
-  /** First come, first served. */
+  /** Waiting callers, first come, first served. */
   waiting: Set<() => void>;
 }
 
@@ -41,7 +44,7 @@ export class Shares {
   readonly #waitMs: number;
   readonly #shares = new Map<string, Share>();
   readonly #spares: Share[] = [];
-  /** Shares with waiting callers; the one that was served last comes last. */
+  /** Shares with waiting callers. The one that was served last is at the end. */
   readonly #queue = new Set<Share>();
 
   /**
@@ -59,7 +62,7 @@ export class Shares {
   }
 
   /**
-   * Does `work` for a tenant, with a handle on the tenant's share.
+   * Runs `work` for a tenant, with a handle on the tenant's share.
    * @throws Problem SERVICE_UNAVAILABLE from a statement that has waited too long for a connection
    */
   async within<T>(tenant: string, work: (db: Kysely<DB>) => Promise<T>): Promise<T> {
@@ -90,7 +93,7 @@ export class Shares {
 
   #mayTake(share: Share): boolean {
     const { options, totalCount, idleCount, waitingCount } = this.#pool;
-    // Other users of the pool come first: who waits in the pool itself counts as served.
+    // Other users of the pool come first. Callers that wait in the pool itself count as served.
     const free = options.max - (totalCount - idleCount) - waitingCount;
     return share.held + 1 <= heldPerFree * (free - 1);
   }
@@ -125,7 +128,7 @@ export class Shares {
       this.#serve();
     };
     try {
-      // The pool counts it from this call on.
+      // The pool counts the connection from this call on.
       const client = await this.#pool.connect();
       const release = client.release.bind(client);
       client.release = (error) => {
@@ -145,7 +148,7 @@ export class Shares {
       if (!next || !this.#mayTake(share)) continue;
       this.#queue.delete(share);
       next();
-      // Appended: this loop comes to it again after the others.
+      // Moved to the end, so this loop serves the others first.
       if (share.waiting.size > 0) this.#queue.add(share);
     }
   }

@@ -37,12 +37,12 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Codes of a connection that is lost or cannot be made: the system's; PostgreSQL's for starting and
- * stopping, too few resources and a lost connection (classes 57P, 53 and 08), and for a transaction
- * that was ended because it was idle (25P03).
+ * Error codes of a connection that is lost or cannot be made: those of the operating system;
+ * PostgreSQL's for starting and stopping, too few resources and a lost connection (classes 57P, 53
+ * and 08), and for a transaction that was ended because it was idle (25P03).
  */
 const unreachableCode = /^(ECONN|EHOST|ENET|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|57P|53|08|25P03)/;
-/** How the driver's own errors about connections begin. */
+/** Beginnings of the driver's own messages about connections. */
 const unreachableTexts = [
   'Connection terminated',
   'timeout exceeded when trying to connect',

@@ -3,7 +3,7 @@ import type { Role } from '../../domain/roles.ts';
 import type { Database } from '../database.ts';
 import { lockUser } from './users.ts';
 
-/** `invited`: may become a member, and is none yet. */
+/** `invited`: the user may become a member, and is not yet one. */
 export type MemberStatus = 'active' | 'invited';
 
 export interface MemberRow {
@@ -26,8 +26,9 @@ function people(db: Database, table: MemberTable, projectId: string) {
 }
 
 /**
- * Members and invited users: the owner first, then the oldest.
- * @param options.byKeyDays only those whom a secret key has added, or given another role, within so many days
+ * Lists members and invited users: the owner first, then the oldest.
+ * @param options.byKeyDays only users whom a secret key has added, or given another role, within so
+ *   many days
  */
 export async function listMembersAndInvited(
   db: Database,
@@ -87,7 +88,7 @@ export async function insertMember(
     userId: string;
     role: Role;
     status: MemberStatus;
-    /** A secret key adds them. */
+    /** True if a secret key adds them. */
     isByKey: boolean;
   },
 ): Promise<'added' | 'exists' | 'missing'> {
@@ -106,14 +107,16 @@ export async function insertMember(
   return 'added';
 }
 
-/** Changes a member's role. False when there is no such member any more. Never the owner's. */
+/**
+ * Changes a member's role, never the owner's. Returns false when there is no such member any more.
+ */
 export async function updateMemberRole(
   tx: Database,
   projectId: string,
   userId: string,
   { role, isByKey }: { role: Role; isByKey: boolean },
 ): Promise<boolean> {
-  // The invitation first: one that is accepted meanwhile is then found as a membership.
+  // The invitation comes first: if it is accepted meanwhile, the membership is found.
   for (const table of ['invitation', 'membership'] as const) {
     const { numUpdatedRows } = await tx
       .updateTable(table)
@@ -127,7 +130,10 @@ export async function updateMemberRole(
   return false;
 }
 
-/** Ends a membership or withdraws an invitation, never the owner's. False: there is neither. */
+/**
+ * Ends a membership or withdraws an invitation, never the owner's. Returns false when neither
+ * exists.
+ */
 export async function deleteMember(
   tx: Database,
   projectId: string,
@@ -146,7 +152,7 @@ export async function deleteMember(
   return false;
 }
 
-/** The members who may change a project's settings, in one order. */
+/** Lists the members who may change a project's settings, always in the same order. */
 export async function findAdministrators(
   db: Database,
   projectId: string,

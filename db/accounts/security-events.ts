@@ -46,7 +46,7 @@ export interface SecurityEvent {
   event: SecurityEventName;
   /** User who acted; null: a secret key, or a client that is not logged in. */
   userId: string | null;
-  /** null: it concerns only the user, or its row must outlive the project. */
+  /** null: the event concerns only the user, or its row must outlive the project. */
   projectId: string | null;
   ip: string;
   requestId: string;
@@ -68,10 +68,13 @@ export async function insertSecurityEvent(db: Database, event: SecurityEvent): P
     .execute();
 }
 
-/** The newest events of a user among which those that `listLoginAddresses` asks for are looked for. */
+/** `listLoginAddresses` searches only so many of a user's newest events. */
 const newestMax = 10_000;
 
-/** IP addresses from which the user of an address has lately logged in, or reset the password by mail. */
+/**
+ * Lists IP addresses from which a user has lately logged in, or reset the password by mail. The
+ * user is given by email address.
+ */
 export async function listLoginAddresses(db: Database, email: string): Promise<string[]> {
   const { rows } = await sql<{ ip: string | null }>`
     select distinct ip from (select ip, event from security_event
@@ -81,7 +84,7 @@ export async function listLoginAddresses(db: Database, email: string): Promise<s
   return rows.flatMap(({ ip }) => ip ?? []);
 }
 
-/** Deletes old events, in limited steps. Returns whether there may be more. */
+/** Deletes old events, in limited steps. Returns true if there may be more. */
 export async function deleteOldSecurityEvents(
   db: Database,
   days: number,

@@ -13,14 +13,14 @@ const sessionColumns = ['id', 'created_at', 'last_seen_at', 'ip', 'user_agent'] 
 
 export type SessionRow = Pick<Selectable<Session>, (typeof sessionColumns)[number]>;
 
-/** Sessions per user; one more ends the one that was not used for longest. */
+/** Most sessions per user. One more ends the session that was unused for longest. */
 const sessionsMax = 200;
 /** Precision of `last_seen_at`: a request within this time of the last one writes nothing. */
 const seenEvery = sql`interval '5 minutes'`;
 
 /**
- * Stores a new session of `seconds`. Undefined: the user is gone, or all sessions have been ended
- * since `version` was read.
+ * Stores a new session of `seconds`. Returns undefined when the user is gone, or all sessions have
+ * been ended since `version` was read.
  */
 export async function insertSession(
   db: Database,
@@ -49,7 +49,7 @@ export interface SessionUser {
   isUnseen: boolean;
 }
 
-/** Undefined: the session has ended, or never existed. */
+/** Returns undefined when the session has ended or never existed. */
 export async function findSessionUser(
   db: Database,
   session: { userId: string; version: number; id: string },
@@ -79,7 +79,7 @@ export async function updateSessionSeen(db: Database, id: string, client: Client
     .execute();
 }
 
-/** The valid sessions of a user, the last used first. */
+/** Lists the valid sessions of a user, the last used first. */
 export async function listSessions(db: Database, userId: string): Promise<SessionRow[]> {
   return db
     .selectFrom('session')
@@ -96,7 +96,7 @@ export async function listSessions(db: Database, userId: string): Promise<Sessio
     .execute();
 }
 
-/** Ends one session. False: the user has no session with this id. */
+/** Ends one session. Returns false when the user has no session with this id. */
 export async function deleteSession(db: Database, userId: string, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('session')
@@ -106,7 +106,7 @@ export async function deleteSession(db: Database, userId: string, id: string): P
   return numDeletedRows > 0n;
 }
 
-/** Deletes expired sessions, in limited steps. Returns whether there may be more. */
+/** Deletes expired sessions, in limited steps. Returns true if there may be more. */
 export async function deleteExpiredSessions(db: Database, max = 1000): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('session')

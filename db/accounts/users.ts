@@ -75,8 +75,8 @@ export async function updateSessionVersion(db: Database, userId: string): Promis
 }
 
 /**
- * Sets a password and ends all sessions. Undefined when the account is gone, has no password, or
- * has another one than `formerHash` meanwhile.
+ * Sets a password and ends all sessions. Returns undefined when the account is gone, has no
+ * password, or its password hash is no longer `formerHash`.
  */
 export async function updatePassword(
   db: Database,
@@ -103,8 +103,8 @@ export async function updateEmailVerified(db: Database, userId: string): Promise
 }
 
 /**
- * Takes over an account created with a password, for a user who proves its address through a
- * provider: its password and sessions become invalid. Undefined when the address is verified, or
+ * Turns an unverified account with a password into one of the provider that has proved its address:
+ * password and sessions become invalid. Returns undefined when the address is verified already, or
  * the account is gone.
  */
 export async function replacePassword(
@@ -141,7 +141,7 @@ export async function deleteUser(
       .where('role', '=', 'OWNER')
       .executeTakeFirst();
     if (owned) return 'owner';
-    // Rows of projects stay, without the user.
+    // Rows of projects stay, with `user_id` null.
     await tx
       .deleteFrom('security_event')
       .where('user_id', '=', userId)
@@ -163,8 +163,9 @@ export async function lockUser(tx: Database, userId: string): Promise<UserRow | 
 }
 
 /**
- * The purpose of a link in an account mail; the first two work for the same. An invitation's link
- * opens a page and needs no token, like that of what a key did to members: they are only counted.
+ * The purpose of a link in an account mail. The first two work for the same action. Links of
+ * invitations, and of mail about members that a key has changed, need no token: they are stored
+ * only to count them.
  */
 export type TokenPurpose =
   | 'sign_up'
@@ -177,8 +178,8 @@ export type TokenPurpose =
 const tokenLife = sql<Date>`now() - interval '1 hour'`;
 
 /**
- * Stores the token of a link by its hash. False: the user has got `perHour` of them within the
- * hour, and this one was not stored.
+ * Stores the hash of a link's token. Returns false, and stores nothing, when the user has got
+ * `perHour` of them within the hour.
  */
 export async function insertToken(
   tx: Database,
@@ -219,14 +220,17 @@ export async function findTokenOwner(
   return token?.user_id;
 }
 
-/** Uses up a token and all others of its purposes. Returns the user, to one of several callers. */
+/**
+ * Uses up a token and all others of its purposes. Returns the user to one of several concurrent
+ * callers.
+ */
 export async function useToken(
   tx: Database,
   purposes: readonly TokenPurpose[],
   hash: Buffer,
 ): Promise<string | undefined> {
   const ownerId = await findTokenOwner(tx, purposes, hash);
-  // Locks the account first, like every change of it: that change may invalidate the token.
+  // Locks the account first, like every change of it, because a change may invalidate the token.
   if (ownerId === undefined || !(await lockUser(tx, ownerId))) return undefined;
   const used = await tx
     .updateTable('account_token')

@@ -12,7 +12,7 @@ import { type Database, transact } from '../database.ts';
 import { momentsOf } from '../sql/mail-moments.ts';
 import { waitingOf } from '../sql/mail-queue.ts';
 
-/** How much may be sent without a subscription; null: no billing and no limits. */
+/** How much may be sent without a subscription; null: billing is off, without limits. */
 export type BillingRules = { freeTierPerMonth: number } | null;
 
 export interface BillingProject {
@@ -59,7 +59,7 @@ const monthAt = (moment: RawBuilder<unknown>) =>
 
 const thisMonth = monthAt(sql`now()`);
 
-/** Units taken from the allowance of a project. */
+/** Units that a message takes from the allowance of a project. */
 export interface Share {
   projectId: string;
   category: Category;
@@ -98,7 +98,7 @@ export async function listUsage(
 }
 
 /**
- * Takes the allowance of one message, in the transaction that stores it. Parallel ones are
+ * Takes the allowance of one message, in the transaction that stores it. Parallel calls are
  * serialized, so that none exceeds the limit. Call it last before the insert. Returns the row's
  * `allowance_month`; null: no limits.
  * @throws Problem BILLING_LIMIT_EXCEEDED
@@ -117,7 +117,7 @@ export async function takeAllowance(
 }
 
 /**
- * Refuses what would exceed a limit, without taking anything.
+ * Refuses mail that would exceed a limit, without taking anything.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
 export async function requireAllowance(
@@ -131,14 +131,14 @@ export async function requireAllowance(
   refuseOver(cap, taken, given.category, given.units);
 }
 
-/** Returns what a project has used of this month: sent, received, and what waiting mail has taken. */
+/** Returns how much of this month a project has used: sent, received, and taken by waiting mail. */
 export async function readTaken(db: Database, projectId: string): Promise<Taken> {
   return transact(db, async (tx) => (await lockAllowance(tx, { projectId })).taken);
 }
 
 /**
- * Moves what a waiting message has taken to the month (UTC) of the moment for which it is asked now.
- * Lock its row before.
+ * Moves the allowance of a waiting message to the month (UTC) of its new send time. Lock its row
+ * before.
  * @param at null: now.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
@@ -170,7 +170,7 @@ export async function moveAllowance(
   await sql`update email set allowance_month = ${month}::date where id = ${emailId}`.execute(tx);
 }
 
-/** The columns of a claimed message that its allowance needs. */
+/** The columns of a claimed message that `takeAllowances` needs. */
 export interface ClaimedShare {
   id: string;
   /** Absent if the caller does not need it. */
@@ -182,7 +182,7 @@ export interface ClaimedShare {
 
 /**
  * Takes the allowance of claimed workflow and campaign mail that has none yet. Returns the ids of
- * those for which nothing is left: they must not be sent, and fail with `billing_limit`.
+ * messages for which nothing is left: they must not be sent, and fail with `billing_limit`.
  */
 export async function takeAllowances(
   db: Database,
@@ -252,8 +252,8 @@ function refuseOver(cap: Cap, taken: Taken, category: Category, units: number): 
 }
 
 /**
- * Locks what a project has used of a month until the transaction ends. The first time it is counted
- * from the messages.
+ * Locks a project's use of a month until the transaction ends. The first call counts it from the
+ * messages.
  */
 async function lockAllowance(
   tx: Database,
@@ -275,7 +275,7 @@ async function lockAllowance(
 }
 
 /**
- * Stores the use of a month: messages sent or received in it, and those waiting for it, which the
+ * Stores the use of a month: messages sent or received in it, and those that wait for it, which the
  * API has accepted or whose allowance is taken.
  * @param month SQL of its first day.
  */
@@ -288,7 +288,7 @@ async function countAllowance(
   const end = sql`((${month})::timestamp + interval '1 month') at time zone 'UTC'`;
   const acceptedFor = sql`greatest(created_at, scheduled_for)`;
   const waits = [
-    // By the indexes of the queue: it has the mail of all projects.
+    // Reads the queue by its indexes: it has the mail of all projects.
     sql`(select email_id from ${waitingOf(sql`${projectId}`)})`,
     sql`(select email_id from email_queue where project_id = ${projectId} and lease_until is not null)`,
     sql`(select email_id from email_queue where lease_until is null
@@ -363,7 +363,7 @@ export async function listAllowances(
   return rows.map((row) => ({ ...row, taken: { ...none, ...row.taken } }));
 }
 
-/** Records that a project was warned this month. False: it was warned before. */
+/** Records that a project was warned this month. Returns false when it was warned before. */
 export async function insertAllowanceWarning(
   tx: Database,
   projectId: string,

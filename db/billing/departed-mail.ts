@@ -4,9 +4,9 @@ import type { Database } from '../database.ts';
 import type { ClaimedShare } from './billing.ts';
 
 /**
- * Bills mail that was accepted after its row was deleted: the contact was deleted while its mail
- * was handed over. It counts as mail of the project in this month and, if there is one, for the
- * billing customer. Returns the given messages whose rows are gone.
+ * Bills accepted mail whose row was deleted, because the contact was deleted while its mail was
+ * handed over. It counts for the project in this month and, if there is one, for the billing
+ * customer. Returns the given messages whose rows are gone.
  */
 export async function billDepartedMail(
   tx: Database,
@@ -25,7 +25,7 @@ export async function billDepartedMail(
         select ${id}, customer, ${units}, clock_timestamp()
           from project where id = ${projectId} and customer is not null
         on conflict do nothing`.execute(tx);
-    // The row's allowance was returned when it was deleted. Without limits there is no row for this
+    // The allowance was returned when the row was deleted. Without limits there is no row for this
     // month.
     await sql`
       update allowance set taken = taken + ${units}

@@ -4,7 +4,7 @@ import { deleteInPages } from '../pages.ts';
 
 /** The payment provider's data about projects. */
 
-/** Records an event of the provider. False: it was handled before. */
+/** Records an event of the provider. Returns false when it was handled before. */
 export async function insertPaymentReceipt(tx: Database, eventId: string): Promise<boolean> {
   const row = await tx
     .insertInto('payment_receipt')
@@ -22,7 +22,7 @@ export async function lockCustomer(tx: Database, customer: string): Promise<void
   );
 }
 
-/** Deletes events that the provider no longer repeats. */
+/** Deletes receipts of events that the provider no longer repeats. */
 export async function deleteOldPaymentReceipts(db: Database): Promise<void> {
   const where = sql<boolean>`created_at < now() - interval '30 days'`;
   await deleteInPages(db, { table: 'payment_receipt', where, rows: 5000 });
@@ -33,7 +33,7 @@ export interface Payer {
   id: string;
   name: string;
   subscription: string | null;
-  /** The subscription whose invoices it owes: its own, or the last that has ended. */
+  /** The subscription whose invoices it owes: the current one, or the last that has ended. */
   billedBy: string | null;
 }
 
@@ -66,8 +66,8 @@ export async function findSubscriber(
 }
 
 /**
- * Makes a project a customer. False: its subscription is not `before` any more, or it is gone.
- * `publicId`: as above.
+ * Makes a project a customer. Returns false when its subscription is not `before` any more, or the
+ * project is gone. `publicId`: as above.
  */
 export async function updateCustomer(
   tx: Database,
@@ -80,7 +80,7 @@ export async function updateCustomer(
   }: {
     customer: string;
     subscription: string | null;
-    /** The subscription has ended already. */
+    /** True if the subscription has ended already. */
     isOver: boolean;
   },
 ): Promise<boolean> {

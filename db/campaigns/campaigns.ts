@@ -29,7 +29,10 @@ export type CampaignRow = Omit<
 > & {
   status: CampaignStatus;
   audience_condition: Condition | null;
-  /** By which its contacts have their moments; null: it has no local time, or does not send yet. */
+  /**
+   * Decides the send moment of each contact; null: the campaign has no local time, or does not send
+   * yet.
+   */
   zone_policy: ZonePolicy | null;
 };
 
@@ -225,8 +228,8 @@ export async function signalSendingCampaigns(tx: Database, max: number): Promise
 }
 
 /**
- * SQL of whether a campaign that sends has nothing to do before a later time: all its mail is held, or
- * waits for its moment.
+ * Returns SQL that is true if a sending campaign has nothing to do before a later time: all its
+ * mail is held, or waits for its moment.
  * @param campaign the table or its alias.
  */
 function isResting(campaign: string): RawBuilder<boolean> {

@@ -14,8 +14,8 @@ import { handedOver } from '../sql/mail-trace.ts';
  */
 
 /**
- * Messages of a chunk. When a process dies, all messages of the chunks that it had claimed count as
- * unknown. Larger ones are hardly cheaper.
+ * Messages per chunk. When a process dies, all messages of its claimed chunks become unknown.
+ * Larger chunks are hardly cheaper.
  */
 export const chunkSize = 50;
 
@@ -23,9 +23,9 @@ export const chunkSize = 50;
 const queuedPage = 2_000;
 
 /**
- * SQL that puts messages into new chunks, in the order in which they are due, to be used as a part
- * of a larger statement. A chunk is due with the last of its messages; those that are not due yet are
- * together with others of the same time alone.
+ * Returns SQL that puts messages into new chunks, in the order in which they are due, as a part of
+ * a larger statement. A chunk is due with the last of its messages. Messages that are due later
+ * share a chunk only with others of the same time.
  * @param from a query with the columns `id` and `due_at`.
  */
 export function queueing(
@@ -42,7 +42,7 @@ export function queueing(
         group by moment, part order by moment, part`;
 }
 
-/** Puts due messages into chunks that are in none. Returns how many: there may be more. */
+/** Puts due messages that are in no chunk into chunks. Returns their number: there may be more. */
 export async function queueLeftovers(
   db: Database,
   campaign: { id: string; projectId: string },
@@ -63,8 +63,8 @@ export async function queueLeftovers(
 }
 
 /**
- * Releases a claimed chunk of which nothing was handed over. Its messages fail when their campaign
- * has ended.
+ * Releases a claimed chunk of which nothing was handed over. If its campaign has ended, its
+ * messages fail.
  */
 export async function releaseChunk(
   db: Database,
@@ -77,7 +77,7 @@ export async function releaseChunk(
         where attempt_id = ${attemptId}
         returning number`.execute(tx);
     if (released.length === 0) return;
-    // Locked: either this sees a cancel, or the cancel sees the released chunk.
+    // Locked, so that either this sees a cancel, or the cancel sees the released chunk.
     const { rows } = await sql<{ status: string }>`
       select status from campaign where id = ${campaignId} for share`.execute(tx);
     const [campaign] = rows;
@@ -97,7 +97,10 @@ export async function lockChunk(tx: Database, attemptId: string): Promise<string
   return rows[0] && readIds(rows[0].ids);
 }
 
-/** SQL of ids in one text: the driver reads an array character by character. */
+/**
+ * Returns SQL that joins ids into one text, because the driver parses an array character by
+ * character.
+ */
 function joinedIds(ids: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`array_to_string(${ids}, ' ')`;
 }
@@ -133,9 +136,9 @@ export async function endChunk(
 }
 
 /**
- * Takes chunks from attempts whose lease has expired: their process is dead. Whether their messages
- * were handed over is unknown, so they become SENDING, each on its own, until feedback or the settle
- * time ends that. Returns how many chunks.
+ * Takes chunks from attempts whose lease has expired: their process is dead. Their messages may
+ * have been handed over, so each becomes SENDING, until feedback arrives or the settle time ends.
+ * Returns the number of chunks.
  */
 export async function expireChunks(db: Database, max: number): Promise<number> {
   return transact(db, async (tx) => {
@@ -160,9 +163,9 @@ export async function expireChunks(db: Database, max: number): Promise<number> {
 }
 
 /**
- * Fails some of the waiting, unclaimed messages of a campaign that is cancelled or deleted. Returns
- * how many: 0 when all are done.
- * @param max about how many.
+ * Fails some waiting, unclaimed messages of a campaign that is cancelled or deleted. Returns their
+ * number: 0 when none is left.
+ * @param max approximate maximum.
  */
 export async function failCampaignEmails(
   db: Database,

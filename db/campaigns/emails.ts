@@ -10,13 +10,13 @@ import { hadLeftTopic } from '../sql/topic-choices.ts';
 import type { TextTemplate } from '../../domain/mail/skeleton.ts';
 import type { JudgedMail } from '../../domain/outcomes/outcome.ts';
 
-/** The messages of campaigns: how they are inserted and claimed. */
+/** Inserts and claims the messages of campaigns. */
 
 /** Limits that may hold back a campaign's mail now. */
 export interface CampaignLimits {
   /** null: none. */
   maxPerMinute: number | null;
-  /** The send policy of its project may. */
+  /** True if the project's send policy may hold mail. */
   isPoliced: boolean;
 }
 
@@ -54,8 +54,8 @@ export async function findCampaignContent(
 }
 
 /**
- * Stores a body template shared by a campaign's messages. Returns its hash. The campaign may have been
- * deleted since it was read: its sent mail keeps its text.
+ * Stores a body template shared by a campaign's messages. Returns its hash. It is stored even if
+ * the campaign was deleted meanwhile, because sent mail keeps its text.
  */
 export async function insertBodyTemplate(
   db: Database,
@@ -72,7 +72,7 @@ export async function insertBodyTemplate(
   return hash;
 }
 
-/** Work that a campaign has left, without a full count. */
+/** The remaining work of a campaign, without a full count. */
 export interface CampaignWork {
   /** Milliseconds until its next message is due; null: none waits. */
   nextDueMs: number | null;
@@ -112,7 +112,10 @@ export async function findCampaignEmail(
   return rows[0];
 }
 
-/** The consent of a contact as of the moment at which a campaign has judged it, or would now. */
+/**
+ * Returns the consent of a contact at the moment when a campaign has checked it, or would check it
+ * now.
+ */
 export async function findJudgedConsent(
   db: Database,
   campaignId: string,

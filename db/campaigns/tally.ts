@@ -5,11 +5,11 @@ import type { Database } from '../database.ts';
 import { columns } from '../tables.ts';
 import type { CampaignRow } from './campaigns.ts';
 
-/** Recipients of campaigns by outcome, in numbers. */
+/** Counts the recipients of campaigns by outcome. */
 
 /**
- * A campaign with its tally, of one moment: its numbers add up. Costs a row for each code and for each
- * waiting chunk, not for each message.
+ * Returns a campaign with its tally as of one moment, so its numbers add up. It reads a row for
+ * each code and for each waiting chunk, not for each message.
  */
 export async function findCampaignTally(
   db: Database,
@@ -30,7 +30,7 @@ export async function findCampaignTally(
         from ${own} and held_until > now()
     ), size as materialized (
       select campaign.id,
-          -- Deleted messages are in their chunk until it is claimed.
+          -- Deleted messages stay in their chunk until it is claimed.
           campaign.frozen_count - campaign.sent_count
             - coalesce((select sum(count - sent) from failed), 0) - queued.count
             = coalesce((select sum(cardinality(email_ids)) from campaign_chunk
@@ -80,8 +80,8 @@ interface Counted extends Pick<CampaignTally, 'failures' | 'unsettled' | 'schedu
 }
 
 /**
- * Notes that messages were sent although they had been deleted with their contacts: they count as sent.
- * @param isClaimed their attempt had not lost them: they were deleted while it handed them over.
+ * Counts messages as sent that were deleted with their contacts before.
+ * @param isClaimed true if they were deleted while their attempt handed them over.
  */
 export async function restoreDeparted(
   tx: Database,
@@ -102,12 +102,12 @@ export async function restoreDeparted(
     .execute();
 }
 
-/** Fresh rows that are folded in one statement. */
+/** Fresh rows that one statement merges. */
 const foldedAtOnce = 20_000;
 
 /**
- * Folds fresh rows into one for each campaign and code: exactly those that it deletes. Those of a deleted
- * campaign are only deleted. Returns whether there may be more. At rest it reads nothing.
+ * Merges fresh rows into one for each campaign and code, and deletes exactly those. Rows of a
+ * deleted campaign are only deleted. Returns true if there may be more. At rest it reads nothing.
  */
 export async function foldCampaignTally(db: Database): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`

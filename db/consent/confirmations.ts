@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { expiryOf, type OpenOptIn } from '../../domain/consent/opt-in.ts';
 
-/** Opt-in request to which the link of a confirmation mail leads. */
+/** The opt-in request that the link of a confirmation mail opens. */
 export interface OptInOfLink {
   id: string;
   contact_id: string;
@@ -16,16 +16,16 @@ export interface OptInOfLink {
   isOfMail: boolean;
   /** Requested topics that still exist, oldest first. */
   topics: { id: string; name: string }[];
-  /** It was confirmed before. */
+  /** True if it was confirmed before. */
   isConfirmed: boolean;
 }
 
-/** The hash by which a token is stored and looked up. */
+/** Hashes a token; only the hash is stored and looked up. */
 export function hashToken(token: string): Buffer {
   return Buffer.from(hash('sha256', token, 'hex'), 'hex');
 }
 
-/** The request of a token; undefined when there is none, or it is over. */
+/** Returns the request of a token; undefined when there is none, or it has ended. */
 export async function findOptInOfLink(
   db: Database,
   token: string,

@@ -12,7 +12,7 @@ export type ConsentAction =
   | 'withdrawn'
   | 'address_changed';
 
-/** Source of a change of consent. Events of a change name it, too. */
+/** Source of a change of consent. Events about it have this word, too. */
 export type ConsentSource =
   | 'api'
   | 'import'
@@ -25,18 +25,18 @@ export type ConsentSource =
   | 'complaint'
   | 'double_opt_in';
 
-/** How a change of consent is known; null: it is not known, or does not apply. */
+/** Evidence of a change of consent; null: unknown, or not applicable. */
 export interface Evidence {
   /** `pk`, `sk` or the id of a user. */
   actor: string | null;
   ip: string | null;
   /** At most 500 characters. */
   userAgent: string | null;
-  /** Text that the person has read. */
+  /** The text that the person has read. */
   text: string | null;
 }
 
-/** A change of consent that no request of a person or customer makes. */
+/** For changes that no request of a person or customer causes. */
 export const noEvidence: Evidence = { actor: null, ip: null, userAgent: null, text: null };
 
 export interface ConsentOrigin extends Evidence {
@@ -52,8 +52,8 @@ export interface ConsentChange {
 }
 
 /**
- * Writes a line for each change into the consent log, in the transaction of the changes. One statement,
- * however many: the caller bounds them.
+ * Writes a line for each change into the consent log, in the transaction of the changes. It is one
+ * statement for any number; the caller limits them.
  */
 export async function recordConsent(
   tx: Database,
@@ -65,7 +65,7 @@ export async function recordConsent(
   await recordConsentOfProjects(tx, lines, evidence);
 }
 
-/** The same for contacts of any projects, and several sources. */
+/** Does the same for contacts of any projects, and several sources. */
 export async function recordConsentOfProjects(
   tx: Database,
   changes: readonly (ConsentChange & { projectId: string; source: ConsentSource })[],
@@ -86,7 +86,7 @@ export async function recordConsentOfProjects(
 }
 
 /**
- * The same, as a part of a statement that makes contacts, all of them subscribed.
+ * Returns SQL that does the same within a statement that creates contacts, all of them subscribed.
  * @param made SQL of their rows: id, and the evidence ip, user_agent, text, actor
  */
 export function insertGranted(

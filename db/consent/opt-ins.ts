@@ -15,8 +15,8 @@ import {
 } from './log.ts';
 
 /**
- * Opt-in requests: who asks for mail, and has to confirm it. All is written by those who hold the contact,
- * which has at most one open request.
+ * Opt-in requests: a contact asks for mail, and the owner of the address has to confirm it. Callers
+ * must have locked the contact before they write. A contact has at most one open request.
  */
 
 export type OptInRow = Selectable<OptIn>;
@@ -30,21 +30,24 @@ export interface AskingContact {
   consent: string | null;
 }
 
-/** Ended requests of a contact that are kept: their links still answer, and what was sent counts. */
+/**
+ * Ended requests that are kept per contact, so that their links still get an answer, and sent mails
+ * are counted.
+ */
 const endedMax = 10;
 
 const summary = 'Opt-in request';
 
-/** A topic that is asked for. */
+/** A requested topic. */
 interface AskedTopic {
   id: string;
   key: string;
 }
 
 /**
- * Records that a contact is to get mail once the owner of the address has confirmed it: mail as a whole, if it
- * is unsubscribed, and topics that it does not get. An open request grows. Without anything to ask for, nothing
- * happens.
+ * Records that a contact gets mail once the owner of the address has confirmed it: mail as a whole,
+ * if it is unsubscribed, and topics that it does not get. An open request is extended. If nothing
+ * is left to ask for, nothing happens.
  * @throws Problem CONSENT_SENDER_REQUIRED
  */
 export async function requestOptIn(
@@ -65,7 +68,7 @@ export async function requestOptIn(
   const isMailed = mayMail(counts, now);
   const isNews = !open || addsMail || added.length > 0;
   if (!isNews && !isMailed && isLately(open.asked_at, now)) return;
-  // For a repeat that sends no mail, log only the new parts.
+  // If a repeated request sends no mail, only its new parts are logged.
   const isWhole = !open || isMailed || !isNews;
   const line = { contactId, action: 'requested' as const };
   const lines = [
@@ -130,7 +133,10 @@ async function findTerms(
   return terms;
 }
 
-/** Those of these topics that exist, oldest first; of a subscribed contact those that it does not get. */
+/**
+ * Returns the existing ones of these topics, oldest first; for a subscribed contact only those that
+ * it does not get.
+ */
 async function askedTopics(
   tx: Database,
   { id, project_id: projectId, subscribed }: AskingContact,
@@ -155,7 +161,10 @@ async function findOpen(tx: Database, contactId: string) {
     .executeTakeFirst();
 }
 
-/** Returns the counts of mail sent to the address of a contact for its newest request. */
+/**
+ * Returns how many mails the contact's address was sent since its last confirmation, as its newest
+ * request says.
+ */
 async function countsOf(
   tx: Database,
   { project_id: projectId, email }: AskingContact,
@@ -180,8 +189,8 @@ async function forgetEnded(tx: Database, contactId: string): Promise<void> {
 }
 
 /**
- * Stores on the contacts the state of the newest request of their address; null: there was none.
- * This is no change of the contact: `updated_at` stays.
+ * Stores the state of the newest opt-in request on the contacts; null: there was none. The contact
+ * itself does not change: `updated_at` stays.
  */
 export async function noteState(
   tx: Database,
@@ -195,7 +204,7 @@ export async function noteState(
     .execute();
 }
 
-/** Tells the runs of requests that their rows have changed, or starts them. */
+/** Signals the runs of requests that their rows have changed, and starts missing ones. */
 export async function signalRuns(
   tx: Database,
   requests: readonly Pick<OptInRow, 'id' | 'project_id'>[],
@@ -207,7 +216,7 @@ export async function signalRuns(
   await enqueueAll(tx, { kind: 'optInRequest', inputs, summary });
 }
 
-/** Tells the runs of contacts that are about to be deleted, whose requests go with them. */
+/** Signals the runs of contacts that are about to be deleted together with their requests. */
 export async function signalRunsOf(tx: Database, contactIds: readonly string[]): Promise<void> {
   const open = await tx
     .selectFrom('opt_in')
@@ -223,13 +232,14 @@ export interface EndedBefore {
   contactId: string;
   projectId: string;
   source: ConsentSource;
-  /** The log says already that it gets no mail any more. */
+  /** True if the log already says that the contact gets no mail any more. */
   isLogged: boolean;
 }
 
 /**
- * Ends the open requests of contacts that do not want mail after all, which the caller has locked: their links
- * are dead. Those without an open request are left as they are. The caller bounds how many.
+ * Ends the open requests of contacts that do not want mail after all. The caller has locked them.
+ * The links stop working. Contacts without an open request do not change. The caller limits their
+ * number.
  */
 export async function endOptIns(
   tx: Database,
@@ -250,7 +260,7 @@ export async function endOptIns(
   await recordConsentOfProjects(tx, lines, evidence);
 }
 
-/** Mail and topics that a request has asked for. */
+/** The mail and topics that a request asks for. */
 export interface AskedFor {
   contactId: string;
   isOfMail: boolean;
@@ -258,7 +268,7 @@ export interface AskedFor {
   topicKeys: string[];
 }
 
-/** Closes the open requests of contacts, whose runs then end. */
+/** Closes the open requests of contacts. Their runs then end. */
 export async function closeOptIns(
   tx: Database,
   contactIds: readonly string[],
@@ -278,8 +288,8 @@ export async function closeOptIns(
 }
 
 /**
- * Takes topics out of the open request of a contact that has left them; with nothing left to ask for it ends.
- * Returns those that it has asked for.
+ * Removes topics from the open request of a contact that has left them. If nothing remains, the
+ * request ends. Returns the removed topics.
  */
 export async function leaveAskedTopics(
   tx: Database,

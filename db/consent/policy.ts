@@ -4,15 +4,15 @@ import { notFound } from '../../domain/errors.ts';
 import type { SuppressionScope } from '../../domain/mail/suppression.ts';
 import type { Database } from '../database.ts';
 
-/** A policy as it is stored; `updatedAt` null: the project has set none, these are the defaults. */
+/** A stored policy; `updatedAt` null: the project has set none, and these are the defaults. */
 export type StoredConsentPolicy = ConsentPolicy & { updatedAt: Date | null };
 
-/** How a project asks for consent; the defaults until it is set. */
+/** Reads how a project asks for consent; the defaults if it has set nothing. */
 export function readConsentPolicy(db: Database, projectId: string): Promise<StoredConsentPolicy> {
   return selectPolicy(db, projectId, { isLocked: false });
 }
 
-/** Returns the same, and locks it against changes until the transaction ends. */
+/** Reads the policy and locks it against changes until the transaction ends. */
 export function lockConsentPolicy(tx: Database, projectId: string): Promise<StoredConsentPolicy> {
   return selectPolicy(tx, projectId, { isLocked: true });
 }
@@ -43,7 +43,7 @@ async function selectPolicy(
   return row;
 }
 
-/** Stores a policy, which the caller has locked. Returns it as it is then. */
+/** Stores a policy, which the caller has locked. Returns the stored policy. */
 export async function updateConsentPolicy(
   tx: Database,
   projectId: string,
@@ -66,10 +66,7 @@ export async function updateConsentPolicy(
   return readConsentPolicy(tx, projectId);
 }
 
-/**
- * Returns true if the policy of a project names one of these templates, which the caller has
- * locked.
- */
+/** Returns true if a project's policy uses one of these templates, which the caller has locked. */
 export async function isPolicyTemplate(
   tx: Database,
   projectId: string,

@@ -1,32 +1,39 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../domain/errors.ts';
 
-/** Exports of one project at a time. */
+/** Concurrent exports of one project. */
 const projectMax = 2;
-/** Others at a time: one of so many connections of the pool. */
+/** Concurrent exports of all projects: one for so many connections of the pool. */
 const poolPart = 4;
-/** How long an export waits until it may begin, in milliseconds. */
+/** How long an export waits for its turn, in milliseconds. */
 const waitMs = 10_000;
-/** How often it looks whether it may, in milliseconds. */
+/** Milliseconds between two checks for its turn. */
 const lookMs = 50;
-/** An export that has waited so long for its client, in milliseconds, gives way to others. */
+/**
+ * An export that has waited so long for its client to read, in milliseconds, may be ended for
+ * another one.
+ */
 const readingMs = 30_000;
 
-/** The place of one export: a connection of the pool, until its client has read it. */
+/**
+ * The slot of one export: it holds a connection of the pool until its client has read everything.
+ */
 export interface ExportSlot {
   projectId: string;
   giveWay: () => void;
-  /** How long it has waited for its client, in milliseconds. */
+  /** How long it has waited for its client to read, in milliseconds. */
   waitedMs: number;
-  /** Since when it waits for its client; null: it is being made. */
+  /** Since when it waits for its client; null: it is reading from the database. */
   waitsSince: number | null;
 }
 
-/** Bounds the exports under way: each holds a connection as long as its client reads. */
+/**
+ * Limits the exports under way, because each holds a connection for as long as its client reads.
+ */
 export class ExportSlots {
   readonly #max: number;
   readonly #slots = new Set<ExportSlot>();
-  /** The projects of those that wait, in the order in which they came. */
+  /** The projects of waiting exports, in the order in which they came. */
   readonly #queue = new Set<{ projectId: string }>();
 
   constructor(poolMax: number) {
@@ -35,8 +42,8 @@ export class ExportSlots {
 
   /**
    * Waits until an export may begin.
-   * @param giveWay called when it has to end in favour of another one
-   * @throws Problem SERVICE_UNAVAILABLE when that takes too long
+   * @param giveWay called when it must end for another export
+   * @throws Problem SERVICE_UNAVAILABLE when the wait takes too long
    */
   async enter(projectId: string, giveWay: () => void): Promise<ExportSlot> {
     const waiting = { projectId };
@@ -67,7 +74,7 @@ export class ExportSlots {
     return [...this.#queue].find(({ projectId }) => this.#hasRoom(projectId)) === waiting;
   }
 
-  /** The export that has waited longest for its client, if that is too long. */
+  /** Returns the export that has waited longest for its client, if it has waited too long. */
   #longest(): ExportSlot | undefined {
     const waited = ({ waitedMs, waitsSince }: ExportSlot) =>
       waitedMs + (waitsSince === null ? 0 : performance.now() - waitsSince);

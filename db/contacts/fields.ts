@@ -3,16 +3,16 @@ import type { Database } from '../database.ts';
 import { type DataField, typedSql } from '../sql/data-fields.ts';
 import { limits } from '../../domain/limits.ts';
 
-/** The keys of contact data: their types, values and uses. */
+/** Reads and removes the keys of contact data: their types, values and uses. */
 
-/** The types of most fields are found among this many contacts. */
+/** Number of newest contacts from which the types of most fields are derived. */
 export const newestContacts = 5000;
 
 /**
- * The keys of the data of all contacts, sorted, with how many contacts have each. A key's type is
- * that of most of its newest values.
- * Reads the data of every contact once: 1 to 2 s for a million of them with six keys each. A second
- * read finds the types of keys too rare among the newest contacts.
+ * Lists the keys of the data of all contacts, sorted, with how many contacts have each. A key has
+ * the type of most of its newest values. It reads the data of every contact once: 1 to 2 s for a
+ * million with six keys each. A second read finds the types of keys that are rare among the newest
+ * contacts.
  */
 export async function listContactDataFields(
   db: Database,
@@ -83,7 +83,7 @@ export async function isKeyInUse(db: Database, projectId: string, key: string): 
   return row !== undefined;
 }
 
-/** Which of the keys any contact has. Reads the data of every contact once. */
+/** Returns the keys that at least one contact has. It reads the data of every contact once. */
 export async function findKeysInUse(
   db: Database,
   projectId: string,
@@ -97,8 +97,8 @@ export async function findKeysInUse(
 }
 
 /**
- * Which of the keys none of the newest contacts has. At once for keys that many have, after a look at
- * `newestContacts` for one that is unknown. None while there is no contact with data.
+ * Returns the keys that none of the newest contacts has. It is fast for keys that many have, and
+ * reads `newestContacts` rows for an unknown one. Returns none while no contact has data.
  */
 export async function findUnknownKeys(
   db: Database,
@@ -115,7 +115,7 @@ export async function findUnknownKeys(
   return rows.map(({ key }) => key);
 }
 
-/** The keys among the data of the newest contacts. */
+/** Lists the keys in the data of the newest contacts. */
 export async function findDataKeys(db: Database, projectId: string): Promise<string[]> {
   const { rows } = await sql<{ key: string }>`
     select distinct jsonb_object_keys(data) as key
@@ -145,8 +145,8 @@ const changedAtOnce = 1_000;
 
 /**
  * Removes a key from the data of all contacts of a project, page by page. Returns how many had it.
- * The contacts of a page are locked in order, as everywhere, so this cannot deadlock with others that
- * lock several. Repeating it does what is left.
+ * The contacts of a page are locked in the common order, so this cannot deadlock with others that
+ * lock several. A repeated call continues.
  */
 export async function deleteContactField(
   db: Database,

@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts';
 
-/** A contact for the public pages, which are called with its id alone. */
+/** A contact as the public pages show it. They are called with its id alone. */
 export interface PublicContact {
   id: string;
   project_id: string;
@@ -14,13 +14,14 @@ export interface PublicContact {
   /** True if a request for mail must be confirmed, unless a mail to the contact proves who asks. */
   opt_in_required: boolean;
   /**
-   * Absent: the contact itself reads the page. Else the address to which the mail with the link went: the
-   * page speaks of it, and `subscribed` says whether it may get marketing mail.
+   * Address to which the mail with the link went, if not to the contact: the page then names it,
+   * and `subscribed` says if that address may get marketing mail. Absent: the contact itself reads
+   * the page.
    */
   reader?: string;
 }
 
-/** The contact of any project; undefined when there is none. */
+/** Finds the contact in any project; undefined when there is none. */
 export async function findPublicContact(
   db: Database,
   id: string,

@@ -10,9 +10,12 @@ import {
 
 /** The circuit of one mail provider, shared by all workers. */
 export interface Circuit {
-  /** Failures in a row. */
+  /** Consecutive failures. */
   failures: number;
-  /** Milliseconds until the next mail may be tried (0: now); null: closed, all mail may go. */
+  /**
+   * Milliseconds until the next mail may be tried (0: now); null: the circuit is closed, so all
+   * mail may be sent.
+   */
   waitMs: number | null;
 }
 
@@ -24,8 +27,8 @@ export async function readCircuit(db: Database, provider: string): Promise<Circu
 }
 
 /**
- * Claims the next attempt of an open circuit. One caller gets it. If that one dies, another may try
- * when its time is over.
+ * Claims the next attempt of an open circuit. One caller gets it. If its process dies, another
+ * caller may try after a timeout.
  */
 export async function claimProbe(db: Database, provider: string): Promise<boolean> {
   const { numAffectedRows } = await sql`
@@ -34,7 +37,10 @@ export async function claimProbe(db: Database, provider: string): Promise<boolea
   return numAffectedRows === 1n;
 }
 
-/** Makes the next attempt due: the claimed one showed nothing, or the settings may have changed. */
+/**
+ * Makes the next attempt due, because the claimed one had no result, or the settings may have
+ * changed.
+ */
 export async function probeSoon(db: Database, provider: string): Promise<void> {
   await sql`
     update provider_circuit set next_probe_at = now()
@@ -45,11 +51,11 @@ const inMs = (ms: ReturnType<typeof sql>) =>
   sql<Date>`now() + make_interval(secs => ${ms}::float8 / 1000)`;
 
 /**
- * Records that the provider could not take the last `count` mails. The third failure in a row opens
- * the circuit, and the first attempt is due in 2 s. After each attempt that fails the pause doubles,
- * up to 15 minutes. Returns the pause in milliseconds, or null when the circuit is closed.
- * @param given.isProbe this was the attempt of an open circuit.
- * @param given.hasAccepted the provider took mail shortly before.
+ * Records that the provider could not take the last `count` mails. The third consecutive failure
+ * opens the circuit, and the first attempt is due in 2 s. After each failed attempt the pause
+ * doubles, up to 15 minutes. Returns the pause in milliseconds, or null when the circuit is closed.
+ * @param given.isProbe true if this was the attempt of an open circuit.
+ * @param given.hasAccepted true if the provider took mail shortly before.
  */
 export async function recordProviderFailures(
   db: Database,
@@ -80,7 +86,7 @@ export async function recordProviderFailures(
   return rows[0]?.ms ?? null;
 }
 
-/** Records that the provider takes mail. Returns whether mail had waited for that. */
+/** Records that the provider takes mail. Returns true if mail had waited for that. */
 export async function closeCircuit(db: Database, provider: string): Promise<boolean> {
   const { rows } = await sql<{ was_open: boolean }>`
     with known as (

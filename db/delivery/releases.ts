@@ -9,8 +9,8 @@ import { signalCampaign } from '../outbox/outbox.ts';
 const pageSize = 2_000;
 
 /**
- * Makes mail due that was held before its project's send policy changed, page by page, until `isOver`:
- * the sweep does what is left. The new policy decides when it is looked at.
+ * Makes mail due that was held before its project's send policy changed, page by page, until
+ * `isOver`; the sweep does the rest. The new policy is applied when the mail is claimed.
  */
 export async function releaseHeldMail(
   db: Database,
@@ -20,7 +20,7 @@ export async function releaseHeldMail(
   while (!(await releasePage(db, projectId)) && !isOver());
 }
 
-/** Goes on with what requests have left, a page of each project in turn, until `isOver`. */
+/** Continues what requests have left undone, a page of each project in turn, until `isOver`. */
 export async function continueHeldMail(db: Database, isOver: () => boolean): Promise<void> {
   const rows = await db
     .selectFrom('send_policy')
@@ -28,7 +28,7 @@ export async function continueHeldMail(db: Database, isOver: () => boolean): Pro
     .where('released_to', 'is not', null)
     .execute();
   const left = new Set(rows.map((row) => row.project_id));
-  // One that is deleted and added again comes after the others.
+  // A project that is deleted from the set and added again moves to its end.
   for (const projectId of left) {
     if (isOver()) return;
     left.delete(projectId);
@@ -36,7 +36,7 @@ export async function continueHeldMail(db: Database, isOver: () => boolean): Pro
   }
 }
 
-/** Returns whether it was the last page. */
+/** Releases one page. Returns true if it was the last one. */
 async function releasePage(db: Database, projectId: string): Promise<boolean> {
   return transact(db, async (tx) => {
     const { rows } = await sql<{ campaign_id: string | null }>`

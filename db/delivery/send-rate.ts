@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** Sending limits in messages per second; 0 means none. */
+/** Sending limits in messages per second; 0: no limit. */
 export interface SendingRates {
   perSecond: number;
   perProjectPerSecond: number;
 }
 
-/** The limit that a campaign has of its own. */
+/** The limit that a campaign sets for itself. */
 export interface CampaignRate {
   campaignId: string;
   /** null: none. */
@@ -15,13 +15,13 @@ export interface CampaignRate {
 }
 
 /**
- * Takes up to `wanted` sending tokens, each from the server's, the project's and the campaign's bucket,
- * which hold a second's worth, and one at least. Returns how
- * many were granted and how long to wait: until one is free, when none was granted; until they may
- * be used, when `urgent` took them in advance.
- * @param projectId null: mail of the platform, which only the server's limit applies to.
- * @param options.urgent goes before what is not urgent: it reserves the next tokens of an empty
- *   bucket, first come, first served.
+ * Takes up to `wanted` sending tokens, each from the bucket of the server, of the project and of
+ * the campaign. A bucket holds the tokens of one second, and at least one. Returns how many were
+ * granted and how long to wait: until one is free, when none was granted; until they may be used,
+ * when `urgent` took them in advance.
+ * @param projectId null: mail of the platform, for which only the server's limit counts.
+ * @param options.urgent goes before other mail: it reserves the next tokens of an empty bucket,
+ *   first come, first served.
  */
 export async function takeSendingTokens(
   db: Database,
@@ -40,7 +40,7 @@ export async function takeSendingTokens(
   return { granted: taken.granted, waitMs: taken.wait_ms };
 }
 
-/** The buckets that have a limit, of a project's mail or of that of one campaign. */
+/** Returns the buckets that have a limit, for a project's mail or that of one campaign. */
 export function bucketsOf(
   rates: SendingRates,
   projectId: string | null,
@@ -64,8 +64,8 @@ export async function deleteCampaignBucket(tx: Database, campaignId: string): Pr
 }
 
 /**
- * How long mail that is not urgent pauses when a bucket is empty, in milliseconds: until it is
- * full, about a second. 0: there are tokens.
+ * Milliseconds for which mail that is not urgent pauses when a bucket is empty: until it is full,
+ * about a second. 0: there are tokens.
  */
 export async function findTokensDue(
   db: Database,
@@ -85,7 +85,7 @@ export async function findTokensDue(
   return rows[0]?.ms ?? 0;
 }
 
-/** Returns tokens that were granted and not used. */
+/** Returns unused tokens to their buckets. */
 export async function returnSendingTokens(
   db: Database,
   rates: SendingRates,
@@ -95,7 +95,7 @@ export async function returnSendingTokens(
 ): Promise<void> {
   const keys = bucketsOf(rates, projectId, campaign).map(({ key }) => key);
   if (keys.length === 0 || unused <= 0) return;
-  // In the order in which they are taken.
+  // In the order in which they were taken.
   await sql`
     with held as (
       select key from token_bucket where key = any(${keys}::text[]) order by key for update

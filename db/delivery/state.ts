@@ -5,46 +5,54 @@ import { readCircuit } from './provider-circuit.ts';
 import { momentsOf } from '../sql/mail-moments.ts';
 import { waitingOf } from '../sql/mail-queue.ts';
 
-/** How the delivery of mail is going: what waits, what is under way, how fast it leaves. */
+/** Reports the state of mail delivery: what waits, what is being sent, and how fast. */
 
-/** Waiting messages that are counted; more cost more than they tell. */
+/**
+ * Waiting messages are counted up to this number; a higher count would cost more and tell nothing
+ * new.
+ */
 export const countedMax = 100_000;
 
 /** The mail of a project that has not left. */
 export interface WaitingMail {
-  /** Messages that could leave now, and since when the oldest could. Paused campaigns have none. */
+  /**
+   * Messages that could be sent now, and since when the oldest could. Paused campaigns have none.
+   */
   due: number;
   oldestDueAt: Date | null;
   /** Being handed over now. */
   sending: number;
   /**
-   * Messages that may or may not have left: their worker died, or the connection to the provider
-   * broke.
+   * Messages that may have been sent: their worker died, or the connection to the provider broke.
    */
   unknown: number;
-  /** To be tried again later, after a passing failure. */
+  /** Messages to be retried later, after a temporary failure. */
   retry: number;
-  /** Not to leave before a later time, without having been tried. */
+  /** Messages with a later send time that were not tried yet. */
   scheduled: number;
-  /** Held back by the send policy, of campaigns that are sending, and of workflows. */
+  /** Held by the send policy: messages of sending campaigns, and of workflows. */
   quietHours: number;
   frequencyCap: number;
 }
 
-/** Messages of one campaign that are still to leave, and since when the oldest could. */
+/** Messages of one campaign that are not sent yet, and since when the oldest could be. */
 export interface CampaignMail {
   waiting: number;
-  /** Waiting messages that could leave now, and those that wait for the moment of their contact. */
+  /**
+   * Waiting messages that could be sent now, and those that wait for the moment of their contact.
+   */
   due: number;
   scheduled: number;
   oldestDueAt: Date | null;
-  /** Before then the last cannot leave; null: nothing waits for a later moment. */
+  /**
+   * Earliest time at which the last message can be sent; null: no message waits for a later moment.
+   */
   lastAt: Date | null;
 }
 
 /**
- * Counts what has not left, up to `countedMax` of each kind. Campaigns count by chunk: one that is not due
- * yet is to be tried again as a whole, or waits for the moment of its contacts.
+ * Counts unsent messages, up to `countedMax` of each kind. Campaigns count by chunk: a chunk that
+ * is not due yet will be retried as a whole, or waits for the moment of its contacts.
  */
 export async function countWaitingMail(db: Database, projectId: string): Promise<WaitingMail> {
   const own = sql`project_id = ${projectId}`;
@@ -86,7 +94,7 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
   return waiting;
 }
 
-/** Counts what a campaign has still to send. */
+/** Counts the messages that a campaign has not sent yet. */
 export async function countCampaignMail(
   db: Database,
   { id, project_id: projectId }: { id: string; project_id: string },
@@ -103,7 +111,7 @@ export async function countCampaignMail(
   return rows[0] ?? { waiting: 0, due: 0, scheduled: 0, oldestDueAt: null, lastAt: null };
 }
 
-/** True if a chunk waits for the moment of its contacts. */
+/** SQL that is true if a chunk waits for the moment of its contacts. */
 const isOfMoment = sql`exists (select from email inner_scheduled
   where inner_scheduled.id = any(campaign_chunk.email_ids)
     and inner_scheduled.scheduled_for = campaign_chunk.due_at)`;
@@ -111,7 +119,7 @@ const isOfMoment = sql`exists (select from email inner_scheduled
 /** Over how long the speed is measured, in seconds. */
 const measuredSeconds = 10;
 
-/** Messages per second that have left in the last seconds, of a project or of one of its campaigns. */
+/** Messages per second sent during the last seconds, for a project or one of its campaigns. */
 export async function measureSpeed(
   db: Database,
   { projectId, campaignId }: { projectId: string; campaignId?: string },
@@ -138,14 +146,14 @@ export async function measureSpeed(
   return Math.round(speed * 100) / 100;
 }
 
-/** Limits that may hold back the mail of a project. */
+/** Reasons that may delay the mail of a project. */
 export interface SendingState {
-  /** The provider cannot take mail now. */
+  /** True if the provider cannot take mail now. */
   isProviderOut: boolean;
-  /** Tokens that are left; null: there is no such limit, or it was never needed. */
+  /** Tokens that are left; null: there is no such limit, or the bucket was never used. */
   projectTokens: number | null;
   serverTokens: number | null;
-  /** A campaign with due mail has a limit of its own. */
+  /** True if a campaign with due mail has a limit of its own. */
   isCampaignSlow: boolean;
 }
 

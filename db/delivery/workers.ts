@@ -4,11 +4,14 @@ import type { Database } from '../database.ts';
 import type { SendingRates } from './send-rate.ts';
 import { findWatermark } from '../watermarks.ts';
 
-/** Which worker processes live: each refreshes a row. */
+/** Records which worker processes are alive: each refreshes its own row. */
 
 /** How often a worker refreshes its row, in milliseconds. */
 export const beatMs = 5_000;
-/** A worker that was not seen for so long is dead: it may have missed three times. In seconds. */
+/**
+ * Seconds after which a worker that was not seen counts as dead: it has missed three or more
+ * refreshes.
+ */
 const silenceMax = 20;
 
 export interface WorkerProcess {
@@ -18,7 +21,9 @@ export interface WorkerProcess {
   rates: SendingRates;
 }
 
-/** Records that a worker lives. Its first call also removes those that are long gone. */
+/**
+ * Records that a worker is alive. Its first call also removes rows of workers that are long gone.
+ */
 export async function recordWorker(
   db: Database,
   { id, provider, rates }: WorkerProcess,
@@ -32,18 +37,18 @@ export async function recordWorker(
   await sql`delete from worker_process where seen_at < now() - interval '1 day'`.execute(db);
 }
 
-/** Records that a worker has finished its work and polls for no more. */
+/** Records that a worker has finished its work and polls no more. */
 export async function recordWorkerStop(db: Database, id: string): Promise<void> {
   await sql`
     update worker_process set seen_at = now(), stopped_at = now() where id = ${id}`.execute(db);
 }
 
-/** The workers of this server. */
+/** All workers of this server. */
 export interface Fleet {
   workers: number;
-  /** Since when none lives; null while one does, or when none has ever been seen. */
+  /** Since when none is alive; null while one is, or when none was ever seen. */
   downSince: Date | null;
-  /** No sweep has begun lately, so lost runs stay lost. False if none has ever begun. */
+  /** True if no sweep has begun lately, so lost runs stay lost. False if none has ever begun. */
   isSweepLate: boolean;
   /** Provider of the newest worker, and its limits. */
   provider: string | null;

@@ -78,7 +78,7 @@ export async function listDomains(db: Database, projectId: string): Promise<Doma
   return rows as DomainRow[];
 }
 
-/** A domain of any project; undefined while it is still being registered. */
+/** Finds a domain of any project; undefined while it is still being registered. */
 export async function findDomain(db: Database, id: string): Promise<DomainRow | undefined> {
   const row = await db
     .selectFrom('domain')
@@ -92,7 +92,7 @@ export async function findDomain(db: Database, id: string): Promise<DomainRow | 
 /** Fields that a domain's run needs. */
 export type DomainOfRun = Pick<DomainRow, 'id' | 'project_id' | 'name'>;
 
-/** Removes an incomplete claim; its run cleans up. */
+/** Removes an incomplete claim. Its run cleans up at the provider. */
 export async function abandonDomain(db: Database, domain: DomainOfRun): Promise<void> {
   await transact(db, async (tx) => {
     const isUnfinished = sql<boolean>`not ${isComplete}`;
@@ -125,8 +125,9 @@ async function isHeldElsewhere(tx: Database, { id, name }: Pick<DomainRow, 'id' 
 }
 
 /**
- * Completes a claim and signals its run, in the caller's transaction. `verified`: nothing has to be checked. Returns `taken`
- * when another project holds the name by now, and undefined when the claim is gone.
+ * Completes a claim and signals its run, in the caller's transaction. `verified`: no check is
+ * needed. Returns `taken` when another project has the name by now, and undefined when the claim is
+ * gone.
  */
 export async function updateDomainTokens(
   tx: Database,
@@ -166,8 +167,8 @@ export function signalPoller(tx: Database, { id, project_id, name }: DomainOfRun
 
 /**
  * Stores the result of a check. It does not verify a claim of a name that another project holds.
- * `isScheduled`: only when the regular check is due, so that a repeated one counts once. Undefined
- * when the domain is gone.
+ * `isScheduled`: stored only when the regular check is due, so that a repeated one counts once.
+ * Returns undefined when the domain is gone.
  */
 export async function recordDomainCheck(
   db: Database,
@@ -176,7 +177,8 @@ export async function recordDomainCheck(
   { isScheduled }: { isScheduled: boolean },
 ): Promise<DomainRow | undefined> {
   return transact(db, async (tx) => {
-    // Before the row: if two projects are verified at the same time, one waits here for the other.
+    // Locked before the row: if two projects are verified at the same time, one waits here for the
+    // other.
     await lockDomainName(tx, name);
     const before = await tx
       .selectFrom('domain')
@@ -214,14 +216,14 @@ export async function recordDomainCheck(
       .where('id', '=', id)
       .returning(domainColumns)
       .executeTakeFirstOrThrow()) as DomainRow;
-    // A failed domain is no longer checked; once it is verified, it is again.
+    // A failed domain has no regular checks. Once it is verified, they start again.
     const isBack = before.status === 'failed' && status === 'verified';
     if (isBack) await signalPoller(tx, row);
     return row;
   });
 }
 
-/** Postpones a regular check that could not be made: a server did not respond. */
+/** Postpones a regular check that failed because a server did not respond. */
 export async function postponeDomainCheck(db: Database, id: string): Promise<void> {
   await db
     .updateTable('domain')
@@ -231,7 +233,9 @@ export async function postponeDomainCheck(db: Database, id: string): Promise<voi
     .execute();
 }
 
-/** Signals the runs of domains whose check is ten minutes overdue: they are lost, or were ended. */
+/**
+ * Signals the runs of domains whose check is ten minutes overdue: such a run is lost, or was ended.
+ */
 export async function signalStalledPollers(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
     const { rows } = await sql<DomainOfRun>`
@@ -244,7 +248,7 @@ export async function signalStalledPollers(db: Database, max: number): Promise<v
   });
 }
 
-/** When a domain's regular check is due, in milliseconds from now; undefined: it is gone. */
+/** Milliseconds until a domain's regular check is due; undefined: the domain is gone. */
 export async function findDomainDue(
   db: Database,
   id: string,
@@ -294,8 +298,8 @@ export async function listDomainUsers(
 }
 
 /**
- * Deletes domains: one, or all of a project. Their runs end, and make the mail provider remove the
- * names.
+ * Deletes domains: one, or all of a project. Their runs make the mail provider remove the names,
+ * and end.
  */
 export async function deleteDomains(
   tx: Database,

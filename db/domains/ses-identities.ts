@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 
 /**
- * The identities at the mail provider that this server has created. Only these are ever changed or
- * deleted: the account may have others, of other owners.
+ * The identities at the mail provider that this server has created. Only these are changed or
+ * deleted, because the account may have others that belong to other owners.
  */
 
 /**
@@ -14,7 +14,7 @@ export async function lockDomainName(tx: Database, name: string): Promise<void> 
 }
 
 /**
- * Records that the identity of a name is this server's. Call it before creating the identity, if
+ * Records that this server owns the identity of a name. Call it before creating the identity, if
  * the provider has none: then a crash in between leaves no unknown identity behind.
  */
 export async function insertSesIdentity(db: Database, name: string): Promise<void> {
@@ -50,16 +50,16 @@ export async function isBeingForgotten(tx: Database, name: string): Promise<bool
 }
 
 /**
- * Longer than the call to the provider may take, and shorter than the timeout of its activity: when
- * that is retried, this has expired.
+ * Longer than the call to the provider may take, and shorter than the timeout of its activity, so
+ * that it has expired when the activity is retried.
  */
 const forgettingMax = sql`interval '1 minute'`;
 
 /**
- * Makes the provider remove the identity of a name that no project claims any more, if it is this
- * server's; otherwise does nothing. `forget` runs outside a transaction, so that a silent provider
- * holds none open; meanwhile the name cannot be claimed. A failure may be retried at once; after a
- * crash, the next call a minute later does it.
+ * Makes the provider remove the identity of a name that no project claims any more, if this server
+ * owns it; otherwise does nothing. `forget` runs outside a transaction, so that a slow provider
+ * holds none open; meanwhile the name cannot be claimed. A failure may be retried at once. After a
+ * crash, a call one minute later completes it.
  */
 export async function forgetUnclaimedIdentity(
   db: Database,

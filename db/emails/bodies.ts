@@ -2,18 +2,18 @@ import { sql } from 'kysely';
 import { interpolate, type TextTemplate } from '../../domain/mail/skeleton.ts';
 import type { Database } from '../database.ts';
 
-/** How an email row stores its body: the body itself, or the values for a body template. */
+/** How an email row stores its body: the body itself, or a body template with the row's values. */
 export interface KeptBody {
   body: string | null;
   body_template: string | null;
   body_values: unknown;
   campaign_id: string | null;
-  /** The values of the template's other slots. */
+  /** Values of the slots `emailId` and `contactId`. */
   email_id: string | null;
   contact_id: string | null;
 }
 
-/** The bodies of emails, in the same order; null for a removed one. */
+/** Returns the bodies of emails, in the same order; null for a removed one. */
 export async function readBodies(
   db: Database,
   projectId: string,

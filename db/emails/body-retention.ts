@@ -8,8 +8,8 @@ export const retentionMsMin = 86_400_000;
 const pageSize = 5_000;
 
 /**
- * Makes the retention check these messages again: their bodies are stored only now, and it has
- * already passed those that waited for long (their campaign was paused).
+ * Makes the retention check these messages again. Their bodies are stored only now, after a long
+ * wait (their campaign was paused), and the check has already passed their ids.
  */
 export async function reopenRetention(tx: Database, emailIds: readonly string[]): Promise<void> {
   const isYoung = (id: string) => Date.now() - timeOfId(id) < retentionMsMin;
@@ -21,15 +21,16 @@ export async function reopenRetention(tx: Database, emailIds: readonly string[])
       where late.scheduled_for <= scheduled_done_to`.execute(tx);
   await sql`
     update body_retention set done_to = (
-        -- Right before all of its millisecond.
+        -- The smallest id of its millisecond.
         select (left(id::text, 14) || '0000-0000-000000000000')::uuid
           from unnest(${ids}) as stored(id) order by id limit 1)
       where done_to >= any(${ids})`.execute(tx);
 }
 
 /**
- * Removes the next page of bodies that were created, or were to leave, before a moment, with the contents
- * of attachments that old. Messages still to be sent keep both. Returns false when there are no more.
+ * Removes the next page of bodies of messages that were created, or were to be sent, before a
+ * moment, and the contents of attachments of that age. Unsent messages keep both. Returns false
+ * when there are no more.
  */
 export async function deleteOldBodies(db: Database, before: Date): Promise<boolean> {
   // The smallest id of that moment: a UUID of version 7 begins with the milliseconds.
@@ -65,7 +66,9 @@ export async function deleteOldBodies(db: Database, before: Date): Promise<boole
   return isMoreScheduled || rows[0]?.rows_read === pageSize;
 }
 
-/** The same for mail that was to leave later than it was created: its time counts from then. */
+/**
+ * Removes bodies of mail that was to be sent later than it was created: its retention begins then.
+ */
 async function deleteScheduledBodies(db: Database, before: Date): Promise<boolean> {
   const { rows } = await sql<{ rows_read: number }>`
     with mark as (

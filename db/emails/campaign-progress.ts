@@ -5,12 +5,12 @@ import { type PlainRendering, plainRendering } from '../sql/mail-trace.ts';
 
 /**
  * Adds the outcomes of one attempt to its campaign, at the end of the transaction. Pauses the
- * campaign when the provider has refused too many in a row. Fails messages that would be retried
- * although the campaign has ended. Returns the ids of those that still wait.
+ * campaign when the provider has refused too many consecutive messages. Fails messages that would
+ * be retried although the campaign has ended. Returns the ids of messages that still wait.
  * @param campaign.pauseOnFailures consecutive refusals that pause it; 0: never.
- * @param campaign.plainly what `recordPlainRenderings` has returned.
+ * @param campaign.plainly the result of `recordPlainRenderings`.
  * @param outcomes in the order in which they happened.
- * @param emails the rows that the outcomes have changed, as they are now.
+ * @param emails the changed rows, with their new values.
  */
 export async function recordCampaignProgress(
   tx: Database,
@@ -43,7 +43,7 @@ export async function recordCampaignProgress(
       returning status`.execute(tx);
   const waiting = emails.filter(({ status }) => status === 'PENDING').map(({ id }) => id);
   const [row] = rows;
-  // Without a row it was cancelled, and has been deleted since.
+  // Without a row, the campaign was cancelled and deleted since.
   if (waiting.length === 0 || (row && row.status !== 'CANCELLED')) return waiting;
   await sql`
     update email set ${suppressed('email')}
@@ -53,8 +53,8 @@ export async function recordCampaignProgress(
 
 /**
  * Notes in the traces of a campaign's messages that their template could not be rendered, before
- * their outcomes are recorded. Returns how many had no such note yet: a message that is tried again
- * counts once. No statement when all were rendered.
+ * their outcomes are recorded. Returns how many had no such note yet, because a retried message
+ * counts once. Without such messages it makes no statement.
  * @param claimedAt ISO time when they were claimed, right before they were rendered.
  */
 export async function recordPlainRenderings(
@@ -65,7 +65,7 @@ export async function recordPlainRenderings(
   }[],
   claimedAt: string,
 ): Promise<number> {
-  // Messages of one campaign have few reasons: one statement for each.
+  // The messages of one campaign have few different reasons: one statement for each.
   const idsByReason = new Map<string, { reason: PlainRendering; ids: string[] }>();
   for (const { emailId, content } of outcomes) {
     const reason = content?.renderedPlainly;

@@ -42,19 +42,19 @@ export type NewEmail = Omit<
   Insertable<DB['email']>,
   'headers' | 'attachments' | 'status' | 'scheduled_for' | 'due_at'
 > & {
-  /** When it is to leave; null and absent: at once. */
+  /** The requested send time; null or absent: at once. */
   scheduled_for?: Date | null;
   headers: MailHeader[];
   attachments?: StoredAttachment[];
-  /** Set when it must not be sent: it fails at once. */
+  /** Set when it must not be sent: the message fails at once. */
   withheld?: WithheldReason;
-  /** Set when its template could not be rendered: why. */
+  /** Set when its template could not be rendered, with the reason. */
   renderedPlainly?: PlainRendering | undefined;
 };
 
 /**
- * Inserts an email, in the caller's transaction. Returns false when it is there already: a repeated
- * step or request does not insert a second one.
+ * Inserts an email, in the caller's transaction. Returns false when the id exists already: a
+ * repeated step or request does not insert a second one.
  */
 export async function insertEmail(
   tx: Database,
@@ -86,8 +86,8 @@ export async function insertEmail(
 }
 
 /**
- * Notes that the run which delivers a project's mail must hear of a message. The row is what is due, and
- * the run has a timer for the earliest one: it need not hear of mail that is due after that.
+ * Notifies the project's delivery run of a message. The row says what is due, and the run has a
+ * timer for the earliest message, so later ones need no notice.
  * @param email.scheduled_for when it is due; null: now.
  */
 export async function noteDelivery(
@@ -100,9 +100,9 @@ export async function noteDelivery(
 }
 
 /**
- * Returns true if the run of a project has a timer for other mail that is due earlier. Mail that is
- * due within seconds does not count: the run may deliver it, and see that nothing else waits,
- * before this transaction is committed.
+ * Returns true if the project's delivery run has a timer for other mail that is due earlier. Mail
+ * that is due within seconds does not count: the run may deliver it, and find nothing else, before
+ * this transaction is committed.
  */
 async function hasEarlier(
   tx: Database,
@@ -117,10 +117,13 @@ async function hasEarlier(
   return rows.length > 0;
 }
 
-/** How long a transaction takes at most that inserts mail, in seconds; the sweep helps a longer one. */
+/**
+ * Longest time, in seconds, that a transaction which inserts mail should take. The sweep finds the
+ * mail of longer ones.
+ */
 const uncommittedSeconds = 15;
 
-/** The contact of a project's email, whatever its state. */
+/** Finds the contact of a project's email, whatever its state. */
 export async function findEmailContact(
   db: Database,
   projectId: string,
@@ -136,7 +139,7 @@ export async function findEmailContact(
 
 /**
  * Stores the attachments of one message. Returns their ids in the given order.
- * @param scheduledFor when it is to leave: they are kept from then on; null: now.
+ * @param scheduledFor the send time, from which they are kept; null: now.
  */
 export async function insertAttachments(
   db: Database,
@@ -168,7 +171,10 @@ export async function listAttachmentContents(
   return new Map(rows.map((row) => [row.id, row.content]));
 }
 
-/** Counts a project's due messages, up to `max`; and whether its policy may hold some of them. */
+/**
+ * Counts a project's due messages, up to `max`, and returns true in `isPoliced` if its policy may
+ * hold some of them.
+ */
 export async function countDueEmails(
   db: Database,
   projectId: string,
@@ -183,12 +189,14 @@ export async function countDueEmails(
 }
 
 /**
- * Bytes of bodies per claim: the claim stops at the message that reaches it. A worker's memory for
- * bodies is this times its parallel deliveries.
+ * Bytes of bodies per claim. The claim stops at the message that reaches it. The memory of a worker
+ * for bodies is this times its parallel deliveries.
  */
 const claimBodyBytes = 2 * 1024 * 1024;
 
-/** The columns of a claimed message: its content and what it counts for. */
+/**
+ * The columns of a claimed message: its content, and the columns that its counts and limits need.
+ */
 const claimedColumns = [
   'id',
   'project_id',
@@ -213,7 +221,7 @@ const claimedColumns = [
   'opt_in_id',
 ] as const satisfies (keyof EmailRow)[];
 
-/** A claimed message, with what is checked again right before it is sent. */
+/** A claimed message, with the values that are checked again right before it is sent. */
 export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   contact_subscribed: boolean;
   contact_email: string;
@@ -223,15 +231,17 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   contact_gone: boolean;
   has_suppressions: boolean;
   topic_left: boolean;
-  /** State of the request that the mail asks to confirm; null: the mail asks nothing. */
+  /**
+   * State of the opt-in request that the mail asks to confirm; null: it is no confirmation mail.
+   */
   opt_in_state: string | null;
-  /** Only of a claim that `isPoliced`. */
+  /** Set only in a claim with `isPoliced`. */
   contact_data: Record<string, unknown> | null;
-  /** Which mail the project tracks. */
+  /** Which mail of the project is tracked. */
   project_tracking: TrackingSetting;
   /** The contact's language. */
   locale: string;
-  /** When its first attempt began, if this is not the first. */
+  /** Start of the first attempt; null: none was made. */
   first_attempt_at: string | null;
 };
 
@@ -241,16 +251,19 @@ export interface EmailClaim {
   attemptId: string;
   max: number;
   leaseSeconds: number;
-  /** The sending limits have delayed them. */
+  /** True if the sending limits have delayed these messages. */
   throttled: boolean;
-  /** True: the caller applies the send policy. Without it, a project that has a policy by now claims nothing. */
+  /**
+   * True: the caller applies the send policy. If false, and the project has a policy by now, the
+   * claim is empty.
+   */
   isPoliced?: boolean;
 }
 
 /**
- * Claims due messages of a project for one attempt: SENDING, with the attempt's id and a lease,
- * committed before anything is handed over. No other attempt can claim them until they are settled.
- * The bytes of one claim are limited, whatever `max` is; a single message may exceed that.
+ * Claims due messages of a project for one attempt: they become SENDING, with the attempt's id and
+ * a lease, committed before any is handed over. No other attempt can claim them until they are
+ * settled. The bytes of one claim are limited, whatever `max` is; a single message may exceed that.
  */
 export async function claimDueEmails(db: Database, given: EmailClaim): Promise<ClaimedEmail[]> {
   const columns = (table: string) =>
@@ -259,7 +272,7 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
     with due as (
       select id, email.due_at, octet_length(body) as body_bytes
         from ${waitingOf(sql`${given.projectId}`)} join email on id = email_id
-        -- Read from the locked row: another transaction may have put it off.
+        -- Compared with the locked row, because another transaction may have postponed it.
         where waiting.due_at <= now() and email.due_at <= now() and status = 'PENDING'
           and (${given.isPoliced ?? false} or not ${holdsMail(sql`${given.projectId}`)})
         order by waiting.due_at, email_id
@@ -294,7 +307,7 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
   return rows;
 }
 
-/** The columns that a claim sets. A delay by the limits is noted once, not at each attempt. */
+/** The columns that a claim sets. A delay by the limits is noted once, not by each attempt. */
 function claimed(given: { attemptId: string; leaseSeconds: number; throttled: boolean }) {
   const heldBack = given.throttled ? sql`${throttled(isoTime(sql`email.due_at`))} ||` : sql``;
   const attempt = sql`jsonb_build_object('attempt', email.attempts + 1)`;
@@ -304,7 +317,9 @@ function claimed(given: { attemptId: string; leaseSeconds: number; throttled: bo
     trace = email.trace || ${heldBack} ${traceEntry('handed_over', attempt)}`;
 }
 
-/** Releases the claims of an attempt that has handed nothing over: the messages are due again. */
+/**
+ * Releases the claims of an attempt that has handed nothing over: the messages become due again.
+ */
 export async function releaseClaim(db: Database, attemptId: string): Promise<void> {
   await db
     .updateTable('email')
@@ -321,7 +336,7 @@ export async function releaseClaim(db: Database, attemptId: string): Promise<voi
     .execute();
 }
 
-/** Milliseconds until the project's next message is due (0: now), or null when none waits. */
+/** Milliseconds until the project's next message is due (0: now); null: none waits. */
 export async function findNextDue(db: Database, projectId: string): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
     select ${millisecondsUntil(sql`min(due_at)`)} as ms
@@ -330,9 +345,9 @@ export async function findNextDue(db: Database, projectId: string): Promise<numb
 }
 
 /**
- * Returns projects whose messages have been due for a while: no run delivers them. While a provider
- * cannot take mail, returns one of them when a probe is due. Reads one index entry for each project
- * that has mail waiting, however many have none.
+ * Lists projects whose messages have been due for a while, so no run delivers them. While a
+ * provider cannot take mail, it lists one of them when a probe is due. It reads one index entry for
+ * each project with waiting mail, not one for each message.
  */
 export async function listForgottenDeliveries(db: Database, max: number): Promise<string[]> {
   const next = (from: RawBuilder<unknown>) => sql`(

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { traceEntry } from '../sql/mail-trace.ts';
 
-/** Fails the unsent mail of executions that were ended. The caller holds their contacts. */
+/** Fails the unsent mail of ended executions. The caller has locked their contacts. */
 export async function failWaitingMail(
   tx: Database,
   executionIds: readonly string[],

@@ -25,7 +25,8 @@ export async function insertMailboxMessage(
     .values({ ...message, recipient: lowerAscii(message.recipient) })
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute();
-  // The index finds the surplus, usually one row. Two processes must not wait for each other.
+  // The index finds the surplus, usually one row. It skips locked rows, so that two processes do
+  // not wait for each other.
   await sql`
     delete from mailbox_message where id in (
       select id from mailbox_message where id in (

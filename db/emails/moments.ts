@@ -2,19 +2,19 @@ import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { momentKinds, tallied, countedTo } from '../sql/mail-moments.ts';
 
-/** Counts by day of when messages were sent, delivered, opened and so on. */
+/** Counts by day how many messages were sent, delivered, opened and so on. */
 
 const momentNumbers = sql`generate_series(1, ${sql.lit(Object.keys(momentKinds).length)}) as number`;
 
 /**
- * A day is counted when it has been over for two days. A trigger adds changes of moments that are a day old to
- * `email_tally`: so none is missed unless its transaction takes a day.
+ * A day is counted two days after its end. A trigger adds later changes of counted days to
+ * `email_tally`. So none is missed, unless a transaction takes a day.
  */
 const dayIsCountedAfter = sql`interval '72 hours'`;
 
 /**
- * Folds what was added to counted days, and counts the moments of the next day that is to be counted, of all
- * projects. Returns whether there is more to do. At rest it reads one row.
+ * Merges the changes of counted days, and counts the next day that is due, for all projects.
+ * Returns true if there is more to do. At rest it reads one row.
  */
 export async function tallyMoments(db: Database): Promise<boolean> {
   if (await foldTally(db)) return true;
@@ -33,7 +33,7 @@ export async function tallyMoments(db: Database): Promise<boolean> {
             (select at from email_moment
               where project_id = project.id and kind = number and at >= ${countedTo}
               order by at limit 1),
-            -- All mail of this day may be deleted.
+            -- All mail of a day may be deleted; then its row here shows the day.
             (select day::timestamp at time zone 'UTC' from email_tally
               where project_id = project.id and kind = number
                 and day >= (${countedTo} at time zone 'UTC')::date
@@ -49,7 +49,7 @@ export async function tallyMoments(db: Database): Promise<boolean> {
   });
 }
 
-/** Adds what is lacking of a day. A project that is being removed is not read any more. */
+/** Adds the missing counts of a day. Projects that are being removed are skipped. */
 async function tallyDay(tx: Database, day: Date): Promise<void> {
   const date = sql`(${day}::timestamptz at time zone 'UTC')::date`;
   await sql`
@@ -65,12 +65,12 @@ async function tallyDay(tx: Database, day: Date): Promise<void> {
         where removal is null and had.count <> added.count`.execute(tx);
 }
 
-/** Fresh rows that are folded in one statement. */
+/** Fresh rows that one statement merges. */
 const foldedAtOnce = 20_000;
 
 /**
- * Folds fresh rows into one for each day: exactly those that it deletes. Those of a project that is removed are only
- * deleted. Returns whether there may be more.
+ * Merges fresh rows into one for each day, and deletes exactly those. Rows of a removed project are
+ * only deleted. Returns true if there may be more.
  */
 async function foldTally(db: Database): Promise<boolean> {
   const key = (table: string) =>

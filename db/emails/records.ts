@@ -31,9 +31,9 @@ const summary = sql`${references(summaryColumns, 'email')}, ${statusOf('email')}
 export type EmailSummary = Omit<EmailRow, (typeof large)[number]> & {
   /** True if the body is stored. */
   has_body: boolean;
-  /** null: it has no topic, or the topic is deleted. */
+  /** null: the message has no topic, or the topic was deleted. */
   topic_key: string | null;
-  /** Status of its campaign, while it waits; see `outcomeOf`. */
+  /** Status of its campaign while the message waits; see `outcomeOf`. */
   campaign_status: string | null;
   is_unsettled: boolean;
 };
@@ -53,7 +53,7 @@ export interface EmailQuery {
   limit: number;
 }
 
-/** The moments by which messages of some states are found. */
+/** Messages of some states are found by these moments. */
 const momentOf: Record<string, Moment> = {
   OPENED: 'opened',
   CLICKED: 'clicked',
@@ -61,12 +61,14 @@ const momentOf: Record<string, Moment> = {
   COMPLAINED: 'complained',
 };
 
-/** Messages with a moment up to which a page is found by them; of more, some are soon met among all mail. */
+/**
+ * If more messages than this have a moment, a page is found faster by reading all mail in order.
+ */
 const fewMax = 10_000;
 
 /**
- * SQL conditions by which a page and the count of mail with a moment are found. None where the mail of a contact or
- * an execution is asked for: that is little.
+ * Returns SQL conditions that find a page, and its count, by mail with a moment. Returns none for
+ * the mail of a contact or an execution, which is little.
  */
 async function findByMoment(db: Database, projectId: string, query: EmailQuery) {
   const { contactId, campaignId, executionId, status } = query;
@@ -107,8 +109,8 @@ function matching(
 }
 
 /**
- * Mail of a campaign that is being handed over is SENDING, although its row says PENDING. What is
- * SENDING is found first and by id: it is little, however much waits.
+ * Campaign mail that is being handed over is SENDING, although its row says PENDING. SENDING mail
+ * is found first and by id, because it is little, however much waits.
  */
 function hasStatus(projectId: string, status: string) {
   const underWay = idsUnderWay(sql`${projectId}`);
@@ -119,14 +121,14 @@ function hasStatus(projectId: string, status: string) {
       union all ${underWay}))`;
   }
   const isStatus = sql`status = ${sql.lit(status)}`;
-  // Whatever fails has an error; by it, failed messages are found.
+  // Every failed message has an error, and the index finds messages by it.
   if (status === 'FAILED') return sql`${isStatus} and error is not null`;
   return status === 'PENDING' ? sql`${isStatus} and id not in ${underWay}` : isStatus;
 }
 
 /**
- * Messages of a project, newest first, and how many match; 0 on later pages. Bodies are not read: a
- * page of them would not fit in memory.
+ * Lists messages of a project, newest first, and counts the matches; 0 on later pages. Bodies are
+ * not read, because a page of them would not fit in memory.
  */
 export async function listEmails(
   db: Database,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { deleteInPages } from '../pages.ts';
 
-/** Records that a notification is being handled. False: it was handled before. */
+/** Records that a notification is being handled. Returns false when it was handled before. */
 export async function insertSnsReceipt(tx: Database, messageId: string): Promise<boolean> {
   const inserted = await tx
     .insertInto('sns_receipt')

@@ -58,9 +58,9 @@ export async function signalStalledSystemMail(db: Database, max: number): Promis
 
 /**
  * Claims a mail for one attempt, committed before it is handed over. Returns the attempt's number,
- * from 1, also when the same attempt asks again because the response was lost. Undefined when the
- * mail is gone or claimed by another attempt: that one may have handed it over, and it must not be
- * sent twice.
+ * from 1; the same number if the same attempt asks again because the response was lost. Returns
+ * undefined when the mail is gone or claimed by another attempt, which may have handed it over: it
+ * must not be sent twice.
  */
 export async function claimSystemMail(
   db: Database,

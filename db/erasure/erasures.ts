@@ -15,7 +15,7 @@ export type ErasureRow = Selectable<Erasure>;
 
 export const erasureSummary = 'Erase a contact';
 
-/** An erasure of a project, which keeps them when it is reset. */
+/** Finds an erasure of a project. A reset keeps the project's erasures. */
 export async function findErasure(
   db: Database,
   projectId: string,
@@ -31,7 +31,10 @@ export async function findErasure(
     .executeTakeFirst();
 }
 
-/** Removes the contact itself and ends its erasure, which is locked: a receipt is left. */
+/**
+ * Removes the contact itself and ends its erasure, which is locked. The erasure's row stays as a
+ * receipt.
+ */
 export async function completeErasure(tx: Database, erasure: ErasureRow): Promise<void> {
   const { numAffectedRows } = await sql`
     delete from contact where id = ${erasure.contact_id} and project_id = ${erasure.id}`.execute(
@@ -67,7 +70,7 @@ export async function completeErasure(tx: Database, erasure: ErasureRow): Promis
     .execute();
 }
 
-/** Adds what a page has removed, and notes where the erasure is. */
+/** Adds the counts of a page, and stores the position of the erasure. */
 export async function noteErased(
   tx: Database,
   erasure: ErasureRow,
@@ -96,7 +99,7 @@ export async function noteErased(
 
 /**
  * Requests the runs of erasures without progress for ten minutes: they were ended in Temporal, or
- * Temporal lost them. A running one does not change.
+ * Temporal lost them. A running one is not affected.
  */
 export async function signalStalledErasures(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {

@@ -8,8 +8,8 @@ import {
 } from '../sql/derived-events.ts';
 
 /**
- * Which of the events of a campaign's messages need not be stored. Their contacts are locked, so no wait
- * comes in between.
+ * Returns the events of a campaign's messages that need not be stored. Their contacts are locked,
+ * so no wait can begin in between.
  */
 export async function findDerivable(
   tx: Database,
@@ -26,21 +26,21 @@ export async function findDerivable(
 }
 
 /**
- * Stores the derived events of messages, in the caller's transaction: their rows are about to say
- * something else.
+ * Stores the derived events of messages, in the caller's transaction, before a change of their rows
+ * makes them underivable.
  */
 export async function storeDerived(tx: Database, emailIds: readonly string[]): Promise<void> {
   const isMeant = sql`id = any(${emailIds}::uuid[])`;
   const events = derivedEvents.map((event) => selectDerived(event, isMeant));
   await sql`
     with given as (${sql.join(events, sql` union all `)}), stored as (
-      -- Without tx: they are not new.
+      -- Without a tx, because the events are not new.
       insert into event (id, project_id, contact_id, name, data, created_at, recorded_at, email_id,
           tx)
         select id, project_id, contact_id, name, data, created_at, recorded_at, email_id, tx
           from given
     ), counted as (
-      -- They were counted when they happened.
+      -- No new count: the events were counted when they happened.
       insert into event_tally (project_id, name, day, count)
         select project_id, name, (created_at at time zone 'UTC')::date, -1 from given
     )

@@ -16,7 +16,8 @@ export async function listEvents(
 ): Promise<RowSize[]> {
   const isNamed = eventName === undefined ? sql`true` : sql`name = ${eventName}`;
   const newest = sql`order by created_at desc, recorded_at desc, id desc limit ${limit}`;
-  // Mail whose events are stored is passed over: not more than has events on the page.
+  // Skips mail whose events are stored; their number is at most the number of stored events on the
+  // page.
   const derived = derivedNamed(eventName).map(
     (event) => sql`
       union all
@@ -62,7 +63,7 @@ export async function listContactEvents(
   limit: number,
 ): Promise<RowSize[]> {
   const isOwn = sql`project_id = ${projectId} and contact_id = ${contactId}`;
-  // To the microsecond: mail may be sent and delivered within one millisecond.
+  // To the microsecond, because mail may be sent and delivered within one millisecond.
   const newest = sql`order by recorded_at desc, id desc limit ${limit}`;
   const derived = derivedEvents.map(
     (event) =>

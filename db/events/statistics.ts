@@ -26,8 +26,8 @@ export async function listEventNames(db: Database, projectId: string): Promise<s
 }
 
 /**
- * How often each event was recorded in a period, the most frequent first. Whole UTC days are looked
- * up, the remainders at both ends are counted, by an index that has the names.
+ * Lists how often each event was recorded in a period, the most frequent first. Whole UTC days are
+ * looked up; the remainders at both ends are counted, by an index on the names.
  */
 export async function listEventCounts(
   db: Database,
@@ -114,14 +114,14 @@ export async function listTopEvents(
   return rows;
 }
 
-/** How many events of a name a project has, and of how many contacts. */
+/** Returns how many events of a name a project has, and for how many contacts. */
 export async function countEvents(db: Database, projectId: string, name: string) {
   const isNamed = sql`event.project_id = ${projectId} and event.name = ${name}`;
   const derived = derivedNamed(name).map(
     (event) => sql`exists (select from email
       where email.contact_id = contact.id and project_id = ${projectId} and ${hasDerived(event)})`,
   );
-  // `exists` stops at the first message of a contact: no index has the contacts of all.
+  // `exists` stops at a contact's first message, because no index has the contacts of all messages.
   const contacts =
     derived.length === 0
       ? sql`select count(distinct contact_id)::float8 from event where ${isNamed}`

@@ -16,7 +16,7 @@ export interface ExecutionJobState<Asked> {
   asked: Asked;
   /** Start of the next page; null: the beginning. */
   cursor: unknown;
-  /** Executions that it has to look at, about; for its progress. */
+  /** Approximate number of executions to check, for the progress. */
   total: number;
   /** The shortest time between the end of the last page and the next one, in milliseconds. */
   pauseMs: number;
@@ -32,11 +32,11 @@ export interface LockedExecutionJob<Asked> {
   cursor: unknown;
 }
 
-/** Result of one page of a job. */
+/** The result of one page of a job. */
 export interface ExecutionPage<Kind extends ExecutionJobKind> {
-  /** Executions it has looked at. */
+  /** Executions that were checked. */
   looked: number;
-  /** To be added to the result. */
+  /** Counts to add to the job's result. */
   outcome: Partial<ExecutionJobResults[Kind]>;
   /** Start of the next page; null: this was the last one. */
   cursor: object | null;
@@ -73,9 +73,9 @@ export async function findExecutionJob(
 }
 
 /**
- * The job, locked for the caller's transaction, or null when there is nothing left to do: see
- * `lockOpenJob`. The workflow is locked before its job, as a deletion does; if that was done by a version
- * that knows no such jobs, the job ends here.
+ * Returns the job, locked for the caller's transaction; null when nothing is left to do, see
+ * `lockOpenJob`. The workflow is locked before its job, as a deletion does. If the workflow is
+ * gone, the job ends here.
  */
 export async function lockOpenExecutionJob(tx: Database, ref: JobRef): Promise<JobRow | null> {
   const workflow = await tx
@@ -92,7 +92,7 @@ export async function lockOpenExecutionJob(tx: Database, ref: JobRef): Promise<J
   return null;
 }
 
-/** How long a locked job has to pause yet before its next page, in milliseconds. */
+/** Milliseconds that a locked job must still pause before its next page. */
 export async function findPause(tx: Database, job: JobRow): Promise<number> {
   const { pauseMs } = job.request as unknown as ExecutionJobState<unknown>;
   if (pauseMs === 0) return 0;

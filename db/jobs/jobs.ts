@@ -18,7 +18,7 @@ export interface JobRef {
   jobId: string;
 }
 
-/** Written out: only then does each plan use the indexes of open jobs. */
+/** As literals, because only then does every plan use the indexes of open jobs. */
 const openStates = [sql.lit('waiting'), sql.lit('active')];
 
 /** The run type of each kind of job, and its name for operators. */
@@ -40,7 +40,7 @@ const runOf: Record<
 /**
  * Inserts a job and requests its run, in the caller's transaction.
  * @param job.summary for operators; by default the name of its kind
- * @param job.actor who started it, where what it does is in the consent log
+ * @param job.actor who started it, for jobs whose changes are in the consent log
  */
 export async function insertJob(
   tx: Database,
@@ -95,7 +95,7 @@ export async function listImports(
   projectId: string,
   { after, limit }: { after?: Position | undefined; limit: number },
 ): Promise<{ rows: JobRow[]; total: number }> {
-  // The index has them apart from other jobs.
+  // The index has imports apart from other jobs.
   const imports = db
     .selectFrom('job')
     .where('project_id', '=', projectId)
@@ -115,9 +115,9 @@ export async function listImports(
 }
 
 /**
- * The job, locked for the caller's transaction, or null when there is nothing left to do: it has
- * ended or is gone. In a disabled project it ends here. The project is locked first, so disabling,
- * reset and deletion are serialized with this transaction.
+ * Returns the job, locked for the caller's transaction; null when nothing is left to do, because it
+ * has ended or is gone. In a disabled project it ends here. The project is locked first, so that
+ * disabling, reset and deletion are serialized with this transaction.
  */
 export async function lockOpenJob(tx: Database, { projectId, jobId }: JobRef) {
   const project = await tx
@@ -142,7 +142,9 @@ export async function lockOpenJob(tx: Database, { projectId, jobId }: JobRef) {
   return job ?? null;
 }
 
-/** Stores the progress and results of a locked job, and what it was asked or where it is, if that changed. */
+/**
+ * Stores the progress and results of a locked job, and its request or position, if that changed.
+ */
 export async function updateJobProgress(
   tx: Database,
   jobId: string,
@@ -156,7 +158,7 @@ export async function updateJobProgress(
       started_at: sql<Date>`coalesce(started_at, clock_timestamp())`,
       touched_at: sql<Date>`clock_timestamp()`,
       position: done,
-      // 100 only for a completed job.
+      // Only a completed job shows 100.
       progress: Math.min(99, Math.floor((100 * done) / Math.max(1, total))),
       result: JSON.stringify(result),
       ...(data ? { data: JSON.stringify(data) } : {}),
@@ -192,9 +194,9 @@ export async function endJob(
 }
 
 /**
- * Cancels the open jobs of a project, of workflows or of event subscriptions, in the caller's transaction
- * that disables, resets or deletes it and holds its row. Their runs see it before their next batch; they need no signal.
- * Returns their ids.
+ * Cancels the open jobs of a project, of workflows or of event subscriptions, in the transaction
+ * that disables, resets or deletes them and has locked their row. The jobs' runs see it before
+ * their next batch, without a signal. Returns their ids.
  */
 export async function cancelJobs(
   tx: Database,
@@ -225,7 +227,7 @@ async function deleteJobInput(tx: Database, ids: readonly string[]): Promise<voi
   await tx.deleteFrom('job_batch').where('job_id', 'in', ids).execute();
 }
 
-/** The progress of a job, for its run. A job that is gone counts as cancelled. */
+/** Returns the progress of a job, for its run. A deleted job counts as cancelled. */
 export async function findJobProgress(db: Database, { projectId, jobId }: JobRef) {
   const row = await db
     .selectFrom('job')
@@ -246,7 +248,7 @@ export async function findJobProgress(db: Database, { projectId, jobId }: JobRef
 
 /**
  * Requests the runs of open jobs without progress for ten minutes: they were ended in Temporal, or
- * Temporal lost them. A running one does not change.
+ * Temporal lost them. A running one is not affected.
  */
 export async function signalStalledJobs(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
@@ -273,7 +275,7 @@ export async function signalStalledJobs(db: Database, max: number): Promise<void
   });
 }
 
-/** Deletes jobs that ended too long ago to be read. */
+/** Deletes jobs that ended long ago. */
 export async function deleteOldJobs(db: Database): Promise<void> {
   const where = sql<boolean>`finished_at < now() - make_interval(days => ${limits.jobDays}::int)`;
   await deleteInPages(db, { table: 'job', where, rows: 500 });

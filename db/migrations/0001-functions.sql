@@ -1,8 +1,7 @@
--- Functions that tables and queries of several nouns use. Why the tables look as they do:
--- docs/data-model.md.
+-- Functions that tables and queries of several nouns use. docs/data-model.md explains the tables.
 
--- Time-ordered ids (RFC 9562, version 7): rows made together lie together in the index.
--- PostgreSQL 18 has a function of its own, which is cheaper; older servers get this one.
+-- Time-ordered ids (RFC 9562, version 7): rows created together are neighbours in the index.
+-- PostgreSQL 18 has a cheaper function of its own; older servers get this one.
 do $do$
 begin
   if to_regprocedure('uuidv7()') is not null then
@@ -22,8 +21,8 @@ begin
 end
 $do$;
 
--- The value at a path of keys, or null for none and for JSON null. Leads through objects only:
--- the operator #> would also step into lists.
+-- The value at a path of keys; null if there is none, or for JSON null. It follows objects only:
+-- the operator #> would also enter lists.
 create function filter_value(document jsonb, path text[]) returns jsonb
   language plpgsql immutable parallel safe as $$
 declare
@@ -36,8 +35,8 @@ begin
 end
 $$;
 
--- The number a JSON value counts as in comparisons: a number, or a text in plain decimal notation
--- of at most 15 digits. As numberOf in domain/filter/value.ts.
+-- The number that a JSON value stands for in comparisons: a number, or a text in plain decimal
+-- notation of at most 15 digits. The same as numberOf in domain/filter/value.ts.
 create function filter_number(value jsonb) returns numeric
   language sql immutable parallel safe as $$
   select case jsonb_typeof(value)
@@ -49,9 +48,9 @@ create function filter_number(value jsonb) returns numeric
   end
 $$;
 
--- The instant of a JSON text that is a date or a date-time, or null. As instantOfText in
--- domain/filter/value.ts: extended or basic form, the day must exist, no offset means UTC, digits
--- beyond milliseconds are cut, and only instants of the years 1 to 9999 count.
+-- The instant of a JSON text that is a date or a date-time; otherwise null. The same as
+-- instantOfText in domain/filter/value.ts: extended or basic form, the day must exist, no offset
+-- means UTC, digits beyond milliseconds are cut, and only the years 1 to 9999 count.
 create function filter_date(value jsonb) returns timestamptz
   language plpgsql immutable parallel safe as $$
 declare
@@ -61,14 +60,13 @@ declare
   at timestamp;
 begin
   if jsonb_typeof(value) is distinct from 'string' then return null; end if;
-  -- The basic form, as the extended one.
+  -- Convert the basic form to the extended one.
   if substr(given, 9, 1) = 'T' and given ~ '^[0-9]{8}T[0-9]{4}([0-9]{2})?([.,Z+-]|$)' then
     given := substr(given, 1, 4) || '-' || substr(given, 5, 2) || '-' || substr(given, 7, 5) || ':'
       || substr(given, 12, 2) || case when substr(given, 14, 1) ~ '[0-9]' then ':' else '' end
       || substr(given, 14);
   end if;
-  -- Matched as a whole, then cut: asking for its parts makes matching
-  -- some 40 times slower.
+  -- Matched as a whole and then cut: extracting the parts makes matching some 40 times slower.
   if given !~ (
     '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])'
     '(T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]+)?)?'
@@ -94,8 +92,8 @@ begin
 end
 $$;
 
--- Notes each change of status in the row itself: no statement can forget it, and it costs no
--- second row.
+-- A trigger appends each change of status to the row, so no statement can forget it, and it costs
+-- no second row.
 create function note_status() returns trigger language plpgsql as $$
 declare
   before jsonb := '[]';
@@ -107,7 +105,7 @@ begin
     earlier := old.status;
   end if;
   new.history := before || jsonb_build_object(
-    -- To the microsecond: the changes of an execution and its steps have one order.
+    -- To the microsecond, so that changes of an execution and of its steps have a common order.
     'at', to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
     'from', earlier,
     'to', new.status,

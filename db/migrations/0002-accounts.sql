@@ -9,14 +9,14 @@ create table app_user (
   session_version integer not null default 1,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- Who the user is to GitHub or Google: addresses change hands, this does not.
+  -- Id of the user at GitHub or Google. An address can change its owner, this id cannot.
   provider_id text,
   check ((type = 'PASSWORD') = (password_hash is not null))
 );
 comment on table app_user is 'Who can log in.';
 create unique index app_user_provider on app_user (type, provider_id) where provider_id is not null;
 
--- Links of account mails; kept for an hour, used or not, to count them.
+-- Links of account mails. They are kept for an hour, used or not, to count them.
 create table account_token (
   token_hash bytea primary key,
   user_id uuid not null references app_user on delete cascade,
@@ -29,8 +29,8 @@ comment on table account_token is 'Links of account mail: verifying an address, 
 create index account_token_user on account_token (user_id, purpose, created_at);
 create index account_token_age on account_token (created_at);
 
--- A link to choose a new password dies with the password it was asked for, and every link with the
--- address it was sent to. A trigger, because operators change accounts in the database, too.
+-- A link to set a new password becomes invalid when the password changes, and every link when the
+-- address changes. A trigger does this, because operators also change accounts in the database.
 create function end_account_links() returns trigger language plpgsql as $$
 begin
   update account_token set used_at = now()
@@ -45,12 +45,12 @@ create trigger app_user_links after update of email, type, password_hash on app_
     (new.email, new.type, new.password_hash))
   execute function end_account_links();
 
--- Sessions of users: who logged in, from where. A cookie names its row, so that one session can be
--- ended.
+-- Sessions of users: who logged in, and from where. A cookie refers to its row, so that one session
+-- can be ended.
 create table session (
   id uuid primary key default uuid_v7(),
   user_id uuid not null references app_user on delete cascade,
-  -- The user's `session_version` at its start: once that is raised, the session is over.
+  -- The user's `session_version` when the session began. Once that is raised, the session is over.
   version integer not null,
   ip text,
   user_agent text,
@@ -62,7 +62,7 @@ comment on table session is 'One row for each login.';
 create index session_user_id on session (user_id);
 create index session_expiry on session (expires_at);
 
--- A trigger, so that no statement that ends all sessions leaves their rows.
+-- A trigger, so that every statement that ends all sessions also deletes their rows.
 create function end_sessions() returns trigger language plpgsql as $$
 begin
   delete from session where user_id = new.id and version < new.session_version;

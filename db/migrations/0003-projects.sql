@@ -1,4 +1,4 @@
--- Projects, their members, secrets and files, and what is removed in pages.
+-- Projects with their members, secrets and files, and the removals of their rows.
 
 create table project (
   id uuid primary key default uuid_v7(),
@@ -19,13 +19,13 @@ create table project (
   billing_limit_inbound integer,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- A project that was reset continues in a new row under the id it is known by, with its settings,
-  -- keys, members and domains; its old row, and one that was deleted, is out of everybody's reach
-  -- and stays until all that belongs to it is gone. So both are instant, whatever their size.
-  -- `public_id`: the id the outside knows, where it is not the row's own.
+  -- A reset project continues in a new row under its public id, with its settings, keys, members
+  -- and domains. Its old row, like that of a deleted project, can no longer be reached, and stays
+  -- until its data are deleted. So reset and deletion are instant for projects of any size.
+  -- `public_id`: the id that clients see, if it is not the row's own.
   public_id uuid,
   removal text check (removal in ('reset', 'delete')),
-  -- The last subscription that has ended: its invoices may still be owed.
+  -- The last ended subscription: its invoices may still be owed.
   last_subscription text,
   next_reconcile_at timestamptz(3),
   bounce_scope text
@@ -61,12 +61,12 @@ comment on table membership is 'Who may do what in a project.';
 create unique index membership_one_owner on membership (project_id) where role = 'OWNER';
 create index membership_user on membership (user_id);
 
--- A table of its own, so that no query about members finds who has only been invited.
+-- A separate table, so that queries about members never find invited users.
 create table invitation (
   project_id uuid not null references project on delete cascade,
   user_id uuid not null references app_user on delete cascade,
   role text not null check (role in ('ADMIN', 'MEMBER')),
-  -- As that of `membership`.
+  -- As in `membership`.
   by_key_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   primary key (project_id, user_id)
@@ -74,8 +74,8 @@ create table invitation (
 comment on table invitation is 'Who may become a member of a project by accepting; no member until then.';
 create index invitation_user on invitation (user_id, created_at desc);
 
--- An invitation ends when its user becomes a member. A trigger, because several
--- places make members.
+-- An invitation ends when its user becomes a member. A trigger does this, because several places
+-- create members.
 create function end_invitation() returns trigger language plpgsql as $$
 begin
   delete from invitation where project_id = new.project_id and user_id = new.user_id;
@@ -97,7 +97,7 @@ create table security_event (
   ip text,
   -- The request, as in the log of the API.
   request_id text,
-  -- Subject of the action: ids and words, never a secret.
+  -- Subject of the action: ids and short texts, never a secret.
   details jsonb not null default '{}',
   created_at timestamptz(3) not null default now()
 );
@@ -107,14 +107,14 @@ create index security_event_project on security_event (project_id, id)
   where project_id is not null;
 create index security_event_age on security_event (created_at);
 
--- When and why a project was disabled. The rows without an end are the reasons of now, and the project shows the
--- strongest. A trigger, because operators do it in the database, too: they write a reason to add it, and null to
--- lift the one that is shown.
+-- When and why a project was disabled. Rows without an end are the current reasons, and the project
+-- shows the strongest. A trigger keeps the rows, because operators also change the project in the
+-- database: they write a reason to add it, and null to lift the shown one.
 create table suspension (
   id uuid primary key default uuid_v7(),
   project_id uuid not null,
   reason text not null,
-  -- For PAYMENT_FAILED: the invoices that have failed and are still owed.
+  -- For PAYMENT_FAILED: the failed invoices that are still owed.
   invoices text[] not null default '{}',
   at timestamptz(3) not null default now(),
   ended_at timestamptz(3)
@@ -155,7 +155,7 @@ create table secret (
   project_id uuid not null,
   name text not null,
   value bytea not null,
-  -- Requests to these hosts alone get it; null: to any.
+  -- Only requests to these hosts get the secret; null: requests to any host.
   hosts text[],
   updated_at timestamptz(3) not null default now(),
   unique (project_id, name)
@@ -179,7 +179,8 @@ create table upload_usage (
 );
 comment on table upload_usage is 'The sum of the uploads of an owner.';
 
--- Deleted when all is gone that belongs to the workflow or segment.
+-- Workflows, segments and topics whose rows are still to be deleted. An entry is removed when they
+-- are gone.
 create table removal (
   -- Id of the workflow, segment or topic.
   id uuid primary key,
@@ -189,11 +190,11 @@ create table removal (
 comment on table removal is 'Deleted workflows and segments of which executions, versions or members are still to be deleted.';
 create index removal_project on removal (project_id);
 
--- A trigger, because they also go with their project.
+-- A trigger, because they are also deleted with their project.
 create function note_removal() returns trigger language plpgsql as $$
 begin
   insert into removal (id, project_id, kind) values (old.id, old.project_id, tg_table_name)
-    -- The members of a segment that is no longer tracked are being deleted already.
+    -- A segment that is no longer tracked may have an entry already.
     on conflict do nothing;
   return null;
 end

@@ -12,9 +12,9 @@ create table domain (
   verified_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- When a domain is looked at next without being asked; null: never again, it has failed.
+  -- When the domain is checked next without a request; null: never, because it has failed.
   next_check_at timestamptz(3) default now(),
-  -- Each claim has a token of its own, in SES mode to be published as a TXT record.
+  -- Each claim has its own token. In SES mode it is published as a TXT record.
   ownership_token text not null default replace(gen_random_uuid()::text, '-', ''),
   ownership_record_needed boolean not null default true,
   next_reconcile_at timestamptz(3) not null default now()
@@ -26,7 +26,8 @@ create unique index domain_holder on domain (name) where status = 'verified';
 create index domain_name on domain (name);
 create index domain_next_check on domain (next_check_at) where next_check_at is not null;
 
--- An identity that is not here was in the provider's account before: it is never changed.
+-- The identities that this server has created. Any other one in the provider's account is never
+-- changed.
 create table ses_identity (
   name text primary key,
   -- Latest end of the removal at the provider, while one is in progress.

@@ -1,7 +1,7 @@
 -- Contacts and sets of them.
 
 create table contact (
-  -- Random on purpose: the id is the secret of the public opt-out pages.
+  -- Random on purpose: the id works as the secret of the public opt-out pages.
   id uuid primary key default gen_random_uuid(),
   project_id uuid not null,
   email text not null,
@@ -37,7 +37,7 @@ comment on table segment is 'A set of contacts, by a condition or by hand.';
 create index segment_page on segment (project_id, created_at desc, id desc);
 create index segment_due on segment (computed_at);
 
--- The members of a STATIC segment; of a tracked DYNAMIC one those of its last computation.
+-- The members of a STATIC segment, or of a tracked DYNAMIC one as of its last computation.
 create table segment_member (
   segment_id uuid not null,
   contact_id uuid not null references contact on delete cascade,

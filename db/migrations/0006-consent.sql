@@ -1,4 +1,4 @@
--- Who may be sent what: topics, the consent log, opt-in requests, suppression and erasure.
+-- Consent: topics, the consent log, opt-in requests, suppression and erasure.
 
 -- Kinds of marketing mail that a contact can choose.
 create table topic (
@@ -8,7 +8,7 @@ create table topic (
   name text not null,
   description text,
   visibility text not null check (visibility in ('public', 'private')),
-  -- True if contacts without a choice of their own get its mail.
+  -- True if contacts that have made no choice get its mail.
   by_default boolean not null,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
@@ -19,7 +19,7 @@ comment on table topic is 'Kinds of marketing mail that a contact can choose.';
 create trigger topic_removal after delete on topic
   for each row execute function note_removal();
 
--- Choices that contacts have made themselves; without a row the default of the topic holds.
+-- Choices that contacts have made. Without a row, the default of the topic applies.
 create table contact_topic (
   contact_id uuid not null references contact on delete cascade,
   topic_id uuid not null,
@@ -31,7 +31,8 @@ create table contact_topic (
 comment on table contact_topic is 'The topics that contacts have chosen or left themselves.';
 create index contact_topic_topic on contact_topic (topic_id);
 
--- The consent log. A line is written in the transaction of its change, and goes with the contact.
+-- The consent log. A line is written in the transaction of its change, and deleted with the
+-- contact.
 create table consent (
   id bigint generated always as identity,
   contact_id uuid not null references contact on delete cascade,
@@ -44,7 +45,7 @@ create table consent (
   topic text,
   ip text,
   user_agent text,
-  -- Text that the person has read.
+  -- The text that the person has read.
   text text,
   -- pk, sk or the id of a user.
   actor text,
@@ -57,7 +58,7 @@ create table opt_in (
   id uuid primary key default gen_random_uuid(),
   project_id uuid not null,
   contact_id uuid not null references contact on delete cascade,
-  -- The address of then: with another one the request has ended.
+  -- The address at the time of the request. If the contact changes it, the request ends.
   email text not null,
   state text not null default 'pending' check (state in ('pending', 'confirmed', 'expired')),
   -- The request: mail as a whole, and topics.
@@ -65,23 +66,23 @@ create table opt_in (
   topic_ids uuid[] not null,
   -- SHA-256 of the token in its link; null: no mail has left yet.
   token_hash bytea,
-  -- A mail is to be made now.
+  -- True if a mail must be made now.
   mail_wanted boolean not null,
-  -- Mails to the address since its last confirmation, with those of requests before.
+  -- Mails sent to the address since its last confirmation, including those of earlier requests.
   mails smallint not null,
-  -- When one was last asked for, reminders left out.
+  -- When a mail was last requested, reminders excluded.
   counted_at timestamptz(3),
   first_mail_at timestamptz(3),
   last_mail_at timestamptz(3),
   reminded_at timestamptz(3),
-  -- As the policy was when it was made, in seconds.
+  -- From the policy when the request was made, in seconds.
   remind_after integer,
   expire_after integer not null,
   created_at timestamptz(3) not null default clock_timestamp(),
-  -- When it was last asked for.
+  -- When it was last requested.
   asked_at timestamptz(3) not null default clock_timestamp(),
   ended_at timestamptz(3),
-  -- When the sweep looks whether its run is lost.
+  -- When the sweep checks that its run is not lost.
   next_reconcile_at timestamptz(3) not null default clock_timestamp() + interval '1 minute'
 );
 comment on table opt_in is 'Requests of contacts to get mail, which the owner of the address confirms.';
@@ -93,7 +94,7 @@ create index opt_in_reconcile on opt_in (next_reconcile_at) where state = 'pendi
 
 create table suppression_key (
   owner_id uuid primary key,
-  -- Encrypted. With this key, one can find out if the list has an address.
+  -- Encrypted, because this key can test whether the list has an address.
   key bytea not null,
   created_at timestamptz(3) not null default now()
 );
@@ -109,11 +110,11 @@ create table suppression (
   reason text not null
       check (reason in ('hard_bounce', 'complaint', 'manual', 'import', 'erased', 'opt_out')),
   scope text not null check (scope in ('marketing', 'all')),
-  -- The message whose feedback or link made it.
+  -- The message whose feedback or link made the entry.
   email_id uuid,
   -- null: it never ends.
   until timestamptz(3),
-  -- Consent log of an erased contact, without the person's connection.
+  -- Consent log of an erased contact, without IP address and user agent.
   history jsonb,
   created_at timestamptz(3) not null default now()
 );
@@ -125,10 +126,10 @@ create index suppression_end on suppression (until) where until is not null;
 create table erasure (
   id uuid primary key default gen_random_uuid(),
   owner_id uuid not null,
-  -- Whose rows are searched: those of the project when it was asked for.
+  -- The project rows to search: those of the project when the erasure was requested.
   rows_of uuid not null,
-  -- The contact is not in its project any more: its project_id is the id of the erasure. null once it is over,
-  -- like the address.
+  -- The contact is no longer in its project: its project_id is the id of the erasure. null, like
+  -- the address, once the erasure is over.
   contact_id uuid,
   email text,
   state text not null default 'waiting' check (state in ('waiting', 'active', 'completed')),
@@ -146,13 +147,13 @@ comment on table erasure is 'Erasures of contacts. What is over is a receipt wit
 create index erasure_owner on erasure (owner_id);
 create index erasure_open on erasure (touched_at) where state <> 'completed';
 
--- When a project's marketing mail may reach its contacts. A project without a row has the defaults, which
--- hold nothing back.
+-- When a project may send marketing mail to its contacts. A project without a row has the defaults,
+-- which hold nothing back.
 create table send_policy (
   project_id uuid not null primary key,
   time_zone text not null default 'UTC',
-  -- Field with the contact's own time zone, as data.<path>; null: all contacts are in the
-  -- project's.
+  -- Field with the contact's own time zone, as data.<path>; null: the project's time zone is used
+  -- for all.
   contact_time_zone_field text default 'data.timeZone',
   -- {from, to, days}; null: none.
   quiet_hours jsonb,
@@ -160,7 +161,7 @@ create table send_policy (
   caps jsonb not null default '[]',
   on_cap text not null default 'skip' check (on_cap in ('skip', 'delay')),
   updated_at timestamptz(3) not null default now(),
-  -- Mail that was held until then is still to be made due, because the policy has changed.
+  -- Set when the policy has changed: mail held until then must still be made due.
   released_to timestamptz(3)
 );
 comment on table send_policy is 'Quiet hours and frequency caps of a project; without a row there are none.';

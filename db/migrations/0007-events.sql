@@ -1,13 +1,14 @@
 -- Events of contacts and their counts.
 
--- Event subscriptions find new events by the numbers of transactions, which begin anew in another cluster. The log
--- continues with numbers of its own: those of the cluster, plus `log_offset` of `database_cluster`. When the tables
--- come into another cluster, as by a dump, these functions are replaced: see db/subscriptions/cluster.ts.
+-- Event subscriptions find new events by transaction ids, which start again in another cluster. So
+-- the log has ids of its own: those of the cluster, plus `log_offset` of `database_cluster`. When
+-- the tables are moved to another cluster, for example by a dump, these functions are replaced: see
+-- db/subscriptions/cluster.ts.
 create function log_tx() returns xid8 language sql stable as 'select pg_current_xact_id()';
 
 create function log_snapshot() returns pg_snapshot language sql stable as 'select pg_current_snapshot()';
 
--- The same snapshot with other numbers.
+-- The same snapshot with shifted transaction ids.
 create function moved_snapshot(given pg_snapshot, distance bigint) returns pg_snapshot
   language sql immutable as $$
   select (pg_snapshot_xmin(given)::text::bigint + distance || ':'
@@ -18,12 +19,13 @@ $$;
 
 create table database_cluster (
   is_only_row boolean primary key default true check (is_only_row),
-  -- From pg_control_system(); null: it may not be read.
+  -- From pg_control_system(); null: the role may not read it.
   system_identifier text,
-  -- The numbers of the database and of the table `event`: a restored dump has others, a physical copy the same.
+  -- Ids of the database and of the table `event`: a restored dump has other ids, a physical copy
+  -- the same.
   objects text,
   log_offset bigint not null default 0,
-  -- When it was last seen to be the same.
+  -- When the cluster was last confirmed to be the same.
   confirmed_at timestamptz not null default now()
 );
 comment on table database_cluster is 'The cluster that holds the tables, to notice when a dump was restored into another.';
@@ -38,12 +40,12 @@ create table event (
   name text not null,
   data jsonb,
   created_at timestamptz(3) not null default clock_timestamp(),
-  -- The moment inside the transaction, after the contact was locked, to the microsecond:
-  -- events of one contact have an order, and "recorded after" means what it says.
+  -- The time inside the transaction, after the contact was locked, to the microsecond. So events of
+  -- one contact have an order, and "recorded after" is well defined.
   recorded_at timestamptz not null default clock_timestamp(),
-  -- The transaction that has recorded an event. With the snapshot up to which a subscription has read
-  -- the events, it tells which ones are new: however late a transaction commits, it is in no snapshot
-  -- before. Null: derived from mail and stored later.
+  -- The transaction that recorded the event. A subscription stores the snapshot up to which it has
+  -- read; the two together tell which events are new. A transaction that commits late is in no
+  -- earlier snapshot. Null: the event was derived from mail and stored later.
   tx xid8 default log_tx()
 );
 comment on table event is 'What happened to a contact; never changed.';
@@ -51,16 +53,16 @@ comment on column event.tx is 'The transaction that has recorded it, by which su
 create index event_page on event (project_id, created_at desc, id desc);
 create index event_name on event (project_id, name, created_at desc, id desc);
 create index event_contact on event (contact_id, name, recorded_at);
--- Counting the contacts of a name reads this index alone; equal entries share their space.
+-- Counting the contacts of a name reads only this index. Equal entries share their space.
 create index event_name_contact on event (project_id, name, contact_id);
--- Names the system does not keep for itself: see `isReservedEvent` in domain/event-names.ts.
+-- Names that the system does not reserve: see `isReservedEvent` in domain/event-names.ts.
 create index event_tracked on event (project_id, created_at desc, id desc)
   where name !~ '^(email\..*|contact\.(un)?subscribed|segment\..+\.(entry|exit))$';
 create index event_log on event (project_id, tx) where tx is not null;
 
--- How many events of a name a project has on a UTC day: the sum of the rows of that key. Every
--- statement that changes events appends its change, so no statement waits for a counter that
--- another one has locked; the sweep folds the fresh rows of a key into one.
+-- Number of events with a name on a UTC day: the sum of the rows with that key. Every statement
+-- that changes events appends its change, so none waits for a counter that another one has locked.
+-- The sweep merges the fresh rows of a key into one.
 create table event_tally (
   project_id uuid not null,
   name text not null,
@@ -88,7 +90,7 @@ begin
 end
 $$;
 
--- A trigger, because events also go with their contact.
+-- A trigger, because events are also deleted with their contact.
 create trigger event_tally_insert after insert on event
   referencing new table as added for each statement execute function tally_events();
 
@@ -99,8 +101,8 @@ create trigger event_tally_update after update on event
 create trigger event_tally_delete after delete on event
   referencing old table as removed for each statement execute function tally_events();
 
--- Mail of campaigns whose derived events subscriptions are to be told of: a row for each batch that was
--- handed over. Read by position, as events are (`event.tx`).
+-- Campaign mail whose derived events subscriptions must read: a row for each batch that was handed
+-- over. It is read by position, as events are (`event.tx`).
 create table derived_event_log (
   id uuid primary key default gen_random_uuid(),
   project_id uuid not null,

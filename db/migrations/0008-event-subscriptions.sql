@@ -7,12 +7,12 @@ create table event_subscription (
   -- Names of events, `<prefix>.*` or `*`.
   events text[] not null,
   description text,
-  -- Encrypted: a JSON object of the request's own headers; null: none.
+  -- Encrypted JSON object with the request's own headers; null: none.
   headers bytea,
   header_names text[] not null default '{}',
-  -- Secrets of the project that the headers name.
+  -- Secrets of the project that the headers refer to.
   secret_names text[] not null default '{}',
-  -- Encrypted, as are the headers.
+  -- Encrypted, like the headers.
   secret bytea not null,
   previous_secret bytea,
   previous_secret_expires_at timestamptz(3),
@@ -22,44 +22,44 @@ create table event_subscription (
   -- Since when every matching event has a delivery.
   covered_from timestamptz(3),
   failing_since timestamptz(3),
-  -- Which events were read: all that this snapshot sees.
+  -- The events read so far: all that this snapshot sees.
   seen pg_snapshot not null default log_snapshot(),
-  -- While events are read page by page: up to where, and the last one read.
+  -- While events are read page by page: the target snapshot, and the last event read.
   reading pg_snapshot,
   read_tx xid8,
   read_id uuid,
-  -- How many of `earlier` there were when that began.
+  -- Length of `earlier` when that began.
   read_earlier integer not null default 0,
-  -- Values before changes that are not read past: [{until: snapshot, events, epoch}], oldest first.
+  -- Values before changes that reading has not passed yet: [{until: snapshot, events, epoch}],
+  -- oldest first.
   earlier jsonb not null default '[]',
-  -- Grows when it is disabled. Pending deliveries of a lower epoch are to be skipped.
+  -- Increases when the subscription is disabled. Pending deliveries of a lower epoch are skipped.
   epoch integer not null default 0,
   has_outdated boolean not null default false,
-  -- The receiver has asked for silence until then.
+  -- The receiver has asked for no requests until then.
   hold_until timestamptz,
   -- Deliveries that were to be retried at this time are due at once.
   released_at timestamptz,
-  -- Its project was disabled when it was looked at last.
+  -- True if its project was disabled at the last check.
   suspended boolean not null default false,
-  -- Which activity sends its requests.
+  -- The activity that sends its requests.
   lease uuid,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- Requests of different deliveries that have failed since the last success, counted up to those that
-  -- begin a back-off.
+  -- Failed requests since the last success, one per delivery, counted until they begin a back-off.
   failures smallint not null default 0,
-  -- While its receiver is taken for dead: when the next probe is sent. Null: it is not.
+  -- When the next probe is sent, while the receiver counts as down. Null: it does not.
   probe_at timestamptz,
-  -- Probes that have failed since.
+  -- Failed probes in this back-off.
   probes integer not null default 0,
-  -- Deliveries that a request has at most; null: each has one, and no list around it.
+  -- Most deliveries per request; null: each request has one event, without a list.
   batch_max smallint,
-  -- Grows when that is changed: batches that wait are taken apart.
+  -- Increases when `batch_max` changes: waiting batches are then split.
   batch_turn integer not null default 0,
-  -- For a subscription that begins in the past, until it has read the events recorded before it:
-  -- {from, after: {at, id} of the last event read, or null}.
+  -- For a subscription that starts in the past, until it has read the earlier events: {from, after:
+  -- {at, id} of the last event read, or null}.
   backlog jsonb,
-  -- When the sweep looks whether a subscription's run should be told something, and when at what is old.
+  -- When the sweep checks whether the run needs a signal, and when it clears old deliveries.
   next_reconcile_at timestamptz not null default now(),
   clear_at timestamptz not null default now()
 );
@@ -75,7 +75,7 @@ create table event_delivery (
   project_id uuid not null,
   contact_id uuid,
   event_name text not null,
-  -- Times of the event. The second one is its place in recorded order.
+  -- Times of the event. The second one is its position in recorded order.
   created_at timestamptz(3) not null,
   recorded_at timestamptz not null,
   status text not null default 'pending'
@@ -84,23 +84,23 @@ create table event_delivery (
   epoch integer not null,
   due_at timestamptz not null,
   pending_since timestamptz not null default now(),
-  -- Failed attempts in the present schedule.
+  -- Failed attempts in the current schedule.
   tries smallint not null default 0,
-  -- It waits for a retry: new ones have places of their own.
+  -- True while it waits for a retry. New deliveries do not take places from retries.
   is_retry boolean not null default false,
-  -- True if an attempt at once was requested, also while the subscription is paused or held.
+  -- True if an immediate attempt was requested, even while the subscription is paused or held.
   urgent boolean not null default false,
-  -- Grows with each such request: the end of an attempt before does not undo it.
+  -- Increases with each such request, so that the end of an earlier attempt does not undo it.
   turn integer not null default 0,
   -- The last 20: [{at, statusCode, error, ms}].
   attempts jsonb not null default '[]',
   response text,
   ended_at timestamptz(3),
   updated_at timestamptz(3) not null default now(),
-  -- The batch that it was last sent in; null: it was sent alone.
+  -- The batch in which it was last sent; null: it was sent alone.
   batch_id uuid,
-  -- The same as the subscription's: it is retried with its batch. Another number: it has failed,
-  -- and goes in a request of its own. Null: it may be sent with others.
+  -- Equal to the subscription's: it is retried with its batch. Another number: it has failed, and
+  -- is sent alone. Null: it may be sent with others.
   batch_turn integer,
   primary key (subscription_id, event_id)
 );

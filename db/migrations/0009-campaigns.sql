@@ -13,7 +13,7 @@ create table template (
   reply_to text,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- No foreign keys: mail and sent campaigns keep the id of a topic that is deleted, which counts as none.
+  -- No foreign key: mail and sent campaigns keep the id of a deleted topic, which counts as none.
   topic_id uuid
 );
 comment on table template is 'Subject, body and sender of a mail.';
@@ -40,7 +40,7 @@ create table campaign (
   paused_reason text check (paused_reason in ('requested', 'provider_failures')),
   archived boolean not null default false,
   scheduled_for timestamptz(3),
-  -- When the audience was fixed: contacts made later are not in it.
+  -- When the audience was fixed. It has no contacts that were created later.
   frozen_at timestamptz(3),
   sent_at timestamptz(3),
   total_recipients integer not null default 0,
@@ -53,26 +53,26 @@ create table campaign (
   unsubscribed_count integer not null default 0,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- How far the audience is fixed: the contact looked at last, and whether it was the last one.
+  -- How far the audience is fixed: the last contact read, and true if it was the last one.
   frozen_to_at timestamptz(3),
   frozen_to_id uuid,
   audience_fixed boolean not null default false,
-  -- The newest of its contents: mail that is handed over now gets this one.
+  -- The newest of its contents. Mail handed over from now on has this one.
   content_version integer not null default 0,
-  -- Messages the provider has refused since it accepted one.
+  -- Consecutive messages that the provider has refused.
   refused_in_row integer not null default 0,
-  -- When its run looked at it last: a campaign that stands still is looked after.
+  -- When its run last read it. If that is long ago, the sweep signals the run.
   reconciled_at timestamptz(3) not null default now(),
   -- Messages of the campaign whose template could not be rendered.
   rendered_plainly_count integer not null default 0,
-  -- Hand-overs of a campaign in a minute; null: as fast as the limits of its project allow.
+  -- Most messages per minute; null: as fast as the limits of its project allow.
   max_per_minute integer
       check (max_per_minute between 1 and 1000000),
-  -- As it was sent; null: all at once.
+  -- Local time at which it is sent; null: to all at once.
   local_time text,
-  -- Handling of contacts whose moment was before the first one that lay ahead.
+  -- How to treat contacts whose moment was before the first one ahead.
   late text check (late in ('send', 'skip')),
-  -- {timeZone, contactTimeZoneField} by which the moments are made; set when it begins to send.
+  -- {timeZone, contactTimeZoneField} from which the moments follow; set when sending begins.
   zone_policy jsonb,
   topic_id uuid,
   frozen_count integer not null default 0,
@@ -102,8 +102,8 @@ create index campaign_frozen on campaign (project_id, frozen_at desc, id desc)
   where frozen_at is not null;
 create index campaign_topic on campaign (topic_id) where topic_id is not null;
 
--- When the pages of an audience were fixed. A contact is judged as of the moment of its page: consent may
--- change between the freeze and that moment.
+-- When each page of an audience was fixed. The consent of a contact is checked as of its page,
+-- because it may change between the freeze and that moment.
 create table audience_page (
   campaign_id uuid not null references campaign on delete cascade,
   -- The last contact of the page, in the order in which contacts were created.
@@ -116,8 +116,8 @@ create table audience_page (
 );
 comment on table audience_page is 'When the pages of a campaign''s audience were fixed.';
 
--- Content of a campaign, kept once for all its messages: read when it begins to send, and again
--- when it resumes after a pause.
+-- Content of a campaign, stored once for all its messages. It is read when sending begins, and
+-- again when it resumes after a pause.
 create table campaign_content (
   campaign_id uuid not null references campaign on delete cascade,
   version integer not null,
@@ -131,9 +131,9 @@ create table campaign_content (
 );
 comment on table campaign_content is 'What a campaign says, by version: edits while it is paused make a new one.';
 
--- The body of messages that differ in a few values only: texts and the gaps between them,
--- `{texts, slots}`. A slot names what is put there: `contactId`, `emailId`, or a value by number.
--- It outlives its campaign: what was sent can still be read.
+-- The body of messages that differ in a few values: texts and the slots between them, `{texts,
+-- slots}`. A slot names its value: `contactId`, `emailId`, or a value by number. It outlives its
+-- campaign, so that sent mail can still be read.
 create table body_template (
   campaign_id uuid not null,
   -- A hash of its content.
@@ -145,8 +145,8 @@ create table body_template (
 comment on table body_template is 'The text around the values in which a campaign''s messages differ.';
 create index body_template_project on body_template (project_id);
 
--- The queue of a campaign: its waiting messages, up to 50 at a time. The attempt that has claimed a
--- chunk hands its messages over; a chunk is deleted when its messages have their outcomes.
+-- The queue of a campaign: its waiting messages, up to 50 per row. The attempt that has claimed a
+-- chunk hands its messages over. The chunk is deleted when its messages have their outcomes.
 create table campaign_chunk (
   campaign_id uuid not null,
   number bigint generated always as identity,

@@ -1,4 +1,4 @@
--- Customers' workflows, as they are drawn and as they run.
+-- Customers' workflows: their graphs as edited, and their versions.
 
 create table workflow (
   id uuid primary key default uuid_v7(),
@@ -15,7 +15,7 @@ create table workflow (
   updated_at timestamptz(3) not null default now(),
   -- Holds all its executions.
   paused_at timestamptz(3),
-  -- As being drawn; those of an execution are in its version's graph.
+  -- As currently edited. Executions use those in their version's graph.
   exit_rules jsonb not null default '[]',
   trigger_schedule jsonb
 );
@@ -83,7 +83,7 @@ create table workflow_version (
 );
 comment on table workflow_version is 'The whole graph of a workflow as it was run, never changed.';
 
--- Which workflows have, or had in a version, an exit rule for an event.
+-- Workflows that have, or had in a version, an exit rule for an event.
 create table exit_event (
   project_id uuid not null,
   event_name text not null,
@@ -93,7 +93,7 @@ create table exit_event (
 comment on table exit_event is 'Which workflows have, or had in a version, an exit rule for an event.';
 create index exit_event_workflow on exit_event (workflow_id);
 
--- All executions of a workflow that began until then are to be cancelled; deleted when they are.
+-- Requests to cancel the executions of a workflow that began until then. Deleted when that is done.
 create table workflow_cancellation (
   workflow_id uuid primary key references workflow on delete cascade,
   project_id uuid not null,
@@ -102,23 +102,23 @@ create table workflow_cancellation (
 );
 comment on table workflow_cancellation is 'That all executions of a workflow until a moment are to be cancelled.';
 
--- Request to release the held executions of a workflow; deleted when they are released.
+-- Requests to release the held executions of a workflow. Deleted when that is done.
 create table workflow_release (
   workflow_id uuid primary key references workflow on delete cascade,
   project_id uuid not null
 );
 comment on table workflow_release is 'That the held executions of a workflow are to go on, since it is no longer paused.';
 
--- Schedule as Temporal has it. The row outlives its workflow until Temporal has deleted the
+-- Schedules as Temporal has them. A row outlives its workflow until Temporal has deleted the
 -- schedule.
 create table workflow_schedule (
   workflow_id uuid primary key,
   project_id uuid not null,
-  -- The earliest planned time that is not listed in firing yet.
+  -- The earliest planned time that is not in `firing` yet.
   next_at timestamptz(3) not null,
-  -- Temporal knows the planned times up to this one; null: it has no schedule.
+  -- Temporal has the planned times up to this one; null: it has no schedule.
   planned_until timestamptz(3),
-  -- When the sweep must look at it: a firing is late, or more times are to be told; null: never.
+  -- When the sweep must check it: a firing is late, or more times must be sent; null: never.
   next_reconcile_at timestamptz(3) default now()
 );
 comment on table workflow_schedule is 'What Temporal is told of the schedules of workflows.';
@@ -136,9 +136,9 @@ create table firing (
   started integer not null default 0,
   started_at timestamptz(3),
   completed_at timestamptz(3),
-  -- Whom it starts for: segmentId and filter of the trigger as it began.
+  -- Its audience: segmentId and filter of the trigger when the firing began.
   audience jsonb not null default '{}',
-  -- The last contact it has looked at: contacts come in the order of their creation.
+  -- The last contact that was checked, in the order of creation.
   after_created_at timestamptz(3),
   after_id uuid,
   primary key (workflow_id, at)

@@ -1,4 +1,4 @@
--- Executions of workflows: one contact on one version.
+-- Executions of workflows. Each is one contact on one version.
 
 create table execution (
   id uuid primary key default uuid_v7(),
@@ -14,35 +14,36 @@ create table execution (
   error text,
   context jsonb,
   temporal_run_id text,
-  -- Every change of status: [{at, from, to, detail}], oldest first; kept by a trigger.
+  -- Every change of status: [{at, from, to, detail}], oldest first. A trigger keeps it.
   history jsonb not null default '[]',
   -- To the microsecond, to compare with event.recorded_at.
   started_at timestamptz not null default clock_timestamp(),
   completed_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- Numbers the starts of its run: the first is 1, each retry or restart one more.
+  -- Number of starts of its run: 1 for the first; each retry or restart adds one.
   start_generation integer not null default 1,
-  -- When the sweep looks whether its run is lost.
+  -- When the sweep checks that its run is not lost.
   next_reconcile_at timestamptz(3) default now() + interval '5 minutes',
-  -- Since when, and why, its workflow cannot continue.
+  -- Since when, and why, its run cannot continue.
   stuck_since timestamptz(3),
   stuck_reason text,
-  -- How many executions before it have caused each other: one that an event of another one starts has
-  -- one more. Workflows that start each other would never end.
+  -- Length of the chain of executions that started each other by events. Without a limit, workflows
+  -- that start each other would never end.
   depth smallint not null default 0,
-  -- Held singly by an operator; kept when it has ended.
+  -- Paused individually by an operator; kept when it has ended.
   paused_at timestamptz(3),
   pause_reason text,
-  -- Since when its next step is held back, by its own pause or by its workflow's.
+  -- Since when its next step is held, by its own pause or its workflow's.
   held_at timestamptz(3),
-  -- The reason of an exit rule, while a step is at work: it exits when that step has ended.
+  -- The reason of an exit rule that was met while a step was running. It exits when the step has
+  -- ended.
   exit_pending text,
-  -- The job that moves it to another version as soon as its step at work has ended.
+  -- The job that moves it to another version as soon as its running step has ended.
   move_job_id text,
-  -- The versions it was on before it was moved, oldest first; null: it never was.
+  -- Its earlier versions before it was moved, oldest first; null: it was never moved.
   earlier_versions integer[],
-  -- Steps that completed with `success: false`: a webhook that was not accepted, where the flow continues.
+  -- Steps that completed with `success: false`: a failed webhook after which the flow continues.
   warnings integer not null default 0,
   foreign key (workflow_id, workflow_version) references workflow_version
 );
@@ -88,14 +89,14 @@ create table step_execution (
   execute_after timestamptz(3),
   output jsonb,
   error text,
-  -- Calls of a webhook so far.
+  -- Attempts of a webhook so far.
   attempts integer not null default 0,
   history jsonb not null default '[]',
   started_at timestamptz(3),
-  -- To the microsecond: the next step begins then, and events count from its beginning on.
+  -- To the microsecond: the next step begins then, and later events count for it.
   completed_at timestamptz,
-  -- The event that ended a wait. And when that was recorded, or else when the wait timed out: its run
-  -- may have noticed later, and the next wait counts events from then on.
+  -- The event that ended a wait, and the time when it was recorded, or when the wait timed out. The
+  -- run may have noticed later, but the next wait counts events from this time on.
   ending_event_id uuid,
   settled_at timestamptz,
   created_at timestamptz(3) not null default clock_timestamp(),
@@ -103,7 +104,7 @@ create table step_execution (
   unique (execution_id, step_id)
 );
 comment on table step_execution is 'One visit of one step in one execution.';
--- Without the status, which changes: updates of a step execution then need not touch the index.
+-- Without the status, which changes, so that updates of a step execution need not touch the index.
 create index step_execution_scheduled on step_execution (project_id, scheduled_for, id)
   where scheduled_for is not null;
 
@@ -123,14 +124,14 @@ create trigger step_execution_warning after update of status on step_execution
     and new.output ->> 'success' = 'false')
   execute function count_warning();
 
--- A row with an event id is claimed by that event: its run must be signalled.
+-- An event id means that the event has claimed the wait: the run must be signalled.
 create table wait (
   step_execution_id uuid primary key references step_execution on delete cascade,
   project_id uuid not null,
   execution_id uuid not null references execution on delete cascade,
   contact_id uuid not null references contact on delete cascade,
   event_name text not null,
-  -- An event from then on no longer counts: the time-out came first.
+  -- Later events no longer count, because the timeout came first.
   expires_at timestamptz(3),
   event_id uuid,
   created_at timestamptz(3) not null default clock_timestamp()
@@ -141,8 +142,8 @@ create index wait_expires on wait (project_id, expires_at, step_execution_id)
   where expires_at is not null and event_id is null;
 create index wait_contact on wait (contact_id, event_name);
 
--- An execution that is deleted while it is active (with its contact, workflow or project) leaves a
--- Temporal workflow to be cancelled. By trigger, because foreign keys delete it.
+-- An active execution that is deleted (with its contact, workflow or project) leaves a Temporal
+-- workflow that must be cancelled. A trigger does this, because foreign keys delete the row.
 create function cancel_orphan_run() returns trigger language plpgsql as $$
 begin
   insert into outbox (run_id, project_id, kind, action)

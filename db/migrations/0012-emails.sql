@@ -1,7 +1,7 @@
--- Messages, and the tables by which they are found. What changes in the row of a message is found by
--- tables of their own: an index on such a column would move the row's entries in all indexes whenever it
--- changes; without one, PostgreSQL changes the row where it is (a HOT update). Triggers keep these tables,
--- because a message changes in many places.
+-- Messages, and the tables that find them. Changing columns of a message are not indexed: such an
+-- index would move the row's entries in all indexes at each change. Without it, PostgreSQL changes
+-- the row in place (a HOT update). So separate tables find messages by these columns. Triggers keep
+-- them, because a message changes in many places.
 
 -- The ledger: one row for each message to one recipient.
 create table email (
@@ -27,7 +27,7 @@ create table email (
   status text not null default 'PENDING'
       check (status in ('PENDING', 'SENDING', 'SENT', 'DELIVERED', 'OPENED', 'CLICKED', 'BOUNCED',
       'COMPLAINED', 'FAILED', 'RECEIVED')),
-  -- Null: its chunk says when.
+  -- Null: its chunk has the due time.
   due_at timestamptz(3) default now(),
   attempts integer not null default 0,
   attempt_id uuid,
@@ -47,37 +47,37 @@ create table email (
   trace jsonb not null default '[]',
   -- When the contact opted out through a link of this message.
   unsubscribed_at timestamptz(3),
-  -- The content a campaign's message was made from.
+  -- The content version from which a campaign's message was made.
   content_version integer,
-  -- In place of its body: the hash of its template, and the values in it, as they left.
+  -- Instead of the body: the hash of its template, and the message's values, as sent.
   body_template text,
   body_values jsonb,
-  -- Number of messages as which it is billed.
+  -- Number of messages that it counts as for billing.
   billed_units smallint not null
       generated always as (case when attachments = '[]' then 1 else 2 end) stored,
-  -- The month in which a message has taken its share of what the project may send; null: not yet,
-  -- or nothing is limited.
+  -- The month whose allowance the message has taken; null: none yet, or there is no limit.
   allowance_month date,
-  -- When a campaign's message was claimed whose first attempt was accepted. Then `trace` does not
-  -- repeat what the columns say: handed over, accepted, delivered.
+  -- Claim time of a campaign's message whose first attempt was accepted. `trace` then does not
+  -- repeat the steps that the columns tell: handed over, accepted, delivered.
   handed_over_at timestamptz(3),
-  -- The events of a campaign's message that are not stored, because its row says the same: the sum of
-  -- 1 (email.sent) and 2 (email.delivery).
+  -- The events of a campaign's message that are not stored, because its row tells the same: the sum
+  -- of 1 (email.sent) and 2 (email.delivery).
   derived_events smallint not null default 0,
-  -- The time for which it was asked; null: at once. It stays when the mail has left.
+  -- The requested send time; null: at once. It stays when the mail was sent.
   scheduled_for timestamptz(3),
   -- The end of the pause after its last attempt.
   retry_at timestamptz(3),
-  -- Which part of the send policy has held it back last, and until when; both stay when it has left.
+  -- The rule of the send policy that last held it back, and until when. Both stay when it was sent.
   hold_reason text,
   held_until timestamptz(3),
   topic_id uuid,
   -- No foreign key: mail outlives the requests of its contact.
   opt_in_id uuid,
-  -- A provider's own list of an account had the address: that says nothing new of the sender.
+  -- True if it bounced because the address was on the provider's suppression list. That is no sign
+  -- against the sender.
   bounce_listed boolean not null default false,
   complaint_listed boolean not null default false,
-  -- For received mail only: the key that makes it arrive once.
+  -- For received mail only: the key that stores it once.
   received_id text,
   refusal text
       check (refusal in ('provider_refused', 'recipient_refused', 'provider_unavailable')),
@@ -101,7 +101,7 @@ create index email_inbound on email (project_id, created_at desc, id desc)
   where source_type = 'INBOUND';
 create index email_campaign_page on email (campaign_id, created_at desc, id desc)
   where campaign_id is not null;
--- Mail to the simulator is taken out of what counts for a reputation: there is little of it.
+-- Mail to the simulator does not count for the reputation. There is little of it.
 create index email_simulated on email (project_id) where to_email like '%@simulator.test';
 create index email_scheduled on email (project_id, created_at desc, id desc)
   where scheduled_for is not null;
@@ -114,7 +114,7 @@ create unique index email_received_once on email (received_id, from_email)
 create index email_with_error on email (project_id, created_at desc, id desc)
   where error is not null;
 
--- They are counted like others. When they are recorded, the same statement counts them.
+-- Derived events count like others. When one is stored, the same statement counts it.
 create function tally_derived_events() returns trigger language plpgsql as $$
 begin
   insert into event_tally (project_id, name, day, count)
@@ -127,18 +127,18 @@ begin
 end
 $$;
 
--- A trigger, because mail also goes with its contact.
+-- A trigger, because mail is also deleted with its contact.
 create trigger email_derived_events after delete on email
   referencing old table as removed for each statement execute function tally_derived_events();
 
--- File contents of one request, stored once however many recipients it had;
--- the email rows name them by id.
+-- Attachments of one request, stored once for any number of recipients. The email rows refer to
+-- them by id.
 create table attachment (
   id uuid primary key default uuid_v7(),
   project_id uuid not null,
   content bytea not null,
   created_at timestamptz(3) not null default now(),
-  -- Files of scheduled mail are kept longer.
+  -- Set for scheduled mail, whose files are kept longer.
   kept_from timestamptz(3)
 );
 comment on table attachment is 'The content of a file, once per request however many recipients it had.';
@@ -252,9 +252,9 @@ create table email_queue (
   project_id uuid not null,
   campaign_id uuid,
   due_at timestamptz(3),
-  -- While it is being handed over.
+  -- Set while it is being handed over.
   lease_until timestamptz(3),
-  -- While the send policy holds it back.
+  -- Set while the send policy holds it back.
   held_until timestamptz(3),
   hold_reason text
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
@@ -425,7 +425,7 @@ begin
 end
 $$;
 
--- Triggers, because a message fails or goes in many places.
+-- Triggers, because a message fails or is deleted in many places.
 create trigger campaign_tally_begin after insert on email for each row
   when (new.campaign_id is not null and new.status = 'FAILED')
   execute function tally_campaign_mail();
@@ -480,11 +480,11 @@ begin
 end
 $$;
 
--- Mail outside the ledger, until it has left: tests of campaigns, and mail of the platform to its
--- users, which may hold secret links.
+-- Mail outside the ledger, until it is sent: tests of campaigns, and mail of the platform to its
+-- users, which may contain secret links.
 create table system_mail (
   id uuid primary key default gen_random_uuid(),
-  -- None: mail of the platform to a user.
+  -- Null: mail of the platform to a user.
   project_id uuid,
   kind text not null check (kind in ('campaign-test', 'platform-mail')),
   to_email text not null,
@@ -518,7 +518,7 @@ comment on table mailbox_message is 'Mail caught on a machine without a mail pro
 create index mailbox_message_page on mailbox_message (received_at desc, id desc);
 create index mailbox_message_recipient on mailbox_message (recipient, received_at desc, id desc);
 
--- Notifications of Amazon SNS that were handled: it may deliver one several times.
+-- Handled notifications of Amazon SNS, which may deliver one several times.
 create table sns_receipt (
   message_id text primary key,
   created_at timestamptz(3) not null default now()

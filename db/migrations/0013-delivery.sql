@@ -8,8 +8,8 @@ create table token_bucket (
 );
 comment on table token_bucket is 'The sending limits: one token bucket for the server, one for each project.';
 
--- Mail that is urgent takes its share in advance also when a few tokens are there: what comes while it is
--- handed over is not free for campaigns.
+-- Urgent mail also reserves tokens in advance when a few are left. Otherwise campaigns would take
+-- the tokens that arrive while it is handed over.
 create function take_sending_tokens(keys text[], rates double precision[], wanted integer, urgent boolean,
   out granted integer, out wait_ms integer) language plpgsql as $$
 declare
@@ -27,13 +27,13 @@ begin
       from token_bucket b join unnest(keys, rates) as t(k, r) on t.k = b.key
       order by b.key for update of b
   loop
-    -- A clock that was set back takes nothing away.
+    -- If the clock was set back, no tokens are lost.
     at := clock_timestamp();
     bucket.tokens := least(greatest(bucket.rate - 1, 1),
       bucket.tokens + greatest(0, extract(epoch from at - bucket.refilled_at)) * bucket.rate);
     update token_bucket set tokens = bucket.tokens, refilled_at = at where key = bucket.key;
     available := least(available, bucket.tokens);
-    -- Not more than a fifth of a second's worth at once: others are urgent, too.
+    -- At most a fifth of a second's tokens at once, because there is other urgent mail, too.
     ahead := least(ahead, greatest(1, floor(bucket.rate / 5)));
   end loop;
   granted := greatest(0, floor(available));
@@ -45,10 +45,10 @@ begin
 end
 $$;
 
--- State of a mail provider's circuit. While it cannot take mail, all workers together try one mail
--- at a time.
+-- State of a mail provider's circuit. While it cannot take mail, all workers together try one
+-- message at a time.
 create table provider_circuit (
-  -- The provider as the workers know it: its kind and address.
+  -- The provider as the workers name it: its kind and address.
   provider text primary key,
   failures integer not null default 0,
   opened_at timestamptz(3),
@@ -68,9 +68,9 @@ create unlogged table worker_process (
   id uuid primary key,
   started_at timestamptz(3) not null default now(),
   seen_at timestamptz(3) not null default now(),
-  -- When it was asked to stop, and had finished its work.
+  -- When it had finished its work after it was asked to stop.
   stopped_at timestamptz(3),
-  -- Provider through which it sends, and its own limits in messages per second; 0: none.
+  -- Provider through which it sends, and its limits in messages per second; 0: none.
   provider text not null,
   rate_per_second double precision not null,
   rate_per_project_per_second double precision not null

@@ -1,6 +1,6 @@
 -- Allowances of projects, and reports to their payment provider.
 
--- Used part of a project's allowance: accepted messages that have not failed.
+-- The used part of a project's allowance: accepted messages that have not failed.
 create table allowance (
   project_id uuid not null,
   month date not null,
@@ -20,7 +20,7 @@ begin
 end
 $$;
 
--- Triggers, because a message fails or goes in many places.
+-- Triggers, because a message fails or is deleted in many places.
 create trigger email_failed after update of status on email for each row
   when (new.status = 'FAILED' and old.status <> 'FAILED' and old.allowance_month is not null)
   execute function give_back_allowance();
@@ -29,7 +29,7 @@ create trigger email_dropped after delete on email for each row
   when (old.status in ('PENDING', 'SENDING') and old.allowance_month is not null)
   execute function give_back_allowance();
 
--- Received mail is stored, whatever the limit says; where the month is being counted, it counts.
+-- Received mail is stored even over the limit. If the month is being counted, it counts.
 create function take_inbound_allowance() returns trigger language plpgsql as $$
 begin
   update allowance set taken = taken + new.billed_units
@@ -43,7 +43,8 @@ create trigger email_inbound after insert on email for each row
   when (new.source_type = 'INBOUND')
   execute function take_inbound_allowance();
 
--- Counting is for who has a limit. With another limit it starts anew, from the messages themselves.
+-- Only projects with a limit are counted. When the limit changes, counting starts again from the
+-- messages.
 create function forget_allowance() returns trigger language plpgsql as $$
 begin
   delete from allowance where project_id = new.id;
@@ -55,7 +56,7 @@ create trigger project_limits after update of subscription, billing_limit_workfl
     billing_limit_campaigns, billing_limit_transactional, billing_limit_inbound
   on project for each row execute function forget_allowance();
 
--- Months in which the administrators were told that most of a limit is used.
+-- Months in which administrators were warned that most of a limit is used.
 create table allowance_warning (
   project_id uuid not null,
   month date not null,
@@ -64,8 +65,8 @@ create table allowance_warning (
 );
 comment on table allowance_warning is 'That the administrators were told of a limit that is nearly used, once a month and category.';
 
--- Sent messages the payment provider has not been told of. They outlive their project: what was
--- sent is billed.
+-- Sent messages that were not reported to the payment provider yet. They outlive their project,
+-- because sent mail is billed.
 create table usage_report (
   email_id uuid primary key,
   customer text not null,
@@ -85,14 +86,14 @@ begin
 end
 $$;
 
--- A statement that settles a chunk of messages also records their usage, and sets `everpost.noted`.
--- A trigger for each row took a tenth of the cost of a campaign's message.
+-- A statement that settles a chunk of messages records their usage itself, and sets
+-- `everpost.noted`. A trigger for each row took a tenth of the cost of a campaign's message.
 create trigger email_sent after update of sent_at on email for each row
   when (old.sent_at is null and new.sent_at is not null
     and current_setting('everpost.noted', true) is distinct from 'together')
   execute function note_usage();
 
--- A message that its provider rejects later was reported as sent: it is not billed.
+-- A message that its provider rejects after it was counted as sent is not billed.
 create function forget_usage() returns trigger language plpgsql as $$
 begin
   delete from usage_report where email_id = new.id;
@@ -104,7 +105,7 @@ create trigger email_rejected after update of status on email for each row
   when (new.status = 'FAILED' and old.status <> 'FAILED' and old.sent_at is not null)
   execute function forget_usage();
 
--- Events of the payment provider that were handled.
+-- Handled events of the payment provider.
 create table payment_receipt (
   event_id text primary key,
   created_at timestamptz(3) not null default now()

@@ -1,4 +1,4 @@
--- Jobs, Temporal runs that must be started or signalled, and what requests and chores remember.
+-- Jobs, requests to start or signal Temporal runs, idempotency keys and counters.
 
 create table job (
   id text primary key,
@@ -16,13 +16,13 @@ create table job (
   finished_at timestamptz(3),
   -- How many rows of its file an import has done.
   position integer not null default 0,
-  -- Request beside `data`, which is shown: {filter, excludeIds} of a bulk action.
+  -- Request that is not shown, beside `data`, which is: {filter, excludeIds} of a bulk action.
   request jsonb,
-  -- The last time something was done for it: a job that stands still is looked after.
+  -- When it last made progress. If that is long ago, the sweep signals its run.
   touched_at timestamptz(3) not null default now(),
   -- For jobs on the executions of a workflow.
   workflow_id uuid,
-  -- Who started it, as the consent log names them: what a job changes is theirs.
+  -- Who started it, in the words of the consent log: changes by the job are attributed to them.
   actor text,
   subscription_id uuid
 );
@@ -39,8 +39,8 @@ create index job_import_page on job (project_id, created_at desc, id desc)
 create unique index job_open_subscription on job (subscription_id)
   where subscription_id is not null and state in ('waiting', 'active');
 
--- The contacts a bulk action is about, fixed when it starts: one row for each batch that is still
--- to be done.
+-- The contacts of a bulk action, fixed when it starts: one row for each batch that is still to be
+-- done.
 create table job_batch (
   job_id text not null references job on delete cascade,
   number integer not null,
@@ -58,33 +58,34 @@ create table import_file (
 );
 comment on table import_file is 'The file of an import that is open.';
 
--- One row for each Temporal workflow that must be started, signalled or cancelled. Written in the
--- transaction of the cause; deleted when Temporal has been told.
+-- One row for each Temporal workflow that must be started, signalled or cancelled. It is written in
+-- the transaction of the cause, and deleted when Temporal has received it.
 create table outbox (
   -- Its workflow id.
   run_id text primary key,
-  -- None: mail of the platform to a user.
+  -- Null: mail of the platform to a user.
   project_id uuid,
   -- Its workflow type.
   kind text not null,
   action text not null check (action in ('start', 'signal', 'cancel')),
   input jsonb not null default '{}',
   summary text not null default '',
-  -- Counts requests. Starts at random: a row that was sent and deleted is not its successor.
+  -- Counts requests. It starts at a random number, so that a new row differs from one that was sent
+  -- and deleted.
   generation integer not null default (random() * 1000000000)::int,
-  -- From when on any process may send it: the one that committed it goes first.
+  -- From then on any process may send it. Before, the process that committed it does.
   due_at timestamptz(3) not null default now() + interval '5 seconds',
-  -- Kept by later requests for the same run.
+  -- Later requests for the same run keep it.
   created_at timestamptz(3) not null default now(),
-  -- How often an entry was claimed to be sent: one that waits for its turn in a burst is not one that
-  -- Temporal does not take.
+  -- How often an entry was claimed to be sent. It separates entries that wait for their turn from
+  -- those that Temporal refuses.
   tries smallint not null default 0
 );
 comment on table outbox is 'Temporal workflows that must be started, signalled or cancelled.';
 create index outbox_due on outbox (due_at);
 create index outbox_project on outbox (project_id, due_at);
 
--- How far work that looks back has come, by name.
+-- The progress of work that looks back, by name.
 create table watermark (
   name text primary key,
   at timestamptz(3) not null
@@ -93,13 +94,13 @@ comment on table watermark is 'How far work that looks back in time has come.';
 
 insert into watermark (name, at) values ('email_tally', '-infinity');
 
--- How far the daily removal of old bodies has come, by the id of the message: ids are in order of
--- time, so no index of its own is needed.
+-- The progress of the daily removal of old bodies, as a message id. Ids are in order of time, so it
+-- needs no index of its own.
 create table body_retention (
   is_only_row boolean primary key default true check (is_only_row),
   done_to uuid not null default '00000000-0000-0000-0000-000000000000',
   scheduled_done_to timestamptz(3) not null default '-infinity',
-  -- Much mail may be scheduled for one moment: the place is a moment and an id.
+  -- Many messages may be scheduled for one moment, so the position is a moment and an id.
   scheduled_done_id uuid not null default '00000000-0000-0000-0000-000000000000'
 );
 comment on table body_retention is 'One row: how far the removal of old bodies has come.';
@@ -114,10 +115,10 @@ create table idempotency (
   request text not null,
   body_hash bytea not null,
   status_code integer,
-  -- Encrypted: the answer to a new project holds its secret key.
+  -- Encrypted, because the response to a new project contains its secret key.
   response bytea,
   created_at timestamptz(3) not null default now(),
-  -- Its request ended with an error after some mail was accepted: the next one need not wait.
+  -- The request ended with an error after some mail was accepted. The next one need not wait.
   interrupted boolean not null default false,
   use_id uuid not null,
   renewed_at timestamptz(3),

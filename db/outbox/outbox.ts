@@ -14,18 +14,18 @@ import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 
 /**
- * The outbox: what Temporal must be told, as rows that are committed with their cause. The process
- * that commits one sends it at once; what it does not send within the grace, any process sends.
+ * The outbox: requests to Temporal as rows, committed with their cause. The process that commits
+ * one sends it at once. If it does not within the grace period, any process does.
  */
 
-/** SQL: true if the run's start or end is still to be sent, so that it needs no signal. */
+/** SQL that is true if the run's start or end is still to be sent, so it needs no signal. */
 const keepsEarlier = sql`excluded.action = 'signal' and outbox.action <> 'signal'`;
 
 /**
- * The end of an `insert into outbox …`: a later request for the same run replaces an earlier one. But
- * a start stays a start: it reads the row when it is sent. And an execution that must look at its row
- * (a signal without a step) finds there that its event has come. `created_at` stays: it is the time
- * since when Temporal has not received the change.
+ * The end of an `insert into outbox …`: a later request for the same run replaces an earlier one. A
+ * start stays a start, because it reads the row when it is sent. An execution that must read its
+ * row (a signal without a step) finds there that its event has arrived. `created_at` stays, because
+ * it says since when Temporal lacks the change.
  */
 export const replacingEarlier = sql`
   on conflict (run_id) do update set
@@ -52,7 +52,7 @@ export async function enqueue<K extends RunKind>(
   notifyAfterCommit(tx, [{ runId, projectId }]);
 }
 
-/** The same for many runs of one kind, each once, in one statement. */
+/** Does the same for many runs of one kind, each once, in one statement. */
 export async function enqueueAll<K extends RunKind>(
   tx: Database,
   { kind, inputs, summary }: { kind: K; inputs: readonly RunInputs[K][]; summary: string },
@@ -72,7 +72,7 @@ export async function enqueueAll<K extends RunKind>(
 }
 
 function runOf<K extends RunKind>({ kind, input }: { kind: K; input: RunInputs[K] }) {
-  // The kind determines the input's type; the compiler cannot follow that through the table.
+  // The kind determines the input's type. The compiler cannot follow that through the table.
   const idOf = runIds[kind] as (of: RunInputs[K]) => string;
   return { runId: idOf(input), projectId: input.projectId };
 }
@@ -91,7 +91,8 @@ export async function signalCampaign(
 
 /**
  * Records that the runs of executions of a project must be started or cancelled.
- * @param options.isAwaited the caller sends it itself after the commit, and waits for the answer
+ * @param options.isAwaited true if the caller sends it itself after the commit, and waits for the
+ *   response
  */
 export async function enqueueExecutions(
   tx: Database,
@@ -102,7 +103,7 @@ export async function enqueueExecutions(
   await enqueueRuns(tx, action, executions, options);
 }
 
-/** Records that the runs of executions must read their rows, because these were changed. */
+/** Records that the runs of executions must read their changed rows. */
 export async function signalExecutions(
   tx: Database,
   executions: readonly { id: string; project_id: string }[],
@@ -150,9 +151,9 @@ export async function listPending(db: Database, ids: readonly string[]): Promise
 }
 
 /**
- * Deletes entries that Temporal was sent, but not requests that came meanwhile, and records the runs
- * of the executions that were started. A run that was started for an earlier request of its
- * execution is not recorded.
+ * Deletes entries that were sent to Temporal, unless a new request came meanwhile, and records the
+ * runs of started executions. A run that was started for an earlier request of its execution is not
+ * recorded.
  */
 export async function markSent(db: Database, sent: readonly SentEntry[]): Promise<void> {
   const started = sent.flatMap(({ started: run }) => run ?? []);
@@ -171,17 +172,17 @@ export async function markSent(db: Database, sent: readonly SentEntry[]): Promis
         and execution.start_generation = run.generation`.execute(db);
 }
 
-/** Overdue entries of one project that are claimed at once, and of all. */
+/** Most overdue entries claimed at once, per project and in all. */
 const projectClaimMax = 100;
 const claimMax = 500;
 
 /**
- * Claims entries that should have been sent by now, for the caller to send. Every project gets its
- * turn, so a large backlog of one project does not delay the others.
- * @returns the runs, and whether there may be more.
+ * Claims entries that are overdue, for the caller to send. Every project gets its turn, so a large
+ * backlog of one does not delay the others.
+ * @returns the runs, and true if there may be more.
  */
 export async function claimOverdue(db: Database): Promise<{ runs: RunNotice[]; isMore: boolean }> {
-  // One step in the index for each project, not one for each entry.
+  // One index lookup per project, not one per entry.
   const next = (after: RawBuilder<unknown>) => sql`
     (select project_id from outbox where ${after} order by project_id limit 1)`;
   const due = (owner: RawBuilder<unknown>) => sql`

@@ -39,8 +39,9 @@ export async function findProject(
 }
 
 /**
- * Prevents reset and deletion of a project until the transaction ends. For writes of a request: a
- * client may take minutes to send its body, and the project's data may have been removed by then.
+ * Prevents reset and deletion of a project until the transaction ends. Requests that write need
+ * this: a client may take minutes to send its body, and the project's data may have been removed by
+ * then.
  * @throws Problem PROJECT_NOT_FOUND when it was reset or deleted since it was looked up.
  */
 export async function holdProject(tx: Database, id: string): Promise<void> {
@@ -55,9 +56,9 @@ export async function holdProject(tx: Database, id: string): Promise<void> {
 }
 
 /**
- * Like `holdProject`, and also prevents disabling: disabling either finds what is started here, or
- * nothing is started. Call it before any contact is locked. Not for frequent operations: a change
- * of the project waits until no transaction holds it.
+ * Like `holdProject`, and also prevents disabling. So disabling either finds the work that is
+ * started here, or that work is refused. Call it before any contact is locked, and not for frequent
+ * operations: a change of the project waits until no transaction holds it.
  * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED.
  */
 export async function holdEnabledProject(tx: Database, id: string): Promise<void> {
@@ -73,7 +74,7 @@ export async function holdEnabledProject(tx: Database, id: string): Promise<void
   if (reason !== null) throw new Problem('PROJECT_DISABLED', { details: { reason } });
 }
 
-/** Returns true if there is a project with a public id, which a reset keeps. */
+/** Returns true if a project has this public id, which a reset keeps. */
 export async function projectExists(db: Database, publicId: string): Promise<boolean> {
   const row = await db
     .selectFrom('project')
@@ -114,8 +115,8 @@ function hex(bytes: Buffer): string {
 }
 
 /**
- * A user's membership in a project; undefined for non-members and unknown projects. `projectId`:
- * the public id, or that of the rows.
+ * Finds a user's membership in a project; undefined for non-members and unknown projects.
+ * @param projectId the public id, or that of the rows.
  */
 export async function findMembership(
   db: Database,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
 /**
- * Columns of encrypted values that stay. `idempotency.response` is encrypted, too, but deleted
+ * Columns of encrypted values that stay. `idempotency.response` is encrypted as well, but deleted
  * within `IDEMPOTENCY_KEY_TTL_HOURS`.
  */
 export const encryptedColumns = [
@@ -17,9 +17,9 @@ export const encryptedColumns = [
 const pageRows = 500;
 
 /**
- * Re-encrypts values of former keys under the current key. Returns how many values it has changed.
- * It may run at any time, be stopped, and be repeated.
- * @throws Error when a value is under an unknown key; those before it are done.
+ * Re-encrypts values of previous keys under the current key. Returns how many values it has
+ * changed. It may run at any time, be stopped, and be repeated.
+ * @throws Error when a value is under an unknown key; the values before it are done.
  */
 export async function reEncrypt(
   db: Database,

@@ -8,11 +8,11 @@ import {
 } from '../../domain/sender/reputation.ts';
 
 /**
- * A project's sent mail and its feedback, by time. Mail to the simulator is not counted, nor is feedback from the
- * provider's own list of the account.
+ * Returns a project's sent mail and its feedback, by time. It excludes mail to the simulator, and
+ * feedback from the provider's own suppression list.
  */
 export async function findFeedback(db: Database, projectId: string): Promise<FeedbackWindows> {
-  // All, less those to the simulator: both are counted in indexes alone.
+  // All messages minus those to the simulator: both are counted in indexes alone.
   const isKept = {
     sent_at: sql`status <> 'FAILED'`,
     bounced_at: sql`true`,
@@ -46,8 +46,8 @@ export async function findFeedback(db: Database, projectId: string): Promise<Fee
 }
 
 /**
- * One measure by time. Sent mail is counted only as far as it matters, and in indexes alone, as
- * this runs at every bounce and complaint.
+ * Returns one measure by time. Sent mail is counted only as far as it matters, and in indexes
+ * alone, because this runs at every bounce and complaint.
  */
 export async function findMeasure(
   db: Database,
@@ -72,7 +72,7 @@ export async function findMeasure(
     total: await countSent(db, projectId, since, sentThatMatters(measure, count)),
   });
   return {
-    // Rates of a day are not evaluated.
+    // Rates of one day are not evaluated.
     twentyFourHour: { total: 0, bounces: 0, complaints: 0, [measure]: day },
     sevenDay: await feedback(week, sinceAWeek),
     allTime: await feedback(all, sinceEver),
@@ -83,7 +83,7 @@ const sinceAWeek = sql<Date>`(now() - interval '7 days')`;
 const sinceEver = sql<Date>`'-infinity'::timestamptz`;
 const isSimulated = sql`to_email like '%@simulator.test'`;
 
-/** How many messages were sent, without those to the simulator; counted up to `max`. */
+/** Counts the sent messages without those to the simulator, up to `max`. */
 async function countSent(
   db: Database,
   projectId: string,

@@ -13,13 +13,13 @@ type NamedUse = { name: string; use: SecretUse };
 
 export interface SecretEntry {
   name: string;
-  /** It goes to these alone; null: to any. */
+  /** Only requests to these hosts get it; null: requests to any host. */
   hosts: string[] | null;
   updatedAt: Date;
   usedIn: SecretUse[];
 }
 
-/** The secrets of a project by name, with what uses them; never the values. */
+/** Lists the secrets of a project by name, with their uses; never the values. */
 export async function listSecrets(db: Database, projectId: string): Promise<SecretEntry[]> {
   const rows = await db
     .selectFrom('secret')
@@ -77,7 +77,8 @@ export async function findSecrets(
 }
 
 /**
- * Sets a secret; without `hosts` those that it has stay. False: the project has the maximum number, and this would be one more.
+ * Sets a secret. Without `hosts`, its hosts stay. Returns false when the project has the maximum
+ * number, and this would be one more.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function recordSecret(
@@ -110,7 +111,7 @@ export async function recordSecret(
 }
 
 /**
- * Deletes a secret that nothing uses. Returns what does; null: there is no such secret.
+ * Deletes an unused secret. Returns its uses if it has any; null: there is no such secret.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function deleteSecret(
@@ -135,8 +136,8 @@ export async function deleteSecret(
 }
 
 /**
- * Serializes changes of a project's secrets, and of what names them: each must count those of the
- * others.
+ * Serializes changes of a project's secrets, and of objects that refer to them, because each change
+ * must see the others.
  */
 export async function lockSecrets(tx: Database, projectId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`secret ${projectId}`}, 0))`.execute(
@@ -151,9 +152,9 @@ function usesOf(name: string, uses: readonly NamedUse[]): SecretUse[] {
 const typesWithSecrets = stepTypesWith(({ address }) => address);
 
 /**
- * Every placeholder of a secret in the steps of a project, as drawn now or in a version with active
- * executions, oldest step first, then its event subscriptions. The index `workflow_step_secret` has the steps that may name one, so those of others
- * are not read.
+ * Lists every placeholder of a secret in the steps of a project, as currently edited or in a
+ * version with active executions, oldest step first, then in its event subscriptions. The index
+ * `workflow_step_secret` finds the steps that may have one, so other steps are not read.
  */
 async function listUses(db: Database, projectId: string): Promise<NamedUse[]> {
   const steps = await sql<{ workflowId: string; stepId: string; name: string }>`

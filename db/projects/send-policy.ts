@@ -7,7 +7,7 @@ import { defaultSendPolicy, type SendPolicy } from '../../domain/mail/send-polic
 /** A policy as it is stored; `updatedAt` null: the project has set none, these are the defaults. */
 export type StoredSendPolicy = SendPolicy & { updatedAt: Date | null };
 
-/** When the marketing mail of a project may leave; the defaults until it is set. */
+/** Reads when the marketing mail of a project may be sent; the defaults if it has set nothing. */
 export async function readSendPolicy(db: Database, projectId: string): Promise<StoredSendPolicy> {
   const row = await db
     .selectFrom('send_policy')
@@ -25,8 +25,8 @@ export async function readSendPolicy(db: Database, projectId: string): Promise<S
 }
 
 /**
- * Changes a project's policy, in the caller's transaction; what is left out keeps its value. Mail that is held by then is to be
- * made due: see `releaseHeldMail`.
+ * Changes a project's policy, in the caller's transaction. Absent fields keep their values. Mail
+ * that is held at that time must be made due: see `releaseHeldMail`.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function updateSendPolicy(
@@ -35,7 +35,7 @@ export async function updateSendPolicy(
   change: { [K in keyof SendPolicy]?: SendPolicy[K] | undefined },
 ): Promise<void> {
   await holdProject(tx, projectId);
-  // The row is there and locked: two changes of different fields at once both take effect.
+  // The row exists and is locked, so two concurrent changes of different fields both take effect.
   await sql`insert into send_policy (project_id) values (${projectId})
     on conflict do nothing`.execute(tx);
   await tx

@@ -8,7 +8,7 @@ export type DisabledReason =
   | 'CARD_VERIFICATION_FAILED'
   | 'MANUAL';
 
-/** The invoices for which a project is disabled by PAYMENT_FAILED; undefined: it is not. */
+/** Returns the invoices for which a project is disabled by PAYMENT_FAILED; undefined: it is not. */
 export async function findOwedInvoices(
   db: Database,
   projectId: string,
@@ -38,7 +38,7 @@ export async function updateOwedInvoices(
     .execute();
 }
 
-/** The last times a project was disabled, newest first. */
+/** Lists the last suspensions of a project, newest first. */
 export async function listSuspensions(db: Database, projectId: string, max: number) {
   return db
     .selectFrom('suspension')

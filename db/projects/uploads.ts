@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { notFound } from '../../domain/errors.ts';
 
-/** Uploads of projects, in bytes. A file counts from before it is stored. */
+/** Uploads of projects, in bytes. A file counts already before it is stored. */
 
-/** The project of an upload: its files belong to the public id, which outlives a reset. */
+/** The project of an upload. Files belong to the public id, which outlives a reset. */
 interface Uploader {
   project: { publicId: string };
 }
@@ -13,8 +13,8 @@ interface Uploader {
 const storingMinutes = 10;
 
 /**
- * Counts a file that is about to be stored. Returns null, or what the project uses already where the
- * file would exceed the quota.
+ * Counts a file that is about to be stored. Returns null, or the bytes that the project uses
+ * already if the file would exceed the quota.
  * @param limit bytes of the project; null: without limit.
  * @throws Problem PROJECT_NOT_FOUND
  */
@@ -54,12 +54,12 @@ export async function reserveUpload(
   });
 }
 
-/** The file is stored. */
+/** Records that the file is stored. */
 export async function recordUploaded(db: Database, key: string): Promise<void> {
   await db.updateTable('upload').set({ stored: true }).where('key', '=', key).execute();
 }
 
-/** The file is not stored, and does not count any more. */
+/** Records that the file is not stored, so it no longer counts. */
 export async function abandonUpload(db: Database, key: string): Promise<void> {
   await sql`
     with gone as (
@@ -69,7 +69,7 @@ export async function abandonUpload(db: Database, key: string): Promise<void> {
       from gone where upload_usage.owner_id = gone.owner_id`.execute(db);
 }
 
-/** Keys of files whose process has died before they were stored. */
+/** Lists keys of files whose process died before they were stored. */
 export async function listUnfinishedUploads(
   db: Database,
   publicId: string,

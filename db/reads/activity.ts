@@ -9,7 +9,7 @@ import { type PastType, itemForms, pastTypes, rowsBefore } from '../../domain/ac
 import { limits } from '../../domain/limits.ts';
 import { stepTypesWith } from '../../domain/workflow/steps/registry.ts';
 
-/** The activity of a project, read from the rows that it is about. */
+/** Builds the activity feed of a project from the rows of its objects. */
 
 const typesWithMail = stepTypesWith(({ sendsMail }) => sendsMail);
 
@@ -22,9 +22,9 @@ interface Source {
   at: RawBuilder<Date>;
   /** The same as a UTC timestamp without time zone, if the index has that form. */
   utc?: RawBuilder<Date>;
-  /** Which rows are items. */
+  /** SQL that selects the rows that are items. */
   where: RawBuilder<boolean>;
-  /** For mail: the moment that `at` is. */
+  /** For mail: the moment that `at` stands for. */
   moment?: Moment;
 }
 
@@ -48,7 +48,7 @@ const isSent = sql.raw<boolean>(
   `sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND'`,
 );
 
-/** Executions of a deleted workflow are still there for a while. */
+/** Executions of a deleted workflow remain for a while. */
 const hasWorkflow =
   'exists (select from workflow inner_workflow where inner_workflow.id = workflow_id)';
 
@@ -93,10 +93,10 @@ const sources: Readonly<Record<PastType, Source>> = {
   },
 };
 
-/** A position in the feed: after the item with this time and id. */
+/** A position in the feed: behind the item with this time and id. */
 export interface FeedPosition {
   at: Date;
-  /** '' after all items of this moment. */
+  /** '' is behind all items of this time. */
   id: string;
 }
 
@@ -110,8 +110,8 @@ export interface FeedQuery {
 }
 
 /**
- * One page of the feed, newest first; items of one millisecond by descending id. The newest rows of
- * each type are merged into the page. It ends before `limit` when its bodies would take too much
+ * Returns one page of the feed, newest first; items of one millisecond by descending id. It merges
+ * the newest rows of each type. The page ends before `limit` when its bodies would take too much
  * memory.
  */
 export async function listActivity(
@@ -163,10 +163,10 @@ export async function listActivity(
   return { rows, hasMore: found.length > rows.length };
 }
 
-/** A row of the feed without its mail's body, which is read once the page is known. */
+/** A row of the feed without its mail's body. Bodies are read once the page is known. */
 type ListedRow = Omit<ActivityRow, 'body'> & { email_id: string | null; body_bytes: number };
 
-/** How many rows have bodies that fit into one page, at least one. */
+/** Returns how many rows have bodies that fit into one page; at least one. */
 function countThatFit(rows: readonly ListedRow[]): number {
   let bytes = 0;
   const end = rows.findIndex(({ body_bytes: own }, index) => {
@@ -222,7 +222,7 @@ export interface ActivityRow {
   exit_reason: string | null;
 }
 
-/** The newest rows of one type for the page. */
+/** Reads the newest rows of one type for the page. */
 function sourceRows(projectId: string, type: PastType, query: FeedQuery): RawBuilder<unknown> {
   const { table, at, utc = at } = sources[type];
   const { prefix, suffix } = itemForms[type];
@@ -257,7 +257,7 @@ function rowsOf(projectId: string, type: PastType, contactId?: string) {
   return { from, isOwn: sql`true` };
 }
 
-/** A moment in the form that is compared with rows of the type. */
+/** Converts a moment to the form that is compared with rows of the type. */
 function moment(type: PastType, at: Date): RawBuilder<unknown> {
   const moment = sql`${at}::timestamptz`;
   return sources[type].utc ? sql`${moment} at time zone 'UTC'` : moment;
@@ -274,7 +274,7 @@ function within(
   ];
 }
 
-/** How many items of each type are in a period of the feed. */
+/** Counts the items of each type in a period of the feed. */
 export async function countActivity<T extends PastType>(
   db: Database,
   projectId: string,
@@ -304,7 +304,7 @@ function countItems(projectId: string, type: PastType, period: Period): RawBuild
     where ${sql.join([isOwn, ...within(type, period)], sql` and `)})`;
 }
 
-/** How many items there have been since a moment. */
+/** Counts the items since a moment. */
 export async function countRecentActivity(
   db: Database,
   projectId: string,
@@ -332,8 +332,8 @@ export interface UpcomingRow {
 }
 
 /**
- * The future up to a moment, soonest first: campaigns (also overdue ones), and executions whose
- * next step has a time, or whose wait has an end.
+ * Lists the future up to a moment, soonest first: campaigns (also overdue ones), and executions
+ * whose next step has a time or whose wait has an end.
  */
 export async function listUpcoming(
   db: Database,

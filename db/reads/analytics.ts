@@ -18,7 +18,10 @@ export interface EmailDay {
   delivered: number;
 }
 
-/** The outcome of emails by day, oldest first: each email counts once, on its own day. */
+/**
+ * Lists the outcomes of emails by day, oldest first. Each email counts once, on the day it was
+ * created.
+ */
 export async function listEmailDays(
   db: Database,
   projectId: string,

@@ -9,7 +9,7 @@ import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { needsSubscription } from '../../domain/mail/headers.ts';
 
-/** No contact belongs to the campaign. */
+/** The contact does not belong to the campaign's audience. */
 
 const nobody = sql<boolean>`false`;
 const everybody = sql<boolean>`true`;
@@ -31,7 +31,7 @@ export async function audienceSql(
   return conditionSql(condition, { now, segments, projectId });
 }
 
-/** An audience that is a segment becomes the condition of membership. */
+/** Turns an audience that is a segment into the condition of membership. */
 function conditionOf(audience: CampaignAudience): Condition | 'all' | null {
   if (audience.type === 'ALL') return 'all';
   if (audience.type === 'FILTERED') return audience.condition;
@@ -40,7 +40,7 @@ function conditionOf(audience: CampaignAudience): Condition | 'all' | null {
   return { logic: 'AND', groups: [{ filters: [{ field, operator: 'memberOfSegment' }] }] };
 }
 
-/** Properties that decide, beside the audience, who gets the mail of a campaign. */
+/** Properties beside the audience that decide who gets a campaign's mail. */
 export interface MailKind {
   messageClass: string;
   /** null: none. */
@@ -67,7 +67,7 @@ export function mayReceive(
 }
 
 /**
- * SQL of whether a contact is subscribed as mail of a kind needs it.
+ * SQL that is true if a contact is subscribed as this kind of mail needs it.
  * @param contact the table or its alias.
  */
 export function isSubscribedFor(
@@ -92,7 +92,7 @@ export function audienceOf(row: {
 }
 
 /**
- * How many contacts a campaign would be sent to now.
+ * Counts the contacts that a campaign would be sent to now.
  * @throws Problem CONDITION_TOO_HEAVY
  */
 export async function countAudience(

@@ -12,23 +12,23 @@ export interface Backlog {
   /** Entries that are still to be sent to Temporal, and the age of the oldest. */
   outboxEntries: number;
   outboxAge: number;
-  /** Executions whose run cannot continue, and since when the first cannot. */
+  /** Executions whose run cannot continue, and the age of the first one in seconds. */
   executionsStuck: number;
   executionsStuckAge: number;
   /** Mail providers that cannot take mail now. */
   circuitsOpen: number;
 }
 
-/** Rows are counted up to here: more cost more than they tell. */
+/** Rows are counted up to this number; a higher count would cost more and tell nothing new. */
 export const countedMax = 10_000;
 
-/** Projects with waiting mail that are looked at. */
+/** Most projects with waiting mail that are read. */
 const projectsMax = 1_000;
 
 /**
- * Reads the backlog. Every part walks along an index and ends at `countedMax` rows, so it costs the
+ * Reads the backlog. Every part follows an index and ends at `countedMax` rows, so it costs the
  * same with millions of messages: the mail of projects is found by jumping from project to project
- * in `email_queue`, that of campaigns by chunk. Paused campaigns have nothing due.
+ * in `email_queue`, that of campaigns by chunk. Paused campaigns have no due mail.
  */
 export async function readBacklog(db: Database): Promise<Backlog> {
   const { rows } = await sql<Backlog>`

@@ -11,14 +11,17 @@ import { limits } from '../../domain/limits.ts';
 import type { ZonePolicy } from '../../domain/time/zones.ts';
 
 /**
- * When the contacts of a campaign with a local time get it. Each zone is looked at once, however many
- * contacts are in it.
+ * Computes when the contacts of a campaign with a local time get it. Each zone is handled once,
+ * however many contacts are in it.
  */
 
-/** Names of zones that are read at once. */
+/** Zones that are read at once. */
 const zonePage = 500;
 
-/** Zones after which others get their turn: the first look at one may take milliseconds. */
+/**
+ * Number of zones after which other work gets its turn: the first use of a zone may take
+ * milliseconds.
+ */
 const zonesInRow = 10;
 
 /** Settings from which the moments of a campaign follow. */
@@ -28,8 +31,8 @@ interface LocalTimePlan {
 }
 
 /**
- * SQL of the time zone that a row of `contact` names, in lower case; empty where it names none. The
- * caller checks the name: PostgreSQL may know other zones than we do.
+ * SQL of the time zone in a row of `contact`, in lower case; empty if it has none. The caller
+ * checks the name, because PostgreSQL may know other zones than we do.
  */
 export function zoneText({ contactTimeZoneField: field }: ZonePolicy): RawBuilder<string> {
   if (field === null) return sql<string>`''`;
@@ -40,8 +43,9 @@ export function zoneText({ contactTimeZoneField: field }: ZonePolicy): RawBuilde
 }
 
 /**
- * How many contacts a campaign would be sent to now, and the different moments they have, in milliseconds
- * since 1970. Reads the audience once; its zones come page by page: texts that are none are among them.
+ * Counts the contacts that a campaign would be sent to now, and returns their different moments, in
+ * milliseconds since 1970. It reads the audience once, and its zones page by page; they may include
+ * texts that are no zone.
  * @throws Problem CONDITION_TOO_HEAVY
  */
 export async function countMoments(
@@ -71,7 +75,7 @@ export async function countMoments(
   });
 }
 
-/** The moment of all contacts that have one text in place of their zone. */
+/** The moment of all contacts that have the same text as their zone. */
 export interface ZoneMoment {
   zone: string;
   /** In milliseconds since 1970. */

@@ -4,12 +4,12 @@ import type { ExportSlots } from '../contacts/export-slots.ts';
 import type { Database } from '../database.ts';
 import { derivedEvents, selectDerived } from '../sql/derived-events.ts';
 
-/** All that is stored of a contact, as it was at one moment. */
+/** Reads all data stored about a contact, as of one moment. */
 
 /** Ids read at once. */
 const pageSize = 200;
 
-/** How long an export may take, in milliseconds: as long as it continues, PostgreSQL keeps old rows. */
+/** Longest time of an export in milliseconds: while it runs, PostgreSQL keeps old row versions. */
 const exportMs = 10 * 60_000;
 
 /** The parts of an export that may be long, oldest first. */
@@ -17,9 +17,9 @@ export type ExportedList = 'events' | 'emails' | 'executions';
 
 /**
  * Reads in one transaction that sees one state of the data, changes nothing, and ends with the
- * reader: a client that is too slow, or leaves, ends it. PostgreSQL itself ends it after a minute
- * without a query. There are few at a time, see `ExportSlots`.
- * @param read gives the parts of the answer, one after the other
+ * reader: a client that is too slow, or disconnects, ends it. PostgreSQL itself ends it after a
+ * minute without a query. Their number is limited, see `ExportSlots`.
+ * @param read yields the parts of the response, one after the other
  */
 export async function* readSnapshot<Part>(
   db: Database,
@@ -49,7 +49,7 @@ async function* readInSnapshot<Part>(
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute();
-  // Addresses are hashed as on any other handle.
+  // Addresses are hashed with the same key as on any other handle.
   commitLike(snapshot, db);
   try {
     for await (const part of read(snapshot)) {
@@ -61,7 +61,7 @@ async function* readInSnapshot<Part>(
   }
 }
 
-/** The ids of what a contact has, a page after the other, from a cursor of the transaction. */
+/** Yields the ids of a contact's rows, page by page, from a cursor of the transaction. */
 export async function* exportedIds(
   snapshot: Database,
   contact: { id: string; project_id: string },
@@ -80,7 +80,7 @@ export async function* exportedIds(
 
 type Owner = { id: string; project_id: string };
 
-/** Written out: a cursor takes no parameters of its own. */
+/** As literals, because a cursor takes no parameters. */
 const ownedBy = ({ id, project_id: projectId }: Owner) =>
   sql`contact_id = ${sql.lit(id)} and project_id = ${sql.lit(projectId)}`;
 

@@ -4,9 +4,10 @@ import { findSuppression } from '../suppression/list.ts';
 import { type ContactTopic, listContactTopics } from '../topics/choices.ts';
 
 /**
- * The contact of a link as its page shows it; undefined when there is none.
- * @param link.emailId the message with the link, when the page is for the address to which that went
- * @param link.hasTopics whether the topics of the contact are asked for
+ * Returns the contact of a link for its page; undefined when there is none.
+ * @param link.emailId the message with the link, when the page is for the address to which it was
+ *   sent
+ * @param link.hasTopics true if the topics of the contact are needed
  */
 export async function findLinkContact(
   db: Database,
@@ -23,7 +24,7 @@ export async function findLinkContact(
   return { ...contact, topics: link.hasTopics ? await listContactTopics(db, contact) : [] };
 }
 
-/** A contact with the topics of its project, oldest first; none when they were not asked for. */
+/** A contact with the topics of its project, oldest first; empty when they were not requested. */
 export interface TopicContact extends PublicContact {
   topics: ContactTopic[];
 }
@@ -32,7 +33,10 @@ export interface TopicContact extends PublicContact {
 export interface LinkMail {
   id: string;
   to_email: string;
-  /** It went to the contact's address of now: not to the recipient of a step, nor to a former address. */
+  /**
+   * True if it was sent to the contact's current address: not to the recipient of a step, nor to a
+   * former address.
+   */
   isOwn: boolean;
 }
 

@@ -7,7 +7,7 @@ import { hadLeftTopic } from '../sql/topic-choices.ts';
 import type { Position } from '../../domain/cursor.ts';
 import { needsSubscription } from '../../domain/mail/headers.ts';
 
-/** A campaign that was for a contact, who had opted out of it when its audience was fixed. */
+/** A campaign that a contact did not get because it had opted out when the audience was fixed. */
 export interface MissedCampaign {
   id: string;
   reason: 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
@@ -23,13 +23,14 @@ export interface MissedCampaigns {
   lookedTo: Position | null;
 }
 
-/** Campaigns looked at for one list. Each costs a look at the contact's changes of consent. */
+/** Campaigns checked for one list. Each check reads the contact's changes of consent. */
 const looksMax = 500;
 
 /**
- * The campaigns that did not reach a contact because it had opted out, newest first. Who is in an
- * audience is known as of now, as for `GET /campaigns/{id}/recipients/{contactId}`.
- * @param query.limit of campaigns whose audience is asked for
+ * Lists the campaigns that did not reach a contact because it had opted out, newest first.
+ * Membership in an audience is evaluated as of now, as in `GET
+ * /campaigns/{id}/recipients/{contactId}`.
+ * @param query.limit most campaigns whose audience is evaluated
  */
 export async function listMissedCampaigns(
   db: Database,
@@ -79,11 +80,11 @@ interface Candidate extends Omit<MissedCampaign, 'reason'> {
   segment_id: string | null;
   audience_condition: unknown;
   message_class: string;
-  /** The contact got no mail of it. */
+  /** The contact got no mail from it. */
   hasNone: boolean;
-  /** It had opted out then. */
+  /** The contact had opted out at that time. */
   isOut: boolean;
-  /** It was not subscribed to its topic then. */
+  /** The contact was not subscribed to its topic at that time. */
   hadLeft: boolean;
 }
 

@@ -5,7 +5,9 @@ import { listSecretHosts } from '../projects/secrets.ts';
 import type { TimedSuppression } from '../../domain/mail/suppression.ts';
 import { findTemplateMail, type TemplateMail } from './step-mail.ts';
 
-/** The reads of a simulation for one contact, who may be made up. Each row is read once. */
+/**
+ * Creates the reads of a simulation for one contact, which may be invented. Each row is read once.
+ */
 export async function readsOfSimulation(db: Database, contact: { id: string; project_id: string }) {
   const { project_id: projectId } = contact;
   const templates = new Map<string, Promise<TemplateMail>>();

@@ -6,8 +6,8 @@ import type { StepMailSource } from '../../domain/workflow/steps/effects.ts';
 
 /**
  * Returns the parts of a step's mail, in one statement: the contact, its project, the template
- * (null: it is gone), the state of the template's sender domain, and the topic (null: none, or it
- * is gone). Undefined: there is no such contact.
+ * (null: it was deleted), the state of the template's sender domain, and the topic (null: none, or
+ * it was deleted). Undefined: there is no such contact.
  */
 export async function findStepMail(
   tx: Database,
@@ -91,12 +91,15 @@ export async function findStepMail(
   };
 }
 
-/** The inputs of mail that depend on its template alone. */
+/** The inputs of mail that depend only on its template. */
 export type TemplateMail = Pick<StepMailSource, 'template' | 'domainStatus'> & {
   topicId: string | null;
 };
 
-/** A template of a project with the state of its sender's domain, for a mail that is not sent. */
+/**
+ * Returns a template of a project with the state of its sender's domain, for a mail that is not
+ * sent.
+ */
 export async function findTemplateMail(
   db: Database,
   projectId: string,

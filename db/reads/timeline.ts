@@ -6,7 +6,10 @@ import { listMissedCampaigns, type MissedCampaign } from './missed-campaigns.ts'
 import { campaignStatusOf, isUnsettled, statusOf } from '../sql/mail-status.ts';
 import type { Position } from '../../domain/cursor.ts';
 
-/** Timeline of one contact, with campaigns that did not reach it, read from their own rows. */
+/**
+ * Builds the timeline of one contact, including campaigns that did not reach it, from the rows of
+ * its objects.
+ */
 
 export const timelineTypes = [
   'event',
@@ -19,20 +22,25 @@ export const timelineTypes = [
 
 export type TimelineType = (typeof timelineTypes)[number];
 
-/** The type of the event of a name; mail's own are told by the mail. */
+/**
+ * The item type of an event's name. Events of mail are left out, because the mail itself is an
+ * item.
+ */
 const typeOfEvent = sql<string>`case
   when name ~ '^contact\\.((un)?subscribed|topic\\..+)$' then 'consent'
   when name ~ '^segment\\..+\\.(entry|exit)$' then 'segment'
   when name ~ '^email\\.' then 'mail'
   else 'event' end`;
 
-/** The type of a message: one of a campaign or a workflow that did not leave is `not_reached`. */
+/**
+ * The item type of a message. A campaign or workflow message that was not sent is `not_reached`.
+ */
 const typeOfMail = sql<string>`case
   when status = 'FAILED' and source_type in ('CAMPAIGN', 'WORKFLOW')
     and error is distinct from 'delivery_unknown' then 'not_reached'
   else 'email' end`;
 
-/** An item, newest first by `at` and `id`: the row that it is about. */
+/** A reference to the row of an item. Items are sorted by `at` and `id`, newest first. */
 interface Item {
   type: TimelineType;
   id: string;
@@ -66,7 +74,7 @@ export interface TimelineMail {
   workflowId: string | null;
 }
 
-/** The columns that `holdOf` and `outcomeOf` need beside those that are shown; times in JSON. */
+/** The columns that `holdOf` and `outcomeOf` need beside the shown ones; times as JSON. */
 export interface JudgedColumns {
   scheduled_for: string | null;
   retry_at: string | null;
@@ -89,7 +97,7 @@ export interface TimelineExecution {
 
 export interface TimelineOptIn {
   state: 'pending' | 'confirmed' | 'expired';
-  /** Keys of the topics that are asked for. */
+  /** Keys of the requested topics. */
   topics: string[];
   endedAt: string | null;
 }
@@ -101,18 +109,18 @@ export interface TimelineQuery {
 }
 
 export interface TimelinePage {
-  /** Up to `limit`; fewer where the campaigns that were looked at end. */
+  /** Up to `limit`; fewer if the checked campaigns end earlier. */
   items: TimelineItem[];
   /** Start of the next page; null: there is none. */
   next: Position | null;
-  /** All that match; 0 on later pages. */
+  /** All matches; 0 on later pages. */
   total: number;
 }
 
 /**
- * A page of a contact's timeline. The newest rows of each kind are merged into it, and then read. Of
- * events, those of each name are in the order of an index: the page costs as much as the contact has
- * names of events, not events.
+ * Returns a page of a contact's timeline. It merges the newest rows of each kind, and then reads
+ * them. Events are read per name, in the order of an index, so the page costs as much as the
+ * contact has names of events, not events.
  */
 export async function listTimeline(
   db: Database,
@@ -134,7 +142,7 @@ export async function listTimeline(
   const { lookedTo } = missed;
   const known = [...stored, ...campaigns]
     .toSorted(newestFirst)
-    // Drop older items: campaigns before them were not looked at yet.
+    // Drops older items, because campaigns before them were not checked yet.
     .filter((item) => !lookedTo || newestFirst(item, { at: lookedTo.value, id: lookedTo.id }) <= 0);
   const items = known.slice(0, limit);
   const last = items.at(-1);
@@ -143,7 +151,7 @@ export async function listTimeline(
   return { items, next, total };
 }
 
-/** Campaigns counted for the first page, of which the contact could have been. */
+/** Campaigns checked for the count on the first page. */
 const countedMax = 500;
 
 function newestFirst(one: { at: string; id: string }, other: { at: string; id: string }): number {
@@ -247,7 +255,7 @@ function sourcesOf(
             kind: 'execution' as const,
             type: sql`'execution'`,
             at: sql`started_at`,
-            // Executions of a deleted workflow are still there for a while.
+            // Executions of a deleted workflow remain for a while.
             from: sql`execution where ${isOwn} and exists (
               select from workflow inner_kept where inner_kept.id = execution.workflow_id)`,
           },
@@ -256,7 +264,10 @@ function sourcesOf(
   ];
 }
 
-/** The names of the contact's events that are of these types, jumping from name to name. */
+/**
+ * Lists the names of the contact's events that are of these types, jumping from name to name in the
+ * index.
+ */
 function namesOf({ id }: ContactRow, types: readonly TimelineType[]): RawBuilder<unknown> {
   return sql`(with recursive names as (
       (select name from event inner_first where contact_id = ${id} order by name limit 1)
@@ -288,7 +299,7 @@ function eventItems(contact: ContactRow, { types, after, limit }: TimelineQuery)
 function before(at: RawBuilder<unknown>, after: Position | undefined): RawBuilder<unknown> {
   if (!after) return sql`true`;
   const moment = sql`${after.value}::timestamptz`;
-  // The first condition is one that an index without the id has, too.
+  // The first condition also fits an index without the id.
   return sql`(${at} <= ${moment} and (${at}, id) < (${moment}, ${after.id}::uuid))`;
 }
 

@@ -3,22 +3,26 @@ import { type Database, transact } from '../database.ts';
 import { deletePage } from '../pages.ts';
 
 /**
- * Rows of a deleted workflow, segment or topic, maybe a million. The deletion leaves a row of
- * `removal` (a trigger writes it); the other rows can no longer be found, and are deleted in pages.
+ * Deletes the rows of a deleted workflow, segment or topic, maybe a million. The deletion itself
+ * leaves a row in `removal` (a trigger writes it). The other rows can no longer be found by
+ * clients, and are deleted in pages.
  */
 
-/** In the order in which they are deleted, and how many in one transaction. */
+/** The tables in the order of deletion, and the rows per transaction. */
 const belongings = {
   workflow: [
     { table: 'execution', column: 'workflow_id', rows: 500 },
-    // Each is a graph of up to a megabyte.
+    // Each row is a graph of up to a megabyte.
     { table: 'workflow_version', column: 'workflow_id', rows: 20 },
   ],
   segment: [{ table: 'segment_member', column: 'segment_id', rows: 5000 }],
   topic: [{ table: 'contact_topic', column: 'topic_id', rows: 5000 }],
 } as const;
 
-/** Records that the members of a segment that stays are to be deleted. Hold the segment. */
+/**
+ * Records that the members of a segment must be deleted while the segment stays. Lock the segment
+ * before.
+ */
 export async function insertSegmentRemoval(
   tx: Database,
   { id, project_id }: { id: string; project_id: string },
@@ -36,7 +40,10 @@ export async function hasRemoval(db: Database, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Deletes what a workflow or segment has left, until `isOver`. Returns whether all is gone. */
+/**
+ * Deletes the rows that a workflow or segment has left, until `isOver`. Returns true if all are
+ * gone.
+ */
 export async function completeRemoval(
   db: Database,
   id: string,
@@ -58,7 +65,7 @@ export async function continueRemovals(db: Database, isOver: () => boolean): Pro
   }
 }
 
-/** Workflows and segments of which something is still to be deleted: those of a project, or all. */
+/** Lists workflows and segments with rows still to be deleted: those of a project, or all. */
 export async function listRemovalIds(
   db: Database,
   { projectId, max }: { projectId?: string; max: number },
@@ -80,7 +87,7 @@ export async function deleteRemovalPage(db: Database, id: string): Promise<boole
       .selectFrom('removal')
       .select('kind')
       .where('id', '=', id)
-      // One page at a time: what comes later has a removal of its own.
+      // One page at a time: rows that are added later get a removal of their own.
       .forUpdate()
       .executeTakeFirst();
     if (!removal) return true;

@@ -7,14 +7,14 @@ import { enqueue } from '../outbox/outbox.ts';
 import type { Workflow } from '../tables.ts';
 
 /**
- * Schedules of workflows for Temporal. Temporal's own calendars skip times in a gap of the clock
- * and fire twice if a time occurs twice: so Everpost sends the planned instants themselves, some
- * ahead.
+ * Schedules of workflows for Temporal. Temporal's own calendars skip times in a gap of the clock,
+ * and fire twice if a time occurs twice. So Everpost sends the planned times themselves, some in
+ * advance.
  */
 
 type WorkflowRow = Selectable<Workflow>;
 
-/** The config of the trigger SCHEDULE, as far as it is given. */
+/** The config of the SCHEDULE trigger, as far as it is filled in. */
 export interface TriggerSchedule {
   cron?: string;
   timeZone?: string;
@@ -31,13 +31,13 @@ export function isScheduled({ cron, timeZone }: TriggerSchedule): boolean {
   return cron !== undefined && timeZone !== undefined;
 }
 
-/** Instants sent to Temporal ahead: a day, when they are as close as may be. */
+/** Times sent to Temporal in advance: at the shortest interval they last for a day. */
 const plannedAhead = 100;
-/** When fewer of those are left, more are sent. */
+/** When fewer of them are left, more are sent. */
 const plannedAheadMin = 20;
-/** A firing may begin so late, in milliseconds, before the sweep starts it. */
+/** How late a firing may be, in milliseconds, before the sweep starts it. */
 const graceMs = 40_000;
-/** A firing that has not begun by then, in milliseconds, starts nothing. */
+/** A firing that has not begun by then, in milliseconds, is missed. */
 const missedAfterMs = 3_600_000;
 /** The firings of a workflow that are kept. */
 export const firingsKept = 100;
@@ -72,7 +72,9 @@ async function keep(tx: Database, workflowId: string): Promise<void> {
   await enqueue(tx, { kind: 'workflowSchedule', input, summary: 'Keep a schedule' });
 }
 
-/** Makes the schedules of a project due for a look: it was disabled, enabled or removed. */
+/**
+ * Makes the schedules of a project due for a check, because it was disabled, enabled or removed.
+ */
 export async function markSchedulesDue(tx: Database, projectId: string): Promise<void> {
   await tx
     .updateTable('workflow_schedule')
@@ -81,7 +83,7 @@ export async function markSchedulesDue(tx: Database, projectId: string): Promise
     .execute();
 }
 
-/** Makes all schedules due for a look: Temporal may have forgotten them. */
+/** Makes all schedules due for a check, because Temporal may have lost them. */
 export async function markAllSchedulesDue(db: Database): Promise<void> {
   await db
     .updateTable('workflow_schedule')
@@ -90,7 +92,7 @@ export async function markAllSchedulesDue(db: Database): Promise<void> {
     .execute();
 }
 
-/** Has the schedules of workflows deleted, in the transaction that deletes these. */
+/** Deletes the schedules of workflows, in the transaction that deletes the workflows. */
 export async function forgetSchedules(tx: Database, ids: readonly string[]): Promise<void> {
   const rows = await tx
     .updateTable('workflow_schedule')
@@ -101,12 +103,15 @@ export async function forgetSchedules(tx: Database, ids: readonly string[]): Pro
   for (const { workflow_id: id } of rows) await keep(tx, id);
 }
 
-/** Has the schedules looked at that are due, `max` at most: a firing is late, or something has changed. */
+/**
+ * Requests a check of the schedules that are due, at most `max`: a firing is late, or something has
+ * changed.
+ */
 export async function keepDueSchedules(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
     const due = await tx
       .updateTable('workflow_schedule')
-      // Its look sets a better one.
+      // The check itself sets a better time.
       .set({ next_reconcile_at: sql<Date>`now() + interval '1 minute'` })
       .where('workflow_id', 'in', (eb) =>
         eb
@@ -125,8 +130,8 @@ export async function keepDueSchedules(db: Database, max: number): Promise<void>
 }
 
 /**
- * A workflow that fires now, if it is one; it is not deleted until the transaction ends. Before other rows
- * of it are locked, as who deletes it does.
+ * Returns a workflow if it fires now, and prevents its deletion until the transaction ends. Call it
+ * before other rows of it are locked, as its deletion does.
  */
 export async function holdFiringWorkflow(
   tx: Database,
@@ -143,7 +148,7 @@ export async function holdFiringWorkflow(
   return rows[0];
 }
 
-/** Schedule to be sent to Temporal; no instants: the workflow has none. */
+/** A schedule to send to Temporal. Without times, the workflow has none. */
 export interface ScheduleUpdate {
   workflowId: string;
   projectId: string;
@@ -152,8 +157,8 @@ export interface ScheduleUpdate {
 }
 
 /**
- * Lists the firings of a workflow that were not begun in time, starts the late ones, and returns what
- * to send to Temporal. null: Temporal already has none.
+ * Records the firings of a workflow that did not begin in time, starts the late ones, and returns
+ * the schedule to send to Temporal; null: Temporal already has none.
  */
 export async function prepareSchedule(
   db: Database,
@@ -188,7 +193,7 @@ export async function prepareSchedule(
   });
 }
 
-/** The planned instants from one to another, the last ones that are kept. */
+/** Returns the planned times of a period, of which only the last ones are kept. */
 function plannedUntil(schedule: TriggerSchedule, from: Date, until: Date): Date[] {
   let found: Date[] = [];
   for (let after = new Date(from.getTime() - 1); ;) {
@@ -200,7 +205,7 @@ function plannedUntil(schedule: TriggerSchedule, from: Date, until: Date): Date[
   }
 }
 
-/** Lists a firing that was not begun and will not be; `late`: it is to be begun now. */
+/** Records a firing that will not begin; `late`: it must begin now. */
 async function judgeFiring(
   tx: Database,
   workflow: WorkflowRow,
@@ -229,7 +234,7 @@ async function signalFiring(
   await enqueue(tx, { kind: 'firing', input, summary: name });
 }
 
-/** Lists a firing, and forgets the oldest ones. */
+/** Records a firing, and deletes the oldest ones. */
 async function insertFiring(
   tx: Database,
   { id, project_id }: Pick<WorkflowRow, 'id' | 'project_id'>,
@@ -258,7 +263,7 @@ async function updateNext(tx: Database, workflowId: string, next: Date): Promise
     .execute();
 }
 
-/** Records that Temporal has the schedule. A schedule that is switched off is forgotten. */
+/** Records that Temporal has the schedule. A schedule that is switched off is deleted. */
 export async function recordScheduleUpdate(db: Database, update: ScheduleUpdate): Promise<void> {
   const { workflowId, instants } = update;
   const last = instants.at(-1);
@@ -275,7 +280,8 @@ export async function recordScheduleUpdate(db: Database, update: ScheduleUpdate)
       select id from workflow
         where id = ${workflowId} and enabled and trigger_type = 'SCHEDULE'
     ), waiting as (
-      -- Its project is disabled, and nothing is planned. Who enables it makes it due for a look.
+      -- Its project is disabled, so nothing is planned. Enabling the project makes it due for a
+      -- check.
       update workflow_schedule set planned_until = null, next_reconcile_at = null, next_at = '9999-01-01'
         where workflow_id in (select id from kept)
     )
@@ -284,8 +290,8 @@ export async function recordScheduleUpdate(db: Database, update: ScheduleUpdate)
 }
 
 /**
- * Begins a firing, in the caller's transaction, or lists it as missed or overlapped. Returns whether it
- * is running: an attempt to begin it again finds it so.
+ * Begins a firing, in the caller's transaction, or records it as missed or overlapped. Returns true
+ * if it is running, also when an earlier attempt has begun it.
  */
 export async function beginFiring(tx: Database, workflowId: string, at: Date): Promise<boolean> {
   const workflow = await holdFiringWorkflow(tx, workflowId);
@@ -308,7 +314,7 @@ export async function beginFiring(tx: Database, workflowId: string, at: Date): P
     new Date(at.getTime() - 1),
     plannedAheadMin,
   );
-  // It was planned by a schedule that was changed since.
+  // It was planned by an earlier version of the schedule.
   const isPlanned = planned?.getTime() === at.getTime();
   if (!workflow || !row || !isPlanned || at < row.next_at) return false;
   const now = new Date();
@@ -329,7 +335,7 @@ export async function beginFiring(tx: Database, workflowId: string, at: Date): P
   );
   if (running) await signalFiring(tx, workflow, running.at);
   const [next] = following;
-  // Earlier ones that are not listed yet: the sweep lists them.
+  // The sweep records the earlier ones that are not recorded yet.
   if (next && row.next_at >= at) await updateNext(tx, workflowId, next);
   if (!row.planned_until || following.at(-1)! >= row.planned_until) await keep(tx, workflowId);
   return !running && !isMissed;

@@ -18,7 +18,7 @@ export async function membershipSql(
 }
 
 /**
- * How many contacts meet a condition at the moment `now`.
+ * Counts the contacts that meet a condition at the moment `now`.
  * @throws Problem CONDITION_TOO_HEAVY
  */
 export async function countMatches(
@@ -45,7 +45,7 @@ export async function refreshSegment(
   return total;
 }
 
-/** Counts and stores the number of stored members. Returns it; 0: the segment is gone. */
+/** Counts the stored members and stores that number. Returns it; 0: the segment is gone. */
 export async function recordStoredCount(db: Database, segmentId: string): Promise<number> {
   const row = await db
     .updateTable('segment')

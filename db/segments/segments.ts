@@ -68,8 +68,8 @@ export async function lockSegment(
 }
 
 /**
- * Serializes changes of the references between a project's segments: otherwise two transactions
- * could create a circle that neither sees.
+ * Serializes changes of the references between a project's segments. Otherwise two transactions
+ * could create a circle that neither of them sees.
  */
 export async function lockSegmentReferences(tx: Database, projectId: string): Promise<void> {
   await tx
@@ -97,8 +97,8 @@ export async function listDynamicSegments(
 }
 
 /**
- * Returns the references between segments of a project: those that name any, and these. Conditions
- * may be large, so only their fields are read.
+ * Returns the references between the segments of a project: of all that refer to one, and of these.
+ * Conditions may be large, so only their fields are read.
  */
 export async function listSegmentReferences(
   db: Database,
@@ -115,12 +115,12 @@ export async function listSegmentReferences(
   return new Map(rows.map(({ id, fields }) => [id, segmentIdsIn(fields)]));
 }
 
-/** Fields of the filters of a condition that name a segment. */
+/** The fields in a condition's filters that refer to a segment. */
 const namedFields = sql.lit('$.**.field ? (@ starts with "segment.")');
 
 /**
- * The conditions needed to evaluate one: those of the segments that it names, directly or through
- * others, `limits.segmentReach` at most.
+ * Returns the conditions needed to evaluate one: those of the segments it refers to, directly or
+ * through others, at most `limits.segmentReach`.
  */
 export async function listConditionsFor(
   db: Database,
@@ -164,7 +164,7 @@ export async function insertSegment(
   return row as unknown as SegmentRow;
 }
 
-/** Stores an edit by a person; a new count alone is not one (see `updateMemberCount`). */
+/** Stores an edit by a person. A new count alone is not an edit (see `updateMemberCount`). */
 export async function updateSegment(
   tx: Database,
   id: string,
@@ -196,15 +196,15 @@ export async function updateMemberCount(
     .execute();
 }
 
-/** Deletes a segment. Its members are deleted later: `db/removals/`. */
+/** Deletes a segment. Its members are deleted later, see `db/removals/`. */
 export async function deleteSegment(tx: Database, id: string): Promise<void> {
   await tx.deleteFrom('segment').where('id', '=', id).execute();
 }
 
 /**
- * Claims the segment whose last count or computation is the oldest, if it is that many minutes ago
- * and no process works on it. The claim sets its time to now: if this process dies, it becomes due
- * again later.
+ * Claims the segment with the oldest count or computation, if it is that many minutes old and no
+ * process works on it. The claim sets its time to now, so if this process dies, the segment becomes
+ * due again later.
  */
 export async function claimDueSegment(
   db: Database,
@@ -220,7 +220,10 @@ export async function claimDueSegment(
   return rows[0];
 }
 
-/** Makes a segment due again, after those due for longer: its computation was interrupted. */
+/**
+ * Makes a segment due again, because its computation was interrupted. Segments that are due for
+ * longer come first.
+ */
 export async function updateSegmentDue(
   db: Database,
   id: string,

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * SQL of the moment as of which a campaign judges the consent of a contact: when the contact's page of the
- * audience was fixed. Before that it is the present, and for contacts of no page the freeze.
+ * SQL of the time for which a campaign checks the consent of a contact: when the contact's page of
+ * the audience was fixed. Before that it is the present; for contacts on no page, it is the freeze.
  * @param campaign the table or its alias.
  * @param contact SQL of its id and of the time of its creation
  */
@@ -20,8 +20,9 @@ export function judgedAt(
 }
 
 /**
- * SQL of whether a contact was subscribed at a moment: the next change tells the state before.
- * @param contact SQL of its id, and of whether it is subscribed now
+ * SQL that is true if a contact was subscribed at a moment: the next change tells the state before
+ * it.
+ * @param contact SQL of its id, and of its current subscription
  */
 export function wasSubscribed(
   contact: { id: RawBuilder<unknown>; isSubscribed: RawBuilder<unknown> },

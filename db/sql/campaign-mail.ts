@@ -13,7 +13,7 @@ export function suppressed(email: string): RawBuilder<unknown> {
       || ${traceEntry('withheld', sql`jsonb_build_object('reason', ${reason})`)}`;
 }
 
-/** SQL of why: the same parameter. */
+/** SQL of the reason. It uses the same parameter. */
 export function endedBy(email: string): RawBuilder<string> {
   return sql<string>`case when exists (select from project inner_disabled
       where inner_disabled.id = ${sql.ref(`${email}.project_id`)}

@@ -5,27 +5,27 @@ import type { Moment } from './mail-moments.ts';
 import { itemsMatch } from './subscribed-events.ts';
 
 /**
- * Events of campaign mail that are not stored: the row of the message says when it was sent and
- * delivered. They are stored where a workflow, a wait or an exit rule needs them. All others who read
- * events read these as well; event subscriptions learn of them by `derived_event_log`.
+ * Events of campaign mail that are not stored, because the message's row says when it was sent and
+ * delivered. They are stored only if a workflow, a wait or an exit rule needs them. All other
+ * readers of events also read these; event subscriptions find them by `derived_event_log`.
  */
 
 export interface DerivedEvent {
   name: 'email.sent' | 'email.delivery';
-  /** Its part of `email.derived_events`. */
+  /** Its bit in `email.derived_events`. */
   bit: 1 | 2;
-  /** When it happened. */
+  /** The column with the time of the event. */
   at: 'sent_at' | 'delivered_at';
-  /** The same, of the messages of a project. */
+  /** The moment in the table of a project's moments. */
   moment: Moment;
-  /** The name of that in the event's data. */
+  /** The field for that time in the event's data. */
   field: 'sentAt' | 'deliveredAt';
   /**
    * Version of the event's id, a UUID (RFC 9562); the message's id has 7 there. Events of the same
    * moment are ordered by id: sent, then delivered.
    */
   version: '6' | '8';
-  /** SQL of which messages have that moment. */
+  /** SQL that is true for messages that have that time. */
   happened: RawBuilder<boolean>;
 }
 
@@ -63,17 +63,17 @@ export function hasDerived({ bit, happened }: DerivedEvent): RawBuilder<boolean>
   return sql`${happened} and derived_events & ${sql.lit(bit)} <> 0`;
 }
 
-/** Which of the events of messages need not be stored. */
+/** The events of messages that need not be stored. */
 export interface Derivable {
   /** The sum of their bits. */
   bits: number;
-  /** The subscriptions that want them. */
+  /** The subscriptions that deliver them. */
   subscriptionIds: readonly string[];
 }
 
 /**
- * SQL of the names of these events, with the subscriptions that want them: `name`, `"subscriptionIds"` or
- * null. The statement must begin when the contacts are locked.
+ * SQL of the names of these events, with the subscriptions that deliver them: `name`, and
+ * `"subscriptionIds"` or null. The statement must begin after the contacts are locked.
  */
 export function selectDerivable(
   projectId: string,
@@ -94,7 +94,7 @@ export function selectDerivable(
           where wait.event_name = named.name and wait.event_id is null)`;
 }
 
-/** SQL that has subscriptions read the derived events of messages, as the part of a statement. */
+/** SQL, as a part of a statement, that lets subscriptions read the derived events of messages. */
 export function loggingDerived(
   projectId: string,
   from: string,
@@ -123,7 +123,7 @@ export function tallying(from: string): RawBuilder<unknown> {
 /**
  * SQL of derived events, with the columns of `event`.
  * @param where a condition on `email`.
- * @param from `email`, or that with what has no column of the same name.
+ * @param from `email`, or a query with the same columns and more.
  */
 export function selectDerived(
   event: DerivedEvent,
@@ -150,7 +150,7 @@ export function derivedFrom(id: string): { event: DerivedEvent; emailId: string 
 
 /**
  * SQL of these events, stored or not, with the columns of `event`.
- * @param ids of events; those that are gone are left out.
+ * @param ids of events; missing ones are left out.
  */
 export function selectEvents(ids: readonly string[]): RawBuilder<unknown> {
   const parts = derivedEvents.flatMap((event) => {

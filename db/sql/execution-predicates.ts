@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-/** Conditions on where an execution stands, for statements about it. */
+/** Conditions on the position of an execution, for statements about it. */
 
 /** SQL: true if an execution is on the version of a call. */
 export const isOn = (version: number) => sql`workflow_version = ${version}`;
@@ -12,7 +12,8 @@ export const isOn = (version: number) => sql`workflow_version = ${version}`;
 export const clockSkew = sql`interval '1 minute'`;
 
 /**
- * SQL: true if a delay with this output is over by itself: its time has come, or its date was past.
+ * SQL that is true if a delay with this output is over by itself: its end has come, or its date was
+ * in the past.
  */
 export const isDelayOver = (output: ReturnType<typeof sql>) =>
   sql`((${output} ->> 'past')::boolean is true

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * SQL of whether a rule of any workflow names an event: null or false where none does. The next entry
- * of the index is read, and compared: for a condition on the project, the planner may read the whole
- * table when another project has thousands of rows.
+ * SQL that is true if a rule of any workflow uses an event; null or false otherwise. It reads the
+ * next entry of the index and compares it: with a condition on the project, the planner may read
+ * the whole table when another project has thousands of rows.
  * @param event the alias of a row with `project_id` and `name`.
  */
 export function isExitEvent(event: string): RawBuilder<boolean | null> {
@@ -15,10 +15,9 @@ export function isExitEvent(event: string): RawBuilder<boolean | null> {
 }
 
 /**
- * SQL of whether an execution is an active one of the contact of an event, and a rule of its
- * workflow names the event. Found by the contact: a workflow may have a million executions, and a project
- * ten thousand workflows with a rule.
- * Both parameters are aliases.
+ * SQL that is true if an execution is active, belongs to the contact of an event, and a rule of its
+ * workflow uses the event. It starts from the contact, because a workflow may have a million
+ * executions, and a project ten thousand workflows with a rule. Both parameters are aliases.
  */
 export function mayBeEnded(execution: string, event: string): RawBuilder<boolean> {
   const ofExecution = (name: string) => sql.ref(`${execution}.${name}`);

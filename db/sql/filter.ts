@@ -22,25 +22,28 @@ import {
 } from '../../domain/filter/value.ts';
 
 /**
- * Conditions as SQL, made here to use the indexes of our tables. Everything a customer wrote is passed as
- * a parameter.
+ * Compiles conditions to SQL that uses the indexes of our tables. Everything that a customer wrote
+ * becomes a parameter.
  */
 
 type Sql = RawBuilder<boolean>;
 
 export interface ConditionSqlOptions {
   now: Date;
-  /** The segments of the project; unknown ones have no members. */
+  /** The segments of the project. Unknown ones have no members. */
   segments: Segments;
   /** The alias of the table `contact` in the query. */
   contact?: string;
-  /** The project, if all contacts of the query belong to one: speeds up finding events and mail. */
+  /**
+   * The project, if all contacts of the query belong to one. It speeds up the search for events and
+   * mail.
+   */
   projectId?: string;
 }
 
 /**
- * A condition as an expression on a row of `contact`, true or false and never null. The query must
- * filter by project.
+ * Compiles a condition to an expression on a row of `contact` that is true or false, never null.
+ * The query must filter by project.
  * @param condition as `parseCondition` returns it.
  */
 export function conditionSql(condition: Condition, options: ConditionSqlOptions): Sql {
@@ -48,8 +51,8 @@ export function conditionSql(condition: Condition, options: ConditionSqlOptions)
   const { repeated, order } = findRepeated(condition, segments);
   const shared = new Map<string, Sql>();
   const scope: Scope = { now, segments, contact, projectId, repeated, shared };
-  // A segment that is named twice is evaluated once per contact; otherwise a few segments that name
-  // each other could grow exponentially. Each becomes a column of a nested row; `offset 0` keeps
+  // A segment that is used twice is evaluated once per contact. Otherwise a few segments that refer
+  // to each other could grow exponentially. Each becomes a column of a nested row; `offset 0` keeps
   // the planner from undoing this.
   let row: RawBuilder<unknown> | null = null;
   const names: string[] = [];
@@ -71,13 +74,16 @@ interface Scope {
   segments: Segments;
   contact: string;
   projectId: string | undefined;
-  /** Segments with a condition that are named more than once. */
+  /** Segments with a condition that are used more than once. */
   repeated: ReadonlySet<string>;
   /** Those of them that are compiled already. */
   shared: ReadonlyMap<string, Sql>;
 }
 
-/** Segments with a condition that are named more than once; each comes after those it names. */
+/**
+ * Finds segments with a condition that are used more than once. Each comes after those it refers
+ * to.
+ */
 function findRepeated(condition: Condition, segments: Segments) {
   const seen = new Set<string>();
   const repeated = new Set<string>();
@@ -145,14 +151,14 @@ function memberSql(scope: Scope, id: string): Sql {
     return sql<boolean>`exists (select from segment_member as inner_member
       where inner_member.segment_id = ${id} and inner_member.contact_id = ${contactId})`;
   }
-  // A repeated one that is not compiled yet is circular, which checked conditions never are.
+  // A repeated segment that is not compiled yet is circular. Checked conditions never are.
   return scope.repeated.has(id) ? (scope.shared.get(id) ?? no) : compile(scope, condition);
 }
 
 /**
- * Returns SQL that is true if there is an event of a name since a moment, stored or as the row of a
- * campaign's message. It is not one "exists" over both: PostgreSQL would read all of them instead
- * of the contact's.
+ * SQL that is true if an event of a name exists since a moment, stored or as the row of a
+ * campaign's message. It is not one "exists" over both, because PostgreSQL would then read all of
+ * them instead of the contact's.
  * @param isOwn a condition on the contact of `inner_seen`
  */
 function hasEvent(name: string, isOwn: RawBuilder<unknown>, from: RawBuilder<Date>) {
@@ -249,7 +255,10 @@ const symbols: Readonly<Record<OrderOperator, RawBuilder<unknown>>> = {
   lessThanOrEqual: sql`<=`,
 };
 
-/** The JSON value at a path, null when it is missing. As `readPath`: a key of its own goes first. */
+/**
+ * The JSON value at a path, null when it is missing. As in `readPath`, a key with the whole name
+ * wins.
+ */
 export function valueSql(data: RawBuilder<unknown>, path: readonly string[]): RawBuilder<unknown> {
   const name = path.join('.');
   const own = sql`nullif(${data} -> ${name}::text, 'null')`;
@@ -261,7 +270,7 @@ export function valueSql(data: RawBuilder<unknown>, path: readonly string[]): Ra
   return sql`case when ${data} ? ${name}::text then ${own} else ${inside} end`;
 }
 
-/** A filter on a JSON value; null may stand for false. */
+/** A filter on a JSON value. It may be null instead of false. */
 function dataSql(filter: Filter, value: RawBuilder<unknown>, now: Date): Sql {
   const { operator, value: given } = filter;
   const isPresent = sql<boolean>`${value} is not null`;
@@ -310,8 +319,8 @@ function showsInText({ operator, value }: Filter): boolean {
 }
 
 /**
- * `equals` with a plain value, where containment is equivalent and costs half: in objects it
- * requires the same keys and, at their end, an equal scalar. Null for all other filters.
+ * `equals` with a plain value, if containment is equivalent: it costs half. In objects it requires
+ * the same keys and, at their end, an equal scalar. Null for all other filters.
  */
 function dataEqualsSql(
   { operator, value: given }: Filter,
@@ -350,7 +359,10 @@ function containsSql(value: RawBuilder<unknown>, given: unknown): Sql {
     when 'string' then ${inText} when 'array' then ${inList} end`;
 }
 
-/** As numbers, else as dates, else as texts by code points; the first that fits both. */
+/**
+ * Compares as numbers, else as dates, else as texts by code points: the first type that fits both
+ * values.
+ */
 function orderSql(operator: OrderOperator, value: RawBuilder<unknown>, given: unknown): Sql {
   const symbol = symbols[operator];
   const readings: Sql[] = [];

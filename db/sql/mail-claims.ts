@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * SQL of whether a message that was to wait has lost its sender meanwhile: the domain is no longer
- * verified in its project. Other mail leaves too soon after it was accepted to be looked at again.
+ * SQL that is true if a message that had to wait has lost its sender: the domain is no longer
+ * verified in its project. Other mail is sent so soon after it was accepted that it needs no second
+ * check.
  * @param email the table or its alias.
  */
 export function isSenderGone(email: string): RawBuilder<boolean> {
@@ -14,7 +15,7 @@ export function isSenderGone(email: string): RawBuilder<boolean> {
 }
 
 /**
- * SQL of when the first attempt of a message began that was not accepted at once.
+ * SQL of the start of a message's first attempt, if it was not accepted at once.
  * @param email the table or its alias.
  */
 export function firstAttemptAt(email: string): RawBuilder<string | null> {
@@ -23,8 +24,8 @@ export function firstAttemptAt(email: string): RawBuilder<string | null> {
 }
 
 /**
- * SQL of whether a project has, or has had, entries in its suppression list. Others need no
- * look at it.
+ * SQL that is true if a project has, or has had, entries in its suppression list. Otherwise the
+ * list need not be read.
  */
 export function hasAddressKey(projectId: string) {
   return sql<boolean>`(select exists (select from suppression_key inner_address_key

@@ -1,11 +1,15 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * When messages were sent, delivered, opened and so on: rows of `email_moment`, which triggers keep. They are
- * read where the newest of a project are asked for, or all of a period; what a contact has had is found by its mail.
+ * When messages were sent, delivered, opened and so on: rows of `email_moment`, which triggers
+ * keep. They find the newest messages of a project, or all of a period. A contact's moments are
+ * found by its mail.
  */
 
-/** A moment of a message. Sent: not FAILED, and not received. Listed: by the provider's own list alone. */
+/**
+ * A moment of a message. Sent: not FAILED, and not received. Listed: bounced only because of the
+ * provider's own suppression list.
+ */
 export type Moment =
   | 'sent'
   | 'delivered'
@@ -29,7 +33,7 @@ export const momentKinds: Readonly<Record<Moment, number>> = {
 };
 
 /**
- * SQL of a moment of the messages of a project, as a table `moment` with `at` and `email_id`; in the order of
+ * SQL of a moment of a project's messages, as a table `moment` with `at` and `email_id`. Sorted by
  * both, it is read from the index.
  * @param where a condition on `at`
  */
@@ -46,13 +50,13 @@ export function momentsOf(
 /** A period, both ends included, as SQL of timestamps. */
 export interface MomentPeriod {
   from: RawBuilder<Date>;
-  /** Until now, if left out, and after it. */
+  /** The end; if left out, there is none. */
   to?: RawBuilder<Date>;
 }
 
 /**
- * SQL of how many moments there are in a period. Whole UTC days that are counted are looked up in `email_tally`, the
- * rest is counted.
+ * SQL of the number of moments in a period. Counted whole UTC days are looked up in `email_tally`,
+ * the rest is counted.
  */
 export function countMoments(
   projectId: string,
@@ -75,7 +79,7 @@ export function countMoments(
               from (select ${from} as since, ${to} as until) inner_given) inner_begun) inner_days)`;
 }
 
-/** Before this, whole days are counted. */
+/** Watermark: whole days before it are counted. */
 export const tallied = 'email_tally';
 export const countedTo = sql<Date>`coalesce((select inner_mark.at from watermark inner_mark where inner_mark.name = ${sql.lit(tallied)}),
   timestamptz '-infinity')`;

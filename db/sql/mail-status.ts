@@ -12,7 +12,7 @@ export function idsUnderWay(projectId: RawBuilder<unknown>): RawBuilder<unknown>
     where inner_claimed.project_id = ${projectId} and inner_claimed.attempt_id is not null)`;
 }
 
-/** SQL of whether a message is one of them. @param email the table or its alias. */
+/** SQL that is true if a message is one of them. @param email the table or its alias. */
 export function isClaimedByChunk(email: string): RawBuilder<boolean> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
   return sql<boolean>`(${column('status')} = 'PENDING' and ${column('campaign_id')} is not null
@@ -26,8 +26,8 @@ export function statusOf(email: string): RawBuilder<string> {
 }
 
 /**
- * SQL of whether a campaign has waiting mail, in chunks or outside of them. It is known at
- * once, while nothing else tells mail that waits from the rest of its campaign.
+ * SQL that is true if a campaign has waiting mail, in chunks or outside of them. It is fast,
+ * because it does not search the campaign's messages.
  */
 export function hasWaiting(campaignId: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`(exists (select from campaign_chunk inner_chunk
@@ -35,7 +35,7 @@ export function hasWaiting(campaignId: RawBuilder<unknown>): RawBuilder<boolean>
     or exists (select from ${unqueuedOf(campaignId)}))`;
 }
 
-/** SQL of the status of the campaign of a message that waits; null for others. */
+/** SQL of the campaign's status for a message that waits; null for others. */
 export function campaignStatusOf(email: string): RawBuilder<string | null> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
   return sql<string | null>`case when ${column('status')} in ('PENDING', 'SENDING') then
@@ -43,7 +43,7 @@ export function campaignStatusOf(email: string): RawBuilder<string | null> {
       where inner_mailing.id = ${column('campaign_id')}) end`;
 }
 
-/** SQL of whether the attempt of a message has ended without telling what came of it. */
+/** SQL that is true if the attempt of a message has ended without an outcome. */
 export function isUnsettled(email: string): RawBuilder<boolean> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
   return sql<boolean>`case ${column('status')}

@@ -31,14 +31,14 @@ export interface TraceEntry {
 
 /**
  * An entry to append to `email.trace`, in the statement that changes the row: `trace = trace ||
- * ${traceEntry('accepted', …)}`. Its time is that of the statement.
+ * ${traceEntry('accepted', …)}`. It has the time of the statement.
  * @param detail SQL of a JSON object, for data that only the row has.
  */
 export function traceEntry(state: TraceState, detail?: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`trace_entry(${sql.lit(state)}, ${detail ?? sql`null`})`;
 }
 
-/** The entry for a message that is to leave at a time; null: at once, after all. */
+/** The entry for a message with a send time; null: it is sent at once, after all. */
 export function scheduledEntry(at: Date | null): RawBuilder<string> {
   return traceEntry('scheduled', sql`jsonb_build_object('for', ${at && at.toISOString()}::text)`);
 }
@@ -50,15 +50,18 @@ export interface PlainRendering {
   line: number | null;
 }
 
-/** The entry for a message whose placeholders were replaced, and nothing else. */
+/**
+ * The entry for a message that was rendered plainly: its placeholders were replaced, and nothing
+ * else.
+ */
 export function plainRendering({ code, message, line }: PlainRendering): RawBuilder<string> {
   const detail = JSON.stringify({ code, message: storableText(message), line });
   return traceEntry('rendered_plainly', sql`${detail}::jsonb`);
 }
 
 /**
- * The entry for a delay by the sending limits, to append to `email.trace`: empty when it is there
- * already, as a delay is noted once.
+ * The entry for a delay by the sending limits, to append to `email.trace`. It is empty if the trace
+ * has one already, because a delay is noted once.
  * @param since ISO time: when the message was due.
  */
 export function throttled(since: string | RawBuilder<string>): RawBuilder<unknown> {
@@ -66,7 +69,7 @@ export function throttled(since: string | RawBuilder<string>): RawBuilder<unknow
     else jsonb_set(${traceEntry('throttled')}, '{0,at}', to_jsonb(${since}::text)) end`;
 }
 
-/** The columns that tell what happened to a message whose first attempt was accepted. */
+/** The columns that tell the steps of a message whose first attempt was accepted. */
 interface PlainSteps {
   handed_over_at: Date | null;
   sent_at: Date | null;
@@ -78,7 +81,10 @@ interface PlainSteps {
 /** Trace entries of a message before it is handed over. */
 const beforeHandOver: readonly string[] = ['rendered_plainly', 'scheduled', 'held', 'throttled'];
 
-/** The whole trace of a message but `queued`: what is stored, and what its columns say. */
+/**
+ * Returns the whole trace of a message except `queued`: the stored entries, and those that its
+ * columns tell.
+ */
 export function traceOf(email: PlainSteps): TraceEntry[] {
   const { trace, handed_over_at: handedOverAt, sent_at: sentAt, delivered_at: deliveredAt } = email;
   if (!handedOverAt) return [...trace];
@@ -95,13 +101,13 @@ export function traceOf(email: PlainSteps): TraceEntry[] {
   const isBefore = ({ state }: TraceEntry) => beforeHandOver.includes(state);
   const before = trace.filter(isBefore);
   const after = trace.filter((entry) => !isBefore(entry));
-  // Feedback may have been faster than the response.
+  // Feedback may have arrived before the provider's response.
   return [...before, ...plain, ...after].sort((one, other) =>
     one.at < other.at ? -1 : one.at > other.at ? 1 : 0,
   );
 }
 
-/** The trace entry of a message, claimed with its chunk. */
+/** The trace entry of a message that was claimed with its chunk. */
 export function handedOver(claimedAt: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`jsonb_set(
     ${traceEntry('handed_over', sql`jsonb_build_object('attempt', email.attempts + 1)`)},

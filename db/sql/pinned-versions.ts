@@ -1,14 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * Names used by versions with active executions, beside the graphs as they are drawn: the named
- * objects must not be deleted while an execution may use them.
+ * Names used by versions with active executions, beside the edited graphs. The named objects must
+ * not be deleted while an execution may use them.
  */
 
 /**
  * SQL of the steps and exit rules of versions with active executions, as a table `pinned` with
- * `workflow_id`, `workflow_name` and `step` or `rule`. Triggers are left out: active executions
- * have passed them.
+ * `workflow_id`, `workflow_name` and `step` or `rule`. Triggers are left out, because active
+ * executions have passed them.
  */
 export function pinnedParts(projectId: string): RawBuilder<unknown> {
   const next = (from: RawBuilder<unknown>) => sql`(
@@ -20,7 +20,7 @@ export function pinnedParts(projectId: string): RawBuilder<unknown> {
     select inner_flow.id as workflow_id, inner_flow.name as workflow_name,
         inner_flow.created_at, part.step, part.rule
       from workflow inner_flow
-      -- One step in the index for each version, not one for each execution.
+      -- One index lookup per version, not one per execution.
       cross join lateral (
         with recursive inside(version) as (
           select ${next(sql`true`)}

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * SQL of whether the send policy of its project may hold back mail of a campaign.
+ * SQL that is true if the project's send policy may hold back mail of a campaign.
  * @param campaign the table or its alias.
  */
 export function isPolicedCampaign(campaign: string): RawBuilder<boolean> {
@@ -9,7 +9,7 @@ export function isPolicedCampaign(campaign: string): RawBuilder<boolean> {
     and ${holdsMail(sql.ref(`${campaign}.project_id`))})`;
 }
 
-/** SQL of whether a project has a policy that may hold mail back. */
+/** SQL that is true if a project has a policy that may hold mail. */
 export function holdsMail(projectId: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`exists (select from send_policy inner_policy
     where inner_policy.project_id = ${projectId}

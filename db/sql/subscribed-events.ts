@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 
-/** SQL of whether a name fits one of the items: `*`, `<prefix>.*` or the name itself. */
+/** SQL that is true if a name matches one of the items: `*`, `<prefix>.*` or the name itself. */
 export function itemsMatch(
   items: RawBuilder<unknown>,
   name: RawBuilder<unknown>,

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * SQL of whether a contact has left a topic, or never had it: its own choice, else the default. A topic
- * that is null or deleted counts as none, and costs no look.
+ * SQL that is true if a contact has left a topic, or never had it: by its own choice, else by the
+ * default. A null or deleted topic counts as none, and is not looked up.
  * @param contactId SQL of the contact's id
  * @param topicId SQL of the topic's id or null
  */
@@ -18,8 +18,8 @@ export function hasLeftTopic(
 }
 
 /**
- * SQL of whether a contact was not subscribed to a topic at a moment: the next change tells the state
- * before. False without a topic.
+ * SQL that is true if a contact was not subscribed to a topic at a moment: the next change tells
+ * the state before it. False without a topic.
  */
 export function hadLeftTopic(
   contactId: RawBuilder<unknown>,

@@ -4,23 +4,24 @@ import { type Database, transact } from '../database.ts';
 import { isLockTimeout } from '../sql-state.ts';
 
 /**
- * The log of events is read by numbers of transactions (`event.tx`, `event_subscription.seen`). They are those of
- * the cluster plus an offset. In another cluster (a restored dump, a logical replica, `pg_upgrade`) the numbers may
- * begin anew: then the offset grows, so that new events have higher numbers than all that is stored. A physical
- * copy (a promoted replica, recovery to a point in time) brings its numbers with it, and needs nothing.
+ * The log of events is read by transaction ids (`event.tx`, `event_subscription.seen`): the ids of
+ * the cluster plus an offset. In another cluster (a restored dump, a logical replica, `pg_upgrade`)
+ * ids may start again. Then the offset is raised, so that new events have higher ids than all
+ * stored ones. A physical copy (a promoted replica, point-in-time recovery) keeps its ids, and
+ * needs nothing.
  */
 
 /** Log message for a change of the database cluster. */
 export const otherCluster =
   'The tables are in another database cluster than before: event subscriptions go on where they were';
 
-/** Attempts to lock the log: each lets the requests behind it continue. */
+/** Attempts to lock the log. After each, waiting requests can continue. */
 const attemptsMax = 30;
 
 /**
- * Makes the log of events continue when the tables are in another cluster than before; otherwise confirms that they
- * are in the same. Called when a process starts and by each sweep.
- * @returns true: it was another cluster
+ * Adjusts the log of events when the tables are in another cluster than before; otherwise confirms
+ * that the cluster is the same. Called when a process starts and by each sweep.
+ * @returns true if it was another cluster
  */
 export async function noticeCluster(db: Database): Promise<boolean> {
   const systemIdentifier = await readSystemIdentifier(db);
@@ -50,7 +51,7 @@ interface Cluster {
   objects: string | null;
   logOffset: string;
   confirmedAt: string;
-  /** The numbers of the database and of the table at this moment. */
+  /** The current ids of the database and of the table. */
   objectsNow: string;
 }
 
@@ -77,9 +78,9 @@ async function compareCluster(db: Database, systemIdentifier: string | null): Pr
   });
 }
 
-/** Gives new events higher numbers than those that are stored. Returns the offset. */
+/** Raises the offset, so that new events have higher ids than stored ones. Returns the offset. */
 async function continueLog(tx: Database, before: Cluster): Promise<string> {
-  // Transactions in progress already have their numbers, so the lock waits for them.
+  // Transactions in progress already have their ids, so the lock waits for them.
   await sql`set local lock_timeout = 1000`.execute(tx);
   await sql`lock table event, derived_event_log, event_subscription
     in share row exclusive mode`.execute(tx);
@@ -100,7 +101,8 @@ async function continueLog(tx: Database, before: Cluster): Promise<string> {
   if (BigInt(next) + BigInt(before.logOffset) > BigInt(last)) return before.logOffset;
   const distance = BigInt(last) - BigInt(before.logOffset);
   await moveNew(tx, before, { distance: String(distance), next });
-  // The functions have the offset written out: a default that reads a table would be slow.
+  // The functions contain the offset as a literal, because a default that reads a table would be
+  // slow.
   const offset = sql.raw(String(BigInt(last)));
   await sql`create or replace function log_tx() returns xid8 language sql stable as $$
     select (pg_current_xact_id()::text::bigint + ${offset})::text::xid8 $$`.execute(tx);

@@ -8,7 +8,7 @@ import { columns, type EventDelivery } from '../tables.ts';
 import { signalSubscription, type SubscriptionRow } from './subscriptions.ts';
 import { selectUnread } from './unread.ts';
 
-/** The deliveries of a subscription, as they are read and asked for again. */
+/** Lists the deliveries of a subscription, and requests new attempts. */
 
 export type DeliveryRow = Selectable<EventDelivery>;
 
@@ -23,11 +23,14 @@ export interface DeliverySearch {
 /** A delivery and its place in the list. */
 export type ListedDelivery = DeliveryRow & { recorded_instant: string };
 
-/** SQL of the deliveries of a subscription: those from before a reset of its project are gone. */
+/** SQL of a subscription's deliveries. Those from before a reset of its project are deleted. */
 const ofSubscription = ({ id, project_id }: SubscriptionRow) =>
   sql`subscription_id = ${id} and project_id = ${project_id}`;
 
-/** A page of the deliveries that match, newest event first, each part of it in the order of an index. */
+/**
+ * Returns a page of the matching deliveries, newest event first. Each part is read in the order of
+ * an index.
+ */
 export async function listDeliveries(
   db: Database,
   subscription: SubscriptionRow,
@@ -45,7 +48,7 @@ export async function listDeliveries(
     ],
     sql` and `,
   );
-  // Each status has its order in an index: merged, they are the order of all.
+  // Each status has its own order in an index. Merged, they give the order of all.
   const statuses = status === undefined ? deliveryStatuses : [status];
   const isStatus = (one: string) =>
     eventName === undefined ? sql`status = ${one}` : sql`status = any (${[...statuses]}::text[])`;
@@ -80,7 +83,7 @@ export async function findDelivery(
   return rows[0] ?? (await findUnread(db, subscription, eventId));
 }
 
-/** A delivery whose event is not read yet. */
+/** Finds a delivery whose event was not read yet. */
 async function findUnread(
   db: Database,
   { id }: SubscriptionRow,
@@ -94,8 +97,8 @@ async function findUnread(
 }
 
 /**
- * Has a delivery attempted at once, in the caller's transaction. One that has ended becomes pending, with its schedule begun anew.
- * `gone`: its event is, and why.
+ * Requests an immediate attempt of a delivery, in the caller's transaction. A delivery that has
+ * ended becomes pending, with a new schedule. `gone`: its event no longer exists, and why.
  */
 export async function retryDelivery(
   tx: Database,
@@ -112,7 +115,7 @@ export async function retryDelivery(
   const { rows: events } = await sql`${selectEvents([eventId])}`.execute(tx);
   if (events.length === 0) return { gone: await reasonOfLoss(tx, before) };
   await insertUnread(tx, subscription.id, eventId);
-  // With a batch that waits, all of it.
+  // If it waits in a batch, the whole batch is sent.
   const { rows } = await sql<DeliveryRow>`
     update event_delivery set urgent = true, turn = turn + 1, due_at = statement_timestamp(),
         is_retry = true, reason = null, updated_at = now(), status = 'pending',
@@ -130,7 +133,7 @@ export async function retryDelivery(
   return rows.find((row) => row.event_id === eventId) ?? 'missing';
 }
 
-/** Makes the row of a delivery, if it has none because its event is not read yet. */
+/** Creates the row of a delivery that has none because its event was not read yet. */
 async function insertUnread(tx: Database, id: string, eventId: string): Promise<void> {
   const unread = await selectUnread(tx, id, sql`event_id = ${eventId}`);
   if (!unread) return;

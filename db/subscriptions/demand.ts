@@ -1,9 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/**
- * Returns the current load of PostgreSQL from other work: one read of memory, and one of an index.
- */
+/** Returns the load of PostgreSQL by other work. It reads shared memory once, and one index. */
 export async function readDemand(
   db: Database,
 ): Promise<{ isMailLeaving: boolean; statements: number }> {

@@ -5,12 +5,12 @@ import type { Database } from '../database.ts';
 import { selectEvents } from '../sql/derived-events.ts';
 import type { Target } from './sending.ts';
 
-/** Selection of the deliveries that may be sent for a subscription, and their content. */
+/** Selects the deliveries that may be sent for a subscription, and reads their content. */
 
-/** Deliveries looked at for a choice of requests with one each, of each kind. */
+/** Deliveries read of each kind, to choose requests with one delivery each. */
 const candidatesMax = 20;
 
-/** SQL of pending deliveries that a request may have: of no contact with a request under way. */
+/** SQL of pending deliveries that a request may include: their contact has no request under way. */
 function isFree({ id, projectId }: Target, underWay: readonly Unit[]) {
   const contacts = underWay.flatMap(contactsOf);
   const events = underWay.flatMap(({ deliveries }) => deliveries.map(({ eventId }) => eventId));
@@ -24,7 +24,7 @@ const isWaiting = ({ id, projectId }: Pick<Target, 'id' | 'projectId'>) => sql`
     and delivery.epoch = (select inner_current.epoch from event_subscription inner_current
       where inner_current.id = ${id})`;
 
-/** SQL of a candidate's place among others. */
+/** SQL of the columns that order a candidate. */
 const candidate = (delivery: RawBuilder<unknown>, batchTurn: number) => sql`
   ${delivery}.event_id as "eventId", ${delivery}.contact_id as "contactId",
   ${delivery}.is_retry as "isRetry",
@@ -35,7 +35,7 @@ const candidate = (delivery: RawBuilder<unknown>, batchTurn: number) => sql`
  * Returns the due deliveries for requests with one delivery each: the longest due first, new ones
  * and retries alike. Each is replaced by the due delivery of its contact that was recorded first.
  * Contacts with a request under way are left out.
- * @param isHeld only deliveries with a requested attempt at once
+ * @param isHeld true: only deliveries with a requested immediate attempt
  */
 export async function listDue(
   db: Database,
@@ -62,8 +62,8 @@ export async function listDue(
 }
 
 /**
- * The deliveries that are due, for batches: in the order in which they were recorded, with all others
- * of the batches that wait. Those of contacts with a request under way are left out.
+ * Returns the due deliveries for batches, in the order in which they were recorded, with all others
+ * of the batches that wait. Contacts with a request under way are left out.
  * @param most new ones, and retries
  * @param isHeld as above
  */
@@ -94,8 +94,8 @@ export async function listDueForBatches(
 }
 
 /**
- * Returns the delivery for a probe: the oldest of those with the fewest attempts, due or not, and
- * its batch, if that waits. Contacts with a request under way are left out.
+ * Returns the delivery for a probe: the oldest of those with the fewest attempts, due or not, with
+ * its batch if that waits. Contacts with a request under way are left out.
  */
 export async function findProbe(
   db: Database,
@@ -108,7 +108,7 @@ export async function findProbe(
       from event_delivery delivery
       where ${isFree(target, underWay)} and ${isRetry ? sql`is_retry` : sql`is_retry = false`}
       order by ${order} limit 1)`;
-  // Those never attempted are due since they were recorded.
+  // New deliveries are due from the time they were recorded.
   const { rows } = await sql<Candidate>`
     select ${candidate(sql`found`, target.batchTurn)}
       from (${fewest(false, sql`due_at`)} union all
@@ -148,7 +148,7 @@ export interface Ready {
 
 /**
  * Returns the deliveries of a request that are still to be sent, in recorded order. A new request
- * with more than `bytesMax` bytes of data gets only the first ones, at least one.
+ * whose data exceed `bytesMax` bytes gets only the first ones, at least one.
  */
 export async function readDeliveries(
   db: Database,
@@ -185,7 +185,7 @@ export async function readDeliveries(
         event.name, event.data, event.email_id as "emailId", event.created_at as "createdAt",
         contact.email
       from chosen
-      -- Those of a contact that is being erased count as gone.
+      -- Deliveries of a contact that is being erased count as gone.
       left join found as event on event.id = chosen.event_id
         and not exists (select from contact erased where erased.id = event.contact_id
           and erased.project_id <> event.project_id)

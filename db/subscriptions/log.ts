@@ -14,7 +14,8 @@ import { newSince, type Position, positionColumns, selectAfter } from './positio
 const pageMax = { events: 500, batches: 5 };
 
 /**
- * SQL of whether a subscription has something to read; a disabled one, what was before that.
+ * SQL that is true if a subscription has events to read; for a disabled one, only those recorded
+ * before.
  * @param subscription the table or its alias.
  */
 export function hasUnread(subscription: string): RawBuilder<boolean> {
@@ -22,7 +23,8 @@ export function hasUnread(subscription: string): RawBuilder<boolean> {
   const hasChanged = sql`${column('earlier')} <> '[]'`;
   const hasNew = (table: string, log: string) =>
     newSince(sql.ref(`${log}.tx`), column('seen')).map(
-      // By "exists", PostgreSQL would hope to meet such a row soon, and read all of the project's.
+      // With "exists", PostgreSQL would expect to find such a row soon, and read all of the
+      // project's rows.
       (isNew) => sql`(select true from ${sql.table(table)} ${sql.ref(log)}
         where ${sql.ref(`${log}.project_id`)} = ${column('project_id')} and ${isNew}
         order by ${sql.ref(`${log}.tx`)} limit 1)`,
@@ -33,7 +35,7 @@ export function hasUnread(subscription: string): RawBuilder<boolean> {
       or coalesce(${sql.join(unread)}, false)))`;
 }
 
-/** Returns the work that a subscription has before it sends, by short index reads. */
+/** Returns the work that a subscription must do before it sends, by short index reads. */
 export async function findWork(db: Database, id: string) {
   const { rows } = await sql<{
     hasBacklog: boolean;
@@ -50,13 +52,13 @@ export async function findWork(db: Database, id: string) {
 
 /** A page of events that was read. */
 export interface ReadPage {
-  /** All that was recorded before is read. */
+  /** True if all events recorded before were read. */
   isOver: boolean;
   /** How long ago its last event was recorded, in milliseconds. */
   lagMs: number;
 }
 
-/** Makes the deliveries of one page of new events; a page that is read again makes no second ones. */
+/** Creates the deliveries for one page of new events. Reading a page again creates none twice. */
 export async function readPage(db: Database, id: string): Promise<ReadPage> {
   return transact(db, async (tx) => {
     const position = await lockPosition(tx, id);
@@ -95,8 +97,8 @@ async function lockPosition(tx: Database, id: string): Promise<Reading | undefin
   const [row] = rows;
   if (!row) return undefined;
   if (row.reading !== null) return { ...row, reading: row.reading };
-  // A statement after the lock: its snapshot is later than that of any change of the row. An earlier one is of
-  // another cluster, which the next sweep notices.
+  // A separate statement after the lock, so that its snapshot is later than any change of the row.
+  // An earlier snapshot belongs to another cluster, which the next sweep notices.
   const { rows: now } = await sql<{ snapshot: string }>`
     select log_snapshot()::text as snapshot
       where pg_snapshot_xmax(log_snapshot()) >= pg_snapshot_xmax(${row.seen}::pg_snapshot)`.execute(
@@ -109,7 +111,7 @@ function marking({ is_begun, reading, read_earlier, earlier }: Reading) {
   return { reading, read_earlier: is_begun ? read_earlier : earlier.length };
 }
 
-/** All is read: what changed before that is over. */
+/** Everything is read, so earlier changes of the settings no longer matter. */
 function passed(position: Reading) {
   const { read_earlier } = marking(position);
   return {
@@ -126,8 +128,8 @@ function passed(position: Reading) {
 const skippedMax = 1_000;
 
 /**
- * Skips deliveries that were pending when their subscription was disabled, a page at a time. Call it
- * when all is read. Returns whether none is left.
+ * Skips deliveries that were pending when their subscription was disabled, one page per call. Call
+ * it when all events are read. Returns true if none is left.
  */
 export async function skipOutdated(db: Database, id: string): Promise<boolean> {
   return transact(db, async (tx) => {

@@ -6,7 +6,7 @@ import type { EarlierItems } from './subscriptions.ts';
 
 /** Position of a subscription in the log of events, and the events after it. */
 
-/** The columns of a position, in SQL. */
+/** SQL of the columns of a position. */
 export const positionColumns = sql`id, project_id, events, enabled, epoch, seen::text, read_tx::text,
   read_id, read_earlier, earlier, reading::text, reading is not null as is_begun`;
 
@@ -17,9 +17,9 @@ export interface Position {
   enabled: boolean;
   epoch: number;
   seen: string;
-  /** Up to which events are read page by page; null: that has not begun. */
+  /** The snapshot up to which events are read page by page; null: not begun. */
   reading: string | null;
-  /** A page was read of it before. */
+  /** True if a page of it was read before. */
   is_begun: boolean;
   read_tx: string | null;
   read_id: string | null;
@@ -28,8 +28,8 @@ export interface Position {
 }
 
 /**
- * SQL of the conditions of which a row that is new since a snapshot meets one: a condition that an index has an
- * entry for. A transaction that is open for long is one more number to look for, and not the beginning of a scan.
+ * SQL of alternative conditions for a row that is new since a snapshot. An index has entries for
+ * each. A long-running transaction adds one more id to look up, and does not start a scan.
  * @param tx the column of `event` or `derived_event_log`
  */
 export function newSince(
@@ -42,23 +42,23 @@ export function newSince(
   ];
 }
 
-/** How much of the log is looked at. */
+/** How much of the log is read. */
 export interface Extent {
-  /** Events, and batches of mail of fifty with two events each at most. null: all. */
+  /** Most events, and most batches of mail, of fifty messages with two events each. null: all. */
   most: { events: number; batches: number } | null;
   order: 'oldest' | 'newest';
 }
 
 /**
- * SQL of what comes after a position, as the parts of a statement: `wanted` are the events that the
- * subscription wants; `bound` has the last row that counts, if there may be more.
+ * SQL of the events after a position, as parts of a statement: `wanted` are the events that the
+ * subscription selects; `bound` has the last row of the page, if there may be more.
  */
 export function selectAfter(position: Position, extent: Extent): RawBuilder<unknown> {
   const entries = [...position.earlier, current(position)].map((entry, at) => ({ ...entry, at }));
   const { most, order } = extent;
   const lastOf = (rows: string, max: number) => sql`
     (select tx, id, recorded_at from ${sql.table(rows)} order by tx, id offset ${max - 1} limit 1)`;
-  // For the newest events there are always more: the ones before them.
+  // When the newest events are read, there are always more before them.
   const bound =
     most === null || order === 'newest'
       ? sql`select null::xid8 as tx, null::uuid as id, null::timestamptz as recorded_at where false`
@@ -103,7 +103,7 @@ function nextIn(
   { order, max }: Extent & { max: number | null },
 ): RawBuilder<unknown> {
   const isRead = sql`(tx, id) <= (${read_tx}::xid8, ${read_id}::uuid)`;
-  // The first part is one that an index helps with, as below.
+  // The first part lets an index help, as below.
   const isVisible = sql`tx < pg_snapshot_xmax(${reading}::pg_snapshot)
     and pg_visible_in_snapshot(tx, ${reading}::pg_snapshot)`;
   const isLeft =
@@ -124,11 +124,14 @@ function nextIn(
   return sql`from (${sql.join(parts, sql` union all `)}) as ${sql.table(log)} ${first}`;
 }
 
-/** SQL of whether a row of a log belongs to the page: the other log may have more before it. */
+/**
+ * SQL that is true if a row of one log belongs to the page. The other log may have more rows before
+ * it.
+ */
 const isWithin = (rows: string) => sql`not exists (select from bound
   where (bound.tx, bound.id) < (${sql.ref(`${rows}.tx`)}, ${sql.ref(`${rows}.id`)}))`;
 
-/** SQL of the derived events of `mails`, also of those that were stored since. */
+/** SQL of the derived events of `mails`, including those that were stored since. */
 function selectOfMails(event: DerivedEvent): RawBuilder<unknown> {
   const at = sql.ref(event.at);
   return sql`
@@ -143,7 +146,7 @@ function selectOfMails(event: DerivedEvent): RawBuilder<unknown> {
             and inner_stored.id = ${derivedId(event, sql`mails.id`)} limit 1) stored`;
 }
 
-/** Returns the settings for events recorded after all changes. */
+/** Returns the settings for events recorded after all changes of them. */
 function current({ enabled, events, epoch }: Position) {
   return { until: null, events: enabled ? events : [], epoch };
 }

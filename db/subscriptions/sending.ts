@@ -8,7 +8,7 @@ import { freshReceiver } from './subscriptions.ts';
 
 /** Reads before a request of a subscription's activity, and writes after it. */
 
-/** A subscription as its requests need it. */
+/** A subscription with the values that its requests need. */
 export interface Target {
   id: string;
   projectId: string;
@@ -21,30 +21,30 @@ export interface Target {
   previousSecret: Buffer | null;
   secretNames: string[];
   state: 'enabled' | 'paused' | 'disabled' | 'project_disabled';
-  /** For how many milliseconds the receiver has asked for silence. */
+  /** Milliseconds for which the receiver has asked for no requests. */
   holdMs: number;
-  /** In how many milliseconds the next probe is due; null: its receiver is not taken for dead. */
+  /** Milliseconds until the next probe is due; null: the receiver does not count as down. */
   probeMs: number | null;
-  /** Probes that have failed. */
+  /** Failed probes so far. */
   probes: number;
-  /** Events of a request; null: one, without a list. */
+  /** Most events per request; null: one, without a list. */
   batchMax: number | null;
   /** Deliveries with this number wait with their batch. */
   batchTurn: number;
-  /** For how many milliseconds the oldest new delivery has been due; 0: none is. */
+  /** Milliseconds for which the oldest new delivery has been due; 0: none is. */
   lagMs: number;
 }
 
 /** An activity that sends for a subscription. */
 export interface Lease {
   id: string;
-  /** When it began, as text of the database. */
+  /** When the activity began, as text of the database. */
   since: string;
 }
 
 /**
- * Makes an activity the only one that sends for a subscription: one before that still lives stops. The
- * sweep looks at the subscription from now on. Null: it is gone.
+ * Makes an activity the only one that sends for a subscription: an earlier one stops. From now on
+ * the sweep checks the subscription. Null: the subscription is gone.
  */
 export async function takeLease(db: Database, id: string): Promise<Lease | null> {
   const lease = randomUUID();
@@ -55,8 +55,8 @@ export async function takeLease(db: Database, id: string): Promise<Lease | null>
 }
 
 /**
- * Has the sweep look at a subscription when its next delivery is due, or in an hour, unless something has
- * happened meanwhile that it has to look at.
+ * Sets the sweep's next check of a subscription: when its next delivery is due, or in an hour,
+ * unless a change meanwhile needs an earlier check.
  */
 export async function endLease(
   db: Database,
@@ -72,13 +72,13 @@ export async function endLease(
   );
 }
 
-/** How long the sweep does not look at a subscription with nothing to do, in milliseconds. */
+/** Milliseconds for which the sweep does not check a subscription with nothing to do. */
 const idleMs = 3_600_000;
 
-/** How late a run may be before the sweep tells it, in milliseconds. */
+/** Milliseconds that a run may be late before the sweep signals it. */
 const graceMs = 10_000;
 
-/** The subscription as it is now; null: it is gone, or another activity sends for it. */
+/** Returns the current subscription; null: it is gone, or another activity sends for it. */
 export async function findTarget(db: Database, id: string, lease: string): Promise<Target | null> {
   const { rows } = await sql<Target & { isSuspended: boolean }>`
     select subscription.id, project_id as "projectId", coalesce(public_id, project.id) as "publicId",
@@ -115,7 +115,7 @@ export async function findTarget(db: Database, id: string, lease: string): Promi
 /** Deliveries made due in one statement. */
 const releasedMax = 1_000;
 
-/** Skips a delivery whose event is gone: with its contact, or with all of its name. */
+/** Skips a delivery whose event was deleted, with its contact or with all events of its name. */
 export async function skipGone(db: Database, id: string, eventId: string): Promise<void> {
   await sql`
     with had as (
@@ -132,8 +132,8 @@ export async function skipGone(db: Database, id: string, eventId: string): Promi
 }
 
 /**
- * Makes due at once what waited for a retry when the subscription was released from its pause, a page
- * at a time. Returns whether none is left.
+ * Makes deliveries due that waited for a retry when the subscription's pause ended, one page per
+ * call. Returns true if none is left.
  */
 export async function releasePage(db: Database, id: string): Promise<boolean> {
   const { rows } = await sql<{ released: string | null }>`
@@ -157,7 +157,7 @@ export async function releasePage(db: Database, id: string): Promise<boolean> {
   });
 }
 
-/** In how many milliseconds the next delivery is due, 0: now; null: none is pending. */
+/** Milliseconds until the next delivery is due, 0: now; null: none is pending. */
 export async function findNextDue(db: Database, { id, projectId }: Target): Promise<number | null> {
   const first = (isRetry: boolean) => sql`
     (select due_at from event_delivery where subscription_id = ${id} and status = 'pending'
@@ -168,7 +168,7 @@ export async function findNextDue(db: Database, { id, projectId }: Target): Prom
   return rows[0]?.ms ?? null;
 }
 
-/** Deletes a page of the deliveries of a subscription that is gone. Returns whether none is left. */
+/** Deletes a page of the deliveries of a deleted subscription. Returns true if none is left. */
 export async function deleteDeliveries(db: Database, id: string): Promise<boolean> {
   const rows = 1_000;
   const where = sql<boolean>`subscription_id = ${id}`;

@@ -3,45 +3,48 @@ import { type Attempt, failuresMax } from '../../domain/subscription/schedule.ts
 import type { Database } from '../database.ts';
 import { selectEvents } from '../sql/derived-events.ts';
 
-/** Changes at the end of a request. */
+/** Records the end of requests. */
 
 /** The end of a request. */
 export interface Settled {
   deliveries: { eventId: string; turn: number; attempts: Attempt[] }[];
-  /** null: it had no list of events. */
+  /** null: the request had a single event, without a list. */
   batch: { id: string; turn: number } | null;
-  /** When the attempt of any of them before began; null: it was the first of all. */
+  /** Start of the latest earlier attempt of any of them; null: this was the first. */
   lastAttemptAt: Date | null;
   startedAt: Date;
   /** null: delivered. */
   failure: {
-    /** null: it was the last one; `kept`: all stay due as they were, and it does not count. */
+    /**
+     * null: this was the last attempt; `kept`: all stay due as before, and the attempt does not
+     * count.
+     */
     waitMs: number | null | 'kept';
-    /** It was sent often enough as a batch. */
+    /** True if the batch was tried often enough. Its deliveries are then sent one by one. */
     isTakenApart: boolean;
-    /** Response of the receiver; null: none, and the previous response stays. */
+    /** Response of the receiver; null: there was none, and the previous response stays. */
     answer: { text: string | null } | null;
-    /** For how long nothing may be sent. */
+    /** Milliseconds for which nothing may be sent. */
     holdMs: number;
-    /** The wait for a probe, if this failure begins a back-off. */
+    /** Milliseconds until a probe, if this failure begins a back-off. */
     backOffMs: number;
-    /** It was a probe: how many had failed before, and the wait for the next one; null: it was none. */
+    /**
+     * For a probe: how many had failed before, and the milliseconds until the next one; null: it
+     * was no probe.
+     */
     probe: { failed: number; waitMs: number } | null;
   } | null;
 }
 
-/**
- * Batch turn of a delivery that has failed and goes in a request of its own: no subscription has
- * this number.
- */
+/** Batch turn of a delivery that has failed and is sent alone. No subscription has this number. */
 const alone = -1;
 
 /**
- * Records the end of a request, in the caller's transaction. Another attempt may have been
- * requested meanwhile, or a delivery may be skipped: a failure does not change that.
+ * Records the end of a request, in the caller's transaction. A failure does not undo an attempt
+ * that was requested meanwhile, or a skip.
  */
 export async function settle(tx: Database, id: string, settled: Settled): Promise<void> {
-  // The subscription before its deliveries, as all who write to both.
+  // The subscription is written before its deliveries, in the order of all code that writes both.
   if (settled.failure === null) await noteSuccess(tx, id);
   else await noteFailure(tx, id, settled, settled.failure);
   const sent = settled.deliveries.map(({ eventId, turn, attempts }) => ({
@@ -64,7 +67,7 @@ export async function settle(tx: Database, id: string, settled: Settled): Promis
       from sent where subscription_id = ${id} and delivery.event_id = sent.event_id`.execute(tx);
 }
 
-/** SQL of what becomes of the deliveries. */
+/** SQL of the changes of the deliveries. */
 function changeOf({ batch, deliveries, failure }: Settled) {
   if (failure === null) {
     return sql`status = 'delivered', reason = null, response = null, ended_at = now(),
@@ -79,12 +82,12 @@ function changeOf({ batch, deliveries, failure }: Settled) {
       status = case when ${isSame} then 'failed' else status end,
       ended_at = case when ${isSame} then now() else ended_at end`;
   }
-  // One time for all: a batch is due as a whole.
+  // The same time for all, because a batch is due as a whole.
   return sql`${said}, tries = tries + 1, due_at = case when ${isSame}
     then statement_timestamp() + ${failure.waitMs} * interval '1 millisecond' else due_at end`;
 }
 
-/** The receiver is well: a back-off is over, and what waits is due. */
+/** The receiver works: ends a back-off, and makes waiting deliveries due. */
 async function noteSuccess(tx: Database, id: string): Promise<void> {
   await sql`update event_subscription set failing_since = null, failures = 0, probes = 0,
       released_at = case when probe_at is null then released_at else clock_timestamp() end,
@@ -101,7 +104,7 @@ async function noteFailure(
   { startedAt, lastAttemptAt }: Settled,
   { holdMs, backOffMs, probe }: NonNullable<Settled['failure']>,
 ): Promise<void> {
-  // Those of a delivery that has failed since the last success were counted then.
+  // A delivery that has failed since the last success was counted then.
   const counts = sql`coalesce(failing_since is null or ${lastAttemptAt}::timestamptz is null
     or ${lastAttemptAt}::timestamptz < failing_since, true)`;
   const failures = sql`least(failures + (${counts})::int, ${failuresMax})`;
@@ -121,7 +124,7 @@ async function noteFailure(
 
 const after = (ms: number) => sql`(clock_timestamp() + ${ms} * interval '1 millisecond')`;
 
-/** An answer about an event that is gone is not kept. */
+/** A response about a deleted event is not stored. */
 const kept = (answer: { text: string | null } | null, deliveries: Settled['deliveries']) => sql`
   case when not exists (select from sent
     left join (${selectEvents(deliveries.map(({ eventId }) => eventId))}) event
@@ -130,7 +133,7 @@ const kept = (answer: { text: string | null } | null, deliveries: Settled['deliv
 
 const isSame = sql`status = 'pending' and turn = sent_turn`;
 
-/** For how many seconds every request of a subscription has failed. */
+/** Seconds for which every request of a subscription has failed. */
 export async function readFailingSeconds(tx: Database, id: string): Promise<number> {
   const { rows } = await sql<{ seconds: number }>`
     select coalesce(extract(epoch from clock_timestamp() - failing_since), 0)::float8 as seconds

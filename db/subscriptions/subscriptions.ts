@@ -18,7 +18,7 @@ export interface SealedHeaders {
   secret_names: string[];
 }
 
-/** Has the run of a subscription look at its rows, in the caller's transaction. */
+/** Signals the run of a subscription to read its rows, in the caller's transaction. */
 export async function signalSubscription(
   tx: Database,
   { id, project_id }: { id: string; project_id: string },
@@ -77,7 +77,7 @@ export interface EarlierItems {
   epoch: number;
 }
 
-/** Nothing is held against its receiver. */
+/** A new state of the receiver: no failures, no back-off and no pause. */
 export const freshReceiver = {
   failing_since: null,
   hold_until: null,
@@ -86,7 +86,7 @@ export const freshReceiver = {
   probes: 0,
 };
 
-/** Sets another secret; the one before signs beside it for a day. */
+/** Replaces the secret. The previous one also signs requests for a day. */
 export async function rotateSecret(
   db: Database,
   projectId: string,

@@ -7,9 +7,9 @@ import { type Position, positionColumns, selectAfter } from './position.ts';
  * them within a second, unless it gives way to others.
  */
 
-/** How old they are when they are listed, in SQL: before that their rows are about to come. */
+/** Minimum age of listed events, in SQL. Before that, their rows are about to come. */
 const listedAfter = sql`interval '2 seconds'`;
-/** How much of the log a list looks at: a run is not so far behind for long. */
+/** How much of the log a list reads. A run is rarely further behind for long. */
 const listedMost = { events: 20_000, batches: 400 };
 
 /**

@@ -6,27 +6,27 @@ import { hasUnread } from './log.ts';
 
 /** Upkeep of event subscriptions by the sweep. */
 
-/** Subscriptions looked at in one statement. */
+/** Subscriptions checked in one statement. */
 const lookedAtOnce = 100;
 /** Deliveries changed in one statement. */
 const pageSize = 1_000;
 /** For how long deliveries are kept after their end, and may be pending. */
 const keptDays = 30;
 
-/** The longest time until the sweep looks at a subscription with nothing to do, in SQL. */
+/** The longest time until the sweep checks a subscription with nothing to do, in SQL. */
 const idle = sql`interval '1 hour'`;
 
 /**
- * SQL that makes the sweep look at the subscriptions of projects with events that are not folded
- * into their counts yet: the process that recorded them may have died before it signalled a run.
+ * SQL that lets the sweep check the subscriptions of projects with events that are not merged into
+ * their counts yet. The process that recorded the events may have died before it signalled a run.
  */
 export const noteRecorded = sql`update event_subscription set next_reconcile_at = now()
   where project_id in (select project_id from event_tally where fresh)`;
 
 /**
- * Returns subscriptions whose run should have done its due work by now, and their projects: it was
- * not signalled, or is lost. Returns a page by id of those to be looked at. `isDue` is false for
- * those with nothing to do.
+ * Lists subscriptions whose run should have done its due work by now, with their projects: it was
+ * not signalled, or is lost. Returns a page by id of those that are due for a check. `isDue` is
+ * false for those with nothing to do.
  */
 export async function listForgotten(
   db: Database,
@@ -54,7 +54,7 @@ export async function listForgotten(
     ), idle as (
       update event_subscription subscription set next_reconcile_at = now() + ${idle} from page
         where subscription.id = page.id and not has_work and not is_waiting
-          -- Unless something has happened since.
+          -- Unless it was changed meanwhile.
           and subscription.next_reconcile_at = page.next_reconcile_at
     )
     select id, project_id as "projectId",
@@ -63,7 +63,10 @@ export async function listForgotten(
   return rows;
 }
 
-/** Subscriptions whose old deliveries are to be cleared, the longest due first: each every hour. */
+/**
+ * Lists subscriptions whose old deliveries must be cleared, the longest due first. Each is due
+ * every hour.
+ */
 export async function listToClear(db: Database): Promise<string[]> {
   const rows = await db
     .selectFrom('event_subscription')
@@ -81,15 +84,18 @@ export async function noteCleared(db: Database, id: string): Promise<void> {
     where id = ${id}`.execute(db);
 }
 
-/** Deletes a page of what was told of mail longer ago than any subscription reads. Returns whether none is left. */
+/**
+ * Deletes a page of log rows about mail that is older than any subscription reads. Returns true if
+ * none is left.
+ */
 export async function clearOldLog(db: Database): Promise<boolean> {
   const where = sql<boolean>`recorded_at < now() - ${keptDays + 1} * interval '1 day'`;
   return (await deletePage(db, { table: 'derived_event_log', where, rows: pageSize })) < pageSize;
 }
 
 /**
- * Deletes a page of a subscription's old deliveries and counts, and skips those that were pending for
- * 30 days. Returns whether none is left.
+ * Deletes a page of a subscription's old deliveries and counts, and skips deliveries that were
+ * pending for 30 days. Returns true if none is left.
  */
 export async function clearOldDeliveries(db: Database, id: string): Promise<boolean> {
   const where = sql<boolean>`subscription_id = ${id}
@@ -118,9 +124,8 @@ interface Loss {
 }
 
 /**
- * Clears a page of the deliveries of a deleted contact, or of deleted events: what is pending is
- * skipped, and the rest forgets the contact and what the receiver answered. Returns whether nothing is
- * left to clear.
+ * Clears a page of the deliveries of a deleted contact, or of deleted events. Pending ones are
+ * skipped; the others lose the contact and the receiver's response. Returns true if none is left.
  */
 export async function clearLostDeliveries(db: Database): Promise<boolean> {
   return transact(db, async (tx) => {
@@ -153,7 +158,7 @@ export async function clearLostDeliveries(db: Database): Promise<boolean> {
         from page where delivery.subscription_id = page.subscription_id
           and delivery.event_id = page.event_id
         returning delivery.subscription_id as "subscriptionId", batch_id as "batchId"`.execute(tx);
-    // A stored response concerns all deliveries of a batch.
+    // A stored response is about all deliveries of a batch.
     const batches = cleared.filter(({ batchId }) => batchId !== null);
     if (batches.length > 0) {
       await sql`update event_delivery set response = null, updated_at = now()
@@ -169,8 +174,8 @@ export async function clearLostDeliveries(db: Database): Promise<boolean> {
 }
 
 /**
- * Clears a page of the deliveries of a contact that is erased, in the caller's transaction: what is pending
- * is not sent. Returns how many.
+ * Clears a page of the deliveries of a contact that is being erased, in the caller's transaction:
+ * pending ones are not sent. Returns their number.
  */
 export async function skipDeliveriesOf(tx: Database, contactId: string): Promise<number> {
   const { numAffectedRows } = await sql`
@@ -188,7 +193,7 @@ export async function skipDeliveriesOf(tx: Database, contactId: string): Promise
   return Number(numAffectedRows ?? 0);
 }
 
-/** Records that the events of a name were deleted: their deliveries are to be cleared. */
+/** Records that the events of a name were deleted, so that their deliveries are cleared. */
 export async function noteLostEvents(db: Database, projectId: string, name: string): Promise<void> {
   await sql`
     insert into event_delivery_loss (project_id, event_name)

@@ -7,12 +7,12 @@ import { type Addresses, findAddresses, requireAddresses } from './keys.ts';
 import { findSuppressions } from './marks.ts';
 
 /**
- * People who have opted out stay opted out when their contact is deleted: an entry with the reason
- * `erased` keeps the hash of the address. A contact created anew is unsubscribed; only the person
- * can change that.
+ * Contacts that have opted out stay opted out after their deletion: an entry with the reason
+ * `erased` keeps the hash of the address. A contact created again is unsubscribed, and only the
+ * person can change that.
  */
 
-/** Those of these addresses whose entry has the reason `erased`. */
+/** Returns those of these addresses whose entry has the reason `erased`. */
 export async function findErased(
   db: Database,
   projectId: string,
@@ -27,7 +27,7 @@ export async function findErased(
   );
 }
 
-/** A contact that was just made, and whether its project has a suppression list (`hasAddressKey`). */
+/** A new contact, with `has_list` true if its project has a suppression list (`hasAddressKey`). */
 export interface MadeContact {
   id: string;
   email: string;
@@ -36,9 +36,9 @@ export interface MadeContact {
 }
 
 /**
- * Unsubscribes those of new contacts whose address is erased, in the transaction that has made them: after
- * that statement, so that it sees the entry of a contact whose deletion it has waited for. Returns the ids
- * of the others that are subscribed.
+ * Unsubscribes new contacts whose address is erased, in the transaction that has created them. It
+ * is a later statement, so that it sees the entry of a contact whose deletion it has waited for.
+ * Returns the ids of the others that are subscribed.
  */
 export async function unsubscribeErased(
   tx: Database,
@@ -51,14 +51,14 @@ export async function unsubscribeErased(
   const ids = subscribed.filter(({ email }) => erased.has(email)).map(({ id }) => id);
   if (ids.length > 0) {
     await sql`update contact set subscribed = false where id = ${anyOf(ids)}`.execute(tx);
-    // Delete the entries that the same statement has logged: no other transaction has seen them.
+    // Deletes the consent lines of the same statement, which no other transaction has seen.
     await sql`delete from consent where contact_id = ${anyOf(ids)}`.execute(tx);
   }
   return subscribed.filter(({ email }) => !erased.has(email)).map(({ id }) => id);
 }
 
 /**
- * Refuses to subscribe an erased address: only its owner may.
+ * Refuses to subscribe an erased address, which only its owner may do.
  * @throws Problem CONTACT_SUPPRESSED when the address is erased.
  */
 export async function refuseErased(tx: Database, projectId: string, email: string): Promise<void> {
@@ -68,8 +68,8 @@ export async function refuseErased(tx: Database, projectId: string, email: strin
 }
 
 /**
- * Takes an address off the list because its owner has subscribed: where it keeps marketing mail back, and
- * not because of a complaint or by hand. In the caller's transaction.
+ * Takes an address off the list because its owner has subscribed, in the caller's transaction. Only
+ * for entries that stop marketing mail, and not those made by a complaint or by hand.
  */
 export async function liftSuppression(
   tx: Database,
@@ -84,7 +84,10 @@ export async function liftSuppression(
         and scope = 'marketing' and reason not in ('complaint', 'manual')`.execute(tx);
 }
 
-/** SQL of whether the log of a contact says that it has opted out; or, without such a line, an event. */
+/**
+ * SQL that is true if the log of a contact says that it has opted out; without a line, if an event
+ * says so.
+ */
 const hasOptedOut = sql<boolean>`(not contact.subscribed and coalesce(
   (select inner_last.action = 'withdrawn' from consent inner_last
     where inner_last.contact_id = contact.id and inner_last.topic is null
@@ -94,7 +97,9 @@ const hasOptedOut = sql<boolean>`(not contact.subscribed and coalesce(
     where inner_opt_out.contact_id = contact.id
       and inner_opt_out.name = 'contact.unsubscribed')))`;
 
-/** SQL of the newest lines of a contact's log, oldest first, without what tells who the person is. */
+/**
+ * SQL of the newest lines of a contact's log, oldest first, without data that identify the person.
+ */
 const historyOf = sql`(
   select coalesce(jsonb_agg(jsonb_build_object('at', ${isoTime(sql`at`)}, 'action', action,
       'source', source, 'topic', topic) order by id), '[]')
@@ -102,8 +107,8 @@ const historyOf = sql`(
       where inner_line.contact_id = contact.id order by id desc limit ${limits.consentLines}) newest)`;
 
 /**
- * Keeps the opt-outs of contacts that are about to be deleted, in the caller's transaction, who has locked
- * them. An entry that is there stays as it is.
+ * Keeps the opt-outs of contacts that are about to be deleted, in the transaction of the caller,
+ * who has locked them. An existing entry stays as it is.
  */
 export async function keepOptOuts(
   tx: Database,
@@ -119,10 +124,10 @@ export async function keepOptOuts(
 }
 
 /**
- * Leaves only a hash of the address of an erased contact on the list, in the caller's transaction, who has
- * locked it.
- * @param options.suppress false: no entry is made, and one with the reason `erased` goes
- * @returns how many entries have changed: 0 or 1
+ * Replaces the address of an erased contact on the list by its hash, in the transaction of the
+ * caller, who has locked the contact.
+ * @param options.suppress false: no entry is made, and one with the reason `erased` is deleted
+ * @returns the number of changed entries: 0 or 1
  */
 export async function hashSuppression(
   tx: Database,
@@ -148,7 +153,7 @@ export async function hashSuppression(
   return Math.min(changed + (await insertErased(tx, addresses, [contact])), 1);
 }
 
-/** Puts hashed entries of contacts on the list, where their address has none. Returns how many. */
+/** Adds hashed entries for contacts whose address has none. Returns their number. */
 export async function insertErased(
   tx: Database,
   { ownerId, hashOf }: Addresses,

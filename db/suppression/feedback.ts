@@ -8,13 +8,13 @@ export interface BadAddress {
   projectId: string;
   email: string;
   emailId: string;
-  /** `hard_bounce`: there is no such mailbox. `complaint`: its owner called the mail spam. */
+  /** `hard_bounce`: there is no such mailbox. `complaint`: its owner reported the mail as spam. */
   reason: 'hard_bounce' | 'complaint';
 }
 
 /**
- * Puts the addresses of feedback on the lists of their projects, in the caller's transaction. The scope of
- * a permanent bounce is the project's choice.
+ * Adds the addresses of feedback to the suppression lists of their projects, in the caller's
+ * transaction. The project chooses the scope for permanent bounces.
  */
 export async function suppressBadAddresses(
   tx: Database,
@@ -44,7 +44,7 @@ async function record(
   await recordSuppressions(tx, projectId, [...byEmail.values()]);
 }
 
-/** The scope of the entries of permanent bounces in a project. */
+/** Returns the scope of entries for permanent bounces in a project. */
 export async function findBounceScope(db: Database, projectId: string): Promise<SuppressionScope> {
   const { rows } = await sql<{ scope: SuppressionScope }>`
     select coalesce(bounce_scope, 'marketing') as scope from project

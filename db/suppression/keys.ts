@@ -3,15 +3,17 @@ import { sql } from 'kysely';
 import { ownerOf } from '../commits.ts';
 import type { Database } from '../database.ts';
 
-/** The keys under which projects hash addresses: an entry without its address is still found by it. */
+/** The keys with which projects hash addresses, so that an entry is found without its address. */
 
-/** Encrypts the keys, so that neither the database nor its backups tell whose hash an entry has. */
+/**
+ * Encrypts the keys, so that neither the database nor its backups reveal whose hash an entry has.
+ */
 export interface KeyCipher {
   encrypt(text: string): Buffer;
   decrypt(bytes: Buffer): string;
 }
 
-/** How a project finds an address in its list. */
+/** Finds addresses in a project's list. */
 export interface Addresses {
   /** The public id of the project, to which the list belongs. */
   ownerId: string;
@@ -21,24 +23,26 @@ export interface Addresses {
 
 interface Keys {
   cipher: KeyCipher;
-  /** By the id of the project's rows. A key never changes, and a reset project has new ids. */
+  /**
+   * Keyed by the id of the project's rows. A key never changes, and a reset project has new ids.
+   */
   known: Map<string, Addresses>;
 }
 
 const keysOf = new WeakMap<Database, Keys>();
 
-/** Transactions that have made a key: until their end it may still be rolled back. */
+/** Transactions that have created a key, which may still be rolled back. */
 const making = new WeakSet<Database>();
 
-/** Projects whose key a process remembers. */
+/** Projects whose key a process caches. */
 const knownMax = 10_000;
 
-/** Sets what encrypts the keys of addresses in the database behind `db`. */
+/** Sets the cipher for the keys of addresses in the database behind `db`. */
 export function encryptAddressKeys(db: Database, cipher: KeyCipher): void {
   keysOf.set(db, { cipher, known: new Map() });
 }
 
-/** How a project finds addresses; undefined: it never had an entry. */
+/** Returns how a project finds addresses; undefined: it never had an entry. */
 export async function findAddresses(
   db: Database,
   projectId: string,
@@ -68,8 +72,8 @@ const blockBytes = 64;
 const innerBytes = blockBytes + 1024;
 
 /**
- * HMAC-SHA-256 of RFC 2104 with a key shorter than a block. All addresses of a campaign are hashed: two
- * hashes cost a third of an Hmac object (1 and 3 µs).
+ * HMAC-SHA-256 of RFC 2104 with a key shorter than a block. All addresses of a campaign are hashed,
+ * and two hashes cost a third of an Hmac object (1 and 3 µs).
  */
 function hasherOf(key: Buffer): (email: string) => Buffer {
   const padded = (byte: number, length: number) =>
@@ -83,7 +87,7 @@ function hasherOf(key: Buffer): (email: string) => Buffer {
   };
 }
 
-/** The same for a project that gets an entry, in the transaction that makes it. */
+/** Does the same for a project that gets an entry, in the transaction that makes it. */
 export async function requireAddresses(tx: Database, projectId: string): Promise<Addresses> {
   const before = await findAddresses(tx, projectId);
   if (before) return before;

@@ -8,7 +8,9 @@ import type { Suppression } from '../tables.ts';
 import { findAddresses, requireAddresses } from './keys.ts';
 import { lowerAscii } from '../../domain/email-address.ts';
 
-/** The entries of the suppression lists. What has ended counts as absent, until the sweep deletes it. */
+/**
+ * The entries of the suppression lists. Ended ones count as absent, until the sweep deletes them.
+ */
 
 export type SuppressionRow = Selectable<Suppression>;
 
@@ -18,7 +20,7 @@ export interface NewSuppression {
   email: string;
   reason: SuppressionReason;
   scope: SuppressionScope;
-  /** The message whose feedback or link makes it. */
+  /** The message whose feedback or link makes the entry. */
   emailId?: string | null;
   /** null: it never ends. */
   until?: Date | null;
@@ -27,10 +29,10 @@ export interface NewSuppression {
 const isCurrent = sql`coalesce(until > now(), true)`;
 
 /**
- * Puts addresses on the list of a project, in the caller's transaction. Where an entry is there already,
- * the wider scope and the later end hold, and the reason of the one that has widened the scope. A hashed
- * entry stays hashed.
- * @param given no two of one address
+ * Adds addresses to the list of a project, in the caller's transaction. If an entry exists, the
+ * wider scope and the later end apply, with the reason of the entry that has widened the scope. A
+ * hashed entry stays hashed.
+ * @param given each address once
  * @returns how many are new on the list, and how many entries have changed
  */
 export async function recordSuppressions(
@@ -62,7 +64,7 @@ export async function recordSuppressions(
       select ${ownerId}, address_hash::bytea, email, reason, scope, email_id, until
         from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb) as given(address_hash text,
           email text, reason text, scope text, email_id uuid, until timestamptz)
-        -- In one order: two transactions may meet in several addresses.
+        -- In a fixed order, because two transactions may write the same addresses.
         order by address_hash
       on conflict (owner_id, address_hash) do update set
           ${taken(widens, 'reason')}, ${taken(widens, 'scope')}, ${taken(widens, 'email_id')},
@@ -76,7 +78,7 @@ export async function recordSuppressions(
 
 /** Filters of the list; absent ones do not apply. */
 export interface SuppressionFilter {
-  /** Part of an address that is kept in plain text, in any case. */
+  /** Part of an address that is stored in plain text, in any case. */
   search?: string | undefined;
   reason?: SuppressionReason | undefined;
   scope?: SuppressionScope | undefined;

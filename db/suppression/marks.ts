@@ -3,7 +3,7 @@ import type { Suppression, TimedSuppression } from '../../domain/mail/suppressio
 import type { Database } from '../database.ts';
 import { type Addresses, findAddresses } from './keys.ts';
 
-/** How claimed mail is compared with the suppression list of its project. */
+/** Looks up claimed mail in the suppression list of its project. */
 
 /** A claimed message; `has_suppressions`: its project has, or has had, entries. */
 export interface Claimed {
@@ -12,8 +12,8 @@ export interface Claimed {
 }
 
 /**
- * Claimed messages of a project, which have no `suppression` yet, with what its list says of their addresses now. Without a list this
- * asks the database nothing; otherwise it looks up all of them at once.
+ * Adds the current suppression to claimed messages of a project. Without a list it makes no query;
+ * otherwise it looks up all addresses at once.
  */
 export async function withSuppressions<E extends Claimed>(
   db: Database,
@@ -26,10 +26,7 @@ export async function withSuppressions<E extends Claimed>(
   return emails.map((email) => ({ suppression: found?.get(email.to_email) ?? null, ...email }));
 }
 
-/**
- * Returns the suppressions that the list of a project has now for the addresses of messages, by
- * address.
- */
+/** Returns the current suppressions of a project for the addresses of messages, by address. */
 export async function findSuppressionsOf(
   db: Database,
   projectId: string,
@@ -44,7 +41,7 @@ export async function findSuppressionsOf(
   );
 }
 
-/** The entries of addresses that hold now, by address. */
+/** Returns the entries that apply now, by address. */
 export function findSuppressions(
   db: Database,
   addresses: Addresses,
@@ -53,7 +50,7 @@ export function findSuppressions(
   return findEntries(db, addresses, emails, sql`coalesce(until > now(), true)`);
 }
 
-/** The entry of an address, whenever it holds, for a clock that is not that of the database. */
+/** Returns the entry of an address with its times, for a clock that is not the database's. */
 export async function findTimedSuppression(
   db: Database,
   projectId: string,
@@ -80,7 +77,7 @@ async function findEntries(
   );
 }
 
-/** Any of these hashes, in hex, for the right side of `=`. */
+/** SQL of any of these hashes, in hex, for the right side of `=`. */
 export function anyHash(hashes: readonly string[]) {
   return sql`any(${hashes.map((hash) => `\\x${hash}`)}::bytea[])`;
 }

@@ -105,7 +105,10 @@ export async function lockTemplates(
     .execute();
 }
 
-/** The templates that exist, in order of their ids; none can be deleted until the transaction ends. */
+/**
+ * Returns the templates that exist, in order of their ids, and prevents their deletion until the
+ * transaction ends.
+ */
 export async function holdTemplates(
   tx: Database,
   projectId: string,
@@ -125,7 +128,7 @@ export async function deleteTemplates(tx: Database, ids: readonly string[]): Pro
   await tx.deleteFrom('template').where('id', '=', anyOf(ids)).execute();
 }
 
-/** How many emails made from the template a provider has accepted. */
+/** Counts the emails made from the template that a provider has accepted. */
 export async function countTemplateEmails(
   db: Database,
   projectId: string,
@@ -140,7 +143,7 @@ export async function countTemplateEmails(
   );
 }
 
-/** Which of the templates exist, with what enabling asks of them, by id. */
+/** Returns the templates that exist, by id, with the properties that enabling a workflow checks. */
 export async function findTemplateSenders(
   db: Database,
   projectId: string,

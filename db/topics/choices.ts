@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 
 /** Topic choices of contacts. */
 
-/** A topic as it is for one contact. */
+/** A topic with the choice of one contact. */
 export interface ContactTopic {
   id: string;
   key: string;
@@ -11,12 +11,12 @@ export interface ContactTopic {
   description: string | null;
   visibility: string;
   subscribed: boolean;
-  /** The contact has a choice of its own. */
+  /** True if the contact has made a choice. */
   explicit: boolean;
   changedAt: Date | null;
 }
 
-/** The topics of a project for one contact, oldest first. */
+/** Lists the topics of a project with the choice of one contact, oldest first. */
 export async function listContactTopics(
   db: Database,
   contact: { id: string; project_id: string },

@@ -95,7 +95,9 @@ export async function lockTopic(
     .executeTakeFirst();
 }
 
-/** The topics that exist of these; none can be deleted until the transaction ends. */
+/**
+ * Returns those of these topics that exist, and prevents their deletion until the transaction ends.
+ */
 export async function holdTopics(
   tx: Database,
   projectId: string,
@@ -111,7 +113,9 @@ export async function holdTopics(
     .execute();
 }
 
-/** Deletes a locked topic. What contacts have chosen is deleted later, in pages: see `removals.ts`. */
+/**
+ * Deletes a locked topic. The choices of contacts are deleted later, in pages: see `removals.ts`.
+ */
 export async function deleteTopic(tx: Database, id: string): Promise<void> {
   await tx.deleteFrom('topic').where('id', '=', id).execute();
 }

@@ -15,8 +15,8 @@ import {
 import { stepTypesWith } from '../../../domain/workflow/steps/registry.ts';
 
 /**
- * Users of a field, an event or a segment in conditions: workflows by their graph as it is drawn,
- * enabled or not, or by a version with active executions.
+ * Finds the users of a field, an event or a segment in conditions. Workflows count by their edited
+ * graph, enabled or not, or by a version with active executions.
  */
 
 interface Named {
@@ -24,7 +24,7 @@ interface Named {
   name: string;
 }
 
-/** Segments, workflows, and campaigns whose audience may still be fixed that name a field. */
+/** Lists segments, workflows, and campaigns whose audience may still be fixed, that use a field. */
 export async function findFieldUsers(
   db: Database,
   projectId: string,
@@ -76,7 +76,7 @@ export async function findFieldUsers(
   };
 }
 
-/** A text that is wherever a step names the field. */
+/** Returns a text that occurs in every step that uses the field. */
 function textOf(field: ContactField): string {
   if (field.kind === 'data') return field.key;
   if (field.kind === 'time') return field.name;
@@ -92,7 +92,9 @@ export interface EventUsers {
   campaigns: Named[];
 }
 
-/** Segments, workflows, and campaigns whose audience may still be fixed that name an event. */
+/**
+ * Lists segments, workflows, and campaigns whose audience may still be fixed, that use an event.
+ */
 export async function findEventUsers(
   db: Database,
   projectId: string,
@@ -138,7 +140,7 @@ function namesEvent(condition: Condition, eventName: string): boolean {
   });
 }
 
-/** Users that would break or change their meaning without a segment. */
+/** Objects that would break or change their meaning without a segment. */
 export interface SegmentUsers {
   campaigns: (Named & { status: string })[];
   segments: Named[];
@@ -154,7 +156,7 @@ export async function listSegmentUsers(
   projectId: string,
   id: string,
 ): Promise<SegmentUsers> {
-  // The text may occur elsewhere in a condition, too: the exact check comes second.
+  // The text may also occur elsewhere in a condition, so the exact check follows.
   const mentions = (column: 'audience_condition' | 'condition') =>
     sql<boolean>`strpos(${sql.ref(column)}::text, ${`"segment.${id}"`}) > 0`;
   const names = (condition: unknown) =>
@@ -199,7 +201,10 @@ export async function listSegmentUsers(
   };
 }
 
-/** Campaigns whose audience is still to be fixed by a condition of theirs, or may be fixed again. */
+/**
+ * Lists campaigns whose audience is still to be fixed by their own condition, or may be fixed
+ * again.
+ */
 async function listOpenAudiences(
   db: Database,
   projectId: string,
@@ -217,7 +222,7 @@ async function listOpenAudiences(
   return rows.map((row) => ({ ...row, condition: row.condition as unknown as Condition }));
 }
 
-/** The workflows as they are drawn, and behind them those of which only a version is meant: each once. */
+/** Lists the workflows as edited, then those where only a version uses it, each once. */
 function workflowsOf(drawn: readonly Named[], inside: readonly PinnedPart[]): Named[] {
   const pinned = inside.map(({ workflowId, workflowName }) => ({
     id: workflowId,

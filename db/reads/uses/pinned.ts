@@ -12,13 +12,16 @@ export interface PinnedPart {
   rule: ExitRule | null;
 }
 
-/** Those of a project with one of these texts in their JSON. Whether they mean it, the caller decides. */
+/**
+ * Lists the parts of a project's versions whose JSON contains one of these texts. The caller
+ * decides whether they refer to it.
+ */
 export async function listPinned(
   db: Database,
   projectId: string,
   texts: readonly string[],
 ): Promise<PinnedPart[]> {
-  // As the text of JSON has them, without the quotes.
+  // The texts as JSON writes them, without the quotes.
   const written = texts.map((text) => JSON.stringify(text).slice(1, -1));
   const { rows } = await sql<PinnedPart>`
     select workflow_id as "workflowId", workflow_name as "workflowName", step, rule
@@ -37,7 +40,7 @@ export interface StepUse {
   workflowName: string;
 }
 
-/** The steps as they are drawn, and behind them those that only a version has: each once. */
+/** Lists the steps as edited, then those that only a version has, each once. */
 export function withPinned(
   drawn: readonly StepUse[],
   pinned: readonly PinnedPart[],

@@ -11,12 +11,12 @@ export interface TopicUses {
   workflowSteps: StepUse[];
 }
 
-/** States of a campaign whose mail is still to come. */
+/** States of a campaign whose mail is not sent yet. */
 const usingStates = ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'];
 
 /**
- * Returns the users of a topic, which the caller has locked: steps as drawn now, or in a version
- * with active executions.
+ * Lists the users of a topic, which the caller has locked: steps as edited, or in a version with
+ * active executions.
  */
 export async function listTopicUses(
   tx: Database,
@@ -55,14 +55,14 @@ export async function listTopicUses(
   return { templates, campaigns, workflowSteps };
 }
 
-/** SQL of the topic that a step's config names, as the index `workflow_step_topic` has it. */
+/** SQL of the topic in a step's config, as the index `workflow_step_topic` has it. */
 function stepTopic(step: string): RawBuilder<string | null> {
   return sql<string | null>`${sql.ref(`${step}.config`)} ->> 'topicId'`;
 }
 
 /**
- * The workflow steps that use any of the templates, as drawn now, oldest first, or in a version with active
- * executions.
+ * Lists the workflow steps that use any of the templates, as edited, oldest first, or in a version
+ * with active executions.
  */
 export async function listTemplateSteps(
   db: Database,

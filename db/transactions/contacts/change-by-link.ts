@@ -11,23 +11,24 @@ import { recordTopicChoices } from './choose-topics.ts';
 import { recordSubscription } from './record-contact.ts';
 import { erasedAddress } from '../../../domain/contact/erasure.ts';
 
-/** Changes that a link asks for. Absent fields stay as they are. */
+/** Changes that a link requests. Absent fields stay as they are. */
 export interface LinkWish {
   subscribed?: boolean;
-  /** By the ids of topics. */
+  /** Choices by the ids of topics. */
   choices?: ReadonlyMap<string, boolean>;
-  /** It leaves a topic, or all mail. */
+  /** True if it leaves a topic, or all mail. */
   isOptOut: boolean;
   /** Text that the person has read; null: unknown. */
   text: string | null;
 }
 
 /**
- * Changes subscriptions as a mail's link asks, in the caller's transaction. It records events
- * only for actual changes, with the message, if that was sent to the contact's address. An opt-out is
- * stored in the message, and counted once for its campaign; by a message to another address it concerns that
- * address alone. Grants without a message to the contact's address may have to be confirmed first. Returns
- * the contact as it is then; undefined when there is no such contact.
+ * Changes subscriptions as the link of a mail requests, in the caller's transaction. It records
+ * events only for actual changes, with the message if that was sent to the contact's address. An
+ * opt-out is stored in the message, and counted once for its campaign. If the message was sent to
+ * another address, it applies only to that address. Grants without a message to the contact's
+ * address may need a confirmation first. Returns the new state of the contact; undefined when there
+ * is no such contact.
  */
 export async function recordLinkChange(
   tx: Database,
@@ -35,11 +36,11 @@ export async function recordLinkChange(
     contactId: string;
     /** The message with the link. */
     emailId: string | null;
-    /** Without the text. */
+    /** Evidence without the text. */
     origin: ConsentOrigin;
     /** True if the topics of the contact are needed. */
     hasTopics: boolean;
-    /** Returns the requested changes for the contact as it was before. */
+    /** Returns the changes requested for a contact in this state. */
     wishOf: (before: TopicContact) => LinkWish;
   },
 ): Promise<TopicContact | undefined> {
@@ -105,8 +106,8 @@ async function endOpen(
 }
 
 /**
- * Returns true if the sender of a request with a contact's link may subscribe it. With a mail to
- * the contact it is the person: the address is taken off the suppression list. Others may know the
+ * Returns true if a request with a contact's link may subscribe it. A mail to the contact proves
+ * that the person asks, so the address is taken off the suppression list. Others may know the
  * contact's id, and cannot subscribe an erased address.
  */
 async function maySubscribe(
@@ -120,19 +121,19 @@ async function maySubscribe(
   return true;
 }
 
-/** Marketing mail no longer goes to the address of a message, whichever contact it is sent for. */
+/** Stops marketing mail to the address of a message, whichever contact it is sent for. */
 async function optOutReader(
   tx: Database,
   contact: PublicContact,
   { id: emailId, to_email: email }: LinkMail,
 ): Promise<TopicContact> {
   const entry = { email, emailId, reason: 'opt_out', scope: 'marketing' } as const;
-  // An erased address is unknown here, and its erasure has made an entry.
+  // The address is unknown after an erasure, which has made its own entry.
   if (email !== erasedAddress) await recordSuppressions(tx, contact.project_id, [entry]);
   return { ...contact, reader: email, subscribed: false, topics: [] };
 }
 
-/** There is one message per contact and campaign, so this counts each contact once. */
+/** Each campaign has one message per contact, so this counts each contact once. */
 async function noteOptOut(tx: Database, emailId: string): Promise<void> {
   await sql`
     with noted as (

@@ -33,7 +33,10 @@ interface BatchOutcome {
   errors: ContactError[];
 }
 
-/** Accepts a bulk action, in the caller's transaction. `actor`: who asks for it, for the consent log. */
+/**
+ * Accepts a bulk action, in the caller's transaction. `actor`: who requests it, for the consent
+ * log.
+ */
 export async function insertBulk(
   tx: Database,
   { projectId, jobId }: JobRef,
@@ -64,7 +67,7 @@ export async function insertBulk(
     .execute();
 }
 
-/** The first slice of a job: fixes its contacts, without those created later. */
+/** Fixes the contacts of a job in its first time slice. Contacts created later are not included. */
 export async function startBulk(db: Database, job: JobRef): Promise<void> {
   await transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);
@@ -86,7 +89,7 @@ export async function startBulk(db: Database, job: JobRef): Promise<void> {
   });
 }
 
-/** Stores the currently matching contacts, in batches. Returns how many there are. */
+/** Stores the currently matching contacts, in batches. Returns their number. */
 async function insertMatching(
   tx: Database,
   { projectId, jobId }: JobRef,
@@ -97,7 +100,7 @@ async function insertMatching(
     sql`project_id = ${projectId}`,
     ...(search ? [sql`position(${lowerAscii(search)} in email) > 0`] : []),
     ...(subscribed === undefined ? [] : [sql`subscribed = ${subscribed}`]),
-    // A separate subselect is hashed, so that contacts are not compared with each id.
+    // PostgreSQL hashes a separate subselect, instead of comparing each contact with each id.
     ...(excludeIds.length === 0 ? [] : [sql`id not in (select unnest(${excludeIds}::uuid[]))`]),
   ];
   const { rows } = await sql<{ total: number }>`
@@ -115,7 +118,9 @@ async function insertMatching(
   return rows[0]?.total ?? 0;
 }
 
-/** Processes and counts the next batch, both or neither. False: the job has ended. */
+/**
+ * Processes the next batch and counts it, in one transaction. Returns false when the job has ended.
+ */
 export async function recordBulkBatch(db: Database, job: JobRef): Promise<boolean> {
   await deleteContactHistory(db, job.projectId, await listContactsToDelete(db, job));
   return transact(db, async (tx) => {
@@ -230,7 +235,9 @@ async function applyTo(
   };
 }
 
-/** Changes the subscription of contacts that the caller has locked, with its events and consent. */
+/**
+ * Changes the subscription of contacts that the caller has locked, with events and consent lines.
+ */
 async function recordChanges(
   tx: Database,
   { projectId, actor }: { projectId: string; actor: string | null },

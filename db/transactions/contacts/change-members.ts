@@ -8,9 +8,10 @@ import { hasAddressKey } from '../../sql/mail-claims.ts';
 import { type MadeContact, unsubscribeErased } from '../../suppression/erased.ts';
 
 /**
- * Adds the contacts of addresses to a STATIC segment that is locked, in the caller's transaction.
- * Returns the addresses that are in it now, and how many contacts were created.
- * @param options.create set: missing contacts are created with this subscription, for this reason.
+ * Adds the contacts of these addresses to a locked STATIC segment, in the caller's transaction.
+ * Returns the addresses that are in it now, and the number of created contacts.
+ * @param options.create if set, missing contacts are created with this subscription, for this
+ *   reason.
  */
 export async function recordMembers(
   tx: Database,
@@ -20,7 +21,7 @@ export async function recordMembers(
 ): Promise<{ found: string[]; created: number }> {
   let created = 0;
   let contacts = await lockContacts(tx, segment.project_id, emails);
-  // Again while other transactions delete what was just found.
+  // Repeated while other transactions delete contacts that were just found.
   while (options.create && contacts.length < emails.length) {
     created += await insertContacts(tx, segment.project_id, emails, options.create);
     contacts = await lockContacts(tx, segment.project_id, emails);
@@ -48,7 +49,7 @@ export async function deleteMembers(
   return contacts.length;
 }
 
-/** The contacts of addresses, protected from deletion until the transaction ends. */
+/** Returns the contacts of addresses, and prevents their deletion until the transaction ends. */
 async function lockContacts(tx: Database, projectId: string, emails: readonly string[]) {
   return tx
     .selectFrom('contact')
@@ -60,7 +61,7 @@ async function lockContacts(tx: Database, projectId: string, emails: readonly st
     .execute();
 }
 
-/** Creates the missing contacts. In order of address, so that two requests never deadlock. */
+/** Creates the missing contacts in order of address, so that two requests never deadlock. */
 async function insertContacts(
   tx: Database,
   projectId: string,

@@ -5,23 +5,24 @@ import type { Database } from '../../database.ts';
 import { topicsOf } from '../../topics/choices.ts';
 import { recordEvents } from '../events/record-events.ts';
 
-/** null: back to the default. */
+/** null: resets it to the default. */
 export type TopicChoice = boolean | null;
 
-/** How choices of topics came about. */
+/** The cause of a choice of topics. */
 export interface ChoiceCause {
   origin: ConsentOrigin;
   /** The message whose link was followed. */
   emailId?: string | null;
-  /** No events: the contact has just been made. */
+  /** True: no events, because the contact was just created. */
   isNew?: boolean;
 }
 
 /**
- * Stores a contact's choices, which the caller has locked, with the events and the consent of what they
- * really change. Topics that are gone are left out. One that is left is not asked for any more, either.
+ * Stores the choices of a contact, which the caller has locked, with events and consent lines for
+ * actual changes. Deleted topics are skipped. A topic that is left is also removed from an open
+ * opt-in request.
  * @param choices by the ids of topics of the contact's project
- * @returns the keys of the topics that have really changed
+ * @returns the keys of the topics that have actually changed
  */
 export async function recordTopicChoices(
   tx: Database,

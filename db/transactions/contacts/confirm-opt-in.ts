@@ -9,9 +9,9 @@ import { recordTopicChoices } from './choose-topics.ts';
 import { recordSubscription } from './record-contact.ts';
 
 /**
- * Confirms the request of a token, in the caller's transaction: the contact is subscribed, and gets the topics
- * that it has asked for. Confirming again changes nothing. Returns the request as it is then; undefined when
- * there is none, or it is over.
+ * Confirms the request of a token, in the caller's transaction: the contact is subscribed, and gets
+ * the requested topics. Confirming again changes nothing. Returns the new state of the request;
+ * undefined when there is none, or it is over.
  */
 export async function confirmOptIn(
   tx: Database,
@@ -22,8 +22,8 @@ export async function confirmOptIn(
   const found = await findOptInOfLink(tx, token);
   if (!found) return undefined;
   const before = await lockContact(tx, found.project_id, { id: found.contact_id });
-  // Read again under the lock: the request may have ended while another transaction held the
-  // contact.
+  // Read again under the lock, because the request may have ended while another transaction had
+  // locked the contact.
   const request = before && (await findOptInOfLink(tx, token));
   if (!request || request.isConfirmed) return request;
   const { id: contactId, project_id: projectId, email } = before;
@@ -38,7 +38,7 @@ export async function confirmOptIn(
   }
   const choices = new Map(request.topics.map(({ id }) => [id, true]));
   const changed = await recordTopicChoices(tx, contact, choices, { origin });
-  // Also confirm the subscriptions that the contact got meanwhile without a confirmation.
+  // Also confirms subscriptions that the contact got meanwhile without a confirmation.
   const line = { contactId, action: 'confirmed' as const };
   const lines = [
     ...(request.isOfMail && !isSubscribed ? [{ ...line, topic: null }] : []),

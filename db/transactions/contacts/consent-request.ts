@@ -5,17 +5,17 @@ import { joinTopics } from './choose-topics.ts';
 
 /** Topics that a request asks for, beside the contact's own subscription. */
 export interface ConsentRequest {
-  /** Nothing is granted before the owner of the address has confirmed it. */
+  /** True if nothing is granted before the owner of the address has confirmed it. */
   isOptIn: boolean;
-  /** The ids of topics that the contact is to get. */
+  /** The ids of the requested topics. */
   topics: readonly string[];
-  /** Topics that the contact itself has left stay left, unless it confirms that it wants them. */
+  /** True if topics that the contact itself has left stay left, unless it confirms them. */
   keepsLeft: boolean;
 }
 
 /**
- * Applies what a request asks for to a contact that it has just written: it asks for consent, or the contact
- * joins the topics.
+ * Applies the request to a contact that was just written: it starts an opt-in request, or the
+ * contact joins the topics.
  * @throws Problem CONSENT_SENDER_REQUIRED
  */
 export async function applyConsentRequest(

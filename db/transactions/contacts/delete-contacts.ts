@@ -9,20 +9,20 @@ import { activeStatuses } from '../../workflows/executions/executions.ts';
 import { limits } from '../../../domain/limits.ts';
 import { executionRunId } from '../../../domain/runs/execution.ts';
 
-/** Rows of each kind that go with their contacts in one transaction. */
+/** Rows of each kind that may be deleted together with their contacts in one transaction. */
 const historyMax = 5000;
 
-/** Rows that have come to their end: nothing works on them any more. */
+/** Finished rows, which no process works on any more. */
 const history = [
   {
     table: 'event',
-    // Keep opt-outs: the deletion of a contact needs to know of them.
+    // Opt-outs stay, because the deletion of the contact must read them.
     isPast: sql<boolean>`name <> 'contact.unsubscribed' and not exists (select from wait inner_ended
       where inner_ended.contact_id = event.contact_id and inner_ended.event_id = event.id)`,
   },
   {
     table: 'consent',
-    // Its deletion may keep the newest ones.
+    // The newest lines stay, because the deletion of the contact may keep them.
     isPast: sql<boolean>`id < (select inner_newest.id from consent inner_newest
       where inner_newest.contact_id = consent.contact_id
       order by inner_newest.id desc offset ${limits.consentLines - 1} limit 1)`,
@@ -32,9 +32,9 @@ const history = [
 ];
 
 /**
- * Deletes the past of contacts that are about to be deleted, page by page, until so little is left
- * that one transaction can delete it with them. Most contacts have less. One may have a million
- * events: then deleting it would take longer than a statement may.
+ * Deletes the history of contacts that are about to be deleted, page by page, until one transaction
+ * can delete the rest with them. Most contacts have little history. One may have a million events:
+ * deleting those would take longer than a statement may.
  */
 export async function deleteContactHistory(
   db: Database,
@@ -54,16 +54,17 @@ export async function deleteContactHistory(
 }
 
 /**
- * Deletes contacts with all that belongs to them (events, mails, memberships, executions), in the
- * caller's transaction, and keeps that they have opted out; before it, call `deleteContactHistory`. A trigger puts the runs of active
- * executions into the outbox, to be cancelled; those of opt-in requests are told. Returns the ids of those that existed.
+ * Deletes contacts with all their rows (events, mails, memberships, executions), in the caller's
+ * transaction, and keeps their opt-outs. Call `deleteContactHistory` before. A trigger writes
+ * outbox entries that cancel the runs of active executions; runs of opt-in requests are signalled.
+ * Returns the ids of those that existed.
  */
 export async function deleteContacts(
   tx: Database,
   projectId: string,
   ids: readonly string[],
 ): Promise<string[]> {
-  // Locks the contacts first, in order, as everywhere: see `enterStep`.
+  // Locks the contacts first, in the common order: see `enterStep`.
   const contacts = await tx
     .selectFrom('contact')
     .select('id')

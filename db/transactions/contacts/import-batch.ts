@@ -34,7 +34,7 @@ interface LockedContact {
   email: string;
   subscribed: boolean;
   consent: string | null;
-  /** Size of its data as the database writes it: at least its size as JSON elsewhere. */
+  /** Bytes of its data as the database writes them. That is at least its size as other JSON. */
   bytes: number;
   keys: number;
 }
@@ -54,7 +54,7 @@ export async function insertImport(
     .execute();
 }
 
-/** The file of an open import, in chunks: memory never holds the whole. */
+/** Reads the file of an open import in chunks, so that memory never holds all of it. */
 export async function* readImportFile(
   db: Database,
   { jobId }: JobRef,
@@ -65,13 +65,13 @@ export async function* readImportFile(
       .select(sql<Buffer>`substring(content from ${at}::int for ${pieceBytes}::int)`.as('piece'))
       .where('job_id', '=', jobId)
       .executeTakeFirst();
-    // Deleted when the job ended.
+    // The file was deleted when the job ended.
     if (!row || row.piece.length === 0) return;
     yield row.piece;
   }
 }
 
-/** The file is valid: the job becomes active, or complete when there is no row. */
+/** The file is valid: the job becomes active, or complete if it has no rows. */
 export async function startImport(db: Database, job: JobRef, totalRows: number): Promise<void> {
   await transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);
@@ -90,7 +90,7 @@ export async function startImport(db: Database, job: JobRef, totalRows: number):
   });
 }
 
-/** The file cannot be imported. */
+/** Fails the job, because the file cannot be imported. */
 export async function failImport(db: Database, job: JobRef, reason: string): Promise<void> {
   await transact(db, async (tx) => {
     if (await lockOpenJob(tx, job)) await endJob(tx, job.jobId, { state: 'failed', reason });
@@ -98,8 +98,9 @@ export async function failImport(db: Database, job: JobRef, reason: string): Pro
 }
 
 /**
- * Imports the rows that follow the first `position` of the file, and counts them, both or neither.
- * Null when they must not be imported: the job has ended, or they are done already.
+ * Imports the rows that follow the first `position` of the file, and counts them, in one
+ * transaction. Returns null when they must not be imported: the job has ended, or they are done
+ * already.
  */
 export async function recordImportBatch(
   db: Database,
@@ -166,7 +167,7 @@ async function recordChunk(
 ): Promise<RowsOutcome[]> {
   const origin: ConsentOrigin = { ...noEvidence, source: 'import', actor };
   const outcomes: RowsOutcome[] = [];
-  // Again for addresses that another transaction inserted between the select and the insert.
+  // Repeated for addresses that another transaction inserted between the select and the insert.
   for (let rows = chunk; rows.length > 0;) {
     const contacts = await lockContacts(tx, projectId, rows);
     const known = rows.filter((row) => contacts.has(row.email));
@@ -204,7 +205,10 @@ async function lockContacts(
   return new Map(contacts.map((contact) => [contact.email, contact]));
 }
 
-/** Returns the inserted addresses. In order, so that two imports do not deadlock. */
+/**
+ * Inserts rows in order of address, so that two imports do not deadlock. Returns the inserted
+ * addresses.
+ */
 async function insertRows(
   tx: Database,
   projectId: string,
@@ -242,7 +246,7 @@ async function mergeRows(
   const accepted = given.filter(({ row }) => !refused.has(row));
   const merged = await withoutErased(tx, projectId, accepted);
   const change = merged.map(({ contact: { id }, subscribed, data }) => ({ id, subscribed, data }));
-  // The database merges, which keeps the precision of stored numbers.
+  // The database merges the data, which keeps the precision of stored numbers.
   const data = sql`nullif(coalesce(contact.data, '{}') || given.data, '{}')`;
   const subscribed = sql`coalesce(given.subscribed, contact.subscribed)`;
   await sql`
@@ -280,7 +284,7 @@ async function mergeRows(
   return { created: 0, updated: merged.length, errors };
 }
 
-/** The rows, without subscribing whose address is erased. */
+/** Removes the wish to subscribe from rows whose address is erased. */
 async function withoutErased<R extends ImportRow & { contact: LockedContact }>(
   tx: Database,
   projectId: string,
@@ -292,7 +296,7 @@ async function withoutErased<R extends ImportRow & { contact: LockedContact }>(
   return rows.map((row) => (erased.has(row.email) ? { ...row, subscribed: null } : row));
 }
 
-/** The rows whose contact would exceed a limit. Candidates are checked one by one. */
+/** Returns the rows whose contact would exceed a limit. Candidates are checked one by one. */
 async function findOverfull(
   tx: Database,
   given: readonly (ImportRow & { contact: LockedContact })[],

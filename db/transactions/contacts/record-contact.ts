@@ -15,7 +15,7 @@ import { Problem } from '../../../domain/errors.ts';
 export interface ContactChange {
   email?: string | undefined;
   subscribed?: boolean | undefined;
-  /** null: removes all of it. */
+  /** Changes of its data; null: removes all of it. */
   data: ContactDataChange | null;
   /** For the event and the consent log. */
   origin: ConsentOrigin;
@@ -32,10 +32,10 @@ export interface ContactWrite extends ContactChange {
 }
 
 /**
- * Creates or updates the contact of an address, inside the caller's transaction. Until it ends, the
- * contact stays locked, so that its changes are serialized, and its project is held as by
- * `holdProject`. Two parallel writes of a new address create one contact; `isNew` is true for one of
- * them.
+ * Creates or updates the contact of an address, in the caller's transaction. The contact stays
+ * locked until its end, so that its changes are serialized, and its project is held as by
+ * `holdProject`. Two parallel writes of a new address create one contact; `isNew` is true for one
+ * of them.
  * @throws Problem PROJECT_NOT_FOUND; VALIDATION_ERROR when the merged data exceeds a limit.
  */
 export async function recordContact(
@@ -43,8 +43,8 @@ export async function recordContact(
   projectId: string,
   write: ContactWrite,
 ): Promise<{ contact: ContactRow; isNew: boolean }> {
-  // Mostly there is something to write, and one statement does it. Only the lock tells how a
-  // subscription was before.
+  // Usually there is something to write, and one statement does it. A change of the subscription
+  // needs the lock first, to know its state before.
   if (write.subscribed === undefined && changes(write.data)) {
     const id = write.idWhenNew ?? randomUUID();
     const contact = await upsertContact(tx, projectId, { ...write, idWhenNew: id });
@@ -59,24 +59,24 @@ export async function recordContact(
     const before = await lockContact(tx, projectId, { email: write.email });
     if (!before) {
       const contact = await insertContact(tx, projectId, write);
-      // Nothing inserted: another transaction has just created it.
+      // Nothing was inserted: another transaction has just created it.
       if (contact) {
         const noted = await noteNew(tx, contact, write.origin);
         return { contact: withinLimits(noted), isNew: true };
       }
       continue;
     }
-    // Who is erased stays unsubscribed, whatever is written.
+    // An erased contact stays unsubscribed, whatever is written.
     const subscribed = (await mayBecome(tx, before, write)) ? write.subscribed : undefined;
     return { contact: await changeContact(tx, before, { ...write, subscribed }), isNew: false };
   }
 }
 
 /**
- * Updates a contact, inside the caller's transaction, which ends with a conflict: two requests for
- * one new address do not both get it. Undefined when the project has no such contact.
- * @throws Problem PROJECT_NOT_FOUND, CONTACT_EXISTS; CONTACT_SUPPRESSED when it would be subscribed although
- *   its address is erased; VALIDATION_ERROR when the merged data exceeds a limit.
+ * Updates a contact, in the caller's transaction. If two requests want the same new address, one of
+ * them fails. Returns undefined when the project has no such contact.
+ * @throws Problem PROJECT_NOT_FOUND, CONTACT_EXISTS; CONTACT_SUPPRESSED when it would be subscribed
+ *   although its address is erased; VALIDATION_ERROR when the merged data exceeds a limit.
  */
 export async function updateContact(
   tx: Database,
@@ -101,7 +101,7 @@ async function changeContact(tx: Database, before: ContactRow, change: ContactCh
   const { id: contactId, project_id: projectId } = contact;
   const isMoved = contact.email !== before.email;
   if (before.consent === 'confirmed' && isMoved) {
-    // The owner of the former address has confirmed; that of the new one has not.
+    // Only the owner of the former address has confirmed, not the owner of the new one.
     await noteState(tx, [contactId], null);
     const line = { contactId, action: 'address_changed' as const, topic: null };
     await recordConsent(tx, projectId, [line], change.origin);
@@ -116,10 +116,7 @@ async function changeContact(tx: Database, before: ContactRow, change: ContactCh
   return withinLimits({ ...contact, consent: 'expired' });
 }
 
-/**
- * Returns true if a contact may become subscribed as a change wants: false while its address is
- * erased.
- */
+/** Returns true if a contact may be subscribed by a change: false while its address is erased. */
 async function mayBecome(
   tx: Database,
   before: ContactRow,
@@ -130,8 +127,8 @@ async function mayBecome(
 }
 
 /**
- * Logs the consent of a contact that has just been made. One that is not subscribed has given none, and one
- * whose address is erased becomes unsubscribed. Returns it as it is then.
+ * Logs the consent of a new contact. An unsubscribed one has given none, and one whose address is
+ * erased becomes unsubscribed. Returns its new state.
  */
 async function noteNew(
   tx: Database,
@@ -147,7 +144,7 @@ async function noteNew(
   return contact;
 }
 
-/** A written contact, and whether its project has a suppression list. */
+/** A written contact, with `has_list` true if its project has a suppression list. */
 type NewContact = ContactRow & { has_list: boolean };
 
 function changes({ set, remove }: ContactDataChange): boolean {
@@ -155,8 +152,8 @@ function changes({ set, remove }: ContactDataChange): boolean {
 }
 
 /**
- * Creates a contact or merges data into it, and holds its project. Undefined when it has all of it
- * already, or the project is gone.
+ * Creates a contact or merges data into it, and holds its project. Returns undefined when nothing
+ * changes, or the project is gone.
  */
 async function upsertContact(
   tx: Database,
@@ -220,8 +217,8 @@ async function mergeContact(tx: Database, before: ContactRow, change: ContactCha
 const uniqueViolation = '23505';
 
 /**
- * Records the event of a subscription that has just changed to `contact`'s, which is locked, and its line in
- * the consent log.
+ * Records the event of a changed subscription, and its line in the consent log. `contact` is locked
+ * and has the new value.
  */
 export async function recordSubscription(
   tx: Database,

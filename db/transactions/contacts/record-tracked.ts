@@ -12,21 +12,21 @@ import { recordEvents } from '../events/record-events.ts';
 import type { ContactDataChange } from '../../../domain/contact/data.ts';
 import { notFound } from '../../../domain/errors.ts';
 
-/** An event, and what it changes of its contact, which it creates if need be. */
+/** An event with its changes to the contact, which is created if needed. */
 export interface TrackedEvent {
   email: string;
   subscribed: boolean | undefined;
   subscribedWhenNew: boolean;
-  /** Nothing is granted before the owner of the address has confirmed it. */
+  /** True if nothing is granted before the owner of the address has confirmed it. */
   isOptIn: boolean;
   change: ContactDataChange;
   name: string;
   data: Record<string, unknown> | null;
   /** Evidence for changes of the contact's subscription and topics. */
   evidence: Evidence;
-  /** Topics that the contact is subscribed to. */
+  /** Topics to subscribe the contact to. */
   topics: readonly string[];
-  /** Asked for with the public key: topics that the contact has left stay left. */
+  /** True for requests with the public key: topics that the contact has left stay left. */
   keepsLeft: boolean;
 }
 
@@ -73,8 +73,9 @@ export function isPlain({ subscribed, isOptIn, change, topics }: TrackedEvent): 
 
 /**
  * Records plain events of different contacts, as `recordTracked` would one after the other.
- * @param events no two of the same address
- * @returns in their order; null if another transaction holds the contact: nothing was recorded
+ * @param events each address once
+ * @returns the results in their order; null if another transaction has locked a contact: then
+ *   nothing was recorded
  * @throws Problem PROJECT_NOT_FOUND; VALIDATION_ERROR when merged data exceed a limit.
  */
 export async function recordTrackedTogether(
@@ -85,7 +86,7 @@ export async function recordTrackedTogether(
   const { ids, locked } = await lockKnown(tx, projectId, events);
   const free = events.filter(({ email }) => !locked.has(email));
   for (const { id, email } of await writeContacts(tx, projectId, free, ids)) ids.set(email, id);
-  // A contact that another transaction has just created with the same data is neither found nor
+  // A contact that another transaction has just created with the same data was neither found nor
   // written.
   const ready = free.flatMap((event) => {
     const contactId = ids.get(event.email);
@@ -101,9 +102,7 @@ export async function recordTrackedTogether(
   });
 }
 
-/**
- * Holds the project and locks those of the existing contacts that no other transaction has locked.
- */
+/** Holds the project and locks the existing contacts that no other transaction has locked. */
 async function lockKnown(
   tx: Database,
   projectId: string,
@@ -137,8 +136,8 @@ async function lockKnown(
 }
 
 /**
- * Creates contacts and merges data. Returns those that it changed.
- * @param known the ids of those that exist: only the others may need their evidence.
+ * Creates contacts and merges data. Returns the changed ones.
+ * @param known the ids of existing contacts; only the others may need their evidence.
  */
 async function writeContacts(
   tx: Database,
@@ -164,7 +163,7 @@ async function writeContacts(
     ), written as (
       insert into contact (id, project_id, email, subscribed, data)
         select id, ${projectId}, email, subscribed, nullif(set, '{}') from given
-          -- In one order: two transactions may create the same contacts.
+          -- In a fixed order, because two transactions may create the same contacts.
           order by email
         on conflict (project_id, email) do update set data = ${merged}, updated_at = now()
           where contact.data is distinct from ${merged}

@@ -16,7 +16,10 @@ export interface LockedOptIn {
   now: Date;
 }
 
-/** An open request; undefined when it is over. Its contact is locked until the transaction ends. */
+/**
+ * Returns an open request; undefined when it is over. Its contact is locked until the transaction
+ * ends.
+ */
 export async function lockOptIn(tx: Database, id: string): Promise<LockedOptIn | undefined> {
   const found = await tx
     .selectFrom('opt_in')
@@ -57,9 +60,9 @@ export interface OptInMailSource {
     fromName: string | null;
     replyTo: string | null;
   } | null;
-  /** The names of the topics that are asked for, oldest first. */
+  /** The names of the requested topics, oldest first. */
   topics: string[];
-  /** The domain of the sender is still verified. */
+  /** True if the domain of the sender is still verified. */
   isVerified: boolean;
 }
 
@@ -86,7 +89,7 @@ export async function findOptInMail(
   return rows[0]!;
 }
 
-/** Notes that the mail of a locked request, or its reminder, was made, or none could be. */
+/** Records that the mail of a locked request, or its reminder, was made, or could not be. */
 export async function noteOptInMail(
   tx: Database,
   request: OptInRow,
@@ -121,7 +124,7 @@ export async function expireOptIn(
   await recordConsent(tx, project_id, lines, { ...noEvidence, source: 'double_opt_in' });
 }
 
-/** Notes when a locked request has something to do next: the sweep looks for its run after that. */
+/** Stores when a locked request is next due. The sweep searches its run after that. */
 export async function setNextReconcile(tx: Database, { id }: OptInRow, at: Date): Promise<void> {
   await sql`
     update opt_in set next_reconcile_at = ${at}::timestamptz + interval '1 minute' where id = ${id}`.execute(
@@ -130,7 +133,7 @@ export async function setNextReconcile(tx: Database, { id }: OptInRow, at: Date)
 }
 
 /**
- * Requests the runs of requests with work due for a minute: they are lost, or were ended in
+ * Requests the runs of opt-in requests with work due for a minute: they are lost, or were ended in
  * Temporal. A running one reads its row.
  */
 export async function signalStalledOptIns(db: Database, max: number): Promise<void> {
@@ -146,10 +149,10 @@ export async function signalStalledOptIns(db: Database, max: number): Promise<vo
 }
 
 /**
- * The tokens of requests whose mail is about to leave, by their ids. Only their hashes are stored, before the
- * first one leaves.
- * @param tokensOf those that the server can make of an id, the current one first: a token stays the same as
- *   long as its secret is known.
+ * Returns the tokens of requests whose mail is about to be sent, by their ids. Only hashes are
+ * stored, before the first mail is sent.
+ * @param tokensOf returns the tokens that the server can derive from an id, the current one first.
+ *   A token stays the same as long as its secret is known.
  */
 export async function readOptInTokens(
   db: Database,

@@ -8,10 +8,11 @@ import { cancelExecutions } from '../executions/cancel-executions.ts';
 import { activeStatuses } from '../../workflows/executions/executions.ts';
 
 /**
- * Begins to erase a contact, in the caller's transaction: from its commit on the contact is in no project,
- * nothing is sent to it, and its executions are cancelled. The run removes what it has. Undefined: there is
- * no such contact.
- * @param options.suppress whether the list keeps that the address gets no marketing mail.
+ * Begins to erase a contact, in the caller's transaction. From its commit on, the contact is in no
+ * project, gets no mail, and its executions are cancelled. The run removes its data. Returns
+ * undefined when there is no such contact.
+ * @param options.suppress true if the suppression list keeps that the address gets no marketing
+ *   mail.
  * @returns the id of the erasure
  */
 export async function beginErasure(

@@ -17,7 +17,8 @@ import {
 import { lowerAscii } from '../../../domain/email-address.ts';
 
 /**
- * Work of an erasure, one page in a transaction: after a crash, the next run continues from there.
+ * The work of an erasure, one page per transaction. After a crash, the next run continues from
+ * there.
  */
 
 /** Result of one page. */
@@ -25,7 +26,7 @@ interface Page {
   counts: Partial<ErasureCounts>;
   /** Start of the next page of this task; null: the task is done. */
   next: string | null;
-  /** Nothing can be done now: in how many milliseconds to look again. */
+  /** Milliseconds until the next look, because nothing can be done now. */
   pauseMs?: number;
 }
 
@@ -34,13 +35,16 @@ type Open = ErasureRow & { contact_id: string; email: string };
 
 type Task = (tx: Database, erasure: Open, cipher: KeyCipher) => Promise<Page>;
 
-/** When to look again for mail that is being handed over, in milliseconds. */
+/** Milliseconds until the next look for mail that is being handed over. */
 const settlingMs = 500;
 
-/** The position of a task that begins each page anew, and of the first page of the others. */
+/** The position of tasks that start each page anew, and of the first page of the others. */
 const again = '';
 
-/** In order: first what a mail under way may still write to, last what only names the address. */
+/**
+ * In this order: first the rows that mail under way may still write to, last those that only
+ * contain the address.
+ */
 const tasks: Record<string, Task> = {
   emails: deleteEmails,
   executions: deleting('execution', 'executions', 100),
@@ -58,8 +62,8 @@ const tasks: Record<string, Task> = {
 const order = Object.keys(tasks);
 
 /**
- * Does the next page of an erasure. Returns whether it is over, and in how many milliseconds to continue if
- * not now. One that is gone is over.
+ * Processes the next page of an erasure. Returns true in `isOver` when it is over, and the
+ * milliseconds until the next page, if not now. An erasure that is gone is over.
  */
 export async function recordErasurePage(
   db: Database,
@@ -100,7 +104,10 @@ function deleting(table: string, count: keyof ErasureCounts, rows: number): Task
   };
 }
 
-/** With their files, unless other mail names them, and what the local mailbox has of them. */
+/**
+ * Deletes mails with their files, unless other mail uses these, and their copies in the local
+ * mailbox.
+ */
 async function deleteEmails(tx: Database, { contact_id }: Open): Promise<Page> {
   const rows = 500;
   const underWay = sql<boolean>`(status = 'SENDING' or ${isClaimedByChunk('email')})`;
@@ -122,7 +129,7 @@ async function deleteEmails(tx: Database, { contact_id }: Open): Promise<Page> {
   return { counts, next: again, pauseMs: settlingMs };
 }
 
-/** Deletes those of these files that no mail names. Returns how many. */
+/** Deletes those of these files that no mail uses. Returns their number. */
 async function deleteFiles(tx: Database, ids: readonly string[]): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from attachment where id = ${anyOf(ids)} and not exists (select from email
@@ -141,7 +148,7 @@ async function clearDeliveries(tx: Database, { contact_id }: Open): Promise<Page
   return { counts: { deliveries: cleared }, next: cleared > 0 ? again : null };
 }
 
-/** Forgets the answers of receivers that name the address. */
+/** Removes receivers' responses that contain the address. */
 async function clearResponses(tx: Database, erasure: Open): Promise<Page> {
   const [after = null, event = null] = (erasure.position ?? '').split(' ').filter(Boolean);
   const rows = 500;
@@ -181,7 +188,7 @@ async function deleteMailbox(tx: Database, { email, rows_of }: Open): Promise<Pa
   return { counts: { mailbox }, next: null };
 }
 
-/** Looks at a page of the project's mail: an address may have got mail of other contacts. */
+/** Checks a page of the project's mail: an address may have got mail of other contacts. */
 async function eraseOtherEmails(tx: Database, erasure: Open): Promise<Page> {
   const rows = 5000;
   const [at = null, id = null] = (erasure.position ?? '').split(' ').filter(Boolean);
@@ -236,7 +243,7 @@ async function lockOthers(tx: Database, ids: readonly string[]): Promise<Other[]
   return rows;
 }
 
-/** The row stays, and says no more to whom it went; what waits is not sent. */
+/** Keeps the row without its recipient. A waiting message is not sent. */
 async function eraseOther(tx: Database, { id, trace, error }: Other, address: string) {
   const kept = JSON.stringify(valueWithoutAddress(trace, address));
   const withheld = traceEntry('withheld', sql`jsonb_build_object('reason', 'suppressed'::text)`);
@@ -266,7 +273,7 @@ async function eraseJobErrors(tx: Database, erasure: Open): Promise<Page> {
   return { counts: { jobErrors }, next: page.length === rows ? (page.at(-1)?.id ?? null) : null };
 }
 
-/** Stored answers are encrypted, so they are read one by one. */
+/** Stored responses are encrypted, so they are read one by one. */
 async function eraseAnswers(tx: Database, erasure: Open, cipher: KeyCipher): Promise<Page> {
   const rows = 200;
   const { rows: page } = await sql<{ key: string; response: Buffer | null }>`
@@ -289,7 +296,7 @@ async function eraseAnswers(tx: Database, erasure: Open, cipher: KeyCipher): Pro
   };
 }
 
-/** Returns true if a text may name an address, in any case. */
+/** Returns true if a text may contain an address, in any case. */
 function names(text: string, address: string): boolean {
   return lowerAscii(text).includes(address);
 }

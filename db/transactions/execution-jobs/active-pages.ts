@@ -6,7 +6,7 @@ import type { Condition } from '../../../domain/filter/filter.ts';
 
 /** The active executions of a workflow, in pages by version and id. */
 
-/** Which executions: those at one step that began before a moment. */
+/** Selects the executions at one step that began before a moment. */
 export interface ActiveQuery {
   projectId: string;
   workflowId: string;
@@ -18,20 +18,22 @@ export interface ActiveQuery {
   filter: Condition | null;
 }
 
-/** The executions of `version` behind `id` (null: all) and those of later versions are still to come. */
+/**
+ * Still to come: the executions of `version` after `id` (null: all), and those of later versions.
+ */
 export interface ActiveCursor {
   version: number;
   id: string | null;
 }
 
-/** Versions without anybody at the step that are passed over for one page. */
+/** Versions without an execution at the step that one page may skip. */
 const versionsMax = 50;
 
 /**
- * The next executions that wait at the step, in the order of the index: those that come there later,
- * behind the cursor, are found too.
- * @param max how many are looked at, whether or not they wait and meet the filter
- * @returns how many were looked at, those that wait and meet it, and where the next page begins; null:
+ * Returns the next executions that wait at the step, in the order of the index. Executions that
+ * arrive there later, behind the cursor, are found, too.
+ * @param max how many are read, whether or not they wait and meet the filter
+ * @returns how many were read, those that wait and meet it, and where the next page begins; null:
  *   these were the last
  */
 export async function nextWaiting(
@@ -58,7 +60,9 @@ export async function nextWaiting(
   return { looked: 0, ids: [], cursor };
 }
 
-/** The lowest version with active executions, this one or a later one: one step in the index. */
+/**
+ * Returns the lowest version with active executions, this one or a later one, by one index lookup.
+ */
 export async function nextVersion(
   tx: Database,
   { workflowId, versions }: Pick<ActiveQuery, 'workflowId' | 'versions'>,

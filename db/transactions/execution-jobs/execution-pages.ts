@@ -19,7 +19,7 @@ import type {
 /** One kind of job. */
 interface Operation<Kind extends ExecutionJobKind> {
   nothing: ExecutionJobResults[Kind];
-  /** About how many executions it has to look at; counted from an index. */
+  /** Estimates from an index how many executions it must check. */
   count(tx: Database, job: LockedExecutionJob<never>): Promise<number>;
   page(tx: Database, job: LockedExecutionJob<never>): Promise<ExecutionPage<Kind>>;
 }
@@ -31,10 +31,9 @@ const operations: { [Kind in ExecutionJobKind]: Operation<Kind> } = {
 };
 
 /**
- * Does and counts the next page of a job, both or neither.
- * @returns null when the job has ended, else how long to pause before the next page, in
- * milliseconds. A page that comes too early does nothing, so a second run does not make the job
- * faster.
+ * Processes the next page of a job and counts it, in one transaction.
+ * @returns null when the job has ended, otherwise the milliseconds until the next page. A page that
+ *   comes too early does nothing, so a second run does not make the job faster.
  */
 export async function recordExecutionPage(
   db: Database,

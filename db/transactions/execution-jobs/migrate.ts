@@ -11,9 +11,12 @@ import { findStep, type Graph } from '../../../domain/workflow/graph.ts';
 
 /** Moves the active executions of a workflow to another version. */
 
-/** Which ones, where to, and what becomes of those at a step without a counterpart. */
+/**
+ * The executions to move, the target version, and how to treat those at a step without a
+ * counterpart.
+ */
 export interface Migrate {
-  /** null: all but `to`. */
+  /** Source versions; null: all but `to`. */
   from: number[] | null;
   to: number;
   mapping: Mapping;
@@ -25,19 +28,19 @@ export interface Migrate {
 type MigrateJob = LockedExecutionJob<Migrate>;
 type Page = ExecutionPage<'migrate'>;
 
-/** Executions that are moved in one transaction: their contacts are locked meanwhile. */
+/** Executions moved in one transaction. It locks their contacts. */
 const pageSize = 100;
 
-/** Positions that are passed over for one page. */
+/** Positions that one page may skip. */
 const positionsMax = 50;
 
 /**
- * An execution may go from a position behind the cursor to one before it, so remaining ones are
- * searched again. The number of passes is limited, because another job may move them the other way.
+ * An execution may move from a position behind the cursor to one before it, so remaining ones are
+ * searched again. The number of passes is limited, because another job may move them back.
  */
 const passesMax = 5;
 
-/** How often the job looks whether steps at work have ended, in milliseconds. */
+/** Milliseconds between two checks if running steps have ended. */
 const lookEveryMs = 1_000;
 
 /** Position of active executions: one version and one step. */
@@ -48,12 +51,12 @@ interface Position {
 
 type Cursor = { phase: 'given'; next: number } | PositionsCursor | AtWorkCursor;
 
-/** Those whose step was at work. */
+/** Cursor over executions whose step was running. */
 interface AtWorkCursor {
   phase: 'atWork';
-  /** Behind this one; null: from the first one on. */
+  /** The last one checked; null: none was. */
   after: string | null;
-  /** One before `after` is still at work. */
+  /** True if one before `after` is still running its step. */
   isLeft: boolean;
   /** Executions that the last pass over the positions could not move. */
   stuck: number;
@@ -66,11 +69,11 @@ interface PositionsCursor {
   at: (Position & { id: string | null }) | null;
   /** True if this pass has moved an execution. */
   hasMoved: boolean;
-  /** Executions that this pass could not move because they have begun the counterpart, too. */
+  /** Executions that this pass could not move because they have also begun the counterpart. */
   stuck: number;
 }
 
-/** The graph to which they are moved, and those that they are on. */
+/** The target graph, and the graphs of the source versions. */
 interface Target {
   graph: Graph;
   graphs: FindGraph;
@@ -117,7 +120,7 @@ function activeOf(tx: Database, workflowId: string) {
 
 const isFrom = ({ from }: Migrate, version: number) => !from || from.includes(version);
 
-/** Those that are on the version already are counted now: more will be, soon. */
+/** Executions that are on the version already are counted now, because more will be soon. */
 async function begin(tx: Database, { workflowId, asked }: MigrateJob): Promise<Page> {
   if (asked.executionIds) return { looked: 0, outcome: {}, cursor: given(0), pauseMs: 0 };
   const unchanged = isFrom(asked, asked.to)
@@ -141,7 +144,7 @@ const waitForWork = (stuck: number): AtWorkCursor => ({
   stuck,
 });
 
-/** The next ones of those that were named; unknown ones are left out. */
+/** Returns the next ones of the given executions; unknown ones are left out. */
 async function givenPage(
   tx: Database,
   job: MigrateJob,
@@ -163,7 +166,9 @@ async function givenPage(
   return { looked: ids.length, outcome, cursor: given(next + ids.length), pauseMs: 0 };
 }
 
-/** The next ones at the position of the cursor, or at the next one where anybody is to be moved. */
+/**
+ * Returns the next executions at the position of the cursor, or at the next position that has some.
+ */
 async function positionsPage(
   tx: Database,
   job: MigrateJob,
@@ -194,7 +199,10 @@ function afterPass({ pass: number, hasMoved, stuck }: PositionsCursor): Cursor {
   return hasMoved && number < passesMax ? pass(number + 1) : waitForWork(stuck);
 }
 
-/** Some executions at a position, but for those that began after the job: it would never end. */
+/**
+ * Returns some executions at a position. Those that began after the job are left out, or it might
+ * never end.
+ */
 async function idsAt(
   tx: Database,
   { workflowId, createdAt }: MigrateJob,
@@ -213,7 +221,10 @@ async function idsAt(
   return { looked: rows.length, ids, next: { ...at, id } };
 }
 
-/** The next position behind this one, but for those on the version itself: one step in the index each. */
+/**
+ * Returns the next position after this one, except those on the target version, by one index lookup
+ * each.
+ */
 async function nextPosition(
   tx: Database,
   { workflowId, asked }: MigrateJob,
@@ -248,7 +259,9 @@ async function hasCounterpart(
   return step !== undefined && counterpartOf(step, graph, asked.mapping).step !== null;
 }
 
-/** Moves those whose step has ended meanwhile, and looks again for those that are still at work. */
+/**
+ * Moves those whose step has ended meanwhile, and checks again those whose step is still running.
+ */
 async function atWorkPage(
   tx: Database,
   job: MigrateJob,
@@ -272,7 +285,7 @@ async function atWorkPage(
   return { looked: 0, outcome: { ...outcome, unmappable: left }, cursor: null, pauseMs: 0 };
 }
 
-/** Those that are at a step without a counterpart in the end. */
+/** Counts the executions that remain at a step without a counterpart. */
 async function countUnmappable(tx: Database, job: MigrateJob, target: Target): Promise<number> {
   const { workflowId, asked } = job;
   let count = 0;

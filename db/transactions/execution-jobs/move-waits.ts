@@ -11,21 +11,21 @@ import {
 } from '../../workflows/executions/wait-moves.ts';
 import type { Condition } from '../../../domain/filter/filter.ts';
 
-/** Moves the ends of the waits of all executions in one step. */
+/** Moves the ends of the waits of all executions at one step. */
 
-/** As it is stored: times in ISO 8601. */
+/** The stored request: times in ISO 8601. */
 export interface MoveWaits {
   stepId: string;
   move: Exclude<WaitMove, { until: Date }> | { until: string };
   /** null: all. */
   versions: number[] | null;
-  /** On their contacts; null: all. */
+  /** Filter on their contacts; null: all. */
   filter: Condition | null;
 }
 
 type MoveJob = LockedExecutionJob<MoveWaits>;
 
-/** Executions that are looked at in one transaction; the contacts of those that are meant are locked. */
+/** Executions read in one transaction. It locks the contacts of those that it moves. */
 const pageSize = 200;
 
 export const moveAllWaits = {

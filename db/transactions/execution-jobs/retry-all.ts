@@ -6,9 +6,12 @@ import { retryExecution } from '../executions/retry-execution.ts';
 import { graphReader } from '../../workflows/graphs.ts';
 import { Problem, type ProblemCode } from '../../../domain/errors.ts';
 
-/** Retries failed executions of a workflow, those that began last first. */
+/** Retries failed executions of a workflow. Those that began last come first. */
 
-/** Which ones, in which version: null, where it does not matter. Times in ISO 8601. */
+/**
+ * The executions to retry, and the version to use: null, where it does not matter. Times in ISO
+ * 8601.
+ */
 export interface RetryAll {
   stepId: string | null;
   version: number | null;
@@ -19,13 +22,13 @@ export interface RetryAll {
 
 type RetryJob = LockedExecutionJob<RetryAll>;
 
-/** Executions that are retried in one transaction: their contacts are locked meanwhile. */
+/** Executions retried in one transaction. It locks their contacts. */
 const batchSize = 50;
 
-/** Executions that are looked at for them. */
+/** Executions read to find them. */
 const scanSize = 1_000;
 
-/** How many are retried in a second: what they call was in trouble a while ago. */
+/** Most retries per second, because the services that they call had trouble a while ago. */
 const perSecond = 100;
 
 interface Cursor {
@@ -41,7 +44,7 @@ interface Match {
   contactId: string;
 }
 
-/** Reasons why one execution cannot be retried; the others still are. */
+/** Reasons why one execution cannot be retried. The others are still retried. */
 const refusals: readonly ProblemCode[] = [
   'EXECUTION_NOT_FOUND',
   'EXECUTION_NOT_FAILED',
@@ -65,7 +68,7 @@ export const retryAll = {
     const { version } = job.asked;
     const graphs = graphReader(tx);
     let retried = 0;
-    // In the order in which contacts are locked everywhere.
+    // In the common order of locking contacts.
     for (const match of matches.toSorted((a, b) => (a.contactId < b.contactId ? -1 : 1))) {
       try {
         await retryExecution(
@@ -92,7 +95,7 @@ export const retryAll = {
   },
 };
 
-/** The next ones that are meant: of those that had failed when the job was accepted. */
+/** Returns the next matching executions, of those that had failed when the job was accepted. */
 async function nextFailed(
   tx: Database,
   { workflowId, createdAt, asked, cursor }: RetryJob,
@@ -100,7 +103,7 @@ async function nextFailed(
   const { stepId, failedAfter, failedBefore, errorContains } = asked;
   const after = cursor as Cursor | null;
   const conditions = [
-    // One that was retried and failed again has failed later.
+    // One that was retried and failed again has a later time.
     sql`completed_at <= ${createdAt}`,
     ...(stepId === null ? [] : [sql`current_step_id = ${stepId}`]),
     ...(failedAfter === null ? [] : [sql`completed_at >= ${failedAfter}::timestamptz`]),
@@ -127,7 +130,7 @@ async function nextFailed(
       from found join seen on seen.id = found.id
       order by is_match desc, place`.execute(tx);
   const matches = rows.filter(({ isMatch }) => isMatch);
-  // A full batch may have left some behind it; else all that were seen are done.
+  // A full batch may have left some behind it; otherwise all rows read are done.
   const isFull = matches.length === batchSize;
   const last = (isFull ? matches : rows).at(-1);
   const looked = last?.place ?? 0;

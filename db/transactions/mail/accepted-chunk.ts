@@ -11,18 +11,18 @@ import { timeOfId } from '../../../domain/ids.ts';
 import { notedSubscription } from '../../../domain/runs/runs.ts';
 
 /**
- * The outcomes of a chunk as nearly all are: the provider has accepted every message of it at the first
- * attempt. What they share is said once for all of them, so that PostgreSQL does for a message what
- * differs: a third of what the general statements of `recordDeliveryOutcomes` take, which can tell all
- * outcomes apart.
+ * Records the outcomes of a chunk in the usual case: the provider has accepted every message at the
+ * first attempt. Values that they share are written once, so PostgreSQL handles only the
+ * differences. That takes a third of the time of `recordDeliveryOutcomes`, which handles all
+ * outcomes.
  */
 
-/** The chunk is not as usual. Its transaction is rolled back. */
+/** The chunk is not the usual case. Its transaction is rolled back. */
 class NotAllAccepted extends Error {}
 
 /**
- * Records the outcomes of an attempt in one transaction if they are as usual. Returns whether it has: otherwise
- * nothing has changed.
+ * Records the outcomes of an attempt in one transaction if it is the usual case. Returns true if it
+ * has done so; otherwise nothing has changed.
  */
 export async function recordAcceptedChunk(db: Database, attempt: Attempt): Promise<boolean> {
   const accepted = allAccepted(attempt);
@@ -42,15 +42,15 @@ interface AcceptedChunk {
   campaignId: string;
   chunk: ChunkOrigin;
   contactIds: readonly string[];
-  /** The provider reports no deliveries: acceptance counts as one. */
+  /** True if the provider reports no deliveries, so acceptance counts as one. */
   isDelivered: boolean;
   bodyTemplate: string;
-  /** JSON of what differs, by message. */
+  /** JSON of the differing values, by message. */
   messages: string;
   count: number;
 }
 
-/** null: the outcomes differ, or need more than to be recorded. */
+/** Returns null when the outcomes differ, or need more than to be recorded. */
 function allAccepted({ projectId, attemptIds, outcomes, claimed, campaign }: Attempt) {
   const [first] = outcomes;
   if (!campaign || !claimed || attemptIds.length !== 1 || outcomes.length !== claimed.length) {
@@ -68,7 +68,7 @@ function allAccepted({ projectId, attemptIds, outcomes, claimed, campaign }: Att
     if (!content || !('bodyTemplate' in content) || content.bodyTemplate !== bodyTemplate)
       return null;
     if (content.headers || content.renderedPlainly || outcome.simulator !== undefined) return null;
-    // Retention may have passed it: see `reopenRetention`.
+    // The retention may have passed its id: see `reopenRetention`.
     if (timeOfId(id) < oldest) return null;
     messages.push({
       id,
@@ -80,7 +80,7 @@ function allAccepted({ projectId, attemptIds, outcomes, claimed, campaign }: Att
   const contactIds = claimed.flatMap(({ contact_id: id }) => id ?? []);
   if (contactIds.length !== claimed.length) return null;
   const json = JSON.stringify(messages);
-  // JSON escapes the characters that cannot be stored: NUL and half a surrogate pair.
+  // In JSON, characters that cannot be stored are escaped: NUL and half a surrogate pair.
   if (/\\u(?:0000|d[89a-f])/.test(json)) return null;
   const { id: campaignId, chunk } = campaign;
   const shared = { projectId, campaignId, chunk, contactIds, isDelivered, bodyTemplate };
@@ -97,7 +97,7 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
   );
   const isWanted = sql`exists (select from derivable where "subscriptionIds" is not null)`;
   const bits = events.reduce((sum, { bit }) => sum + bit, 0);
-  // After the locks, and the same for all, so that they are of one day.
+  // After the locks, and the same for all, so that they belong to one day.
   const at = sql`statement_timestamp()`;
   const { rows } = await sql<{ subscriptionIds: string[] | null }>`
     with derivable as (
@@ -118,8 +118,8 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
     ), total as (
       select count(*)::int as count, min(sent_at) as at from settled
     ), counted as (
-      -- Every attempt of the campaign waits for this row. PostgreSQL makes the changes that nothing reads in reverse
-      -- order: this one last.
+      -- Every attempt of the campaign waits for this row. PostgreSQL executes changes that no other
+      -- part reads in reverse order, so this one comes last.
       update campaign set
           sent_count = sent_count + total.count,
           delivered_count = delivered_count + case when ${sql.lit(isDelivered)} then total.count else 0 end,
@@ -146,8 +146,9 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
     )
     select (select array_agg(distinct id)
           from derivable, unnest("subscriptionIds") as id) as "subscriptionIds",
-        -- Divides by zero, and fails, when it is not as usual after all: feedback was faster, a contact was
-        -- deleted with its message, or a wait for an event began after the contacts were locked.
+        -- Divides by zero, and so fails, when it is not the usual case after all: feedback was
+        -- faster, a contact was deleted with its message, or a wait for an event began after the
+        -- contacts were locked.
         1 / (count = ${count} and ${isDerivable(sql`derivable`, names)})::int
       from total ${andCommit}`.execute(tx);
   const ids = rows[0]?.subscriptionIds ?? [];
@@ -158,8 +159,8 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
 }
 
 /**
- * Locks the contacts, in order, then the chunk, as everywhere: see `recordDeliveryOutcomes`. Says to the triggers
- * `email_sent` and `email_moments_change` that the statement which settles the messages notes their usage and
+ * Locks the contacts in order, then the chunk: see `recordDeliveryOutcomes`. Tells the triggers
+ * `email_sent` and `email_moments_change` that the settling statement itself records usage and
  * moments.
  */
 async function lockInOrder(
@@ -176,11 +177,12 @@ async function lockInOrder(
       from campaign_chunk
       where attempt_id = ${chunk.attemptId} and (select count(*) from receivers) > 0
       for update`.execute(tx);
-  // The attempt has lost it, or all outcomes are recorded; or some of the events are to be stored.
+  // The attempt has lost the chunk, or all outcomes are recorded, or some of the events must be
+  // stored.
   if (!rows[0]?.isDerivable) throw new NotAllAccepted();
 }
 
-/** SQL of whether all events of these names need not be stored. */
+/** SQL that is true if no event of these names must be stored. */
 function isDerivable(derivable: RawBuilder<unknown>, names: RawBuilder<unknown>) {
   return sql<boolean>`(not exists (values ${names} except select name from ${derivable}))`;
 }

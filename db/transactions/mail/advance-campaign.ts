@@ -20,12 +20,12 @@ import type { CampaignPhase } from '../../../domain/campaign/campaign.ts';
 import { domainOf } from '../../../domain/email-address.ts';
 import type { ZonePolicy } from '../../../domain/time/zones.ts';
 
-/** How long a campaign waits before it looks again for unknown outcomes, in milliseconds. */
+/** Milliseconds until a campaign checks unknown outcomes again. */
 const unsettledMs = 15_000;
 
 /**
- * Makes the state changes that a campaign's row and the time call for (start sending, mark as sent)
- * and returns its phase. May be repeated.
+ * Makes the state changes that a campaign's row and the time call for (start sending, mark as
+ * sent), and returns its phase. May be repeated.
  */
 export async function advanceCampaign(
   db: Database,
@@ -34,7 +34,7 @@ export async function advanceCampaign(
 ): Promise<CampaignPhase> {
   return transact(db, async (tx) => {
     const row = await lockCampaign(tx, projectId, campaignId);
-    // Deleted, maybe while messages were still waiting.
+    // It was deleted, maybe while messages were still waiting.
     if (!row) return { phase: 'cancelled' };
     await sql`update campaign set reconciled_at = now() where id = ${campaignId}`.execute(tx);
     switch (row.status) {
@@ -54,7 +54,9 @@ export async function advanceCampaign(
   });
 }
 
-/** True while messages are still to be inserted: that continues while the campaign is paused. */
+/**
+ * Returns true while messages must still be inserted. That continues while the campaign is paused.
+ */
 function isFreezing(row: CampaignRow): boolean {
   return row.frozen_at !== null && !row.audience_fixed;
 }
@@ -108,8 +110,8 @@ async function sendingPhase(
 }
 
 /**
- * Starts a locked campaign: fixes its audience as of now, and by which zones its contacts have their
- * moments, and stores its content.
+ * Starts a locked campaign: fixes its audience as of now, the zones that decide the moments of its
+ * contacts, and stores its content.
  */
 export async function startCampaign(
   tx: Database,

@@ -4,14 +4,14 @@ import type { PlainRendering } from '../../sql/mail-trace.ts';
 import type { ChunkOrigin } from './claims.ts';
 import type { Refusal, WithheldReason } from '../../../domain/outcomes/outcome.ts';
 
-/** Results of attempts to hand messages over. */
+/** Outcomes of attempts to hand messages over. */
 
-/** The content of a message: its body, or the values for a body template of its campaign. */
+/** The content of a message: its body, or its values for the campaign's body template. */
 export type MailText = {
   subject: string;
-  /** Only where the message class does not determine them. */
+  /** Set only if the message class does not determine them. */
   headers?: readonly MailHeader[] | undefined;
-  /** Set when its template could not be rendered: why. */
+  /** Set when its template could not be rendered, with the reason. */
   renderedPlainly?: PlainRendering | undefined;
 } & ({ body: string } | { bodyTemplate: string; values: readonly string[] });
 
@@ -23,10 +23,10 @@ export type DeliveryOutcome = {
 } & (
   | {
       kind: 'accepted';
-      /** null: the provider gave one that cannot be stored. */
+      /** null: the provider returned an id that cannot be stored. */
       messageId: string | null;
       delivered: boolean;
-      /** The address, where the simulator replaces the provider's reports. */
+      /** The address, if the simulator replaces the provider's reports. */
       simulator?: string;
     }
   /** The provider rejected it. */
@@ -37,13 +37,13 @@ export type DeliveryOutcome = {
       refusal?: Refusal;
       isProviderFailure?: boolean;
     }
-  /** It must not be sent: it was not handed over. */
+  /** It must not be sent, and was not handed over. */
   | { kind: 'withheld'; reason: WithheldReason }
   | {
       kind: 'again';
       error: string;
       delayMs: number;
-      /** The provider could take no mail, whatever it was. */
+      /** The provider could take no mail at all. */
       isProviderFailure: boolean;
     }
   /** It may have been accepted: the row stays SENDING until feedback or the settle time ends it. */
@@ -57,7 +57,7 @@ export interface Attempt {
   projectId: string;
   attemptIds: readonly string[];
   outcomes: readonly DeliveryOutcome[];
-  /** The claimed messages: accepted mail is billed, whatever becomes of its row. */
+  /** The claimed messages. Accepted mail is billed even if its row is gone. */
   claimed?: readonly ClaimedShare[];
   /** Set when all messages belong to this campaign, and were claimed with one of its chunks. */
   campaign?: { id: string; pauseOnFailures: number; chunk: ChunkOrigin };

@@ -11,9 +11,9 @@ import type { MessageClass } from '../../../domain/mail/headers.ts';
 import type { Suppression } from '../../../domain/mail/suppression.ts';
 import type { TrackingSetting } from '../../../domain/mail/tracking.ts';
 
-/** The messages of campaigns: how they are claimed, a chunk at a time, with all that sending them needs. */
+/** Claims the messages of campaigns, a chunk at a time, with all data needed to send them. */
 
-/** A claimed message of a campaign, with what it is made from. */
+/** A claimed message of a campaign, with the data it is made from. */
 export interface CampaignEmail {
   id: string;
   project_id: string;
@@ -29,7 +29,7 @@ export interface CampaignEmail {
   created_at: Date;
   scheduled_for: Date | null;
   held_until: Date | null;
-  /** When its first attempt began, if this is not the first. */
+  /** Start of the first attempt; null: none was made. */
   first_attempt_at: string | null;
   billed_units: number;
   allowance_month: unknown;
@@ -45,7 +45,7 @@ export interface CampaignEmail {
   topic_left: boolean;
   project_language: string;
   project_tracking: TrackingSetting;
-  /** Its project has no subscription. */
+  /** True if its project has no subscription, so its mail has the badge. */
   has_badge: boolean;
 }
 
@@ -74,7 +74,7 @@ export async function claimCampaignEmails(
   });
 }
 
-/** The messages of a claimed chunk, with what they share. */
+/** Returns the messages of a claimed chunk, with the values they share. */
 async function withShared(
   db: Database,
   projectId: string,
@@ -83,7 +83,7 @@ async function withShared(
   const suppressions = shared.hasSuppressions
     ? await findSuppressionsOf(db, projectId, emails)
     : undefined;
-  // Written out: copies by spreading are slow in V8 when something is added to them.
+  // Written out, because in V8 an object that is spread and then extended is slow.
   return emails.map((row) => ({
     id: row.id,
     project_id: projectId,
@@ -128,13 +128,13 @@ export interface ClaimedChunk {
   dueAt: string;
   claimedAt: string;
   shared: SharedByChunk;
-  /** Those of its messages that still wait, in order. */
+  /** The messages of the chunk that still wait, in order. */
   emails: ClaimedMessage[];
 }
 
-/** Data that the messages of a claimed chunk share, as of the claim. */
+/** Values that the messages of a claimed chunk share, at the time of the claim. */
 interface SharedByChunk {
-  /** Messages that their campaign may hand over in a minute; null: it has no limit of its own. */
+  /** Messages that the campaign may hand over per minute; null: the campaign sets no limit. */
   maxPerMinute: number | null;
   /** Consecutive refusals by the provider so far. */
   refusedInRow: number;
@@ -145,13 +145,13 @@ interface SharedByChunk {
   isProjectDisabled: boolean;
   language: string;
   tracking: TrackingSetting;
-  /** Their project has no subscription. */
+  /** True if their project has no subscription. */
   hasBadge: boolean;
-  /** Their project has, or has had, a suppression list. */
+  /** True if their project has, or has had, a suppression list. */
   hasSuppressions: boolean;
 }
 
-/** SQL of that, as JSON. */
+/** SQL of these values, as JSON. */
 function sharedBy(campaignId: string): RawBuilder<SharedByChunk> {
   return sql`(select jsonb_build_object('maxPerMinute', inner_campaign.max_per_minute,
       'refusedInRow', inner_campaign.refused_in_row, 'contentVersion', inner_content.version,
@@ -168,7 +168,9 @@ function sharedBy(campaignId: string): RawBuilder<SharedByChunk> {
     where inner_campaign.id = ${campaignId})`;
 }
 
-/** Data of one message of a claimed chunk, including the values checked right before it is sent. */
+/**
+ * Data of one message of a claimed chunk, with the values that are checked right before it is sent.
+ */
 interface ClaimedMessage {
   id: string;
   contact_id: string;
@@ -176,7 +178,7 @@ interface ClaimedMessage {
   from_email: string;
   message_class: MessageClass;
   attempts: number;
-  /** Milliseconds since 1970; null where the column is. */
+  /** Milliseconds since 1970; null if the column is null. */
   created_at: number;
   scheduled_for: number | null;
   held_until: number | null;
@@ -192,8 +194,8 @@ interface ClaimedMessage {
 }
 
 /**
- * SQL of these messages as one JSON value: the driver takes longer for the columns of 50 rows than for all
- * else of the claim.
+ * SQL of these messages as one JSON value: the driver would take longer for the columns of 50 rows
+ * than the rest of the claim takes.
  */
 function claimedMessages(ids: RawBuilder<unknown>): RawBuilder<ClaimedMessage[]> {
   const milliseconds = (at: string) =>
@@ -222,13 +224,16 @@ export interface ChunkClaim {
   attemptId: string;
   max: number;
   leaseSeconds: number;
-  /** Its mail is looked at by the send policy. Otherwise nothing is claimed if there is one by now. */
+  /**
+   * True if the send policy checks its mail. Otherwise, if there is a policy by now, the claim is
+   * empty.
+   */
   isPoliced?: boolean;
 }
 
 /**
- * Claims the next due chunk of a campaign that is sending, for one attempt. Of a chunk with more
- * than `max` messages, the rest stays in the queue.
+ * Claims the next due chunk of a sending campaign for one attempt. If it has more than `max`
+ * messages, the rest stays in the queue.
  */
 async function claimChunk(db: Database, given: ChunkClaim): Promise<ClaimedChunk | undefined> {
   const { rows } = await sql<Omit<ClaimedChunk, 'attemptId'>>`

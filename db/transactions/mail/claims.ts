@@ -10,35 +10,38 @@ export interface ChunkOrigin {
   replyTo: string | null;
   /** ISO time. */
   claimedAt: string;
-  /** ISO time since which the sending limits have held them back; null: they did not. */
+  /** ISO time since which the sending limits have delayed them; null: they have not. */
   throttledAt: string | null;
 }
 
-/** How the rows of an attempt show that it has claimed them. */
+/** SQL by which the rows of an attempt show that it has claimed them. */
 export interface Claim {
-  /** SQL of whether a row is still claimed. */
+  /** SQL that is true if a row is still claimed. */
   isHeld: RawBuilder<boolean>;
-  /** SQL of whether it was claimed, although feedback has settled it since. */
+  /** SQL that is true if it was claimed, even if feedback has settled it since. */
   wasHeld: RawBuilder<boolean>;
-  /** 1 where the row counts this attempt only now. */
+  /** 1 if the rows do not count this attempt yet; otherwise 0. */
   attempt: 0 | 1;
-  /** SQL of when a row is due that must be tried again. */
+  /** SQL of the due time of a row that must be retried. */
   dueAt: RawBuilder<unknown>;
-  /** SQL of whether its columns tell all that happened to a row: its first attempt was accepted. */
+  /**
+   * SQL that is true if its columns tell all that happened to a row: its first attempt was
+   * accepted.
+   */
   isPlain: RawBuilder<boolean>;
-  /** SQL of the trace: of such a row, with the handing over, without it, and if overtaken. */
+  /** SQL of the trace of such a row: with the hand-over, without it, and if feedback was faster. */
   tracePlain: RawBuilder<unknown>;
   trace: RawBuilder<unknown>;
   traceBefore: RawBuilder<unknown>;
   traceOvertaken: RawBuilder<unknown>;
-  /** SQL of the columns that the claim itself did not write. */
+  /** SQL of columns that the claim itself did not write. */
   columns: RawBuilder<unknown>;
   /** SQL of the events of a row that are not stored. */
   derived: RawBuilder<number>;
 }
 
 /**
- * @param chunk set while the attempt holds its chunk: the rows say nothing of its claim.
+ * @param chunk set while the attempt holds its chunk, so the rows do not show the claim.
  * @param derivable the events that need not be stored: see `findDerivable`.
  */
 export function claimOf(
@@ -73,7 +76,7 @@ export function claimOf(
     isHeld: sql`email.status = 'PENDING'`,
     wasHeld: sql`true`,
     attempt: 1,
-    // Its chunk says when.
+    // Its chunk has the due time.
     dueAt: sql`email.due_at`,
     isPlain,
     tracePlain,

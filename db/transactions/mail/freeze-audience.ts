@@ -16,8 +16,8 @@ import { traceEntry } from '../../sql/mail-trace.ts';
 import type { CampaignAudience } from '../../../domain/campaign/campaign.ts';
 
 /**
- * Inserts the next messages of a campaign that is sending or paused. A pause does not hold it up, or the
- * audience would be that of the resumption. Returns whether there is more to do.
+ * Inserts the next messages of a campaign that is sending or paused. It continues during a pause,
+ * because the audience is that of the start. Returns true if there is more to do.
  */
 export async function freezeCampaign(
   db: Database,
@@ -43,7 +43,7 @@ const freezePage = 5_000;
 
 /**
  * Inserts the messages of the next contacts, in the order in which the contacts were created. Only
- * contacts that existed when the campaign started are included. Returns whether there is more to
+ * contacts that existed when the campaign started are included. Returns true if there is more to
  * do. It may be repeated, and two may run at once: the second changes nothing.
  */
 export async function insertCampaignEmails(
@@ -72,7 +72,10 @@ export async function insertCampaignEmails(
       at: Date | null;
       id: string | null;
       isMoved: boolean;
-      /** Later than the snapshot: every change of consent in it was recorded before. */
+      /**
+       * Later than the snapshot, so every change of consent that the snapshot sees was recorded
+       * before.
+       */
       fixedAt: string;
       made: number;
       unsubscribed: number;
@@ -104,7 +107,7 @@ export async function insertCampaignEmails(
           ${own.isMoved} as "isMoved", clock_timestamp()::text as "fixedAt"
         from page`.execute(tx);
     const [last] = rows;
-    // The zone of a contact has been changed since the moments were made: once more.
+    // A contact's zone was changed since the moments were computed: try again.
     if (last?.isMoved) throw new StaleRow();
     const isMore = last?.rows_read === freezePage;
     const frozen = sql`frozen_count + ${last?.made ?? 0}`;
@@ -131,8 +134,8 @@ export async function insertCampaignEmails(
 }
 
 /**
- * Returns SQL of the further columns for the messages of a page of contacts: with a local time each
- * has the moment of its contact, and is in a chunk that is due then.
+ * SQL of the further columns for the messages of a page of contacts. With a local time, each
+ * message has the moment of its contact, and is in a chunk that is due then.
  */
 async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<unknown>) {
   const { local_time: localTime, zone_policy: policy, scheduled_for: first } = campaign;

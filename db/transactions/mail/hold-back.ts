@@ -15,20 +15,23 @@ import type { Suppression } from '../../../domain/mail/suppression.ts';
 import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
 
 /**
- * Send decisions for claimed mail, in the transaction of its claim, so that other transactions do
- * not see the claim.
+ * Decides about claimed mail in the transaction of its claim, so that other transactions never see
+ * the claim of a held message.
  */
 
-/** A claimed message that a cap may end: it is claimed, and fails. */
+/** A claimed message that a cap may end. It then fails. */
 export type Withheld = { withheld?: WithheldReason };
 
-/** A claimed message, and what the suppression list says of its address. */
+/** A claimed message with the suppression of its address. */
 type Looked = ClaimedEmail & { suppression: Suppression | null };
 
-/** How long claims may find nothing but mail to hold back, in milliseconds. */
+/** Milliseconds for which claims may find only mail that must be held back. */
 export const lookingMs = 5_000;
 
-/** Claims due messages of a project as `claimDueEmails`, those that its policy lets go. */
+/**
+ * Claims due messages of a project as `claimDueEmails` does, and returns those that its policy lets
+ * pass.
+ */
 export async function claimUnheldEmails(
   db: Database,
   given: EmailClaim,
@@ -47,9 +50,9 @@ export async function claimUnheldEmails(
 }
 
 /**
- * Holds back what the policy does not let go of the mail that an attempt has just claimed. Returns the
- * rest, in order, marked where it is not to be sent. The transaction keeps the policy and decides alone
- * about these contacts.
+ * Holds back the just claimed mail that the policy does not let pass. Returns the rest in order;
+ * messages that must not be sent are marked. The transaction locks the policy, and no other one can
+ * decide about these contacts meanwhile.
  */
 export async function holdBack<E extends DueMail & Withheld & { id: string; contact_id: string }>(
   tx: Database,
@@ -79,8 +82,8 @@ export async function holdBack<E extends DueMail & Withheld & { id: string; cont
 }
 
 /**
- * Returns the policy of a project, the time, and the moments that count for its caps, newest first,
- * by contact. Locks these contacts against other decisions, and the policy against changes, until
+ * Returns the policy of a project, the time, and by contact the sent mails that count for its caps,
+ * newest first. Locks these contacts against other decisions, and the policy against changes, until
  * the transaction ends.
  */
 async function lockPolicy(
@@ -119,8 +122,8 @@ async function lockPolicy(
 }
 
 /**
- * Puts claimed messages back: they were not handed over. Those of a campaign leave its chunks until they
- * are due.
+ * Puts claimed messages back that were not handed over. Campaign messages leave their chunks until
+ * they are due.
  */
 async function recordHolds(
   tx: Database,
@@ -128,7 +131,7 @@ async function recordHolds(
 ): Promise<void> {
   const holds = held.map(({ id, decision: { reason, until } }) => ({ id, reason, until }));
   const detail = sql`jsonb_build_object('reason', hold.reason, 'until', hold.until)`;
-  // A claimed row of a campaign says nothing of its claim: see `ChunkOrigin`.
+  // A claimed row of a campaign does not show its claim: see `ChunkOrigin`.
   const trace = sql`case when email.status = 'SENDING' then email.trace - (-1) else email.trace end`;
   await sql`
     update email set
@@ -144,7 +147,10 @@ async function recordHolds(
       where email.id = hold.id and email.status in ('PENDING', 'SENDING')`.execute(tx);
 }
 
-/** When a contact got the newest mail that counts for caps, newest first; as much as they can count. */
+/**
+ * Lists the times of the newest mail of each contact that counts for caps, newest first, up to the
+ * number that caps can count.
+ */
 export async function listCountedMail(
   db: Database,
   contactId: string,

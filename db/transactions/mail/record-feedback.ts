@@ -22,22 +22,25 @@ import type { Refusal } from '../../../domain/outcomes/outcome.ts';
 import type { Measure } from '../../../domain/sender/reputation.ts';
 import { cutText } from '../../../domain/text-rules.ts';
 
-/** Opens of one message within this time count once: proxies and previews ask again. In seconds. */
+/** Seconds within which opens of one message count once, because proxies and previews ask again. */
 const opensApartSeconds = 10;
 
-/** Judges a project, in a transaction that holds its row, after a measure has changed. */
+/**
+ * Evaluates the reputation of a project after a measure has changed, in a transaction that has
+ * locked its row.
+ */
 export type JudgeReputation = (tx: Database, projectId: string, measure: Measure) => Promise<void>;
 
 /**
- * Records reports on messages of any projects with all consequences, in the caller's transaction: the
- * messages, their traces and events, their contacts, their campaigns, and the reputation of the
- * projects. As many statements for many reports as for one, but for effects of events, reputations
- * and campaigns. Reports on one message apply in order. Locks in the order of everywhere: projects
- * that may be disabled, contacts, messages, campaigns; of each kind in the order of their ids.
+ * Records reports on messages of any projects with all consequences, in the caller's transaction:
+ * the messages, their traces and events, their contacts, their campaigns, and the reputation of the
+ * projects. Many reports need as many statements as one, except for effects of events, reputations
+ * and campaigns. Reports on one message apply in order. Locks are taken in the common order:
+ * projects that may be disabled, contacts, messages, campaigns; each kind by id.
  * @param options.judge disables a project of bad reputation; null: none is disabled.
- * @param options.skipsLocked does not wait for contacts and messages that others have locked: the answer
- *   to a report on these is null.
- * @returns an answer to each report, in order
+ * @param options.skipsLocked does not wait for contacts and messages that others have locked: the
+ *   result for a report on these is null.
+ * @returns a result for each report, in order
  */
 export async function recordFeedback(
   tx: Database,
@@ -99,7 +102,7 @@ export function concernsReputation({ feedback }: FeedbackReport): boolean {
   return feedback.some(measureOf);
 }
 
-/** Returns the measure of the sender's reputation that feedback counts for; null: none. */
+/** Returns the reputation measure that feedback counts for; null: none. */
 function measureOf(feedback: Feedback): Measure | null {
   if (feedback.kind !== 'complaint' && feedback.kind !== 'bounce') return null;
   if (feedback.isListed) return null;
@@ -130,8 +133,8 @@ async function lockContacts(
 }
 
 /**
- * Records the receipts of reports, and returns which of these are new. A transaction that inserts a
- * receipt holds the contact, so no insert waits here.
+ * Records the receipts of reports, and returns a test for new ones. A transaction that inserts a
+ * receipt has locked the contact, so no insert waits here.
  */
 async function insertReceipts(
   tx: Database,
@@ -147,7 +150,7 @@ async function insertReceipts(
   return ({ receipt }) => receipt === null || left.delete(receipt);
 }
 
-/** Locks messages and reads what feedback depends on. Those that no longer exist are left out. */
+/** Locks messages and reads the values that feedback depends on. Deleted messages are left out. */
 async function lockMessages(tx: Database, reports: readonly FoundReport[], skipsLocked: boolean) {
   const ids = new Set(reports.map(({ emailId }) => emailId));
   const own = new Set(reports.flatMap((one) => (one.isOwnTracking ? one.emailId : [])));
@@ -176,10 +179,7 @@ async function lockMessages(tx: Database, reports: readonly FoundReport[], skips
   );
 }
 
-/**
- * Returns SQL that is true if an open was recorded in the last seconds; only for the messages of
- * `ids`.
- */
+/** SQL that is true if an open was recorded in the last seconds; only for the messages of `ids`. */
 function wasOpenedLately(ids: readonly string[]) {
   return sql<boolean>`(email.id = any(${ids}::uuid[]) and exists (
     select from event inner_open_event
@@ -190,12 +190,12 @@ function wasOpenedLately(ids: readonly string[]) {
 
 type LockedMessage = Awaited<ReturnType<typeof lockMessages>>[number];
 
-/** All that changes for one message. */
+/** All changes of one message. */
 interface MessageChange extends Omit<FeedbackEffects, 'trace'> {
   email: LockedMessage;
   trace: (FeedbackEffects['trace'][number] & { at: Date })[];
   measures: Measure[];
-  /** Why its address is to be suppressed, in the order of the reports. */
+  /** Reasons for suppressing its address, in the order of the reports. */
   badAddress: BadAddress['reason'][];
 }
 
@@ -267,11 +267,11 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
     id: email.id,
     ...state,
     error: state.error && cutText(state.error, errorCharsMax),
-    // Feedback makes a message fail only where the provider rejects it.
+    // Feedback fails a message only when the provider rejects it.
     refusal: state.status === 'FAILED' ? ('provider_refused' satisfies Refusal) : null,
     trace,
   }));
-  // Feedback ends every attempt: no state it sets is one of being handed over.
+  // Feedback ends every attempt, because it sets no state of being handed over.
   await sql`
     update email set status = given.status, error = given.error,
         refusal = given.refusal, message_id = given.message_id,
@@ -289,7 +289,7 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
       where email.id = given.id`.execute(tx);
 }
 
-/** Without an event: the contact did not ask for it. Other addresses are not the contact's. */
+/** No event, because the contact did not ask for it. Other addresses are not the contact's. */
 async function unsubscribe(tx: Database, changes: readonly MessageChange[]): Promise<void> {
   const gone = changes.filter(({ unsubscribes }) => unsubscribes);
   if (gone.length === 0) return;
@@ -337,7 +337,7 @@ export function emailEventData(
   };
 }
 
-/** The events that feedback on a message writes: no other place decides that. */
+/** Returns the events that feedback on a message records. No other code decides that. */
 function eventsOf({ email, state, events }: MessageChange): ProjectEvent[] {
   const base = emailEventData(email, state.message_id);
   return events.map(({ name, data }) => ({
@@ -404,7 +404,10 @@ async function countForCampaign(
   if (campaign && isOver) await signalCampaign(tx, campaign);
 }
 
-/** The simulator's report on a message to one of its addresses: once, like a provider's. */
+/**
+ * Returns the simulator's report on a message to one of its addresses. It is recorded once, like a
+ * provider's.
+ */
 export function simulatedReport(emailId: string, address: string): FeedbackReport {
   return {
     emailId,

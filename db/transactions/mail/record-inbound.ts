@@ -19,7 +19,7 @@ export async function recordInboundMail(tx: Database, mail: InboundMail): Promis
   )) {
     const { contact } = await recordContact(tx, projectId, {
       email: mail.from,
-      // Who has only written has not confirmed that they want mail.
+      // A person who has only written has not confirmed that they want mail.
       subscribedWhenNew: !isAsked,
       data: planContactData(undefined),
       origin: { ...noEvidence, source: 'inbound' },
