@@ -754,7 +754,7 @@ export interface Api {
           /** null: the execution itself */
           stepId: string | null;
           stepName: string | null;
-          stepType: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT' | null;
+          stepType: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT' | null;
           from: string | null;
           to: string | null;
           detail: string | unknown | null;
@@ -859,7 +859,7 @@ export interface Api {
           steps: Array<{
             stepId: string;
             name: string;
-            type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+            type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
             /** Executions that have begun it */
             entered: number;
             completed: number;
@@ -1954,7 +1954,7 @@ export interface Api {
           path: Array<{
             stepId: string;
             name: string;
-            type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+            type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
             enteredAt: string;
             leftAt: string | null;
             branch: string | null;
@@ -3657,7 +3657,7 @@ export type StepExecution = {
 export type StepName = {
   id: string;
   name: string;
-  type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
 };
 
 export type UpdateContactTopicsRequest = {
@@ -4403,6 +4403,24 @@ export type ConditionConfigMulti = {
 
 export type ConditionConfig = ConditionConfigBinary | ConditionConfigMulti;
 
+export type ProposedSplitStep = {
+  id: string;
+  name: string;
+  templateId?: string | null;
+  type: 'SPLIT';
+  config: SplitConfig;
+};
+
+export type SplitConfig = {
+  arms: Array<{
+    id: string;
+    name: string;
+    weight: number;
+  }>;
+  by?: 'contact' | 'key';
+  salt?: string;
+};
+
 export type ProposedWebhookStep = {
   id: string;
   name: string;
@@ -4445,7 +4463,7 @@ export type ExitConfig = {
 };
 
 export type ProposedGraph = {
-  steps: Array<ProposedTriggerStep | ProposedSendEmailStep | ProposedDelayStep | ProposedWaitForEventStep | ProposedConditionStep | ProposedWebhookStep | ProposedUpdateContactStep | ProposedExitStep>;
+  steps: Array<ProposedTriggerStep | ProposedSendEmailStep | ProposedDelayStep | ProposedWaitForEventStep | ProposedConditionStep | ProposedSplitStep | ProposedWebhookStep | ProposedUpdateContactStep | ProposedExitStep>;
   transitions: Array<{
     fromStepId: string;
     toStepId: string;
@@ -4548,6 +4566,21 @@ export type PortableConditionStep = {
   config: ConditionConfig;
 };
 
+export type PortableSplitStep = {
+  /** Unique in the workflow; made from the name where it is left out */
+  key?: string;
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Instead of templateId; its name is only read */
+  template?: TemplateReference | null;
+  type: 'SPLIT';
+  config: SplitConfig;
+};
+
 export type PortableWebhookStep = {
   /** Unique in the workflow; made from the name where it is left out */
   key?: string;
@@ -4594,7 +4627,7 @@ export type PortableExitStep = {
 };
 
 export type KeyedGraph = {
-  steps: Array<PortableTriggerStep | PortableSendEmailStep | PortableDelayStep | PortableWaitForEventStep | PortableConditionStep | PortableWebhookStep | PortableUpdateContactStep | PortableExitStep>;
+  steps: Array<PortableTriggerStep | PortableSendEmailStep | PortableDelayStep | PortableWaitForEventStep | PortableConditionStep | PortableSplitStep | PortableWebhookStep | PortableUpdateContactStep | PortableExitStep>;
   transitions: Array<{
     from: string;
     to: string;
@@ -4635,6 +4668,8 @@ export type SimulateExecutionRequest = {
     /** Answers of 503 before */
     failures?: number;
   }>;
+  /** The arms that SPLIT steps draw, by the id or the key of the step */
+  arms?: Record<string, string>;
   startAt?: string;
   until?: string;
   horizonDays?: number;
@@ -5375,7 +5410,7 @@ export type WorkflowGraphInput = {
     }>;
     reason: string;
   }>;
-  steps: Array<PortableTriggerStep | PortableSendEmailStep | PortableDelayStep | PortableWaitForEventStep | PortableConditionStep | PortableWebhookStep | PortableUpdateContactStep | PortableExitStep>;
+  steps: Array<PortableTriggerStep | PortableSendEmailStep | PortableDelayStep | PortableWaitForEventStep | PortableConditionStep | PortableSplitStep | PortableWebhookStep | PortableUpdateContactStep | PortableExitStep>;
   transitions: Array<{
     from: string;
     to: string;
@@ -5463,7 +5498,7 @@ export type WorkflowGraph = {
   updatedAt: string;
   steps: Array<{
     id: string;
-    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
     name: string;
     position: {
       x: number;
@@ -5517,7 +5552,7 @@ export type PortableGraph = {
   steps: Array<{
     /** Unique in the workflow; not changed by a new name */
     key: string;
-    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
     name: string;
     config: Record<string, unknown>;
     template?: {
@@ -5633,6 +5668,19 @@ export type NewConditionStep = {
   config: ConditionConfig;
 };
 
+export type NewSplitStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** true: the newest end of the journey leads to the step */
+  autoConnect?: boolean;
+  type: 'SPLIT';
+  config: SplitConfig;
+};
+
 export type NewWebhookStep = {
   name: string;
   position?: {
@@ -5672,11 +5720,11 @@ export type NewExitStep = {
   config: ExitConfig;
 };
 
-export type CreateStepRequest = NewTriggerStep | NewSendEmailStep | NewDelayStep | NewWaitForEventStep | NewConditionStep | NewWebhookStep | NewUpdateContactStep | NewExitStep;
+export type CreateStepRequest = NewTriggerStep | NewSendEmailStep | NewDelayStep | NewWaitForEventStep | NewConditionStep | NewSplitStep | NewWebhookStep | NewUpdateContactStep | NewExitStep;
 
 export type Step = {
   id: string;
-  type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
   name: string;
   position: {
     x: number;
@@ -5744,6 +5792,17 @@ export type InsertedConditionStep = {
   config: ConditionConfig;
 };
 
+export type InsertedSplitStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  type: 'SPLIT';
+  config: SplitConfig;
+};
+
 export type InsertedWebhookStep = {
   name: string;
   position?: {
@@ -5766,7 +5825,7 @@ export type InsertedUpdateContactStep = {
   config: UpdateContactConfig;
 };
 
-export type InsertStepRequest = InsertedSendEmailStep | InsertedDelayStep | InsertedWaitForEventStep | InsertedConditionStep | InsertedWebhookStep | InsertedUpdateContactStep;
+export type InsertStepRequest = InsertedSendEmailStep | InsertedDelayStep | InsertedWaitForEventStep | InsertedConditionStep | InsertedSplitStep | InsertedWebhookStep | InsertedUpdateContactStep;
 
 export type CreateTransitionRequest = {
   fromStepId: string;

@@ -61,6 +61,10 @@ export class RowEffects implements StepEffects {
     return this.visit.stepExecution.started_at;
   }
 
+  get subject() {
+    return { contact: this.visit.execution.contact_id, key: null };
+  }
+
   now(): Date {
     return new Date();
   }

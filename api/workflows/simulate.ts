@@ -34,7 +34,7 @@ import { withinEventData } from '../public/track.ts';
 import { TemplateWarnings } from '../templates/preview.ts';
 import { findWarnings, refuseBroken } from './graph/enabling.ts';
 import { findGraph } from './graph/versions.ts';
-import { receiversOf, SimulatedGraph, simulatedGraph } from './portable/simulated.ts';
+import { resolveGiven, SimulatedGraph, simulatedGraph } from './portable/simulated.ts';
 import { GraphWarnings, tag, WorkflowById } from './graph/record.ts';
 
 /** Time that a simulation may take for rendering, in milliseconds. */
@@ -80,6 +80,10 @@ const Given = z
       .record(z.string(), Receiver)
       .default({})
       .describe('Answers of receivers, by the id or the key of the step'),
+    arms: z
+      .record(z.string(), z.string())
+      .default({})
+      .describe('The arms that SPLIT steps draw, by the id or the key of the step'),
     startAt: Moment.optional(),
     until: Moment.optional(),
     horizonDays: z.int().min(1).max(3650).optional(),
@@ -212,7 +216,7 @@ export const simulateExecution = endpoint({
     const graph = body.graph
       ? simulatedGraph(body.graph)
       : await findGraph(db, workflow, body.version);
-    await receiversOf(db, workflow.id, graph, body.webhooks ?? {});
+    await resolveGiven(db, workflow.id, graph, body);
   },
   async handle(call) {
     const { db, config, caller, params, body } = call;
@@ -220,11 +224,11 @@ export const simulateExecution = endpoint({
     const workflow = found('WORKFLOW', params.id, await findWorkflow(db, projectId, params.id));
     const startAt = body.startAt ?? new Date();
     const contact = await contactOf(db, projectId, body, startAt);
-    const graph = body.graph
+    const drawn = body.graph
       ? simulatedGraph(body.graph)
       : await findGraph(db, workflow, body.version);
-    const receivers = await receiversOf(db, workflow.id, graph, body.webhooks);
-    await refuseBroken(db, workflow, graph);
+    const { receivers, graph } = await resolveGiven(db, workflow.id, drawn, body);
+    await refuseBroken(db, workflow, drawn);
     const project = found('PROJECT', projectId, await findProject(db, projectId));
     const policy = await readSendPolicy(db, projectId);
     const days = body.horizonDays ?? horizonDays;
@@ -234,6 +238,7 @@ export const simulateExecution = endpoint({
       triggerEventName:
         workflow.trigger_type === 'SCHEDULE' ? 'schedule' : workflow.trigger_event_name,
       contact,
+      subject: { contact: body.contactId ?? contact.email, key: null },
       context: body.context ?? null,
       project,
       policy,

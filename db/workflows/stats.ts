@@ -5,6 +5,7 @@ import { limits } from '../../domain/limits.ts';
 import { withinTime } from '../bounded.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
+import { branchOf } from './branches.ts';
 import type { StepModule } from '../../domain/workflow/steps/step.ts';
 
 /** Numbers of a workflow's executions, counted when they are asked for. */
@@ -174,7 +175,7 @@ async function countSteps(
   const { rows } = await sql<OfStep<StepCount>>`
     select step.step_id as "stepId", step.status, step.started_at is not null as "isBegun",
         case when step.status in ('COMPLETED', 'SKIPPED') and step.step_id = ${anyOf(branching)}
-          then coalesce(output ->> 'branch', lower(output ->> 'waitOutcome')) end as branch,
+          then ${branchOf('step')} end as branch,
         count(*)::int as times
       from execution join step_execution step on step.execution_id = execution.id
       where ${counted}

@@ -1,4 +1,5 @@
 import { type Graph, type GraphStep, type GraphTransition, waysByStep } from '../workflow/graph.ts';
+import { branchName } from '../workflow/graph-rules.ts';
 import { branchIn } from '../workflow/place.ts';
 import { stepModules, type StepType } from '../workflow/steps/registry.ts';
 import type { Picture, PictureStep, StepState } from './picture.ts';
@@ -201,15 +202,6 @@ function waysOf(graph: Graph, isTaken: (way: GraphTransition) => boolean | null)
 /** A version may have steps of a type that this build does not know. */
 function labelOf(type: StepType): string {
   return stepModules[type]?.label ?? type;
-}
-
-/** A branch of several has a name of its own. */
-function branchName({ config }: GraphStep, branch: string): string {
-  const branches = Array.isArray(config['branches']) ? config['branches'] : [];
-  const named = branches.find(({ id }: { id: string }) => id === branch) as
-    | { name: string }
-    | undefined;
-  return named?.name ?? branch;
 }
 
 /** UTC, to the second. */

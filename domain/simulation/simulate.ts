@@ -330,6 +330,7 @@ class Player {
     const { renderer, billed, mark, secrets, topics } = this.#services;
     return {
       beganAt: this.#now,
+      subject: this.#input.subject,
       renderer,
       isBilled: billed,
       now: () => this.#now,

@@ -3,7 +3,7 @@ import type { SendPolicy } from '../mail/send-policy.ts';
 import type { Renderer } from '../template/render.ts';
 import type { Inspector, TemplateWarning } from '../template/warnings.ts';
 import type { Graph } from '../workflow/graph.ts';
-import type { StepMailSource } from '../workflow/steps/effects.ts';
+import type { StepEffects, StepMailSource } from '../workflow/steps/effects.ts';
 import type { StepType } from '../workflow/steps/registry.ts';
 
 /** Input and result of a simulated execution. */
@@ -50,6 +50,7 @@ export interface SimulationInput {
   /** The event that starts it; null: it is started by hand. */
   triggerEventName: string | null;
   contact: SimulatedContact;
+  subject: StepEffects['subject'];
   context: Record<string, unknown> | null;
   project: { id: string; name: string; language: string; subscription: string | null };
   policy: SendPolicy;

@@ -26,9 +26,17 @@ export function transitionFault(
   return null;
 }
 
-/** The branches of a step; none: it has one way, or none. */
-export function branchesOf({ type, config }: Pick<GraphStep, 'type' | 'config'>): string[] {
-  return stepModules[type]?.branches?.(config) ?? [];
+type Configured = Pick<GraphStep, 'type' | 'config'>;
+
+/** The ids of the branches of a step; none: it has one way, or none. */
+export function branchesOf({ type, config }: Configured): string[] {
+  return (stepModules[type]?.branches?.(config) ?? []).map(({ id }) => id);
+}
+
+/** The name of a branch in pictures. One that the step no longer has is named by its id. */
+export function branchName({ type, config }: Configured, branch: string): string {
+  const known = stepModules[type]?.branches?.(config) ?? [];
+  return known.find(({ id }) => id === branch)?.name ?? branch;
 }
 
 /**
@@ -116,11 +124,23 @@ export function enablingProblems(
   if (trigger.type === 'SCHEDULE' && !trigger.isScheduled) problems.push(noSchedule);
   for (const step of graph.steps) {
     const taken = takenFrom(graph, step);
-    for (const message of stepModules[step.type]?.problems?.(step, { taken, templates }) ?? []) {
+    const own = stepModules[step.type]?.problems?.(step, { taken, templates }) ?? [];
+    for (const message of [...branchProblems(step, taken), ...own]) {
       problems.push({ field: `steps.${step.id}`, code: 'custom', message });
     }
   }
   return problems;
+}
+
+/** A step whose transitions all name a branch needs one, and none of a branch it does not have. */
+function branchProblems(step: GraphStep, taken: readonly (string | null)[]): string[] {
+  if (stepModules[step.type]?.ways !== 'branches') return [];
+  const named = taken.flatMap((branch) => branch ?? []);
+  if (named.length === 0) return [`"${step.name}" leads nowhere.`];
+  const known = branchesOf(step);
+  return named
+    .filter((branch) => !known.includes(branch))
+    .map((branch) => `"${step.name}" has a way for the branch "${branch}" it no longer has.`);
 }
 
 /** The error of a SCHEDULE trigger without a cron or a zone. */

@@ -39,10 +39,11 @@ export interface Standing {
   marks: readonly StepMark[];
 }
 
-/** Returns the branch that a step has taken, from its output; null: none. */
+/** Returns the branch that a step has taken, from its output; null: none. As `branchOf` in SQL. */
 export function branchIn(output: Record<string, unknown> | null): string | null {
-  const { branch, waitOutcome } = output ?? {};
+  const { branch, arm, waitOutcome } = output ?? {};
   if (typeof branch === 'string') return branch;
+  if (typeof arm === 'string') return arm;
   return typeof waitOutcome === 'string' ? waitOutcome.toLowerCase() : null;
 }
 

@@ -93,7 +93,7 @@ export const createTransition = endpoint({
   tag,
   summary: 'Let one step lead to another',
   description:
-    'A CONDITION needs a branch; after WAIT_FOR_EVENT the outcome is EVENT or TIMEOUT, or is ' +
+    'A CONDITION or SPLIT needs a branch; after WAIT_FOR_EVENT the outcome is EVENT or TIMEOUT, or is ' +
     'left out for both. Asking again for a transition without a branch answers the one that ' +
     'is there. The other errors name the rule of the graph that it would break.',
   access: 'secret',

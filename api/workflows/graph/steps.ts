@@ -408,7 +408,7 @@ export const insertStep = endpoint({
   summary: 'Put a new step into the middle of a transition',
   description:
     'The transition then leads to the new step, and the new step to where the transition led, ' +
-    'by its first branch if it is a CONDITION. TRIGGER and EXIT cannot be inserted.',
+    'by its first branch if it is a CONDITION or a SPLIT. TRIGGER and EXIT cannot be inserted.',
   access: 'secret',
   status: 201,
   params: TransitionById,

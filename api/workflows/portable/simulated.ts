@@ -2,7 +2,10 @@ import type { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
 import { listSteps } from '../../../db/workflows/workflows.ts';
 import { invalidField, Refusals } from '../../../domain/errors.ts';
-import { findStep, type Graph } from '../../../domain/workflow/graph.ts';
+import { branchesOf } from '../../../domain/workflow/graph-rules.ts';
+import { findStep, type Graph, type GraphStep } from '../../../domain/workflow/graph.ts';
+import type { StepConfig } from '../../../domain/workflow/steps/registry.ts';
+import { forceArm } from '../../../domain/workflow/steps/split.ts';
 import { keysOf } from '../../../domain/workflow/portable/step-keys.ts';
 import { chosenBy, inputSchema } from '../../http/schemas.ts';
 import { graphOf, ProposedGraph } from '../graph/proposed-graph.ts';
@@ -45,32 +48,64 @@ export function simulatedGraph(given: z.output<typeof SimulatedGraph>): Graph {
 }
 
 /**
- * Returns the answers of receivers, by the ids of the steps in the graph that is played.
- * @param given by the id or the key of a step
- * @throws Problem VALIDATION_ERROR for an unknown step
+ * Resolves what a request gives by the ids or the keys of steps.
+ * @param arms the ids of arms by their SPLIT
+ * @returns the answers of receivers by the ids of their steps, and the graph with these arms drawn
+ * @throws Problem VALIDATION_ERROR for unknown steps and arms
  */
-export async function receiversOf<Receiver>(
+export async function resolveGiven<Receiver>(
   db: Database,
   workflowId: string,
   graph: Graph,
-  given: Readonly<Record<string, Receiver>>,
-): Promise<Map<string, Receiver>> {
-  const names = Object.keys(given);
-  const others = names.every((name) => findStep(graph, name))
-    ? new Map<string, string>()
-    : await otherNames(db, workflowId);
-  const receivers = new Map<string, Receiver>();
+  { webhooks = {}, arms = {} }: GivenBySteps<Receiver>,
+): Promise<{ receivers: Map<string, Receiver>; graph: Graph }> {
+  const names = [...Object.keys(webhooks), ...Object.keys(arms)];
+  const find = await stepFinder(db, workflowId, graph, names);
   const refusals = new Refusals();
-  for (const [name, receiver] of Object.entries(given)) {
-    const step = [name, others.get(name) ?? ''].find((id) => findStep(graph, id));
-    if (step !== undefined) receivers.set(step, receiver);
+  const receivers = new Map<string, Receiver>();
+  for (const [name, receiver] of Object.entries(webhooks)) {
+    const step = find(name);
+    if (step) receivers.set(step.id, receiver);
     else {
       const message = 'Must be the id or the key of a step of the graph.';
       refusals.add(invalidField(`webhooks.${name}`, 'not_found', message));
     }
   }
+  const forced = new Map<string, GraphStep>();
+  for (const [name, arm] of Object.entries(arms)) {
+    const step = find(name);
+    const known = step?.type === 'SPLIT' ? branchesOf(step) : null;
+    if (step && known?.includes(arm)) {
+      forced.set(step.id, { ...step, config: forceArm(step.config as StepConfig<'SPLIT'>, arm) });
+    } else {
+      const message = known
+        ? `Must be one of ${known.join(', ')}.`
+        : 'Must be the id or the key of a SPLIT of the graph.';
+      refusals.add(invalidField(`arms.${name}`, 'not_found', message));
+    }
+  }
   refusals.throw();
-  return receivers;
+  const steps = graph.steps.map((step) => forced.get(step.id) ?? step);
+  return { receivers, graph: { ...graph, steps } };
+}
+
+/** Parts of a request for a simulation, each by the id or the key of a step. */
+interface GivenBySteps<Receiver> {
+  webhooks?: Readonly<Record<string, Receiver>> | undefined;
+  arms?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Returns a function that finds the steps of these names: ids or keys, of the graph or of the workflow. */
+async function stepFinder(
+  db: Database,
+  workflowId: string,
+  graph: Graph,
+  names: readonly string[],
+): Promise<(name: string) => GraphStep | undefined> {
+  const others = names.every((name) => findStep(graph, name))
+    ? new Map<string, string>()
+    : await otherNames(db, workflowId);
+  return (name) => findStep(graph, name) ?? findStep(graph, others.get(name) ?? '');
 }
 
 /** The keys of a workflow's steps by their ids, and the ids by the keys. */

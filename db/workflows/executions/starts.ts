@@ -6,6 +6,7 @@ import { microseconds } from './history.ts';
 import { type FindGraph, graphReader } from '../graphs.ts';
 import type { DueStart, OpenStart, StartedRun } from '../../../domain/runs/execution.ts';
 import { placeOf, type StepMark, refOf } from '../../../domain/workflow/place.ts';
+import { branchOf } from '../branches.ts';
 
 /**
  * The input of an execution's run. Starting it may be slow: what is reported back counts only for
@@ -19,7 +20,7 @@ import { placeOf, type StepMark, refOf } from '../../../domain/workflow/place.ts
 export function stepMarks(execution: string): RawBuilder<StepMark[]> {
   return sql<StepMark[]>`(
   select coalesce(jsonb_agg(jsonb_build_object('stepId', step_id, 'status', status,
-      'branch', coalesce(output ->> 'branch', lower(output ->> 'waitOutcome')),
+      'branch', ${branchOf('inner_mark_of')},
       'startedAt', ${microseconds(sql`started_at`)},
       'endedAt', case when status in ('COMPLETED', 'SKIPPED')
         then ${microseconds(sql`coalesce(settled_at, completed_at)`)} end,

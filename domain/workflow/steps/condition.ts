@@ -6,6 +6,8 @@ import { whenRight } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import {
   addFault,
+  BranchNames,
+  checkBranchIds,
   checkComparison,
   checkOfField,
   Comparison,
@@ -13,7 +15,7 @@ import {
   OfField,
   unsupportedField,
 } from './schemas.ts';
-import type { StepModule } from './step.ts';
+import { type Branch, plainBranch, type StepModule } from './step.ts';
 
 const BinaryCondition = selection({
   mode: z.literal('binary').optional(),
@@ -26,8 +28,7 @@ const MultiCondition = selection({
   branches: z
     .array(
       selection({
-        id: z.string().min(1).max(limits.nameChars),
-        name: z.string().trim().min(1).max(limits.nameChars),
+        ...BranchNames,
         ...Comparison,
       }),
     )
@@ -36,15 +37,12 @@ const MultiCondition = selection({
 }).superRefine(({ field, branches }, context) => {
   const place = stepFieldOf(field);
   if (!place) addFault(context, ['field'], 'unsupported_field', unsupportedField);
-  const seen = new Set(['default']);
-  branches.forEach((branch, index) => {
-    if (place) checkComparison(context, ['branches', index], place.field, branch);
-    if (seen.has(branch.id)) {
-      const message = branch.id === 'default' ? 'Is a reserved id.' : 'Must be unique.';
-      addFault(context, ['branches', index, 'id'], 'custom', message);
-    }
-    seen.add(branch.id);
-  });
+  if (place) {
+    branches.forEach((branch, index) => {
+      checkComparison(context, ['branches', index], place.field, branch);
+    });
+  }
+  checkBranchIds(context, 'branches', branches);
 });
 
 const ConditionConfig = z.discriminatedUnion('mode', [BinaryCondition, MultiCondition]);
@@ -59,14 +57,6 @@ export const condition: StepModule<z.output<typeof ConditionConfig>> = {
     return { kind: 'branch', branch: decision.branch, output: { ...decision } };
   },
   fieldsRead: ({ field }) => (typeof field === 'string' ? [{ at: 'field', name: field }] : []),
-  problems({ name, config }, { taken }) {
-    const named = taken.flatMap((branch) => branch ?? []);
-    if (named.length === 0) return [`"${name}" leads nowhere.`];
-    const known = branchesOf(config);
-    return named
-      .filter((branch) => !known.includes(branch))
-      .map((branch) => `"${name}" has a way for the branch "${branch}" it no longer has.`);
-  },
   label: 'CONDITION',
   examples: [
     {
@@ -80,8 +70,8 @@ export const condition: StepModule<z.output<typeof ConditionConfig>> = {
   ],
 };
 
-/** Yes and no, or the ids of its branches and `default`. */
-function branchesOf(config: z.output<typeof ConditionConfig>): string[] {
-  if (config.mode !== 'multi') return ['yes', 'no'];
-  return [...config.branches.map(({ id }) => id), 'default'];
+/** Yes and no, or its own branches and `default`. */
+function branchesOf(config: z.output<typeof ConditionConfig>): Branch[] {
+  if (config.mode !== 'multi') return ['yes', 'no'].map(plainBranch);
+  return [...config.branches.map(({ id, name }) => ({ id, name })), plainBranch('default')];
 }

@@ -54,6 +54,11 @@ export interface EndingEvent {
 export interface StepEffects {
   /** When the step began. */
   readonly beganAt: Date;
+  /**
+   * Whom the execution is for: the id of its contact (its address, in a simulation without a contact),
+   * and the key of the execution, if it has one.
+   */
+  readonly subject: { contact: string; key: string | null };
   readonly renderer: Renderer;
   /** True if this server bills. */
   readonly isBilled: boolean;

@@ -3,6 +3,7 @@ import { condition } from './condition.ts';
 import { delay } from './delay.ts';
 import { exit } from './exit.ts';
 import { sendEmail } from './send-email.ts';
+import { split } from './split.ts';
 import type { StepModule } from './step.ts';
 import { trigger } from './trigger.ts';
 import { updateContact } from './update-contact.ts';
@@ -16,6 +17,7 @@ const modules = {
   DELAY: delay,
   WAIT_FOR_EVENT: waitForEvent,
   CONDITION: condition,
+  SPLIT: split,
   WEBHOOK: webhook,
   UPDATE_CONTACT: updateContact,
   EXIT: exit,

@@ -70,6 +70,27 @@ export function checkComparison(
   }
 }
 
+/** The id and the name of a branch, as the customer gives them. */
+export const BranchNames = {
+  id: z.string().min(1).max(limits.nameChars),
+  name: z.string().trim().min(1).max(limits.nameChars),
+};
+
+/** Issues of branches whose ids are not unique, or reserved. `key` is the place of the list in the config. */
+export function checkBranchIds(
+  context: z.core.$RefinementCtx,
+  key: string,
+  branches: readonly { id: string }[],
+): void {
+  const seen = new Set<string>();
+  branches.forEach(({ id }, index) => {
+    const path = [key, index, 'id'];
+    if (id === 'default') addFault(context, path, 'custom', 'Is a reserved id.');
+    else if (seen.has(id)) addFault(context, path, 'custom', 'Must be unique.');
+    seen.add(id);
+  });
+}
+
 export const unsupportedField = 'Must be a field of contacts, or begin with event. or workflow.';
 
 export const Comparison = { operator: z.enum(valueOperators), value: z.unknown().optional() };

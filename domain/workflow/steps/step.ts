@@ -25,7 +25,7 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
    */
   ways: 'one' | 'branches' | 'outcomes' | 'none';
   /** The branches, where there are any. */
-  branches?(config: Config): string[];
+  branches?(config: Config): Branch[];
   /**
    * Suffix of the task queue of its activity, for a step that acts on the world. Absent: a local
    * activity inside the workflow task, which is for work in our database only: fewer history events,
@@ -69,6 +69,18 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   label: string;
   /** Steps for the documentation, the usual form first. */
   examples: StepExample[];
+}
+
+/** One of the ways on from a step. The record of a step that took it keeps its id. */
+export interface Branch {
+  id: string;
+  /** For pictures. */
+  name: string;
+}
+
+/** A branch that is named by its id. */
+export function plainBranch(id: string): Branch {
+  return { id, name: id };
 }
 
 /** The context for checking a step. */

@@ -3,7 +3,7 @@ import { selection } from '../../filter/selection.ts';
 import { limits } from '../../limits.ts';
 import { ExpectedEvent } from './schemas.ts';
 import type { EndingEvent } from './effects.ts';
-import { type StepModule, waitBranches } from './step.ts';
+import { plainBranch, type StepModule, waitBranches } from './step.ts';
 
 const WaitForEventConfig = selection({
   eventName: ExpectedEvent,
@@ -17,7 +17,7 @@ type WaitConfig = z.output<typeof WaitForEventConfig>;
 export const waitForEvent: StepModule<WaitConfig> = {
   config: WaitForEventConfig,
   ways: 'outcomes',
-  branches: () => Object.values(waitBranches),
+  branches: () => Object.values(waitBranches).map(plainBranch),
   rests: 'wait',
   async play({ config }, { beganAt }) {
     return { kind: 'wait', eventName: config.eventName, until: waitEnd(config, beganAt) };

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { drawArm } from '../../../domain/workflow/steps/split.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 import { days, graphOf, type Step } from '../../support/projects/simulated-graph.ts';
 import { errorFields } from '../../support/projects/workflow-api.ts';
@@ -377,6 +378,53 @@ describe('a simulation', () => {
       { subject: 'Now 2', outcome: 'withheld', reason: 'contact_unsubscribed' },
     ]);
     expect((await shop.contact(contact.email))?.data).toEqual(contact.data);
+  });
+});
+
+describe('a simulated SPLIT', () => {
+  const armsOf = (...ids: string[]) => ids.map((id) => ({ id, name: id, weight: 1 }));
+  const graph = graphOf(
+    {
+      split: ['SPLIT', { arms: armsOf('a', 'b'), salt: 'x' }],
+      a: ['EXIT', { reason: 'a' }],
+      b: ['EXIT', { reason: 'b' }],
+    },
+    [
+      ['start', 'split'],
+      ['split', 'a', 'a'],
+      ['split', 'b', 'b'],
+    ],
+  );
+
+  it('draws by the id of the contact, or by the address of a made up one', async () => {
+    const { body: stored } = await shop.call('POST', '/contacts', { email: newAddress() });
+    const drawn = (subject: string) => drawArm(armsOf('a', 'b'), 'x', subject).id;
+    const byId = await play({ contact: undefined, contactId: stored.id, graph });
+    expect([byId.exitReason, byId.path[1].branch]).toEqual([drawn(stored.id), drawn(stored.id)]);
+    for (let index = 0; index < 6; index++) {
+      const email = newAddress();
+      expect((await play({ contact: { email }, graph })).exitReason).toBe(drawn(email));
+    }
+  });
+
+  it('draws the arm that the request names', async () => {
+    for (const arm of ['a', 'b']) {
+      const played = await play({ graph, arms: { split: arm } });
+      expect(played.exitReason).toBe(arm);
+      expect(played.path[1].output).toEqual({ arm, name: arm, by: 'contact' });
+    }
+  });
+
+  it('refuses the arms of unknown steps, and unknown arms', async () => {
+    const arms = { split: 'c', a: 'a', [workflow.id]: 'a' };
+    expect(await refused({ graph, arms, webhooks: { no: {} } })).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'webhooks.no not_found',
+      'arms.split not_found',
+      'arms.a not_found',
+      `arms.${workflow.id} not_found`,
+    ]);
   });
 });
 

@@ -32,13 +32,9 @@ describe('inserting a step into a transition', () => {
     expect((await read()).transitions[1].id).toBe(way.id);
     const binary = await insert({ type: 'CONDITION', config: configs['CONDITION'] });
     const several = await insert({ type: 'CONDITION', config: multi });
-    expect(await ways({ ...names, e: binary.body.id, m: several.body.id })).toEqual([
-      'c:no>m',
-      'd>x',
-      'e:yes>d',
-      'm:pro>e',
-      't>c',
-    ]);
+    const split = await insert({ type: 'SPLIT', config: configs['SPLIT'] });
+    const all = { ...names, e: binary.body.id, m: several.body.id, s: split.body.id };
+    expect(await ways(all)).toEqual(['c:no>s', 'd>x', 'e:yes>d', 'm:pro>e', 's:a>m', 't>c']);
   });
 
   it('refuses TRIGGER and EXIT with 422 and an unknown transition with 404', async () => {

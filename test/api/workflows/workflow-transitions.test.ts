@@ -47,6 +47,7 @@ describe('transitions', () => {
     const from = {
       condition: (await add('CONDITION')).id,
       multi: (await add('CONDITION', { config: multi })).id,
+      split: (await add('SPLIT')).id,
       wait: (await add('WAIT_FOR_EVENT')).id,
       delay: (await add('DELAY')).id,
     };
@@ -57,6 +58,8 @@ describe('transitions', () => {
       ['condition', { branch: 'yes', condition: { branch: 'no' } }, 'branch custom'],
       ['condition', { branch: 'yes', waitOutcome: 'EVENT' }, 'waitOutcome not_allowed'],
       ['multi', { condition: { branch: 'yes' } }, 'condition.branch invalid_enum_value'],
+      ['split', {}, 'condition.branch required'],
+      ['split', { branch: 'default' }, 'condition.branch invalid_enum_value'],
       ['wait', { condition: { branch: 'yes' } }, 'condition.branch invalid_enum_value'],
       ['wait', { branch: 'event', waitOutcome: 'TIMEOUT' }, 'waitOutcome custom'],
       ['wait', { waitOutcome: 'NEVER' }, 'waitOutcome invalid_enum_value'],

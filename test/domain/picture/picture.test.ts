@@ -144,6 +144,25 @@ describe('the picture of a graph', () => {
     ]);
   });
 
+  it('names the arms of a SPLIT on their arrows, with their shares', () => {
+    const graph = graphOf(
+      ['T', 'Which?', 'A', 'B'],
+      [
+        [0, 1],
+        [1, 2, 'x'],
+        [1, 3, 'removed'],
+      ],
+      ['TRIGGER', 'SPLIT'],
+    );
+    const arm = (id: string, weight: number) => ({ id, name: `Arm ${id}`, weight });
+    graph.steps[1]!.config = { arms: [arm('x', 1), arm('y', 2)] };
+    expect(draw(graph).lines.map(({ label }) => label?.text)).toEqual([
+      undefined,
+      'Arm x · 33.3 %',
+      'removed',
+    ]);
+  });
+
   it('has the numbers of steps', () => {
     const numbers = new Map([['s1', { entered: 1234, waiting: 2, failed: 1 }]]);
     const picture = pictureOfGraph(graphOf(['T', 'A'], [[0, 1]]), about, numbers);

@@ -221,6 +221,10 @@ type RandomEdit =
   | { do: 'link'; from: number; to: number; branch: string | null }
   | { do: 'remove'; at: number; splice: boolean };
 
+const exampleOf = (type: StepType) => stepModules[type].examples[0]?.config ?? {};
+
+const knownBranches = stepTypes.flatMap((type) => branchesOf({ type, config: exampleOf(type) }));
+
 const randomEdit: fc.Arbitrary<RandomEdit> = fc.oneof(
   fc.record({
     do: fc.constant('add' as const),
@@ -231,7 +235,7 @@ const randomEdit: fc.Arbitrary<RandomEdit> = fc.oneof(
     do: fc.constant('link' as const),
     from: fc.nat(20),
     to: fc.nat(20),
-    branch: fc.constantFrom(null, 'yes', 'no', 'event', 'timeout'),
+    branch: fc.constantFrom(null, ...knownBranches),
   }),
   fc.record({ do: fc.constant('remove' as const), at: fc.nat(20), splice: fc.boolean() }),
 );
@@ -253,7 +257,9 @@ function edited(graph: Graph, edit: RandomEdit): Graph {
     branch,
   });
   if (edit.do === 'add') {
-    const added = { id: `s${made++}`, type: edit.type, name: '', config: {}, templateId: null };
+    const { type } = edit;
+    const config = exampleOf(type);
+    const added = { id: `s${made++}`, type, name: '', config, templateId: null };
     const leaf = edit.connect ? autoConnectLeaf(graph) : undefined;
     return {
       steps: [...graph.steps, added],

@@ -12,6 +12,8 @@ function faults(type: StepType, config: unknown): string[] {
 
 const branch = { id: 'p', name: 'Pro', operator: 'equals', value: 'pro' };
 const multi = (...branches: object[]) => ({ mode: 'multi', field: 'data.plan', branches });
+const arm = { id: 'a', name: 'A', weight: 50 };
+const arms = (...more: object[]) => ({ arms: [arm, ...more] });
 const compare = (field: string, operator: string, value?: unknown) => ({ field, operator, value });
 
 describe('a config is accepted', () => {
@@ -40,6 +42,8 @@ describe('a config is accepted', () => {
     ['CONDITION', compare('workflow.total', 'notExists')],
     ['CONDITION', multi(branch)],
     ['CONDITION', multi(...Array.from({ length: 20 }, (_, i) => ({ ...branch, id: `b${i}` })))],
+    ['SPLIT', arms({ ...arm, id: 'b', weight: 0 })],
+    ['SPLIT', { ...arms({ ...arm, id: 'b' }), by: 'key', salt: 'x'.repeat(100) }],
     ['WEBHOOK', { url: 'https://{{host}}/hook' }],
     ['WEBHOOK', { url: 'HTTP://x.example', method: 'PUT', body: [1, null], onFailure: 'fail' }],
     ['WEBHOOK', { url: 'http://x.example', headers: { 'content-type': 'text/plain' } }],
@@ -137,6 +141,34 @@ describe('a config is refused', () => {
       'branches.1.value invalid_type',
     ],
     ['CONDITION', { ...multi(branch), field: 'contact.x' }, 'field unsupported_field'],
+    ['SPLIT', {}, 'arms invalid_type'],
+    ['SPLIT', arms(), 'arms too_small'],
+    [
+      'SPLIT',
+      arms(...Array.from({ length: 10 }, (_, i) => ({ ...arm, id: `b${i}` }))),
+      'arms too_big',
+    ],
+    ['SPLIT', arms(arm), 'arms.1.id custom'],
+    ['SPLIT', arms({ ...arm, id: 'default' }), 'arms.1.id custom'],
+    [
+      'SPLIT',
+      { arms: [arm, { ...arm, id: 'b' }].map((one) => ({ ...one, weight: 0 })) },
+      'arms custom',
+    ],
+    [
+      'SPLIT',
+      arms({ id: 'b', name: '', weight: 0.5 }),
+      'arms.1.name too_small',
+      'arms.1.weight invalid_type',
+    ],
+    ['SPLIT', arms({ ...arm, id: 'b', weight: 1001 }), 'arms.1.weight too_big'],
+    ['SPLIT', arms({ ...arm, id: 'b', weight: -1 }), 'arms.1.weight too_small'],
+    [
+      'SPLIT',
+      { ...arms({ ...arm, id: 'b' }), by: 'email', salt: '' },
+      'by invalid_value',
+      'salt too_small',
+    ],
     ['WEBHOOK', { url: 'ftp://x.example' }, 'url invalid_format'],
     ['WEBHOOK', { url: '{{url}}' }, 'url invalid_format'],
     ['WEBHOOK', { url: 'http://x.example', method: 'HEAD' }, 'method invalid_value'],

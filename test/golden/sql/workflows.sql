@@ -53,14 +53,15 @@ on conflict (workflow_id, version) do nothing
 
 select (
   select coalesce(jsonb_agg(jsonb_build_object('stepId', step_id, 'status', status, 'branch',
-      coalesce(output ->> 'branch', lower(output ->> 'waitOutcome')), 'startedAt',
-      to_char(started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'endedAt', case when
-      status in ('COMPLETED', 'SKIPPED') then to_char(coalesce(settled_at, completed_at) at time
-      zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end, 'eventId', ending_event_id, 'hasCalled',
-      coalesce(output ? 'statusCode', false), 'hasWaited', coalesce(output ? 'waitOutcome' or output
-      ->> 'resumeAt' is not null, false) or history @> '[{to: "WAITING"}]', 'dueAt', to_char(case
-      when status = 'SCHEDULED' then greatest(scheduled_for, updated_at) else scheduled_for end at
-      time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'isOver', coalesce((output ->>
+      coalesce(inner_mark_of.output ->> 'branch', inner_mark_of.output ->> 'arm',
+      lower(inner_mark_of.output ->> 'waitOutcome')), 'startedAt', to_char(started_at at time zone
+      'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'endedAt', case when status in ('COMPLETED',
+      'SKIPPED') then to_char(coalesce(settled_at, completed_at) at time zone 'utc',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end, 'eventId', ending_event_id, 'hasCalled', coalesce(output
+      ? 'statusCode', false), 'hasWaited', coalesce(output ? 'waitOutcome' or output ->> 'resumeAt'
+      is not null, false) or history @> '[{to: "WAITING"}]', 'dueAt', to_char(case when status =
+      'SCHEDULED' then greatest(scheduled_for, updated_at) else scheduled_for end at time zone
+      'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'isOver', coalesce((output ->>
       'resumeAt')::timestamptz <= clock_timestamp(), (output ->> 'past')::boolean, false))), '[]')
   from step_execution inner_mark_of
   where inner_mark_of.execution_id = execution.id) as marks
@@ -193,14 +194,15 @@ select execution.id as "executionId", execution.project_id as "projectId", execu
     as "currentStepId", execution.start_generation as generation, execution.status,
     execution.earlier_versions is not null as "isMoved", (
   select coalesce(jsonb_agg(jsonb_build_object('stepId', step_id, 'status', status, 'branch',
-      coalesce(output ->> 'branch', lower(output ->> 'waitOutcome')), 'startedAt',
-      to_char(started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'endedAt', case when
-      status in ('COMPLETED', 'SKIPPED') then to_char(coalesce(settled_at, completed_at) at time
-      zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end, 'eventId', ending_event_id, 'hasCalled',
-      coalesce(output ? 'statusCode', false), 'hasWaited', coalesce(output ? 'waitOutcome' or output
-      ->> 'resumeAt' is not null, false) or history @> '[{to: "WAITING"}]', 'dueAt', to_char(case
-      when status = 'SCHEDULED' then greatest(scheduled_for, updated_at) else scheduled_for end at
-      time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'isOver', coalesce((output ->>
+      coalesce(inner_mark_of.output ->> 'branch', inner_mark_of.output ->> 'arm',
+      lower(inner_mark_of.output ->> 'waitOutcome')), 'startedAt', to_char(started_at at time zone
+      'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'endedAt', case when status in ('COMPLETED',
+      'SKIPPED') then to_char(coalesce(settled_at, completed_at) at time zone 'utc',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end, 'eventId', ending_event_id, 'hasCalled', coalesce(output
+      ? 'statusCode', false), 'hasWaited', coalesce(output ? 'waitOutcome' or output ->> 'resumeAt'
+      is not null, false) or history @> '[{to: "WAITING"}]', 'dueAt', to_char(case when status =
+      'SCHEDULED' then greatest(scheduled_for, updated_at) else scheduled_for end at time zone
+      'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'isOver', coalesce((output ->>
       'resumeAt')::timestamptz <= clock_timestamp(), (output ->> 'past')::boolean, false))), '[]')
   from step_execution inner_mark_of
   where inner_mark_of.execution_id = execution.id) as marks, execution.updated_at::text as
@@ -258,8 +260,9 @@ where execution.workflow_id = $1 and step.status = 'COMPLETED'
 group by 1
 
 select step.step_id as "stepId", step.status, step.started_at is not null as "isBegun", case when
-    step.status in ('COMPLETED', 'SKIPPED') and step.step_id = any($1::uuid[]) then coalesce(output
-    ->> 'branch', lower(output ->> 'waitOutcome')) end as branch, count(*)::int as times
+    step.status in ('COMPLETED', 'SKIPPED') and step.step_id = any($1::uuid[]) then
+    coalesce(step.output ->> 'branch', step.output ->> 'arm', lower(step.output ->> 'waitOutcome'))
+    end as branch, count(*)::int as times
 from execution
 join step_execution step on step.execution_id = execution.id
 where execution.workflow_id = $2

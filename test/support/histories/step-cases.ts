@@ -100,6 +100,27 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
         ],
         until: 'COMPLETED',
       }),
+    split: (engine) =>
+      play(engine, {
+        steps: [
+          {
+            type: 'SPLIT',
+            name: 'Split',
+            config: {
+              arms: [
+                { id: 'all', name: 'All', weight: 1 },
+                { id: 'none', name: 'None', weight: 0 },
+              ],
+            },
+          },
+          { type: 'EXIT', name: 'All', config: { reason: 'all' } },
+        ],
+        ways: [
+          ['TRIGGER', 'Split'],
+          ['Split', 'All', 'all'],
+        ],
+        until: 'EXITED',
+      }),
     'condition-multi': (engine) =>
       play(engine, { ...multi, contact: { data: { plan: 'pro' } }, until: 'EXITED' }),
     'condition-multi-default': (engine) => play(engine, { ...multi, until: 'EXITED' }),

@@ -31,6 +31,12 @@ export const configs: Record<string, object> = {
   DELAY: { amount: 1, unit: 'days' },
   EXIT: {},
   CONDITION: { field: 'data.plan', operator: 'equals', value: 'pro' },
+  SPLIT: {
+    arms: [
+      { id: 'a', name: 'A', weight: 50 },
+      { id: 'b', name: 'B', weight: 50 },
+    ],
+  },
   WAIT_FOR_EVENT: { eventName: 'bought', timeout: 60 },
   WEBHOOK: { url: 'https://x.example/' },
   SEND_EMAIL: {},

@@ -45,6 +45,10 @@ function randomGraph(random: Random) {
         const field = oneOf(random, ['data.n', 'event.n', 'contact.data.seen']);
         return { config: { field, operator: 'greaterThan', value: n } };
       }
+      case 'SPLIT': {
+        const arms = ['a', 'b', 'c'].map((id) => ({ id, name: id, weight: 1 + below(random, 3) }));
+        return { config: { arms, ...(random() < 0.3 ? { salt: 'shared' } : {}) } };
+      }
       case 'UPDATE_CONTACT': {
         const subscriptionAction = oneOf(random, ['none', 'unsubscribe', 'subscribe']);
         return { config: { updates: { seen: n, last: `${name} {{n}}` }, subscriptionAction } };
@@ -71,14 +75,18 @@ function randomGraph(random: Random) {
     steps.push({ type, name, ...configOf(type, name) });
     for (const [from, branch] of behind) ways.push(branch ? [from, name, branch] : [from, name]);
     if (type === 'EXIT') return [];
-    const branches = { CONDITION: ['yes', 'no'], WAIT_FOR_EVENT: ['event', 'timeout'] }[type];
+    const branches = {
+      CONDITION: ['yes', 'no'],
+      SPLIT: ['a', 'b', 'c'],
+      WAIT_FOR_EVENT: ['event', 'timeout'],
+    }[type];
     return (branches ?? [undefined]).map((branch): [string, string?] =>
       branch ? [name, branch] : [name],
     );
   }
 
   const usual = ['DELAY', 'WAIT_FOR_EVENT', 'UPDATE_CONTACT', 'WEBHOOK', 'SEND_EMAIL'];
-  const all = [...usual, 'CONDITION', 'CONDITION'];
+  const all = [...usual, 'CONDITION', 'CONDITION', 'SPLIT'];
   let ends: [from: string, branch?: string][] = [['TRIGGER']];
   for (let length = 4 + below(random, 4); length > 0 && ends.length > 0; length -= 1) {
     ends = add(ends, all);

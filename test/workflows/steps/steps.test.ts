@@ -25,6 +25,59 @@ async function play(plan: ExecutionPlan, status: string) {
   return { ...begun, execution: await begun.until(status) };
 }
 
+describe('a SPLIT step', () => {
+  const arm = (id: string, weight: number) => ({ id, name: `Arm ${id}`, weight });
+  const journey = (config: object): Omit<ExecutionPlan, 'contact'> => ({
+    steps: [{ type: 'SPLIT', name: 'Split', config: { ...config } }, exit('a'), exit('b')],
+    ways: [
+      ['TRIGGER', 'Split'],
+      ['Split', 'a', 'a'],
+      ['Split', 'b', 'b'],
+    ],
+  });
+
+  it('takes the arm that a simulation names', async () => {
+    const plan = { ...journey({ arms: [arm('a', 50), arm('b', 50)] }), allowReentry: true };
+    const workflow = await createWorkflow(engine, plan);
+    const path = `/workflows/${workflow.id}`;
+    const ends: { contactId: string; branch: string }[] = [];
+    for (let index = 0; index < 8; index++) {
+      // The last one enters again.
+      const contactId =
+        index === 7 ? ends.at(-1)!.contactId : await createContact(engine, newAddress());
+      const { body } = await engine.call('POST', `${path}/simulate`, { contactId });
+      const started = await engine.call('POST', `${path}/executions`, { contactId });
+      const execution = await executionIn(engine, workflow.id, started.body.id, 'EXITED');
+      const { branch } = body.data.path[1];
+      expect(execution.exitReason).toBe(branch);
+      expect(execution.stepExecutions[1].output).toEqual({
+        arm: branch,
+        name: `Arm ${branch}`,
+        by: 'contact',
+      });
+      ends.push({ contactId, branch });
+    }
+    expect(ends[7]!.branch).toBe(ends[6]!.branch);
+    const { body: stats } = await engine.call('GET', `${path}/stats`);
+    const counted = (id: string) => ends.filter(({ branch }) => branch === id).length;
+    const split = stats.data.steps.find(({ type }: { type: string }) => type === 'SPLIT');
+    const drawn = ['a', 'b'].filter((id) => counted(id) > 0);
+    expect(split.branches).toEqual(Object.fromEntries(drawn.map((id) => [id, counted(id)])));
+  });
+
+  it('completes where no way belongs to the arm', async () => {
+    const plan: ExecutionPlan = {
+      ...journey({ arms: [arm('a', 0), arm('b', 1)] }),
+      ways: [
+        ['TRIGGER', 'Split'],
+        ['Split', 'a', 'a'],
+      ],
+    };
+    const { execution } = await play({ ...plan, steps: plan.steps.slice(0, 2) }, 'COMPLETED');
+    expect(execution.stepExecutions[1].output).toMatchObject({ arm: 'b' });
+  });
+});
+
 describe('a CONDITION step', () => {
   const binary = (config: object): Omit<ExecutionPlan, 'contact'> => ({
     steps: [{ type: 'CONDITION', name: 'If', config: { ...config } }, exit('yes'), exit('no')],

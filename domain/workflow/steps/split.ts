@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { whenRight } from '../../errors.ts';
+import { selection } from '../../filter/selection.ts';
+import { hashText } from './hash.ts';
+import { limits } from '../../limits.ts';
+import { addFault, BranchNames, checkBranchIds } from './schemas.ts';
+import type { StepModule } from './step.ts';
+
+const weightMax = 1_000;
+const armsMax = 10;
+
+const SplitConfig = selection({
+  arms: z
+    .array(selection({ ...BranchNames, weight: z.int().min(0).max(weightMax) }))
+    .min(2)
+    .max(armsMax),
+  /** The arm is drawn for this. Absent: the contact. */
+  by: z.enum(['contact', 'key']).optional(),
+  /** Steps with the same salt draw alike. Absent: the id of the step. */
+  salt: z.string().min(1).max(limits.nameChars).optional(),
+}).superRefine(({ arms }, context) => {
+  checkBranchIds(context, 'arms', arms);
+  if (arms.some(({ weight }) => weight > 0)) return;
+  addFault(context, ['arms'], 'custom', 'Give at least one arm a weight above 0.');
+}, whenRight('arms'));
+
+type SplitConfig = z.output<typeof SplitConfig>;
+type Arm = SplitConfig['arms'][number];
+
+/** Takes a branch that is drawn for the contact, or for the key of the execution. */
+export const split: StepModule<SplitConfig> = {
+  config: SplitConfig,
+  ways: 'branches',
+  branches: ({ arms }) =>
+    arms.map(({ id, name, weight }) => ({ id, name: `${name} · ${shareText(weight, arms)}` })),
+  async play({ id: stepId, config }, { subject }) {
+    const { arms, salt = stepId } = config;
+    const key = config.by === 'key' ? subject.key : null;
+    const { id, name } = drawArm(arms, salt, key ?? subject.contact);
+    const output = { arm: id, name, by: key === null ? 'contact' : 'key' };
+    return { kind: 'branch', branch: id, output };
+  },
+  label: 'SPLIT',
+  examples: [
+    {
+      name: 'Which subject?',
+      config: {
+        arms: [
+          { id: 'short', name: 'Short', weight: 50 },
+          { id: 'long', name: 'Long', weight: 50 },
+        ],
+      },
+    },
+  ],
+};
+
+/**
+ * The arm of a subject, by weighted rendezvous hashing: every arm gets a score from a hash of its own,
+ * and the best one wins. So an arm has its weight's share of the subjects, and another weight moves
+ * only those who gain or lose by it. The scores are those of the logarithmic method in Schindelhauer
+ * and Schomaker, "Weighted Distributed Hash Tables", SPAA 2005.
+ * @param subject a text that tells those apart for whom arms are drawn
+ */
+export function drawArm(arms: readonly Arm[], salt: string, subject: string): Arm {
+  const score = ({ id, weight }: Arm) => {
+    // Between 0 and 1, never one of both.
+    const chance = (hashText(JSON.stringify([salt, id, subject])) + 0.5) / 2 ** 32;
+    return Math.log(chance) / weight;
+  };
+  const scored = arms.filter(({ weight }) => weight > 0).map((arm) => ({ arm, score: score(arm) }));
+  return scored.reduce((best, other) => (other.score > best.score ? other : best)).arm;
+}
+
+/** A config of SPLIT that draws this arm for everybody. */
+export function forceArm(config: SplitConfig, armId: string): SplitConfig {
+  const arms = config.arms.map((arm) => ({ ...arm, weight: arm.id === armId ? weightMax : 0 }));
+  return { ...config, arms };
+}
+
+/** In percent, to one decimal. */
+function shareText(weight: number, arms: readonly Arm[]): string {
+  const percent = (100 * weight) / arms.reduce((sum, arm) => sum + arm.weight, 0);
+  if (percent > 0 && percent < 0.1) return '< 0.1 %';
+  return `${Math.round(percent * 10) / 10} %`;
+}
