@@ -17,7 +17,7 @@ import { logRefusedAccess } from './access/security-log.ts';
 /** The API as a Koa application, not listening yet. */
 export function createApp(services: Services): Koa {
   const { config } = services;
-  // The last address, which the proxy added: the client may have written the others.
+  // The last address is the one that the proxy added. The client may have written the others.
   const app = new Koa({ proxy: config.trustProxy, maxIpsCount: 1 });
   app.silent = true;
   const router = new Router();
@@ -41,13 +41,13 @@ export function createApp(services: Services): Koa {
   return app;
 }
 
-/** All that this server answers, with or without the console. */
+/** Returns all endpoints of this server, with or without the console. */
 function endpointsOf({ console: hasConsole }: Services['config']): readonly AnyEndpoint[] {
   if (hasConsole) return [...endpoints, ...consolePages];
   return endpoints.filter(({ id }) => id !== showConsole.id);
 }
 
-/** Paths without parameters are found by their text: the router would try each path in turn. */
+/** Paths without parameters are looked up, because the router would try each path in turn. */
 function withoutParameters(exact: ReadonlyMap<string, Middleware>): Middleware {
   return (ctx, next) => {
     const run = exact.get(`${ctx.method} ${ctx.path}`);
@@ -62,13 +62,13 @@ function routePath(endpoint: AnyEndpoint): string {
   return endpoint.path.replace('{key}', '*key').replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
-/** Fixed words before parameters, so that `/contacts/fields` is never read as an id. */
+/** Sorts fixed words before parameters, so that `/contacts/fields` is never read as an id. */
 function byPrecision(list: readonly AnyEndpoint[]): AnyEndpoint[] {
   const key = (endpoint: AnyEndpoint) => endpoint.path.replaceAll(/\{\w+\}/g, '\u{10ffff}');
   return list.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
 }
 
-/** The router's matches of a path, the most precise pattern first. */
+/** The patterns that match a path, the most precise first. */
 interface Matched {
   path: string;
   methods: string[];
@@ -76,10 +76,13 @@ interface Matched {
 
 const matchedBy = (ctx: Context) => (ctx['matched'] ?? []) as Matched[];
 
-/** Parameters with customers' names: an event called `names` can be deleted by its name. */
+/** Parameters that customers name: an event called `names` can be deleted by its name. */
 const namedByCustomers = /\{(eventName|field)\}/;
 
-/** Fixed words stay fixed for unsupported methods: `PATCH /contacts/fields` is not a contact. */
+/**
+ * A fixed word is no id for unsupported methods either: `PATCH /contacts/fields` is not about a
+ * contact.
+ */
 const refuseWordAsId: Middleware = (ctx, next) => {
   const [first] = matchedBy(ctx);
   if (first && first.path !== ctx['_matchedRoute']) refuseMethod(ctx);
@@ -103,15 +106,15 @@ const requestId: Middleware = (ctx, next) => {
 };
 
 /**
- * The path of a request as declared, without its query: what stands in their place may be a token, an
- * address, or a name that a customer has given.
+ * Returns the declared path of a request, without its query. The real path may contain a token, an
+ * address or a customer's name.
  */
 function loggedPath(ctx: Context): string {
   const endpoint = ctx.state['endpoint'] as AnyEndpoint | undefined;
   return endpoint ? endpoint.path : maskUnknownPath(ctx.path);
 }
 
-/** By the declared path: one route, whatever ids and addresses are in the path. */
+/** Counts by the declared path, so ids and addresses do not create new series. */
 function requestMetrics({ metrics }: Services): Middleware {
   return async (ctx, next) => {
     const startedAt = performance.now();
@@ -124,7 +127,7 @@ function requestMetrics({ metrics }: Services): Middleware {
 }
 
 function requestLog({ config, log: whole }: Services): Middleware {
-  // These fields are no secrets; looking for them costs more than the rest of the line.
+  // These fields are no secrets. Searching them would cost more than the rest of the line.
   const log = whole.child({}, { redact: [] });
   return async (ctx, next) => {
     const startedAt = performance.now();
@@ -145,7 +148,7 @@ function requestLog({ config, log: whole }: Services): Middleware {
   };
 }
 
-/** For anything but pages: if a browser renders it as a page, it may do nothing. */
+/** Policy for everything but pages: if a browser renders it as a page, it may do nothing. */
 const apiPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** The headers of every response. Pages replace the policy by one that fits them. */
@@ -165,7 +168,9 @@ function securityHeaders(apiUrl: string): Middleware {
   };
 }
 
-/** When a request is worth repeating that a lock, a time limit or a lost connection has ended. */
+/**
+ * Seconds after which to repeat a request that a lock, a time limit or a lost connection has ended.
+ */
 const retrySeconds = 5;
 
 function errors({ log, config }: Services): Middleware {
@@ -196,12 +201,12 @@ function errors({ log, config }: Services): Middleware {
   };
 }
 
-/** The page of an error without an endpoint: paths below the console are for people. */
+/** Returns the page for an error without an endpoint: paths below the console are for people. */
 function problemPageOf(path: string, { console: hasConsole }: Services['config']) {
   return hasConsole && path.startsWith('/console/') ? showConsole.problemPage : undefined;
 }
 
-/** Refused because of the caller; wrong passwords have events of their own. */
+/** Returns true for a refusal because of the caller. Wrong passwords have events of their own. */
 function isRefusedAccess({ status, code }: Problem): boolean {
   return (status === 401 || status === 403) && code !== 'INVALID_CREDENTIALS';
 }

@@ -13,26 +13,28 @@ import { createLog } from './http/log.ts';
 import { composeApi, serveMetrics } from '../compose.ts';
 import type { Services } from './services/services.ts';
 
-/** How long running requests may take to end when the process is asked to stop, in milliseconds. */
+/** Milliseconds that running requests may take to end when the process is asked to stop. */
 const requestsEndMs = 10_000;
-/** How long they may take to answer after they were told to, in milliseconds. */
+/** Milliseconds that they may take to answer after `stopping` was aborted. */
 const requestsAnswerMs = 2_000;
-/** Limit for the whole stop, in milliseconds: the sweep does what is left. */
+/** Limit for the whole stop, in milliseconds; the sweep does the rest. */
 const stopMs = 20_000;
 export const serverOptions: ServerOptions = {
   /** Longer than load balancers keep idle connections (60 s), so that they close first. */
   keepAliveTimeout: 65_000,
-  /** Headers come in a few packets: a client that needs longer holds the connection for nothing. */
+  /** Headers come in a few packets. A slower client would hold the connection for nothing. */
   headersTimeout: 15_000,
-  /** The largest body, 50 MB, at 3.5 megabits per second. Slower ones end earlier, see `body.ts`. */
+  /**
+   * The largest body, 50 MB, at 3.5 megabits per second. Slower bodies end earlier, see `body.ts`.
+   */
   requestTimeout: 120_000,
-  /** How late the two limits may be noticed. */
+  /** Milliseconds between checks of the two limits. */
   connectionsCheckingInterval: 5_000,
 };
 
 /**
- * Serves the API until the process is asked to stop. Any number of processes may.
- * @param overrides replace services: a benchmark has an Amazon SNS of its own.
+ * Serves the API until the process is asked to stop. Any number of processes may run.
+ * @param overrides replace services: a benchmark has its own Amazon SNS.
  */
 export async function serve(config: Config, overrides: Partial<Services> = {}): Promise<void> {
   const stopped = stopAsked();
@@ -76,8 +78,8 @@ export async function serve(config: Config, overrides: Partial<Services> = {}): 
 }
 
 /**
- * Migrates the database, or makes sure that it is migrated. A newer schema is accepted: the next
- * version may run already.
+ * Migrates the database, or checks that it is migrated. A newer schema is accepted, because the
+ * next version may already run.
  * @throws Error with a sentence for the operator when the schema is older than this version.
  */
 async function prepareSchema(config: Config, log: Logger): Promise<void> {
@@ -94,7 +96,7 @@ async function prepareSchema(config: Config, log: Logger): Promise<void> {
   if (newer.length > 0) log.warn({ newer }, 'the database was migrated by a newer version');
 }
 
-/** Resolves when the process is asked to stop, by a signal or by the end of its parent. */
+/** Resolves when the process is asked to stop, by a signal or because its parent has ended. */
 async function stopAsked(): Promise<void> {
   const asked = ['SIGTERM', 'SIGINT', 'disconnect'].map((event) => once(process, event));
   await Promise.race(asked);
@@ -116,7 +118,7 @@ async function listen(server: Server, { host, port }: Config): Promise<void> {
   }
 }
 
-/** Accepts no new requests and waits for the running ones. Those that take too long are told. */
+/** Accepts no new requests and waits for running ones. Slow ones are told to stop. */
 async function endRequests(server: Server, stopping: AbortController): Promise<void> {
   const closed = once(server, 'close');
   server.close();

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** Up to when work that looks back in time has come; null: it has never been done. */
+/** Returns how far work that looks back has come; null: it was never done. */
 export async function findWatermark(db: Database, name: string): Promise<Date | null> {
   const row = await db
     .selectFrom('watermark')
@@ -11,7 +11,7 @@ export async function findWatermark(db: Database, name: string): Promise<Date | 
   return row?.at ?? null;
 }
 
-/** Records it. It never goes back: of two that work at once, the later one counts. */
+/** Records the watermark. It never moves back: of two concurrent calls, the later time counts. */
 export async function updateWatermark(db: Database, name: string, at: Date): Promise<void> {
   await sql`
     insert into watermark (name, at) values (${name}, ${at})

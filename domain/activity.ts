@@ -20,7 +20,7 @@ export const activityTypes = [
 
 export type ActivityType = (typeof activityTypes)[number];
 
-/** Types of the future; all others have happened. */
+/** Types of future items; all others have happened. */
 export const upcomingTypes = [
   'campaign.scheduled',
   'workflow.email.scheduled',
@@ -34,7 +34,7 @@ export const pastTypes = activityTypes.filter((type): type is PastType => {
   return !upcoming.includes(type);
 });
 
-/** The id of an item: its row's id between these texts. */
+/** How an item's id is formed: the row's id between these texts. */
 export interface ItemForm {
   prefix: string;
   suffix: string;
@@ -64,7 +64,7 @@ export function isItemId(text: string): boolean {
   return itemId.test(text);
 }
 
-/** An upper bound of row ids; `inclusive` when it includes the row with this id. */
+/** An upper bound of row ids; `inclusive` if it includes the row with this id. */
 export interface RowBound {
   id: string;
   inclusive: boolean;
@@ -76,7 +76,7 @@ const everyRow: RowBound = { id: 'ffffffff-ffff-ffff-ffff-ffffffffffff', inclusi
 const beforeCampaigns: RowBound = { id: 'caffffff-ffff-ffff-ffff-ffffffffffff', inclusive: true };
 
 /**
- * The rows whose items sort before `id`, by characters: those up to the result. So an index on the
+ * Returns the bound of the rows whose items sort before `id`, by characters. So an index on the
  * rows' own ids serves a page that begins at any item.
  * @param id of an item, or '' before all.
  */

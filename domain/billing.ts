@@ -1,4 +1,4 @@
-/** Monthly sending limits of a project, and how mail is counted. */
+/** Monthly sending limits of a project, and the units of mail. */
 
 /** Categories of mail, each with its own limit. */
 export const categories = ['workflows', 'campaigns', 'transactional', 'inbound'] as const;
@@ -28,16 +28,16 @@ export const warningPercent = 80;
 /** A project's own limits in emails a month; null: none. */
 export type OwnLimits = Record<Category, number | null>;
 
-/** The limit of a category of mail; null: none. */
+/** The limit that applies to a category of mail; null: none. */
 export interface Cap {
   limit: number;
-  /** The categories that count towards it. */
+  /** The categories whose mail counts. */
   counts: readonly Category[];
 }
 
 /**
- * The limit of a category: with a subscription, or with limits of its own, that of the category;
- * else the free tier, over all categories.
+ * Returns the limit that applies to a category: with a subscription, or with limits of its own,
+ * that of the category; otherwise the free tier, over all categories.
  */
 export function capOf(
   category: Category,
@@ -52,19 +52,19 @@ export function capOf(
   return limit === null ? null : { limit, counts: [category] };
 }
 
-/** How much of a limit is used. */
+/** Returns how much of a limit is used. */
 export function usedUp(cap: Cap | null, usage: Record<Category, number>) {
   const used = cap ? cap.counts.reduce((sum, category) => sum + usage[category], 0) : 0;
   const percent = cap ? percentOf(used, cap.limit) : 0;
   return { isWarning: percent >= warningPercent, isBlocked: percent >= 100 };
 }
 
-/** 0 to 100 and beyond. */
+/** Returns the percentage used; it may exceed 100. */
 export function percentOf(usage: number, limit: number): number {
   return limit === 0 ? 100 : (usage / limit) * 100;
 }
 
-/** The UTC month of a moment: from its first moment to that of the next month. */
+/** Returns the UTC month of a moment: from its start to the start of the next month. */
 export function monthOf(at: Date): { start: Date; end: Date } {
   const [year, month] = [at.getUTCFullYear(), at.getUTCMonth()];
   return { start: new Date(Date.UTC(year, month)), end: new Date(Date.UTC(year, month + 1)) };

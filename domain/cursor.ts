@@ -4,7 +4,7 @@ import { hasForbiddenText } from './text-rules.ts';
 
 /**
  * List cursors: opaque texts with the position after a page. They refer to no row, so they stay
- * valid when it is deleted, and to no project: the list's query has that.
+ * valid when it is deleted, and to no project, because the list's query has that.
  */
 
 /** The position after the item with this sort value and id. */
@@ -19,7 +19,7 @@ export interface Position {
 
 /** The form of the cursors of one order of one list. */
 export interface CursorForm {
-  /** Names the list and its order: cursors of any other are refused. */
+  /** The name of the list and its order. Cursors of any other are refused. */
   order: string;
   value: 'time' | 'instant' | 'text';
   /** The valid ids; uuids by default. */
@@ -53,14 +53,14 @@ function readParts(cursor: string): unknown {
   }
 }
 
-/** In the format of `Date`, with a year that the database supports. */
+/** Returns true for a time in the format of `Date`, with a year that the database supports. */
 function isTime(value: string): boolean {
   if (!/^[1-9]\d{3}-/.test(value)) return false;
   const at = new Date(value);
   return !Number.isNaN(at.getTime()) && at.toISOString() === value;
 }
 
-/** The same with three digits more, as the database keeps what must have one order. */
+/** Returns true for a time with microseconds, as the database stores positions. */
 function isInstant(value: string): boolean {
   return /\.\d{6}Z$/.test(value) && isTime(`${value.slice(0, -4)}Z`);
 }

@@ -5,13 +5,13 @@ const domainLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const startsWithLetter = /^[a-z]/;
 
 /**
- * The stored form of an email address (trimmed, its ASCII letters in lower case), or null when it is
- * invalid.
- * Only ASCII: other local parts need SMTPUTF8, which providers such as SES reject; an international
- * domain must be given in its `xn--` form, so that each mailbox has one spelling. Quoted local
- * parts, spaces, commas, angle brackets and control characters are refused, because they would
- * change the meaning of a header. Dots in the local part may stand anywhere: real mailboxes have
- * double and trailing ones. IP addresses are not accepted as domains.
+ * Returns the stored form of an email address (trimmed, ASCII letters in lower case), or null when
+ * it is invalid. Only ASCII is accepted: other local parts need SMTPUTF8, which providers such as
+ * SES reject, and an international domain must be given in its `xn--` form, so that each mailbox
+ * has one spelling. Quoted local parts, spaces, commas, angle brackets and control characters are
+ * refused, because they would change the meaning of a header. Dots in the local part may stand
+ * anywhere, because real mailboxes have double and trailing ones. IP addresses are not accepted as
+ * domains.
  */
 export function normaliseEmail(value: string): string | null {
   const trimmed = value.trim();
@@ -26,19 +26,19 @@ export function normaliseEmail(value: string): string | null {
 }
 
 /**
- * Text with its ASCII letters in lower case, as addresses are compared. Other letters stay: the Kelvin
+ * Converts ASCII letters to lower case, as addresses are compared. Other letters stay: the Kelvin
  * sign is not the letter k, although its lower case is.
  */
 export function lowerAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** The domain of an address in its stored form. */
+/** Returns the domain of an address in its stored form. */
 export function domainOf(email: string): string {
   return email.slice(email.lastIndexOf('@') + 1);
 }
 
-/** An address as public pages may show it: `ada@x.example` becomes `a…@x.example`. */
+/** Masks an address for public pages: `ada@x.example` becomes `a…@x.example`. */
 export function maskEmail(email: string): string {
   return `${email.slice(0, 1)}…@${domainOf(email)}`;
 }
@@ -51,9 +51,9 @@ export interface Mailbox {
 }
 
 /**
- * The mailboxes of an address header (RFC 5322, 3.4), in order: alone or in `Name <address>`, with quoted names,
- * comments and groups. A comment behind an address without a name is its name.
- * @returns null unless all of it can be read and there is one at least
+ * Reads the mailboxes of an address header (RFC 5322, 3.4), in order: alone or in `Name <address>`,
+ * with quoted names, comments and groups. A comment after an address without a name is its name.
+ * @returns null unless all of it can be read and there is at least one
  */
 export function parseMailboxes(text: string): Mailbox[] | null {
   const mailboxes: Mailbox[] = [];
@@ -150,7 +150,7 @@ function enclosed(
   return { token: { kind: 'fault', text: '' }, end: text.length };
 }
 
-/** The header text of mailboxes: `parseMailboxes` reads it back. */
+/** Writes mailboxes as header text, which `parseMailboxes` can read. */
 export function formatMailboxes(mailboxes: readonly Mailbox[]): string {
   return mailboxes
     .map(({ name, address }) =>
@@ -159,7 +159,7 @@ export function formatMailboxes(mailboxes: readonly Mailbox[]): string {
     .join(', ');
 }
 
-/** The addresses alone of what `formatMailboxes` has made. */
+/** Returns only the addresses of a text that `formatMailboxes` has written. */
 export function addressesIn(formatted: string): string {
   const mailboxes = parseMailboxes(formatted);
   return mailboxes?.map(({ address }) => address).join(', ') ?? formatted;

@@ -164,7 +164,7 @@ export type FieldCode =
   | 'unknown_field'
   | 'too_common';
 
-/** The options of a custom issue of a schema, with its code. */
+/** Returns the options of a custom schema issue, with its code. */
 export function fault(code: FieldCode, message: string) {
   return { params: { code }, message };
 }
@@ -177,7 +177,7 @@ export interface FieldProblem {
   received?: string;
 }
 
-/** An error response, thrown anywhere and turned into the error envelope by the API. */
+/** An error response. It can be thrown anywhere; the API turns it into the error envelope. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly details: Record<string, unknown> | undefined;
@@ -191,7 +191,7 @@ export class Problem extends Error {
       message?: string;
       details?: Record<string, unknown>;
       errors?: readonly FieldProblem[];
-      /** The HTTP status, for a code that has two. */
+      /** The HTTP status, for a code with several. */
       status?: number;
       cause?: unknown;
     } = {},
@@ -205,7 +205,7 @@ export class Problem extends Error {
   }
 }
 
-/** 422 for one field: for rules that a schema cannot express. */
+/** Returns a 422 about one field, for rules that a schema cannot express. */
 export function invalidField(
   field: string,
   code: FieldCode,
@@ -217,19 +217,19 @@ export function invalidField(
   });
 }
 
-/** Checks of one request, so that it is refused once, with all that is wrong with it. */
+/** Collects the refusals of one request, so that one response reports all of them. */
 export class Refusals {
   readonly #errors: FieldProblem[] = [];
   #other: Problem | undefined;
 
-  /** Notes what a check has thrown. @throws anything that is no Problem */
+  /** Adds an error that a check has thrown. @throws any other error than Problem */
   add(error: unknown): void {
     if (!(error instanceof Problem)) throw error;
     if (error.code === 'VALIDATION_ERROR') this.#errors.push(...(error.errors ?? []));
     else this.#other ??= error;
   }
 
-  /** Runs a check; undefined: it refuses. */
+  /** Runs a check. Returns undefined when it refuses. */
   try<T>(check: () => T): T | undefined {
     try {
       return check();
@@ -239,14 +239,14 @@ export class Refusals {
     }
   }
 
-  /** @throws Problem VALIDATION_ERROR with everything that is wrong in fields, else the first other one */
+  /** @throws Problem VALIDATION_ERROR with all invalid fields, otherwise the first other one */
   throw(): void {
     if (this.#errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors: this.#errors });
     if (this.#other) throw this.#other;
   }
 }
 
-/** Runs checks one after the other, all of them. @throws Problem as `Refusals` does */
+/** Runs all checks, one after the other. @throws Problem as `Refusals` does */
 export async function together(...checks: readonly (() => unknown)[]): Promise<void> {
   const refusals = new Refusals();
   for (const check of checks) {
@@ -260,8 +260,9 @@ export async function together(...checks: readonly (() => unknown)[]): Promise<v
 }
 
 /**
- * For a rule between fields of an object (the last argument of `refine` or `superRefine`): it is checked
- * whenever the fields that it reads are right. Otherwise a schema checks no rule while any field is wrong.
+ * For a rule between fields of an object (the last argument of `refine` or `superRefine`): it is
+ * checked whenever the fields that it reads are valid. By default a schema checks no rule while any
+ * field is invalid.
  */
 export function whenRight(...fields: readonly string[]) {
   return {
@@ -302,20 +303,20 @@ type Resource =
   | 'EVENT_SUBSCRIPTION'
   | 'EVENT_DELIVERY';
 
-/** 404 of a resource. Another project's resource looks exactly like a missing one. */
+/** Returns a 404 for a resource. Another project's resource looks exactly like a missing one. */
 export function notFound(resource: Resource, id: string): Problem {
   return new Problem(`${resource}_NOT_FOUND`, {
     details: { resource: resource.toLowerCase(), id },
   });
 }
 
-/** The row, or 404 when there is none. */
+/** Returns the row, or throws 404 when there is none. */
 export function found<Row>(resource: Resource, id: string, row: Row | undefined): Row {
   if (row === undefined) throw notFound(resource, id);
   return row;
 }
 
-/** The rows in the order of the ids, or 404 naming the first that has none. */
+/** Returns the rows in the order of the ids, or throws 404 naming the first missing one. */
 export function foundAll<Row extends { id: string }>(
   resource: Resource,
   ids: readonly string[],

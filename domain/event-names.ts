@@ -6,7 +6,7 @@ import { nearest } from './text-rules.ts';
 const reserved =
   /^(email\..*|contact\.(topic\.)?(un)?subscribed|segment\..+\.(entry|exit)|api_key\.(expiring|expired))$/s;
 
-/** The events of mail that the system makes. */
+/** The events of mail that the system records. */
 const mailEvents = [
   'email.sent',
   'email.delivery',
@@ -18,8 +18,8 @@ const mailEvents = [
 ];
 
 /**
- * For a name under `email.` of an event that never happens: the name that was probably meant.
- * Otherwise null.
+ * For a name under `email.` that is no event: returns the name that was probably meant. Otherwise
+ * null.
  */
 export function meantMailEvent(name: string): string | null {
   if (!name.startsWith('email.') || mailEvents.includes(name)) return null;
@@ -27,8 +27,8 @@ export function meantMailEvent(name: string): string | null {
 }
 
 /**
- * Returns why a trimmed text is not a valid event name; null: it is valid. Names are 1 to 100
- * characters without control characters, case-sensitive, and otherwise never rewritten.
+ * Returns why a trimmed text is not a valid event name; null: it is valid. Names have 1 to 100
+ * characters without control characters, are case-sensitive, and are never rewritten otherwise.
  */
 export function eventNameFault(name: string): { code: FieldCode; message: string } | null {
   const { eventNameChars } = limits;
@@ -41,7 +41,7 @@ export function eventNameFault(name: string): { code: FieldCode; message: string
   return isOneLine ? null : { code: 'invalid_string', message: 'Must be one line of text.' };
 }
 
-/** True for a reserved name: a customer can neither track nor delete it. */
+/** Returns true for a reserved name: a customer can neither track nor delete it. */
 export function isReservedEvent(name: string): boolean {
   return reserved.test(name);
 }

@@ -16,7 +16,9 @@ export interface JobProgress {
   done: number;
   total: number;
   failedReason: string | null;
-  /** Before the next slice, in milliseconds: the job must not go faster. Missing: none. */
+  /**
+   * Milliseconds to wait before the next slice, because the job must not go faster. Missing: none.
+   */
   pauseMs?: number;
 }
 
@@ -41,7 +43,7 @@ export interface ReplayData {
   onlyFailed: boolean;
 }
 
-/** How many executions had which outcome. */
+/** Counts of executions by outcome. */
 export interface ExecutionJobResults {
   migrate: Record<'migrated' | 'unchanged' | 'unmappable' | 'cancelled' | 'finished', number>;
   'move-waits': Record<'moved' | 'skipped', number>;

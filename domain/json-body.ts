@@ -2,16 +2,17 @@
 
 /**
  * Numbers that parsing JSON would silently change: integers with more digits than a double keeps
- * (9007199254740993 would become …992) and numbers beyond all doubles (1e999 would become null).
+ * (9007199254740993 would become …992) and numbers beyond the range of doubles (1e999 would become
+ * null).
  */
 export interface LossyNumber {
-  /** Keys and positions from the outside in. */
+  /** Keys and indexes from the outside in. */
   path: (string | number)[];
   /** As it was written. */
   literal: string;
 }
 
-/** Matches every lossy number; most texts do not match and need no further check. */
+/** Matches every lossy number. Most texts do not match and need no further check. */
 const suspicious = /\d{16}|\d[eE]\+?\d{3}/;
 
 /** The first number in a JSON text that parsing would change; null: there is none. */
@@ -65,14 +66,14 @@ function endOfText(json: string, start: number): number {
   }
 }
 
-/** Rounding fractions is normal; the digits of integers matter. */
+/** Rounding a fraction is normal, but an integer must keep its digits. */
 function isLossy(literal: string): boolean {
   const value = Number(literal);
   if (!Number.isFinite(value)) return true;
   return /^-?\d+$/.test(literal) && BigInt(literal) !== wholeNumber(value);
 }
 
-/** A number as an integer: zeros follow the digits that a double keeps. */
+/** Returns a number as an integer. Zeros follow the digits that a double keeps. */
 function wholeNumber(value: number): bigint {
   const [digits = '', exponent = '0'] = value.toString().split('e+');
   const [whole = '', behind = ''] = digits.split('.');
@@ -83,15 +84,18 @@ function wholeNumber(value: number): bigint {
 export interface JsonSize {
   /** Greatest nesting depth of objects and lists. */
   depth: number;
-  /** Values in all objects and lists, plus these themselves. An empty one counts twice. */
+  /**
+   * Values in all objects and lists, plus the objects and lists themselves. An empty one counts
+   * twice.
+   */
   items: number;
 }
 
 /**
  * Measures JSON before it is parsed, in one pass and without allocating memory. For invalid JSON
- * the numbers mean nothing.
+ * the numbers have no meaning.
  * @param json as UTF-8.
- * @param itemsMax where the pass may stop.
+ * @param itemsMax the pass may stop at this many items.
  */
 export function measureJson(json: Uint8Array, itemsMax: number): JsonSize {
   let [depth, deepest, items] = [0, 0, 1];

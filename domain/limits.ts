@@ -1,12 +1,12 @@
 /** Every fixed limit of the API in one place. Sizes in bytes, texts in characters. */
 export const limits = {
-  /** Executions that cause each other, by events of their steps and mails. */
+  /** Longest chain of executions that start each other by events of their steps and mails. */
   chainDepth: 10,
-  /** Executions of a workflow for one contact in an hour that others have caused. */
+  /** Executions of a workflow for one contact per hour that other executions started. */
   causedPerHour: 100,
-  /** A body that anybody may send, without credentials. */
+  /** A body that anyone may send, without credentials. */
   openBodyBytes: 16 * 1024,
-  /** Any other body without the text of mails. */
+  /** Any other body that contains no mail text. */
   jsonBodyBytes: 1024 * 1024,
   /** The body of a template or a campaign. */
   contentBodyBytes: 5 * 1024 * 1024,
@@ -49,15 +49,15 @@ export const limits = {
   delayDaysMax: 365,
   waitSecondsMax: 31_536_000,
   exitReasonChars: 200,
-  /** Frequency caps of a project, and the mail and the days of one. */
+  /** Frequency caps of a project; most messages and days of one cap. */
   caps: 5,
   capMail: 1000,
   capDays: 365,
-  /** The field of a contact that names its zone. */
+  /** Name of the contact field with the time zone. */
   zoneFieldChars: 200,
   /** The name of a time zone. */
   zoneChars: 64,
-  /** Hand-overs that a campaign may have in a minute. */
+  /** Most messages per minute that a campaign may set. */
   mailPerMinuteMax: 1_000_000,
   /** The customer's description of how a contact consented. */
   proofTextChars: 2000,
@@ -68,37 +68,37 @@ export const limits = {
   topics: 100,
   /** Lines of a contact's consent log that are listed. */
   consentLines: 1000,
-  /** Secrets of a project for its webhooks, and the length of one. */
+  /** Secrets of a project for its webhooks, and the length of a secret. */
   secrets: 50,
   secretChars: 4096,
   secretHosts: 10,
-  /** Event subscriptions of a project, and what one may have. */
+  /** Event subscriptions of a project, and the limits of one. */
   subscriptions: 20,
   subscriptionUrlChars: 2000,
   subscriptionItems: 50,
   subscriptionHeaders: 20,
   /** The total of all header names and values. */
   subscriptionHeaderBytes: 8 * 1024,
-  /** How far back its events are sent again, and how long its deliveries are kept, in days. */
+  /** How far back a replay may start, and how long deliveries are kept, in days. */
   replayDays: 30,
   /** Deliveries of one request, and bytes of its body. */
   subscriptionBatch: 100,
   subscriptionBatchBytes: 1_048_576,
-  /** Attempts that a delivery lists, and bytes that it keeps of an answer. */
+  /** Attempts that a delivery lists, and bytes of a response that it stores. */
   deliveryAttempts: 20,
   deliveryResponseBytes: 1024,
   conditionBranches: 20,
   /** Filters of one condition, in all its groups, and how deep conditions nest. */
   filters: 100,
   filterDepth: 5,
-  /** A field of a filter: longer than any real path. */
+  /** The name of a field in a filter. It is longer than any real path. */
   filterFieldChars: 1000,
-  /** Segments that a condition reaches, directly or indirectly. */
+  /** Segments that a condition refers to, directly or indirectly. */
   segmentReach: 50,
   segmentMembersAtOnce: 500,
   /** How long the database may evaluate a condition over all contacts. */
   conditionTimeMs: 20_000,
-  /** How long the database may take for one count of a workflow's numbers. */
+  /** How long the database may take for one statistic of a workflow. */
   statsTimeMs: 20_000,
   bulkIds: 1000,
   bulkExcludeIds: 10_000,
@@ -109,34 +109,34 @@ export const limits = {
   /** Newest values that determine a field's type. */
   fieldTypeValues: 100,
   /**
-   * Greatest nesting depth of a body: writing JSON is recursive, and so is PostgreSQL, both up to
-   * some thousands deep.
+   * Greatest nesting depth of a body. Writing JSON is recursive, in Node.js and in PostgreSQL; both
+   * work up to some thousand levels.
    */
   jsonDepth: 1000,
   /**
-   * Values in one body: three times what a mail to all recipients with the largest data has.
+   * Values in one body: three times as many as a mail to all recipients with the largest data has.
    * Parsing so many blocks the process for some 10 ms.
    */
   jsonItems: 100_000,
   importBytes: 5 * 1024 * 1024,
   imageBytes: 10 * 1024 * 1024,
-  /** Errors a job lists; it counts all. */
+  /** Errors that a job lists. It counts all. */
   jobErrors: 1000,
-  /** How long a job can be read after its end. */
+  /** How long a finished job can be read. */
   jobDays: 30,
   /**
    * Steps and transitions of one workflow as JSON. It is the input of each run, and Temporal
-   * accepts at most 2 MB in one payload.
+   * accepts at most 2 MB per payload.
    */
   graphBytes: 1_000_000,
   templateBytes: 2 * 1024 * 1024,
-  /** Tags and placeholders: parsing these takes 0.1 s. */
+  /** Tags and placeholders of a template. Parsing so many takes 0.1 s. */
   templateTags: 10_000,
   /** The body of one mail, rendered, as UTF-8. */
   renderedBodyBytes: 2 * 1024 * 1024,
-  /** Rows of a list that are read at once while it is written; at least one. */
+  /** Rows of a list that are read at once while the response is written; at least one row. */
   partBytes: 2 * 1024 * 1024,
-  /** Bodies of one page of a list; a page has at least one item. */
+  /** Bodies on one page of a list. A page has at least one item. */
   pageBodyBytes: 8 * 1024 * 1024,
   mailboxMessages: 1000,
   /** How long an unfinished request blocks its idempotency key. */

@@ -1,6 +1,6 @@
 /**
- * Data that must not be logged: with it, a reader of the log could opt contacts out, follow links
- * in their name, or use a key. Pairs of a pattern and its replacement.
+ * Data that must not be logged, as pairs of a pattern and its replacement. With such data, a reader
+ * of the log could opt contacts out, follow links in their name, or use a key.
  */
 const masks: readonly (readonly [RegExp, string])[] = [
   // The ids of opt-out and confirmation links, in pages and in the API for customers' own pages.
@@ -10,8 +10,8 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/\/t\/([a-z])\/[^?#\s"\\{]+/gi, '/t/$1/…'],
   [/([?&](?:token|code|state|signature|s|u|e)=)[^&#\s"\\]+/gi, '$1…'],
   [/\b(sk|whsec)_[0-9a-f]{16,}/g, '$1_…'],
-  // Session cookies and other JWTs; tokens of account mails. Only at the start of a word: otherwise
-  // each "eyJ" within a long one would be tried again.
+  // Session cookies and other JWTs; tokens of account mails. Only at the start of a word, or each
+  // "eyJ" within a long word would be tried again.
   [/(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'eyJ…'],
   [/\b[0-9a-f]{64}\b/g, '…'],
 ];
@@ -25,15 +25,17 @@ function isAddress(word: string): boolean {
   return name !== '' && domain.some((part) => part.includes('.'));
 }
 
-/** A log line without addresses, keys, tokens, signatures and the ids of opt-out links. */
+/** Removes addresses, keys, tokens, signatures and the ids of opt-out links from a log line. */
 export function maskSecrets(line: string): string {
   const masked = masks.reduce((text, [pattern, instead]) => text.replace(pattern, instead), line);
-  // Few lines have any, and to look for them is dear.
+  // Few lines have an address, and the search is expensive.
   if (!masked.includes('@') && !masked.includes('%40')) return masked;
   return masked.replace(words, (word) => (isAddress(word) ? '…@…' : word));
 }
 
-/** A path that does not exist: a mistyped one may contain a secret or an address in any form. */
+/**
+ * Masks a path that does not exist. A mistyped one may contain a secret or an address in any form.
+ */
 export function maskUnknownPath(path: string): string {
   return path
     .split('/')
@@ -43,8 +45,8 @@ export function maskUnknownPath(path: string): string {
 
 /**
  * Returns the parts of an error that are logged: its kind, its message and its subject. The rest is
- * dropped because errors contain data: PostgreSQL's contain the whole rejected row, clients'
- * contain the request.
+ * dropped, because errors contain data: those of PostgreSQL the whole rejected row, those of
+ * clients the request.
  */
 export function loggedError(error: unknown, { withStack }: { withStack: boolean }): unknown {
   if (!(error instanceof Error)) return typeof error;

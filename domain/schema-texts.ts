@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The texts of schema issues, in place of those of the library: what a value must be, and what was
- * given. A text that was given is never in them, it may be a secret; of it, only its length is.
+ * Texts of schema issues that replace those of the library: what a value must be, and what was
+ * given. They never contain the given text, because it may be a secret, only its length.
  */
 
 type Issue = z.core.$ZodRawIssue;
@@ -35,7 +35,7 @@ const formats: Readonly<Record<string, string>> = {
 
 z.config({ customError: schemaText });
 
-/** Returns the text of an issue for which its schema has none. */
+/** Returns the text of an issue whose schema defines none. */
 export function schemaText(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -115,7 +115,7 @@ function wrongFormat(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidStringFor
   }
 }
 
-/** The unit of a size; null if the size is the value itself. */
+/** Returns the unit of a size; null if the size is the value itself. */
 function unitOf(origin: string, size: number | bigint): string | null {
   const unit = { string: 'character', array: 'entry', set: 'entry', map: 'entry' }[origin];
   if (unit === undefined) return null;
@@ -127,7 +127,7 @@ function sizeOf(input: unknown): number | null {
   return typeof input === 'string' || Array.isArray(input) ? input.length : null;
 }
 
-/** The number, or the size, that was given. */
+/** Describes the given number or size. */
 function insteadOf(input: unknown): string {
   const given = typeof input === 'number' ? input : sizeOf(input);
   return given === null ? '' : `, not ${given}`;

@@ -1,25 +1,26 @@
-// With the u flag, a pair of surrogates is one character: only lone ones are of the class Cs.
+// With the u flag, a pair of surrogates is one character, so only lone surrogates have the class
+// Cs.
 const forbidden = /[\0\p{Cs}]/u;
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
-/** True for text that PostgreSQL cannot store: it contains NUL or a lone surrogate. */
+/** Returns true for text that PostgreSQL cannot store: it contains NUL or a lone surrogate. */
 export function hasForbiddenText(text: string): boolean {
   return forbidden.test(text);
 }
 
-/** The text with U+FFFD, the replacement character, for what PostgreSQL cannot store. */
+/** Replaces characters that PostgreSQL cannot store by U+FFFD, the replacement character. */
 export function storableText(text: string): string {
   return hasForbiddenText(text) ? text.replace(/[\0\p{Cs}]/gu, '\u{fffd}') : text;
 }
 
-/** The text cut to a length, never through the middle of a surrogate pair. */
+/** Cuts a text to a length, never within a surrogate pair. */
 export function cutText(text: string, chars: number): string {
   return text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, '');
 }
 
 /**
- * Path of the first string or object key, in reading order, that cannot be stored; null when there
- * is none. Works for JSON of any depth, as it uses its own stack.
+ * Returns the path of the first string or object key, in reading order, that cannot be stored; null
+ * when there is none. It works for JSON of any depth, because it uses its own stack.
  */
 export function findForbiddenText(value: unknown): (string | number)[] | null {
   if (typeof value === 'string') return hasForbiddenText(value) ? [] : null;
@@ -58,22 +59,22 @@ function frameOf(value: unknown): Frame {
 }
 
 /**
- * True for text without control and invisible formatting characters: those make two names look the same,
- * or change the direction of the text around them.
+ * Returns true for text without control and invisible formatting characters. Those make two names
+ * look the same, or change the direction of the text around them.
  */
 export function hasNothingInvisible(text: string): boolean {
   return !invisible.test(text);
 }
 
 /**
- * A one-line text in which no mail program finds a link: web, mail and host addresses are split
- * into words. `Visit https://evil.example` becomes `Visit https evil example`; `St. Mary's Inc.`
- * stays.
+ * Returns a text of one line in which no mail program finds a link: web, mail and host addresses
+ * are split into words. `Visit https://evil.example` becomes `Visit https evil example`; `St.
+ * Mary's Inc.` stays.
  */
 export function withoutLinks(text: string): string {
   return (
     text
-      // Full-width and other variants of these characters, which browsers treat alike.
+      // Replaces full-width and other variants of these characters, which browsers treat alike.
       .normalize('NFKC')
       .replace(/[@\\]|[.:\u3002](?=\S)|\/{2,}/g, ' ')
       .replace(/\s+/g, ' ')
@@ -81,10 +82,10 @@ export function withoutLinks(text: string): string {
   );
 }
 
-/** Characters of a word that are compared. */
+/** Most characters of a word that are compared. */
 const charsMax = 100;
 
-/** How many letters have to be put in, left out or replaced to make one word of the other. */
+/** Counts the letters to insert, delete or replace to turn one word into the other. */
 export function distance(one: string, other: string): number {
   const [a, b] = [one.slice(0, charsMax), other.slice(0, charsMax)];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
@@ -99,7 +100,7 @@ export function distance(one: string, other: string): number {
   return row[b.length]!;
 }
 
-/** The known word that is most like this one, the first of several; undefined when none is known. */
+/** Returns the most similar known word, the first of several; undefined when none is similar. */
 export function nearest(
   word: string,
   known: Iterable<string>,

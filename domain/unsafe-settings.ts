@@ -1,4 +1,4 @@
-/** The settings that the safety rules check; names as in the environment. */
+/** The settings that the safety rules check. Names are those of the environment. */
 export interface JudgedSettings {
   NODE_ENV: string;
   API_URL?: string | undefined;
@@ -17,18 +17,18 @@ export interface JudgedSettings {
   encryptionKey: string | null;
 }
 
-/** A rule on settings; what breaks it is reported in one sentence. */
+/** A rule on settings. A setting that breaks it is reported in one sentence. */
 export interface SettingRule<Settings> {
   /** refuse: the process does not start. warn: it logs the sentence. */
   effect: 'refuse' | 'warn';
-  /** In production only, or always. */
+  /** It applies in production only, or always. */
   where: 'production' | 'everywhere';
   isBroken(settings: Settings): boolean;
   /** Begins with the variable to change. */
   sentence: string;
 }
 
-/** Settings whose addresses receive cookies, keys or mail. */
+/** Settings with URLs that receive cookies, keys or mail. */
 const encrypted = (
   name: 'API_URL' | 'DASHBOARD_URL' | 'LANDING_URL' | 'DOCS_URL' | 'STRIPE_API_BASE',
   why: string,
@@ -113,8 +113,8 @@ const rules: readonly SettingRule<JudgedSettings>[] = [
 ];
 
 /**
- * The unsafe settings, one sentence each that begins with the variable to change. Settings are
- * refused only in production: a developer's machine has nothing to lose.
+ * Returns the unsafe settings, one sentence each that begins with the variable to change. They are
+ * refused only in production, because a developer's machine has nothing to lose.
  * @param more rules on other settings
  */
 export function judgeSettings<More extends object>(
@@ -139,9 +139,9 @@ export function isReadableOnTheWay(address: string | undefined): boolean {
   return !isHere && hostname !== '[::1]' && !hostname.startsWith('127.');
 }
 
-/** Random text of 32 characters has fewer distinct ones with a chance of one in millions. */
+/** A random text of 32 characters has fewer different ones with a chance of one in millions. */
 const differentMin = 8;
-/** Words in made-up or example secrets. */
+/** Words in invented or example secrets. */
 const words = [
   'secret',
   'password',

@@ -51,7 +51,7 @@ async function keyCaller(
   return { kind: 'project', projectId: project.id, project, role: 'ADMIN', userId: null, isPublic };
 }
 
-/** The hash by which a secret key is stored and looked up. */
+/** Hashes a secret key. Only the hash is stored and looked up. */
 export function hashSecret(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
@@ -63,7 +63,7 @@ async function sessionCaller(ctx: Context, services: Services): Promise<UserCall
 }
 
 /**
- * The user of a valid session cookie, or null: for endpoints that also work without one.
+ * Returns the user of a valid session cookie, or null, for endpoints that also work without one.
  * @throws Problem ORIGIN_NOT_ALLOWED when another site makes the browser send the cookie.
  */
 export async function findSessionUser(
@@ -82,7 +82,7 @@ export async function findSessionUser(
     kind: 'user',
     userId: user.id,
     email: user.email,
-    // A user whose address was never verified is not locked out when the server stops sending mail.
+    // If the server stops sending mail, unverified users must not be locked out.
     emailVerified: user.emailVerified || config.platformFrom === null,
     sessionId: session.id,
     isFresh: minutes === 0 || age <= minutes * 60,
@@ -97,14 +97,14 @@ function refuseForeignOrigin(ctx: Context, { config }: Services): void {
   const reads = ctx.method === 'GET' || ctx.method === 'HEAD';
   const site = ctx.get('sec-fetch-site').toLowerCase();
   const origin = ctx.get('origin') || originOf(ctx.get('referer'));
-  // The console is reached by whatever name the server has, and its pages ask no other: another site
-  // has another host, which the browser tells, and lacks the token of the form.
+  // The console may be reached under any name of the server, and its pages call no other host.
+  // Another site has another host, which the browser sends, and does not have the form's token.
   const own = /^\/console(?:\/|$)/i.test(ctx.path) ? `${ctx.protocol}://${ctx.host}` : '';
   const ours = [originOf(config.dashboardUrl), originOf(config.apiUrl), own];
   if (reads) {
     // The router accepts paths in any case and with a trailing slash.
     const logsOut = /^\/auth\/logout\/?$/i.test(ctx.path);
-    // `none`: the user has typed the address. Without the header it is no browser.
+    // `none`: the user has typed the address. Without the header, the client is no browser.
     const isOwn = ['', 'same-origin', 'none'].includes(site);
     // The dashboard may have another host or port of the same site.
     const isDashboard = site === 'same-site' && origin !== '' && ours.includes(origin);
@@ -152,8 +152,8 @@ export function requireFresh(caller: ProjectCaller | UserCaller): void {
 }
 
 /**
- * The caller as a member of a project, or null for non-members. Use the `projectId` of the result:
- * the internal id of a project that was reset differs from the public one.
+ * Returns the caller as a member of a project, or null for non-members. Use the `projectId` of the
+ * result: for a reset project, the internal id differs from the public one.
  * @throws Problem EMAIL_VERIFICATION_REQUIRED
  */
 export async function findMember(
@@ -170,7 +170,7 @@ export async function findMember(
   return member(membership, caller);
 }
 
-/** The requirements that the declaration of an endpoint has for members. */
+/** The rights that an endpoint's declaration requires of members. */
 export interface ProjectNeeds {
   method: string;
   whileDisabled?: boolean;
@@ -180,8 +180,8 @@ export interface ProjectNeeds {
 }
 
 /**
- * Refuses members who lack the rights that an endpoint requires in their project.
- * @param body of the request, which may be anything; undefined before it was read.
+ * Refuses members without the rights that an endpoint requires in their project.
+ * @param body of the request, unchecked; undefined before it was read.
  * @throws Problem PROJECT_DISABLED, INSUFFICIENT_ROLE, REAUTHENTICATION_REQUIRED.
  */
 export function requireRights(
@@ -195,12 +195,12 @@ export function requireRights(
   if (needs.fresh || needs.freshFor?.(fieldsOf(body))) requireFresh(caller);
 }
 
-/** The fields of a body that may be anything. */
+/** Returns the fields of an unchecked body. */
 export function fieldsOf(body: unknown): Record<string, unknown> {
   return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
 }
 
-/** True if a disabled project refuses an endpoint. */
+/** Returns true if a disabled project refuses this endpoint. */
 export function writes({ method, whileDisabled }: ProjectNeeds): boolean {
   return method !== 'GET' && !whileDisabled;
 }

@@ -1,26 +1,26 @@
 import type { Role } from '../../domain/roles.ts';
 
 /**
- * Who may call an endpoint:
- * - `open`: anybody
- * - `either`: public or secret key, or a session with `X-Project-Id`
- * - `secret`: secret key, or a session with `X-Project-Id`
- * - `session`: only a session
- * - `project`: a secret key or a session; the path or the body names the project
+ * Who may call an endpoint: - `open`: anyone - `either`: public or secret key, or a session with
+ * `X-Project-Id` - `secret`: secret key, or a session with `X-Project-Id` - `session`: only a
+ * session - `project`: a secret key or a session; the path or the body names the project
  */
 export type Access = 'open' | 'either' | 'secret' | 'session' | 'project';
 
 export interface Project {
-  /** The id of its rows. */
+  /** The id that its rows have. */
   id: string;
   /** The public id, which differs after a reset. */
   publicId: string;
   disabledReason: string | null;
-  /** True: a public key subscribes only contacts that have confirmed. */
+  /** True if a public key can subscribe only contacts that have confirmed. */
   requiresConfirmation: boolean;
 }
 
-/** The project of a record: the API shows its public id, which the rows of one that was reset do not have. */
+/**
+ * The project of a record. The API shows its public id, which the rows of a reset project do not
+ * have.
+ */
 export type OwnerProject = Pick<Project, 'publicId'>;
 
 /** A call inside one project, by key or by a member's session. */
@@ -31,7 +31,7 @@ export interface ProjectCaller {
   role: Role;
   /** null for a key. */
   userId: string | null;
-  /** Called with the public key, which anybody may have. */
+  /** True for the public key, which anyone may have. */
   isPublic: boolean;
 }
 
@@ -40,9 +40,9 @@ export interface UserCaller {
   kind: 'user';
   userId: string;
   email: string;
-  /** Also true where no account mail is sent: there, addresses count as verified. */
+  /** Also true on a server without account mail, where addresses count as verified. */
   emailVerified: boolean;
-  /** The row of the session. */
+  /** The id of the session's row. */
   sessionId: string;
   /** True if the user has logged in within `REAUTHENTICATION_MINUTES`. */
   isFresh: boolean;

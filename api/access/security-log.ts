@@ -8,13 +8,13 @@ import {
 } from '../../db/accounts/security-events.ts';
 import type { Caller } from './caller.ts';
 
-/** An event as a handler reports it; who did it and from where is known. */
+/** An event as a handler reports it. The log adds the actor and the client. */
 export interface NotedEvent {
   event: SecurityEventName;
-  /** The actor, if it is not the caller, as before the log-in. */
+  /** The actor, if it is not the caller, for example before the login. */
   userId?: string | null;
   projectId?: string | null;
-  /** Ids and words, never a secret. */
+  /** Ids and short texts, never a secret. */
   details?: Record<string, string>;
 }
 
@@ -23,7 +23,7 @@ export class SecurityLog {
   readonly #services: { db: Database; log: Logger };
   readonly #ctx: Context;
   readonly #caller: Caller;
-  /** Keyed by their text: a retried transaction reports the same event again. */
+  /** Keyed by their text, because a retried transaction reports the same event again. */
   readonly #noted = new Map<string, SecurityEvent>();
 
   constructor(services: { db: Database; log: Logger }, ctx: Context, caller: Caller) {
@@ -32,7 +32,9 @@ export class SecurityLog {
     this.#caller = caller;
   }
 
-  /** Stores an event, in the given transaction if any. Logs it when the request has succeeded. */
+  /**
+   * Stores an event, in the given transaction if any. It is logged when the request has succeeded.
+   */
   async note(given: NotedEvent, tx: Database = this.#services.db): Promise<void> {
     const event = this.#complete(given);
     await insertSecurityEvent(tx, event);
@@ -40,8 +42,8 @@ export class SecurityLog {
   }
 
   /**
-   * Logs a refusal at once, and stores it if its user is known, without waiting: the response time
-   * must not show whether there is an account.
+   * Logs a refusal at once, and stores it if its user is known. It does not wait, because the
+   * response time must not reveal whether an account exists.
    */
   noteRefusal(given: NotedEvent): void {
     const { db, log } = this.#services;
@@ -60,9 +62,9 @@ export class SecurityLog {
   }
 
   #write(event: SecurityEvent): void {
-    // The public id of a project that was reset.
+    // For a reset project, this is the public id.
     const projectId = (this.#ctx.state['projectId'] as string | undefined) ?? event.projectId;
-    // The id of a contact is the secret of its pages: the row has it, no line does.
+    // The id of a contact is the secret of its pages, so it is stored in the row but never logged.
     const { contactId: _, ...details } = event.details;
     this.#services.log.info({ ...event, projectId, details }, 'security');
   }
@@ -83,7 +85,7 @@ export class SecurityLog {
   }
 }
 
-/** The log line of a request that was refused because of its caller. */
+/** Logs a request that was refused because of its caller. */
 export function logRefusedAccess(
   log: Logger,
   ctx: Context,

@@ -24,8 +24,9 @@ export interface Session {
 }
 
 /**
- * The name of a cookie. With https, browsers accept it only from this host, for all paths, and
- * never over http (`__Host-`, RFC 6265bis 4.1.3.2): no other host of the domain can set one.
+ * Returns the name of a cookie. With https, the prefix `__Host-` makes browsers accept it only from
+ * this host, for all paths, and never over http (RFC 6265bis 4.1.3.2), so no other host of the
+ * domain can set one.
  */
 export function cookieName(
   name: 'everpost_session' | 'everpost_oauth' | 'everpost_console',
@@ -34,16 +35,16 @@ export function cookieName(
   return apiUrl.startsWith('https:') ? `__Host-${name}` : name;
 }
 
-/** A `Set-Cookie` value. `maxAge` in seconds; 0 empties the cookie. */
+/** Returns a `Set-Cookie` value. `maxAge` in seconds; 0 deletes the cookie. */
 export function setCookie(name: string, value: string, maxAge: number, apiUrl: string): string {
   const secure = apiUrl.startsWith('https:') ? '; Secure' : '';
   return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`;
 }
 
 /**
- * Starts a session of a user who has just logged in. Returns its `Set-Cookie` value.
- * @throws Problem INVALID_CREDENTIALS when the user was deleted, or all sessions were ended, since
- *   the row of the user was read.
+ * Starts a session for a user who has just logged in. Returns its `Set-Cookie` value.
+ * @throws Problem INVALID_CREDENTIALS when the user was deleted, or all sessions were ended, after
+ *   the user's row was read.
  */
 export async function startSession(
   { db, config, request }: Pick<Services, 'db' | 'config'> & { request: { client: Client } },
@@ -65,7 +66,7 @@ export async function startSession(
   return setCookie(name, token, sessionSeconds, config.apiUrl);
 }
 
-/** The `Set-Cookie` values that clear the cookie, including the one used before https. */
+/** Returns the `Set-Cookie` values that delete the cookie, including the one used without https. */
 export function endSession({ apiUrl }: Pick<Config, 'apiUrl'>): string[] {
   const names = new Set([cookieName('everpost_session', apiUrl), 'everpost_session']);
   return [...names].map((name) => setCookie(name, '', 0, apiUrl));
@@ -79,7 +80,7 @@ export function hasSessionCookie(cookies: Cookies, { apiUrl }: Pick<Config, 'api
   return names.some((name) => cookies(name) !== undefined);
 }
 
-/** The session in a request's cookie, or null when it is missing, forged or expired. */
+/** Returns the session in a request's cookie, or null when it is missing, forged or expired. */
 export async function readSession(
   cookies: Cookies,
   config: Pick<Config, 'apiUrl' | 'jwtSecret' | 'jwtSecretsPrevious'>,
@@ -91,14 +92,14 @@ export async function readSession(
   return { userId: id, version: sv, id: sid, authenticatedAt: iat };
 }
 
-/** The client of a request. */
+/** Returns the client of a request. */
 export function clientOf(ctx: Context): Client {
   return { ip: ctx.ip, userAgent: ctx.get('user-agent').slice(0, userAgentMax) || null };
 }
 
 type SessionSecrets = Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>;
 
-/** Verifies a token with the current or a former secret: the one that its `kid` names. */
+/** Verifies a token with the current or a previous secret, named by its `kid`. */
 async function readClaims(token: string, secrets: SessionSecrets): Promise<JWTPayload | null> {
   for (const secret of [secrets.jwtSecret, ...secrets.jwtSecretsPrevious]) {
     const verified = await jwtVerify(

@@ -1,23 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** Size of the list: the passwords that are guessed first. */
+/** Number of refused passwords: those that attackers try first. */
 const refusedMax = 10_000;
 
-/** Shorter passwords are refused for their length, so the list need not have them. */
+/** Shorter passwords are refused for their length, so the list does not include them. */
 export const passwordCharsMin = 8;
 
 let common: Set<string> | undefined;
 
-/** True for a password that is, in any case, among the 10,000 most common. */
+/** Returns true for a password that is, in any case, among the 10,000 most common. */
 export function isCommonPassword(password: string): boolean {
   common ??= readCommonPasswords();
   return common.has(password.toLowerCase());
 }
 
 /**
- * zxcvbn's list for estimating password strength: passwords of published leaks in lower case, the
- * most common first. Read once, on first use; about a third of it is kept.
+ * Reads zxcvbn's list of leaked passwords in lower case, the most common first. It is read on first
+ * use, and about a third of it is kept.
  */
 function readCommonPasswords(): Set<string> {
   const require = createRequire(import.meta.url);

@@ -132,10 +132,11 @@ export const loginEndpoints = [signUp, logIn, logOut];
 
 /**
  * Counts a login before the password is checked, so that concurrent guesses cannot exceed the
- * limit; a correct one is not counted in the end. A guesser is limited per network. When many
- * networks guess for one account, those that have never logged in to it must wait: its owner can
- * log in from known networks, and from anywhere after a password reset by mail. So a guesser cannot
- * lock out the owner. Known and unknown addresses are counted alike; the counters hold no address.
+ * limit; a correct one is not counted in the end. Guesses are limited per network. When many
+ * networks guess one account, networks that have never logged in to it must wait. Its owner can log
+ * in from known networks, and from anywhere after a password reset by mail, so a guesser cannot
+ * lock out the owner. Known and unknown addresses are counted alike, and the counters contain no
+ * address.
  * @throws Problem RATE_LIMIT_EXCEEDED
  */
 async function countLogin(
@@ -161,7 +162,7 @@ async function countLogin(
   return { source, account };
 }
 
-/** The response that starts a session. */
+/** Returns the response that starts a session. */
 async function loggedIn(call: Parameters<typeof startSession>[0], user: UserRow) {
   const cookie = await startSession(call, user);
   return answer({ id: user.id, email: user.email }, { headers: { 'Set-Cookie': cookie } });

@@ -18,13 +18,13 @@ export const Token = z
   .string()
   .regex(/^[0-9a-f]{64}$/, fault('invalid_string', 'Must be the token of a link.'));
 
-/** The hash by which a token is stored and looked up. */
+/** Hashes a token. Only the hash is stored and looked up. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
 /**
- * Creates a mail to verify a user's address, where mail can be sent. Returns false when the user has
+ * Creates a mail to verify a user's address, if mail can be sent. Returns false when the user has
  * got too many this hour.
  */
 export function recordVerification(
@@ -36,7 +36,7 @@ export function recordVerification(
   return recordLink(tx, config, user, purpose, '/auth/verify-email', verificationMail);
 }
 
-/** Creates a mail to set a new password. As above. */
+/** Creates a mail to set a new password. Returns as `recordVerification` does. */
 export function recordPasswordReset(
   tx: Database,
   config: Services['config'],
@@ -46,12 +46,13 @@ export function recordPasswordReset(
 }
 
 /**
- * Most invitation mails for a user within an hour, from all inviters together: repeated inviting
- * and withdrawing must not flood a mailbox. Further invitations only appear in the user's list.
+ * Most invitation mails to a user per hour, from all inviters together, so that inviting and
+ * withdrawing repeatedly cannot flood a mailbox. Further invitations only appear in the user's
+ * list.
  */
 const invitationMailsPerHour = 10;
 
-/** Creates a mail that invites a user to a project, where mail can be sent. */
+/** Creates a mail that invites a user to a project, if mail can be sent. */
 export async function recordInvitation(
   tx: Database,
   { platformFrom, dashboardUrl }: Services['config'],
@@ -65,10 +66,13 @@ export async function recordInvitation(
   await insertPlatformMail(tx, platformFrom, [user.email], mail);
 }
 
-/** Mails of this kind that an administrator gets within an hour: a stolen key must not flood a mailbox. */
+/** Most such mails to an administrator per hour, so that a stolen key cannot flood a mailbox. */
 const membersByKeyPerHour = 20;
 
-/** Creates mails that tell the administrators of a project, found before, what a secret key did to its members. */
+/**
+ * Creates mails that tell administrators about a change of members by a secret key. The caller has
+ * found the administrators before.
+ */
 export async function recordMembersByKey(
   tx: Database,
   { platformFrom, dashboardUrl }: Services['config'],
@@ -84,7 +88,7 @@ export async function recordMembersByKey(
   }
 }
 
-/** A mail with a link that works once, for an hour. */
+/** Creates a mail with a link that works once, for an hour. */
 async function recordLink(
   tx: Database,
   config: Services['config'],

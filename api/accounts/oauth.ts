@@ -16,17 +16,17 @@ import type { Services } from '../services/services.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import { cookieName, setCookie, startSession } from '../access/session.ts';
 
-/** Login through another site. `outbound` sends the browser there, it returns to `callback`. */
+/** Login through another site. `outbound` sends the browser there, and it returns to `callback`. */
 
 const ways: { provider: OAuthProvider; name: string; type: Exclude<UserType, 'PASSWORD'> }[] = [
   { provider: 'github', name: 'GitHub', type: 'GITHUB_OAUTH' },
   { provider: 'google', name: 'Google', type: 'GOOGLE_OAUTH' },
 ];
 
-/** How long a login there may take, in seconds. */
+/** Seconds that the login at the other site may take. */
 const stateSeconds = 10 * 60;
 
-/** Why the login failed, for the page of the dashboard. */
+/** Why the login failed. The dashboard shows the reason. */
 class LoginRefused extends Error {
   readonly code: 'oauth_failed' | 'wrong_method' | 'signups_disabled';
 
@@ -152,9 +152,9 @@ async function identify(
   const email = identity.email === null ? null : normaliseEmail(identity.email);
   if (email === null) throw new LoginRefused('oauth_failed');
   const holder = await findUserByEmail(db, email);
-  // An account with an unverified password has not proved its address; this login has.
+  // The account's address was never verified, but this login proves it.
   const isUnproven = holder?.type === 'PASSWORD' && !holder.email_verified;
-  // Also for an account of the same provider: an address may have a new owner there.
+  // Also for an account of the same provider, because an address may have a new owner there.
   if (holder && !isUnproven) throw new LoginRefused('wrong_method');
   if (!config.signupsEnabled) throw new LoginRefused('signups_disabled');
   const { providerId } = identity;
@@ -190,8 +190,8 @@ async function checkState(
 }
 
 /**
- * The PKCE verifier, which only the client that began the login can know. It is derived from the
- * state, so it need not be stored.
+ * Returns the PKCE verifier, which only the client that began the login can know. It is derived
+ * from the state, so it need not be stored.
  */
 function verifierOf(state: string, config: Services['config']): string {
   return createHmac('sha256', keyFor('oauth verifier', config)).update(state).digest('base64url');

@@ -5,7 +5,7 @@ import { isCommonPassword, passwordCharsMin } from './common-passwords.ts';
 
 const tooCommon = fault('too_common', 'Is one of the 10,000 most common passwords.');
 
-/** A password to set. */
+/** A new password. */
 export const NewPassword = z
   .string()
   .min(passwordCharsMin)
@@ -13,7 +13,7 @@ export const NewPassword = z
   .refine((password) => !isCommonPassword(password), tooCommon)
   .meta({ description: 'None of the 10,000 most common passwords, in any case' });
 
-/** A password to compare. */
+/** A password to check. */
 export const GivenPassword = z.string().min(1);
 
 /** Argon2id with 19 MiB, 2 passes and 1 lane, the first choice of OWASP's password cheat sheet. */
@@ -23,10 +23,10 @@ export function hashPassword(password: string): Promise<string> {
   return hash(password, argon2);
 }
 
-/** A hash no password matches: checking it takes as long as checking a real one. */
+/** A hash that no password matches. Checking it takes as long as checking a real one. */
 const nobody = hashPassword('');
 
-/** `passwordHash`: null if there is no such account, or one without a password. */
+/** Checks a password. `passwordHash`: null if there is no such account, or it has no password. */
 export async function verifyPassword(
   passwordHash: string | null,
   password: string,

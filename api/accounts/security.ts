@@ -49,7 +49,7 @@ const Security = named('ProjectSecurity', {
   suspensions: z.array(Suspension),
 });
 
-/** For the documentation. */
+/** Example for the documentation. */
 const none = { total: 0, bounces: 0, complaints: 0, bounceRate: 0, complaintRate: 0 };
 const example: z.input<typeof Security> = {
   status: {
@@ -161,7 +161,7 @@ async function securityOf(
   };
 }
 
-/** Without numbers: senders who know the limits would send up to them. */
+/** The texts contain no numbers, because senders who know the limits would send up to them. */
 const texts: Record<'warning' | 'critical', Record<Measure, string>> = {
   critical: {
     bounces: 'Too much of your mail bounces.',

@@ -98,7 +98,7 @@ const changePassword = endpoint({
   },
   async handle({ db, config, rateLimits, count, caller, request, body, note, noteRefusal }) {
     const user = await loggedInUser(db, caller.userId);
-    // Counted like a login: a stolen session does not allow many guesses either.
+    // Counted like a failed login, so that a stolen session does not allow many guesses either.
     await count('failedLogin', user.id);
     const former = await requirePassword(user, body.currentPassword, noteRefusal);
     await rateLimits.forget('failedLogin', user.id);
@@ -118,7 +118,7 @@ export const userEndpoints = [getMe, deleteMe, changePassword];
 
 async function loggedInUser(db: Services['db'], id: string): Promise<UserRow> {
   const user = await findUser(db, id);
-  // Deleted since the session was read.
+  // The user was deleted after the session was read.
   if (!user) throw new Problem('UNAUTHORIZED');
   return user;
 }

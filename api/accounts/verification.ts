@@ -21,9 +21,9 @@ const token = '8f'.repeat(32);
 const verifying: readonly TokenPurpose[] = ['sign_up', 'verify_email'];
 
 /**
- * A link proves access to the mailbox, a session proves knowledge of the password. One person must
- * have both: with the link alone, an attacker who signs up with another person's address would have
- * it verified by that person's first click.
+ * A link proves access to the mailbox, a session proves knowledge of the password. Both are
+ * required of one person. With the link alone, an attacker could sign up with another person's
+ * address, and that person's first click would verify it.
  */
 const verifyEmail = endpoint({
   id: 'verifyEmail',
@@ -146,7 +146,7 @@ const resetPassword = endpoint({
       const userId = await useToken(tx, ['reset_password'], hashToken(body.token));
       const changed = userId && (await updatePassword(tx, userId, passwordHash));
       if (!changed) throw new Problem('INVALID_TOKEN');
-      // Only the user has received the link and knows the new password.
+      // Only the user has received the link, and knows the new password.
       await updateEmailVerified(tx, changed.id);
       await note({ event: 'password.reset', userId: changed.id }, tx);
     });

@@ -66,7 +66,7 @@ export const getActivity = endpoint({
   example: { response: { data: [activityExample], hasMore: false } },
   async handle({ db, caller, query }) {
     const { startDate, endDate, cursor, types, contactId, limit } = query;
-    // Rows older than those shown exist, too: they belong to later pages.
+    // There are also rows older than those shown. They belong to later pages.
     const { rows, hasMore: goesOn } = await listActivity(db, caller.projectId, {
       types: types ? pastTypes.filter((type) => types.includes(type)) : pastTypes,
       contactId,
@@ -127,7 +127,7 @@ export const getActivityStats = endpoint({
       listEventCounts(db, projectId, period),
       countActivity(db, projectId, types, period),
     ]);
-    // Mail sent before a period may be opened within it: at most 100 %.
+    // Mail sent before a period may be opened within it, so rates are capped at 100 %.
     const rate = (count: number) =>
       counts['email.sent'] === 0 ? 0 : Math.min(100, (count / counts['email.sent']) * 100);
     return {

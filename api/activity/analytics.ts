@@ -12,7 +12,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { queryInt } from '../http/schemas.ts';
 import { whenRight, fault } from '../../domain/errors.ts';
 
-/** All use whole UTC days, including the first and the last; by default the last 30. */
+/** All statistics use whole UTC days, including the first and the last; by default the last 30. */
 
 const tag = 'Analytics';
 const Rate = z.number().min(0);

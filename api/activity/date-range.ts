@@ -4,10 +4,12 @@ import { instantOfText, isTimeInput, startOfDay } from '../../domain/filter/valu
 import { fault } from '../http/schemas.ts';
 import { whenRight } from '../../domain/errors.ts';
 
-/** Days before the end when no start is given. */
+/** Days before the end if no start is given. */
 const daysByDefault = 30;
 
-/** A time in a query: an ISO 8601 date-time with an offset, or a date: its first moment. */
+/**
+ * A time in a query: an ISO 8601 date-time with an offset, or a date, which means its first moment.
+ */
 const QueryTime = z
   .string()
   .transform((text, context) => {

@@ -23,7 +23,7 @@ import type { Services } from '../services/services.ts';
 import { Time, Uuid, named, time } from '../http/schemas.ts';
 import { transact } from '../../db/database.ts';
 
-/** Common to all these endpoints. Without a payment provider they are unavailable. */
+/** Options of all these endpoints. Without a payment provider they are unavailable. */
 const common = {
   tag: 'Billing',
   access: 'session',
@@ -107,7 +107,7 @@ const Limits = named('BillingLimits', {
   currency: z.string().nullable(),
 });
 
-/** For the documentation. */
+/** Example for the documentation. */
 const unlimited = { limit: null, usage: 0, percentage: 0, isWarning: false, isBlocked: false };
 const limitsExample: z.input<typeof Limits> = {
   workflows: { ...unlimited, usage: 310 },
@@ -269,7 +269,7 @@ export async function billed({ db, member }: Pick<Services, 'db'> & { member: Pr
 }
 
 /**
- * Calls the payment provider, which exists wherever these endpoints are reached.
+ * Calls the payment provider, which exists wherever these endpoints are available.
  * @throws Problem SERVICE_UNAVAILABLE when it does not respond, or not as expected.
  */
 export async function askProvider<T>(
@@ -321,8 +321,9 @@ async function limitsOf(
 }
 
 /**
- * Use of this month by category. Where there is a limit, waiting mail counts that has taken its share, as
- * it does when a message is refused; shares are recorded for limited categories alone.
+ * Returns this month's use by category. For a limited category, waiting mail that has taken its
+ * share counts, as it does when a message is refused. Shares are recorded only for limited
+ * categories.
  */
 async function usageOf(
   db: Services['db'],

@@ -165,7 +165,9 @@ async function requireSender(
 
 const noSender = () => invalidField('from', 'required', 'The template has no sender.');
 
-/** The columns of a new campaign; missing ones are copied from its template, as it is now. */
+/**
+ * Returns the columns of a new campaign. Missing ones are copied from its template's current state.
+ */
 async function newValues(db: Database, projectId: string, body: NewCampaign) {
   const { templateId } = body;
   const template = templateId
@@ -182,7 +184,7 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
     from_name: template?.from_name ?? null,
     reply_to: template?.reply_to ?? null,
     segment_id: null,
-    // The schema guarantees one.
+    // The schema guarantees that it is set.
     audience_type: 'ALL',
     message_class: messageClass,
     topic_id: ofTemplate,

@@ -3,7 +3,7 @@ import type { CampaignRow } from '../../db/campaigns/campaigns.ts';
 import type { Database } from '../../db/database.ts';
 import { audienceOf, countAudience, kindOf } from '../../db/reads/audience.ts';
 
-/** An audience is counted before its campaign is locked, as that may take 20 seconds. */
+/** An audience is counted before its campaign is locked, because counting may take 20 seconds. */
 
 /** @throws Problem CONDITION_TOO_HEAVY */
 export function countRecipients(
@@ -17,13 +17,19 @@ export function countRecipients(
 /** The audience has changed since it was counted. */
 class AudienceChanged extends Error {}
 
-/** Makes `recounting` repeat its work, if the audience of a locked campaign is another than the counted one. */
+/**
+ * Makes `recounting` repeat its work if the audience of the locked campaign differs from the
+ * counted one.
+ */
 export function requireCounted(counted: CampaignRow, locked: CampaignRow): void {
   const same = [counted, locked].map((row) => [audienceOf(row), kindOf(row)]);
   if (!isDeepStrictEqual(same[0], same[1])) throw new AudienceChanged();
 }
 
-/** Repeats work that counts an audience, then changes its campaign, until nothing else changes it in between. */
+/**
+ * Repeats work that counts an audience and then changes its campaign, until no one else changes the
+ * audience in between.
+ */
 export async function recounting<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -22,7 +22,7 @@ import { templateText } from '../templates/templates.ts';
 import { refuseTopic } from '../topics/references.ts';
 import { AudienceType, MessageType } from './record.ts';
 
-/** Campaigns in requests, and the columns that they become. */
+/** Campaigns in requests, and their columns. */
 
 const fields = {
   name: Name,
@@ -52,7 +52,7 @@ const fields = {
 
 const Change = z.object(fields).partial();
 
-/** The error of a field that is required. */
+/** The error of a missing required field. */
 const missing = {
   message: 'Is missing.',
   params: { code: 'invalid_type', received: 'undefined' },
@@ -84,7 +84,7 @@ export const CampaignChange = Change.superRefine(...oneCondition).superRefine(..
 
 const audienceFields = ['audienceType', 'type'];
 
-/** Required fields, unless other fields (`in`) make them optional. */
+/** Required fields, unless the fields in `in` make them optional. */
 const required: Partial<
   Record<keyof Given, { in: string[]; isMissing: (body: Given) => boolean }>
 > = {
@@ -124,14 +124,17 @@ function messageTypeOf({ messageType, type }: Given) {
   return messageType ?? (type !== undefined && !isAudienceType(type) ? type : undefined);
 }
 
-/** The condition of a request, and the field that holds it. null and absent are the same. */
+/**
+ * Returns the condition of a request, with the field that contains it. null and absent are the
+ * same.
+ */
 export function conditionIn(body: Given): PlacedCondition | null {
   const field = body.audienceCondition ? 'audienceCondition' : 'audienceFilter';
   const given = body[field];
   return given ? { ...given, field } : null;
 }
 
-/** @throws Problem VALIDATION_ERROR for a topic of mail that has none */
+/** @throws Problem VALIDATION_ERROR for a topic of mail that cannot have one */
 export function refuseGivenTopic(body: Given): void {
   refuseTopic(body.topicId, messageTypeOf(body) ?? 'MARKETING');
 }
@@ -180,7 +183,7 @@ export function valuesOf(body: Given) {
   });
 }
 
-/** An audience has the columns of its type, and no others. */
+/** Returns the columns of the audience's type, and no others. */
 export function withAudience<
   V extends Pick<CampaignValues, 'audience_type' | 'segment_id' | 'audience_condition'>,
 >(values: V): V {
@@ -191,15 +194,15 @@ export function withAudience<
   };
 }
 
-/** The changes that a request makes to a campaign. */
+/** A request's changes to a campaign. */
 export interface CampaignEdit {
   values: Partial<CampaignValues>;
   changesAudience: boolean;
-  /** The number of recipients may change. */
+  /** True if the number of recipients may change. */
   changesCount: boolean;
 }
 
-/** Columns that may be edited while messages are still to be made. */
+/** Columns that may be edited before all messages are created. */
 const pausedColumns: readonly string[] = [
   'subject',
   'body',
@@ -209,7 +212,7 @@ const pausedColumns: readonly string[] = [
 ];
 
 /**
- * The changes of a request: absent fields keep their value, and equal values are no change.
+ * Returns the changes of a request: absent fields keep their value, and equal values are no change.
  * @throws Problem VALIDATION_ERROR
  */
 export function planEdit(row: CampaignRow, body: Given): CampaignEdit {

@@ -91,7 +91,7 @@ export function presentCampaign(row: NamedCampaignRow, { publicId: projectId }: 
   });
 }
 
-/** A draft to the contacts of a segment. */
+/** A draft for the contacts of a segment. */
 export const campaignExample = {
   ...exampleOf(Campaign),
   type: 'SEGMENT',

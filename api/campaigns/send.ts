@@ -36,7 +36,7 @@ const SendRequest = z
     localTime: LocalDateTimeText.nullish().describe(
       'When to send, in the zone of each contact; not beside scheduledFor',
     ),
-    // Checked below: without a local time it does not count, whatever it is.
+    // Checked below, because it is ignored without a local time.
     late: z
       .unknown()
       .optional()
@@ -66,7 +66,7 @@ const SendRequest = z
     local: typeof localTime === 'string' ? { localTime, late: Late.parse(late) ?? 'send' } : null,
   }));
 
-/** When a campaign is to be sent, as a request says it. */
+/** A request's send time. */
 type SendRequest = z.output<typeof SendRequest>;
 
 export const sendCampaign = endpoint({
@@ -163,7 +163,8 @@ function refuseFarTime(localTime: string, projectZone: string): void {
 }
 
 /**
- * How many would get a campaign now, and when it begins; null: now, without having been scheduled.
+ * Returns how many contacts would get a campaign now, and when it begins; null: now, without a
+ * schedule.
  * @throws Problem CAMPAIGN_NO_RECIPIENTS, SCHEDULE_IN_PAST, CONDITION_TOO_HEAVY
  */
 async function planSending(

@@ -7,7 +7,7 @@ import { found, Problem, type ProblemCode } from '../../domain/errors.ts';
 import type { Project } from '../access/caller.ts';
 import { presentCampaign } from './record.ts';
 
-/** The states in which a campaign can be acted on. */
+/** Checks if a campaign's state allows an action. */
 
 export type Action = Exclude<keyof typeof campaignActions, 'edit' | 'delete'>;
 
@@ -25,7 +25,9 @@ export function requireState({ status }: CampaignRow, action: Action): void {
   throw new Problem(refusals[action], { details: { status } });
 }
 
-/** Changes a campaign in a fitting state, and signals its run. Of concurrent calls, one wins. */
+/**
+ * Changes a campaign if its state allows it, and signals its run. Of concurrent calls, one wins.
+ */
 export async function act(
   db: Database,
   given: { project: Project; id: string; action: Action },

@@ -22,8 +22,9 @@ export function actorOf({ userId, isPublic }: ProjectCaller): string {
 }
 
 /**
- * The evidence of a change by key or session. With a public key the person's own program asks, and what it
- * would say of itself is not believed; otherwise only the customer knows where the person was.
+ * Returns the evidence of a change by key or session. With a public key, the client is the person's
+ * own program, so its claims are not trusted. Otherwise only the customer knows the person's IP
+ * address.
  */
 export function evidenceOf(
   caller: ProjectCaller,
@@ -36,7 +37,7 @@ export function evidenceOf(
   return { actor, ip: proof.ip ?? null, userAgent: proof.userAgent ?? null, text };
 }
 
-/** The evidence of a visitor's act on a page, or of one click in a mail program. */
+/** Returns the evidence of a visitor's action on a page, or of one click in a mail program. */
 export function evidenceOfVisitor(request: Request, text: string | null): Evidence {
   return { ...connectionOf(request), actor: null, text };
 }

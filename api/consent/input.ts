@@ -7,7 +7,7 @@ import { fault, invalidField, whenRight, Refusals, type Problem } from '../../do
 import { limits } from '../../domain/limits.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 
-/** The fields about consent in requests that make contacts. */
+/** The consent fields in requests that create contacts. */
 
 interface Asked {
   subscribed?: boolean | undefined;
@@ -42,7 +42,10 @@ export const consentFields = {
     .describe('For the consent log; of a public key only `text` counts'),
 };
 
-/** A contact cannot be asked to confirm and be unsubscribed; as the arguments of a refinement. */
+/**
+ * Refuses a request that both asks a contact to confirm and unsubscribes it. These are the
+ * arguments of a refinement.
+ */
 export const noContradiction = [
   ({ confirm, subscribed }: Asked) => !confirm || subscribed !== false,
   {
@@ -52,14 +55,14 @@ export const noContradiction = [
   },
 ] as const;
 
-/** The change that a request makes to the subscription of its contact. */
+/** The change that a request makes to its contact's subscription. */
 export interface ConsentWish {
-  /** It is an opt-in request: nothing is granted before it is confirmed. */
+  /** True for an opt-in request: nothing is granted before it is confirmed. */
   isOptIn: boolean;
-  /** The new state of an existing contact; undefined: it stays as it is. */
+  /** The new state of an existing contact; undefined: unchanged. */
   subscribed: boolean | undefined;
   subscribedWhenNew: boolean;
-  /** Keys of the topics that are asked for. */
+  /** Keys of the requested topics. */
   topics: readonly string[] | undefined;
 }
 
@@ -81,12 +84,12 @@ export function consentWishOf(
   };
 }
 
-/** The refusal of a key that no topic has. */
+/** Returns the error for a key that no topic has. */
 export function unknownTopic(field: string, key: string): Problem {
   return invalidField(field, 'not_found', 'There is no such topic.', key);
 }
 
-/** Refuses unknown topics that a request asks for. @throws Problem VALIDATION_ERROR */
+/** Refuses unknown topics in a request. @throws Problem VALIDATION_ERROR */
 export async function checkTopics(
   { db, caller }: { db: Database; caller: ProjectCaller },
   asked: Partial<Asked>,
@@ -95,7 +98,10 @@ export async function checkTopics(
   await requireKeys(db, caller, topics);
 }
 
-/** Refuses data that would be too much for the contact with the address. @throws Problem VALIDATION_ERROR */
+/**
+ * Refuses data that would exceed a limit once merged into the contact with this address. @throws
+ * Problem VALIDATION_ERROR
+ */
 export async function checkMergedData(
   { db, caller }: { db: Database; caller: ProjectCaller },
   {
@@ -108,7 +114,7 @@ export async function checkMergedData(
 }
 
 /**
- * The ids of topics by their keys. Private ones are unknown to public keys.
+ * Returns the ids of topics by their keys. Public keys do not see private topics.
  * @throws Problem VALIDATION_ERROR naming the unknown ones
  */
 export async function requireKeys(

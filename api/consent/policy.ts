@@ -15,7 +15,7 @@ import { suppressionScopes } from '../../domain/mail/suppression.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, SenderName, SenderText, senderColumns, Time, time, Uuid } from '../http/schemas.ts';
 
-/** How a project asks for consent: the confirmation mail, and what needs one. */
+/** How a project asks for consent: the confirmation mail, and when it is required. */
 
 const tag = 'Projects';
 
@@ -115,7 +115,7 @@ const putConsentPolicy = endpoint({
     return transact(db, async (tx) => {
       const { updatedAt: _, ...before } = await lockConsentPolicy(tx, projectId);
       const policy = { ...before, ...change };
-      // It is not deleted until the transaction ends.
+      // The template cannot be deleted until the transaction ends.
       if (policy.templateId !== null) await holdTemplates(tx, projectId, [policy.templateId]);
       await requireUsable(tx, projectId, policy, { isNewTemplate: body.templateId !== undefined });
       const stored = await updateConsentPolicy(tx, projectId, policy);
@@ -139,8 +139,8 @@ function changeOf({
 }
 
 /**
- * Refuses a policy that cannot be followed.
- * @throws Problem TEMPLATE_NOT_FOUND, VALIDATION_ERROR with everything that is wrong
+ * Refuses a policy that cannot work.
+ * @throws Problem TEMPLATE_NOT_FOUND, VALIDATION_ERROR with all errors
  */
 async function requireUsable(
   db: Database,
@@ -163,7 +163,7 @@ async function requireUsable(
       refuse('templateId', 'custom', 'Its body must have the link {{confirmUrl}}.');
     }
   }
-  // A template that is not there may have had one.
+  // A missing template might have had a sender.
   const isUnknown = templateId !== null && !template;
   if (requireConfirmation && !from && !isUnknown && !template?.from_email) {
     const message =

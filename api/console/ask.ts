@@ -20,8 +20,8 @@ interface Request {
 }
 
 /**
- * Returns the answer of an endpoint to this member: with the same rights, checks and errors, so
- * that a page can do nothing that the API cannot.
+ * Calls an endpoint for this member, with the same rights, checks and errors, so that a page can do
+ * nothing that the API cannot.
  * @throws Problem as the endpoint.
  */
 export async function ask<R extends z.ZodType>(
@@ -35,7 +35,7 @@ export async function ask<R extends z.ZodType>(
   return (await askAs(call, caller, endpoint, request)).data;
 }
 
-/** The same for any caller, with the headers of the response: to log in and out. */
+/** Does the same for any caller and returns the response's headers, too: for logging in and out. */
 export async function askAs<R extends z.ZodType>(
   call: object,
   caller: Caller,
@@ -43,14 +43,14 @@ export async function askAs<R extends z.ZodType>(
   { params = {}, query = {}, body }: Request,
 ): Promise<Answer<z.output<R>>> {
   const given = checkRequest(endpoint, { params, query, body });
-  // Inherited: what else a handler is given is that of this request.
+  // Inherits the other properties from this request's call.
   const own: object = Object.create(call) as object;
   const result = await endpoint.handle(
     Object.assign(own, { ...given, caller, keyUse: null }) as AnyCall,
   );
   const { data, options } = result instanceof Answer ? result : new Answer(result, {});
   const answered = endpoint.response.parse(data);
-  // A list that is read in parts, each with the next items.
+  // The list is read in parts, each with the next items.
   for await (const part of options.parts ?? []) {
     const { data: items } = endpoint.response.parse(part) as { data: unknown[] };
     (answered as { data: unknown[] }).data.push(...items);

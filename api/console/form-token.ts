@@ -6,13 +6,13 @@ import type { Visitor } from '../http/endpoint.ts';
 const cookieSeconds = 7 * 24 * 60 * 60;
 
 /**
- * The secret of a browser, in a cookie. A form's token is made of it and of the session (a signed
- * double submit cookie, OWASP "Cross-Site Request Forgery Prevention"): no other site can make one,
- * and the token of another session cannot be used.
+ * The secret of a browser, in a cookie. A form's token is derived from it and from the session (a
+ * signed double submit cookie, OWASP "Cross-Site Request Forgery Prevention"). No other site can
+ * create one, and the token of another session is invalid.
  */
 export class FormToken {
   readonly text: string;
-  /** The `Set-Cookie` value for a browser that had no secret yet. */
+  /** The `Set-Cookie` value for a browser that had no secret; null: it had one. */
   readonly newCookie: string | null;
 
   constructor({ config, cookie }: Pick<Visitor, 'config' | 'cookie'>) {
@@ -27,7 +27,7 @@ export class FormToken {
       .digest('base64url');
   }
 
-  /** @throws Problem ORIGIN_NOT_ALLOWED unless the form has this token. */
+  /** @throws Problem ORIGIN_NOT_ALLOWED if the form does not have this token. */
   check(form: URLSearchParams): void {
     const given = Buffer.from(form.get('token') ?? '');
     const own = Buffer.from(this.text);

@@ -4,7 +4,7 @@ import { style } from './style.ts';
 
 const styleHash = createHash('sha256').update(style).digest('base64');
 
-/** The permissions of every page: it shows itself, and sends its forms to this server. */
+/** The policy of every page: it loads nothing but itself, and sends its forms to this server. */
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${styleHash}'`,
@@ -15,8 +15,8 @@ const policy = [
 ];
 
 /**
- * The headers of a page. Each shows personal data, so none is stored.
- * @param styles more sources of styles: a mail in a frame brings its own.
+ * The headers of a page. Pages show personal data, so they are not cached.
+ * @param styles more sources of styles, for a framed mail with its own styles.
  */
 export function pageHeaders(styles = ''): Record<string, string> {
   return {
@@ -24,13 +24,13 @@ export function pageHeaders(styles = ''): Record<string, string> {
       .map((rule) => (styles !== '' && rule.startsWith('style-src') ? `style-src ${styles}` : rule))
       .join('; '),
     'Cache-Control': 'no-store',
-    // Without a referrer a browser would say `Origin: null` with a form, as if it were another site's.
+    // Without a referrer a browser would send `Origin: null` with a form, as for another site.
     'Referrer-Policy': 'same-origin',
     'X-Robots-Tag': 'noindex, nofollow',
   };
 }
 
-/** A project as the head of a page names it. */
+/** A project in the header of a page. */
 export interface ShownProject {
   id: string;
   name: string;
@@ -45,14 +45,14 @@ const sections = [
   ['/subscriptions', 'Subscriptions'],
 ] as const;
 
-/** The path of a page of a project. */
+/** Returns the path of a page of a project. */
 export function pathIn(projectId: string, path: string): string {
   return `/console/${projectId}${path}`;
 }
 
 /**
- * A page of a project, with the ways to all others. `at` is the section it belongs to, `projects`
- * are those of its reader.
+ * Renders a page of a project, with links to all others. `at` is its section, `projects` are the
+ * reader's projects.
  */
 export function projectLayout({
   project,
@@ -103,7 +103,7 @@ export function projectLayout({
   );
 }
 
-/** The name of the project, and the others where there are some. */
+/** Renders the name of the project, with a choice if there are others. */
 function projectChoice(project: ShownProject, projects: readonly ShownProject[]): Html {
   const others = projects.filter(({ id }) => id !== project.id);
   if (others.length === 0) return html`<span class="soft">${project.name}</span>`;
@@ -115,7 +115,7 @@ function projectChoice(project: ShownProject, projects: readonly ShownProject[])
   </details>`;
 }
 
-/** A page with nothing around it. */
+/** Renders a page without navigation. */
 export function plainLayout(title: string, content: Html): string {
   return layout(title, html`<main class="narrow">${content}</main>`);
 }

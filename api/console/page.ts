@@ -11,7 +11,7 @@ import { logInPage } from './log-in-page.ts';
 
 export const tag = 'Console';
 
-/** The messages after a button has been pressed. */
+/** Messages after an action. */
 const doneTexts = {
   retried: 'It is being tried again.',
   retriedAll: 'All of them are being tried again, at most 100 a second.',
@@ -24,7 +24,7 @@ const doneTexts = {
   migrating: 'They are being moved to the newest version.',
 } as const;
 
-/** The data that a page is made with. */
+/** The data for rendering a page. */
 export interface PageContext {
   call: MemberCall;
   project: { id: string; name: string };
@@ -34,7 +34,7 @@ export interface PageContext {
   path: (path: string) => string;
 }
 
-/** A page as its maker returns it. */
+/** A page as its `show` function returns it. */
 export interface ShownPage {
   title: string;
   content: Html;
@@ -54,7 +54,7 @@ export const pageOptions = {
   problemPage,
 } as const;
 
-/** The page at `path` of a project, in one of the sections of the head. */
+/** Declares the page at `path` of a project, in one of the sections of the navigation. */
 export function projectPage(declaration: {
   id: string;
   path: string;
@@ -74,7 +74,10 @@ export function projectPage(declaration: {
   });
 }
 
-/** Shows a page of the project that the call names; in its frame also that it does not exist. */
+/**
+ * Shows a page of the project in the call. If an object does not exist, the page says so, with the
+ * same navigation.
+ */
 export async function showProjectPage(
   call: MemberCall,
   at: string,
@@ -106,7 +109,7 @@ function absentPage(problem: Problem): ShownPage & { status: number } {
   return { title: problem.message, content: problemContent(problem), status: problem.status };
 }
 
-/** Pages read each parameter of their address once. @throws Problem INVALID_REQUEST_BODY */
+/** A page reads each query parameter once. @throws Problem INVALID_REQUEST_BODY */
 function refuseRepeated(query: Readonly<Record<string, unknown>>): void {
   const [name] = Object.entries(query).find(([, value]) => typeof value !== 'string') ?? [];
   if (name === undefined) return;
@@ -115,7 +118,7 @@ function refuseRepeated(query: Readonly<Record<string, unknown>>): void {
   });
 }
 
-/** A picture on a page: what `endpoint` draws. */
+/** Declares a picture on a page, drawn by `endpoint`. */
 export function pictureOf(
   path: string,
   id: string,
@@ -143,10 +146,13 @@ function isDone(name: string | undefined): name is keyof typeof doneTexts {
   return name !== undefined && Object.hasOwn(doneTexts, name);
 }
 
-/** Declares the act of a button. Its reader is led to `to`, which shows the message `done`. */
+/**
+ * Declares the action of a button. Afterwards the browser goes to `to`, which shows the message
+ * `done`.
+ */
 export function projectAct(declaration: {
   path: string;
-  /** The endpoint of the API that does it. */
+  /** The API endpoint that performs it. */
   does: AnyEndpoint;
   act: (
     call: MemberCall,
@@ -156,7 +162,7 @@ export function projectAct(declaration: {
   const { path, does, act } = declaration;
   return endpoint({
     ...pageOptions,
-    // One thing may be done from several pages.
+    // Several pages may offer the same action.
     id: `${does.id} by ${path}`,
     method: 'POST',
     path: `/console/{projectId}${path}`,
@@ -179,15 +185,13 @@ export function readForm({ request }: { request: { bytes: Buffer } }): URLSearch
   return new URLSearchParams(request.bytes.toString('utf8'));
 }
 
-/** Leads the browser on with GET, so that loading the page again sends nothing twice. */
+/** Redirects the browser with GET, so that reloading the page does not send the form again. */
 export function seeOther(location: string, cookies?: string | string[]): Answer<string> {
   const headers = { Location: location, ...(cookies && { 'Set-Cookie': cookies }) };
   return answer('', { status: 303, headers });
 }
 
-/**
- * Returns the page that a browser gets in place of an error: without a session, the log-in page.
- */
+/** Returns the page that a browser gets instead of an error: without a session, the login page. */
 export function problemPage(problem: Problem, visitor: Visitor): Answer<string> {
   if (problem.code === 'UNAUTHORIZED')
     return logInPage(visitor, { status: 401, next: visitor.url });

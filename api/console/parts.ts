@@ -1,6 +1,6 @@
 import { type Content, type Html, html } from '../html/html.ts';
 
-/** The pieces that pages are made of. */
+/** The building blocks of pages. */
 
 const dates = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
@@ -11,7 +11,7 @@ const dates = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** A time, in UTC: a server does not know where its reader is. */
+/** Shows a time in UTC, because the server does not know the reader's zone. */
 export function moment(time: string | null | undefined): Html {
   if (!time) return html`<span class="soft">–</span>`;
   return html`<time datetime="${time}" title="${time}">${dates.format(new Date(time))}</time>`;
@@ -34,7 +34,7 @@ const tones: Record<string, 'good' | 'warn' | 'bad'> = {
   ...Object.fromEntries(['FAILED', 'BOUNCED', 'COMPLAINED'].map((state) => [state, 'bad'])),
 };
 
-/** A state as the API names it, in words. */
+/** Shows a state of the API in words. */
 export function state(name: string): Html {
   const words = name.toLowerCase().replaceAll('_', ' ');
   return html`<span class="state ${tones[name] ?? ''}">${words}</span>`;
@@ -65,8 +65,8 @@ export function facts(rows: readonly (readonly [string, Content])[]): Html {
 }
 
 /**
- * A table; columns whose name ends with `#` hold numbers.
- * @param empty what is said in place of a table without rows
+ * Renders a table. Columns whose name ends with `#` contain numbers.
+ * @param empty the text in place of a table without rows
  */
 export function table(
   columns: readonly string[],
@@ -100,7 +100,7 @@ export function table(
   </div>`;
 }
 
-/** A part of a page. `beside` is at the right of its heading. */
+/** Renders a section of a page. `beside` is at the right of its heading. */
 export function section(title: string, content: Content, beside: Content = null): Html {
   return html`<section>
     <header>
@@ -111,7 +111,7 @@ export function section(title: string, content: Content, beside: Content = null)
   </section>`;
 }
 
-/** The head of a page: its title, its state, and what can be done. */
+/** Renders the head of a page: its title, its state, and its actions. */
 export function heading(title: string, about: Content = null, acts: Content = null): Html {
   return html`<div class="title">
     <h1>${title}</h1>
@@ -119,13 +119,13 @@ export function heading(title: string, about: Content = null, acts: Content = nu
   </div>`;
 }
 
-/** One thing to do. */
+/** An action on a page. */
 export interface Act {
   action: string;
   label: string;
-  /** `first`: what most come for; `grave`: what cannot be undone. */
+  /** `first`: the main action of the page; `grave`: it cannot be undone. */
   weight?: 'first' | 'grave';
-  /** Sent with it. */
+  /** Hidden fields of the form. */
   fields?: Record<string, string>;
   /** Fields for the reader to fill in. */
   inputs?: Content;
@@ -161,7 +161,7 @@ export function retryForms(
   ${actForm(token, { ...act, label: `${label} as ${versions.length === 1 ? 'it was' : 'they were'}` })}`;
 }
 
-/** The ways to the pages before and after this one of a page list. `query` is kept. */
+/** Links to the previous and next page of a page list. `query` is kept. */
 export function pager(
   { page, totalPages }: { page: number; totalPages: number },
   query: Record<string, string> = {},
@@ -178,7 +178,7 @@ export function pager(
   >`;
 }
 
-/** The way to the next page of a cursor list. `query` is kept. */
+/** Link to the next page of a cursor list. `query` is kept. */
 export function further(
   cursor: string | null | undefined,
   query: Record<string, string> = {},
@@ -187,7 +187,7 @@ export function further(
   return html`<p><a href="?${new URLSearchParams({ ...query, cursor }).toString()}">Older</a></p>`;
 }
 
-/** Warnings of a template, or of a graph. */
+/** Lists the warnings of a template or a graph. */
 export function warningList(
   warnings: readonly { code: string; message: string; line?: number | null }[],
 ): Html {

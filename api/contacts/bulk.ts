@@ -18,7 +18,7 @@ const missing = (field: string) => ({
   ...whenRight('mode', field),
 });
 
-/** Which contacts are meant: those listed, or all that match when the job starts. */
+/** The selected contacts: a list, or all that match when the job starts. */
 const Selected = selection({
   mode: z.enum(['ids', 'query']).default('ids'),
   contactIds: z

@@ -96,7 +96,7 @@ export const listContacts = endpoint({
     const filter = { search, email, subscribed, consent };
     const after = cursor === undefined ? null : await readCursor(db, projectId, sort, cursor);
     const total = after ? 0 : await countContacts(db, projectId, filter);
-    // One more than asked for shows whether there is a next page.
+    // One row more than requested shows if there is a next page.
     const rows = await listRows(db, projectId, { filter, sort, dir, after, limit: limit + 1 });
     const position = (row: ContactRow) => positionOf(sort, row);
     return presentCursorList(rows, {
@@ -109,7 +109,7 @@ export const listContacts = endpoint({
   },
 });
 
-/** @throws Problem VALIDATION_ERROR unless it is a cursor of this order or a contact's id. */
+/** @throws Problem VALIDATION_ERROR if it is neither a cursor of this order nor a contact's id. */
 async function readCursor(
   db: Database,
   projectId: string,

@@ -29,7 +29,7 @@ const behindData = [
   { field: 'updatedAt', type: 'date', coverage: 100 },
 ] as const;
 
-/** A name in a path is not validated: no contact need have it. */
+/** A name in a path is not validated, because no contact needs to have it. */
 const ByField = z.object({
   field: z.string().meta({ description: '`data.plan`, or `plan`; or a standard field' }),
 });
@@ -71,7 +71,10 @@ export const listContactFields = endpoint({
   },
 });
 
-/** Rounded percent, at least 1 if any contact has it. The counts are taken one after the other. */
+/**
+ * Rounded percent, at least 1 if any contact has the field. The two counts are taken one after the
+ * other.
+ */
 function coverage(holders: number, total: number): number {
   return Math.min(100, Math.max(1, Math.round((100 * holders) / total)));
 }
@@ -159,8 +162,8 @@ export const deleteContactField = endpoint({
     if (field.kind !== 'data') throw new Problem('FIELD_NOT_DELETABLE');
     const users = await usersOf(db, projectId, field);
     if (users.some) throw new Problem('FIELD_IN_USE', { details: users.lists });
-    // A concurrent new use of the field is allowed: it then names a field that no contact has yet,
-    // as segments may.
+    // A concurrent new use of the field is allowed. It then refers to a field that no contact has
+    // yet, as segments may.
     return { deletedFrom: await removeField(db, projectId, field.key) };
   },
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ContactData, Email } from '../http/schemas.ts';
 
-/** A contact of a request, for trying something out. */
+/** An invented contact in a request, for previews and simulations. */
 export const GivenContact = z
   .object({ email: Email, subscribed: z.boolean().default(true), data: ContactData.optional() })
   .describe('A contact that need not exist');

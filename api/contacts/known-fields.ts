@@ -10,13 +10,13 @@ import { type FieldProblem, Problem } from '../../domain/errors.ts';
 import type { BareName } from '../../domain/filter/filter.ts';
 import { nearest } from '../../domain/text-rules.ts';
 
-/** Letters by which a name may differ from the one that was meant. */
+/** Most different letters between a name and the one that was probably meant. */
 const lettersMax = 2;
 const standardFields = ['email', 'subscribed', 'createdAt', 'updatedAt'];
 
 /**
- * Refuses names without a prefix that no contact of the project has: `plan` is `data.plan`, if there
- * is one. With the prefix `data.` any name is allowed.
+ * Refuses names without a prefix that no contact of the project has. `plan` means `data.plan` if a
+ * contact has it. With the prefix `data.` any name is allowed.
  * @throws Problem VALIDATION_ERROR `unsupported_field`
  */
 export async function refuseUnknownFields(
@@ -39,7 +39,10 @@ export async function refuseUnknownFields(
   throw new Problem('VALIDATION_ERROR', { errors });
 }
 
-/** Keys that many contacts have are found at once. Behind one that none has, all contacts are read once. */
+/**
+ * Finds keys that many contacts have at once. For a key that none of the newest has, all contacts
+ * are read once.
+ */
 async function keysInUse(
   db: Database,
   projectId: string,
@@ -59,8 +62,8 @@ async function keysInUse(
 }
 
 /**
- * Warnings about keys of contact data that hardly any contact has, by key; none for keys that one
- * of the newest contacts has.
+ * Returns warnings about keys of contact data that hardly any contact has, by key; none for keys
+ * that one of the newest contacts has.
  */
 export async function unknownKeyTexts(
   db: Database,

@@ -7,7 +7,7 @@ import { isUuid } from '../../domain/ids.ts';
 import { evidenceOfVisitor } from '../consent/evidence.ts';
 import type { Call } from '../http/endpoint.ts';
 
-/** The links of a mail, and the changes that following them makes. */
+/** The links of a mail, and the changes that a click makes. */
 
 export const LinkQuery = z.object({
   e: z
@@ -22,15 +22,15 @@ export const LinkQuery = z.object({
 
 export type LinkQuery = z.output<typeof LinkQuery>;
 
-/** The topic that a link names; undefined: it names none of the project's. */
+/** Returns the topic of a link; undefined: it has none of the project's. */
 export function topicOfLink({ topics }: TopicContact, { t }: LinkQuery): ContactTopic | undefined {
   return topics.find(({ key }) => key === t);
 }
 
 /**
- * Returns the request of a link: about its topic, else about all mail. A contact who joins a topic
- * wants mail, too.
- * @param text the text that the person has read; null: it is not known.
+ * Returns the change that a link requests: of its topic, otherwise of all mail. A contact who joins
+ * a topic wants mail, too.
+ * @param text the text that the person has read; null: unknown.
  */
 export function wishOfLink(
   topic: ContactTopic | undefined,
@@ -45,15 +45,18 @@ export function wishOfLink(
 
 type LinkCall = Pick<Call<'open', unknown, LinkQuery, unknown>, 'db' | 'request' | 'query'>;
 
-/** Changes what a contact gets by a mail's link. Undefined: there is no such contact. */
+/**
+ * Changes what a contact receives, through a mail's link. Returns undefined when there is no such
+ * contact.
+ */
 export async function changeByLink(
   { db, request, query }: LinkCall,
   change: {
     contactId: string;
     source: 'public_page' | 'one_click';
-    /** Topics are asked for, even if the link names none. */
+    /** True: topics are read even if the link has none. */
     hasTopics?: boolean;
-    /** Returns the requested change, from the contact as it was before. */
+    /** Returns the requested change for a contact in this state. */
     wishOf: (before: TopicContact) => LinkWish;
   },
 ): Promise<TopicContact | undefined> {
@@ -65,12 +68,12 @@ export async function changeByLink(
   );
 }
 
-/** The topic's key in a link, which may be none of the project's; null: there is none. */
+/** Returns the topic's key in a link, maybe of no topic; null: there is none. */
 export function topicKeyOf({ t }: LinkQuery): string | null {
   return typeof t === 'string' && t !== '' ? t : null;
 }
 
-/** The id of the message that held a link; null: it names none. */
+/** Returns the id of the message with the link; null: it has none. */
 export function emailIdOf({ e }: LinkQuery): string | null {
   return isUuid(e) ? e : null;
 }

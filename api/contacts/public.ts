@@ -6,7 +6,7 @@ import { type Call, endpoint } from '../http/endpoint.ts';
 import { Uuid, named } from '../http/schemas.ts';
 import { changeByLink, LinkQuery, topicOfLink, wishOfLink } from './link.ts';
 
-/** For a customer's own opt-out pages: they only need the contact's id. */
+/** Endpoints for a customer's own opt-out pages. They need only the contact's id. */
 
 const Subscription = named('Subscription', {
   id: z.uuid(),

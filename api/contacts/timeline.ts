@@ -53,7 +53,10 @@ const TimelineEntry = named('TimelineEntry', {
 
 type Entry = z.input<typeof TimelineEntry>;
 
-/** Items of one millisecond are told apart, so that a page begins where another has ended. */
+/**
+ * To the microsecond, so that items of one millisecond have an order and a page begins exactly
+ * where the previous one has ended.
+ */
 const newestFirst: CursorForm = { order: 'timeline', value: 'instant' };
 
 export const getTimeline = endpoint({
@@ -158,7 +161,7 @@ const optInTitles = {
   expired: 'Was asked to confirm, and has not',
 };
 
-/** Why a message is not due yet, in JSON, and its outcome. */
+/** Returns why a message is not due yet, as JSON, and its outcome. */
 function judge(mail: JudgedColumns & { status: string; error: string | null }) {
   const toDate = (time: string | null) => (time === null ? null : new Date(time));
   const columns = {
@@ -176,7 +179,7 @@ function judge(mail: JudgedColumns & { status: string; error: string | null }) {
   };
 }
 
-/** A sentence for what the service itself has recorded; the name of any other event. */
+/** Returns a sentence for an event of the service itself, or the name of any other event. */
 function titleOf(name: string, data: Record<string, unknown> | null): string {
   if (name === 'contact.subscribed') return 'Subscribed';
   if (name === 'contact.unsubscribed') return 'Unsubscribed';

@@ -5,7 +5,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { Time, time } from '../http/schemas.ts';
 import { type Progress as ProgressState, readDelivery } from './limits.ts';
 
-/** How the mail of a project and of a campaign is getting on. */
+/** The state of mail delivery of a project, and of a campaign. */
 
 const LimitedBy = z
   .enum(deliveryLimits)
@@ -31,7 +31,7 @@ export function presentProgress(progress: ProgressState): z.input<typeof Progres
   return { ...state, estimatedEndAt: time(estimatedEndAt), oldestDueAt: time(oldestDueAt) };
 }
 
-/** For the documentation. */
+/** Example for the documentation. */
 export const progressExample = {
   perSecond: 14,
   limitedBy: 'project_rate' as const,

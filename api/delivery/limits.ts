@@ -10,7 +10,7 @@ import { type Fleet, findFleet } from '../../db/delivery/workers.ts';
 import { type DeliveryLimit, limitOf } from '../../domain/mail/delivery-limit.ts';
 import type { Services } from '../services/services.ts';
 
-/** How the delivery of a project is going, a few seconds old at most. */
+/** Reads the state of a project's delivery. It may be a few seconds old. */
 
 type Sources = Pick<Services, 'db' | 'config' | 'recent'>;
 
@@ -53,7 +53,7 @@ export interface Progress {
   oldestDueAt: Date | null;
 }
 
-/** How the sending of a campaign is going. */
+/** Returns the progress of a sending campaign. */
 export function readProgress(
   services: Sources,
   campaign: {
@@ -81,8 +81,8 @@ export function readProgress(
 }
 
 /**
- * When the last message leaves: at this speed, and not before the last moment that one waits for. null:
- * some could leave, and none does.
+ * Estimates when the last message is sent: at this speed, and not before the last moment that one
+ * waits for. null: messages are due, but none is sent.
  */
 function estimateEnd(
   { waiting, due, lastAt }: CampaignMail,
@@ -95,7 +95,7 @@ function estimateEnd(
 }
 
 /**
- * The limit that slows a campaign down: those of its project, but not the project's other
+ * Returns the limit that slows a campaign down: one of its project, but not the project's other
  * campaigns.
  */
 function limitOfCampaign(

@@ -3,8 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * The diagrams of `docs/`, drawn by `npm run golden`: drawing needs a layout engine of 8 MB, which no server should
- * load. A drawing is named by its source, so a page never shows an outdated one.
+ * The diagrams of `docs/`. `npm run golden` draws them, because drawing needs a layout engine of 8
+ * MB that no server should load. A drawing is named by its source, so a page never shows an
+ * outdated one.
  */
 export const diagramsFolder = join(import.meta.dirname, '../../docs/images/diagrams');
 

@@ -5,10 +5,10 @@ import { openApiDocument } from './openapi.ts';
 
 export const { version } = packageJson;
 
-/** The settings that the document names. */
+/** The settings that the document contains. */
 export type Described = Pick<Config, 'apiUrl'>;
 
-// Building the document takes 0.1 s, and nothing in it changes while the process runs.
+// Cached, because building the document takes 0.1 s, and it does not change while the process runs.
 const documents = new WeakMap<Described, string>();
 
 /** The OpenAPI document of a server as JSON. */

@@ -8,9 +8,10 @@ export type JsonSchema = Record<string, unknown>;
 export type Schemas = Record<string, JsonSchema>;
 
 /**
- * The JSON Schema of a schema. Those with an id become components, as generators of clients name a type
- * by its component; so do the objects of a union, which generators cannot name otherwise.
- * @param name what the names of components of its own begin with
+ * Returns the JSON Schema of a schema. Schemas with an id become components, because client
+ * generators name a type by its component. So do the objects of a union, which generators could not
+ * name otherwise.
+ * @param name the prefix of the names of its own components
  */
 export function jsonSchema(
   schema: z.ZodType,
@@ -18,7 +19,7 @@ export function jsonSchema(
   io: 'input' | 'output',
   schemas: Schemas,
 ): JsonSchema {
-  // A named schema becomes a reference only inside another one, such as a list.
+  // A named schema becomes a reference only inside another schema, such as a list.
   const listed = z.toJSONSchema(z.array(schema), { io, unrepresentable: 'any' });
   const text = JSON.stringify(listed).replaceAll('"#/$defs/', '"#/components/schemas/');
   const { items, $defs } = JSON.parse(text) as { items: JsonSchema; $defs?: Schemas };
@@ -27,11 +28,11 @@ export function jsonSchema(
 
 interface Place {
   name: string;
-  /** True: within a union, and not within an object of it. */
+  /** True within a union, but not within an object of it. */
   isOption: boolean;
 }
 
-/** The schema without what only Zod reads; what it defines becomes components. */
+/** Returns the schema without properties that only Zod reads. Its definitions become components. */
 function tidied(
   { $defs = {}, ...schema }: JsonSchema,
   { name, isOption }: Place,
@@ -41,7 +42,7 @@ function tidied(
     component(id, tidied(defined, { name: id, isOption: false }, schemas), schemas);
   }
   delete schema['$schema'];
-  // The pattern is long, and says no more than the format.
+  // The pattern is long, and adds nothing to the format.
   if (schema['format']) delete schema['pattern'];
   if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum'];
   if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum'];
@@ -69,13 +70,13 @@ function tidied(
   return isOption && properties ? component(name, schema, schemas) : schema;
 }
 
-/** The word that tells an option of a union from the others, or ''. */
+/** Returns the word that distinguishes an option of a union from the others, or ''. */
 function kindOf({ properties = {} }: JsonSchema): string {
   const { mode } = properties as { mode?: { const?: string } };
   return capitalised(mode?.const ?? '');
 }
 
-/** Adds a component, and returns the reference to it. @throws Error when another one has its name */
+/** Adds a component, and returns its reference. @throws Error when another one has its name */
 export function component(name: string, schema: JsonSchema, schemas: Schemas): JsonSchema {
   if (!isDeepStrictEqual((schemas[name] ??= schema), schema)) {
     throw new Error(`Two schemas are called ${name}.`);

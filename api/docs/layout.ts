@@ -114,7 +114,7 @@ export interface NavGroup {
   links: readonly PageLink[];
 }
 
-/** A page with its navigation. `path` is its own, if it is in the navigation. */
+/** Renders a page with its navigation. `path` is its own, if it is in the navigation. */
 export function layout({
   title,
   path,
@@ -187,7 +187,7 @@ ${
 `;
 }
 
-/** Links to the page before and the page after. */
+/** Returns links to the previous and the next page. */
 function aroundOf(path: string, nav: readonly NavGroup[]): Content {
   const links = nav.flatMap((group) => group.links);
   const at = links.findIndex((link) => link.path === path);

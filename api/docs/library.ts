@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { readDiagrams } from './diagrams.ts';
 import { renderPage, type Rendered, type Surroundings } from './markdown.ts';
 
-/** The documentation as it lies beside the program: `docs/` of the repository, or of the build. */
+/** The folder of the documentation: `docs/` of the repository, or of the build. */
 export const docsFolder = join(import.meta.dirname, '../../docs');
 
-/** A page of `docs/`. */
+/** A page from `docs/`. */
 export interface DocsPage extends Rendered {
-  /** Below `/docs`: `upgrading`, `guides/quick-start`. */
+  /** Its path below `/docs`: `upgrading`, `guides/quick-start`. */
   slug: string;
 }
 
-/** How the index groups and orders the pages; what it does not name comes last. */
+/** Groups and order of the pages in the index. Pages that are missing here come last. */
 export const groups: readonly (readonly [string, readonly string[]])[] = [
   [
     'Guides',
@@ -96,7 +96,7 @@ function placeOf(slugs: readonly string[], slug: string): number {
   return place < 0 ? slugs.length : place;
 }
 
-/** @param known the slugs that a link may lead to */
+/** @param known the slugs that a link may refer to */
 function around(
   slug: string,
   known: ReadonlySet<string>,
@@ -109,12 +109,12 @@ function around(
   };
 }
 
-/** A path in a page, seen from `docs/`. */
+/** Returns a path in a page relative to `docs/`. */
 function resolved(slug: string, href: string): string {
   return new URL(href, `file:///docs/${slug}`).pathname.replace(/^\/(docs\/)?/, '');
 }
 
-/** Returns the address of a link on this server, or null for a file that it does not show. */
+/** Returns the URL of a link on this server, or null for a file that it does not show. */
 function linkFrom(slug: string, href: string, known: ReadonlySet<string>): string | null {
   if (/^(https?:|#)/.test(href)) return href;
   const [path = '', hash = ''] = href.split(/(?=#)/);

@@ -3,7 +3,7 @@ import { escapeHtml } from '../../domain/template/html.ts';
 import { diagramFile } from './diagrams.ts';
 import { codeBlock } from './highlight.ts';
 
-/** A part of a page: from one heading to the next. */
+/** A section of a page, from one heading to the next. */
 export interface Section {
   id: string;
   heading: string;
@@ -19,19 +19,19 @@ export interface NamedRow {
 
 export interface Rendered {
   title: string;
-  /** The first paragraph, as text. */
+  /** The first paragraph, as plain text. */
   about: string;
   html: string;
   sections: Section[];
   rows: NamedRow[];
 }
 
-/** How a page reaches what is beside it. */
+/** Resolves links and images of a page. */
 export interface Surroundings {
   /** Returns the address of a link, or null for a file that is not shown. */
   link(href: string): string | null;
   image(href: string): string;
-  /** Drawings by file name: `diagrams.ts`. */
+  /** Drawings by file name, see `diagrams.ts`. */
   diagrams: ReadonlyMap<string, string>;
 }
 
@@ -105,7 +105,7 @@ interface Tabs {
 
 const tabName = ({ lang = '' }: Tokens.Code) => /\btab=(\S+)/.exec(lang)?.[1];
 
-/** Joins blocks of code that stand side by side (`tab=Python`) to one token. */
+/** Joins adjacent blocks of code (`tab=Python`) into one token. */
 function grouped(tokens: Token[]): Token[] {
   const joined: Token[] = [];
   for (const token of tokens) {
@@ -119,7 +119,7 @@ function grouped(tokens: Token[]): Token[] {
   return joined;
 }
 
-/** Examples of which one is shown, without a script: each tab is a radio button with its label. */
+/** Renders examples as tabs without a script: each tab is a radio button with its label. */
 function tabsHtml(blocks: readonly Tokens.Code[], number: number): string {
   const parts = blocks.map((block, at) => {
     const name = escapeHtml(tabName(block) ?? '');
@@ -130,7 +130,10 @@ function tabsHtml(blocks: readonly Tokens.Code[], number: number): string {
   return `<div class="tabs">${parts.join('')}</div>\n`;
 }
 
-/** Width in pixels above which a diagram is scrolled: made smaller, its text could not be read. */
+/**
+ * Width in pixels above which a diagram is scrolled, because its text would be unreadable if it
+ * were made smaller.
+ */
 const largeDiagram = 1_200;
 
 function diagram(source: string, diagrams: ReadonlyMap<string, string>): string {
@@ -143,7 +146,7 @@ function diagram(source: string, diagrams: ReadonlyMap<string, string>): string 
   return `<figure class="${kind}" tabindex="0">${svg}${caption}</figure>\n`;
 }
 
-/** The ids of headings and of rows with a name, each once in a page. */
+/** The ids of headings and named table rows, each once per page. */
 function idsOf(tokens: readonly Token[]): ReadonlyMap<object, string> {
   const ids = new Map<object, string>();
   const times = new Map<string, number>();
@@ -163,7 +166,7 @@ function idsOf(tokens: readonly Token[]): ReadonlyMap<object, string> {
   return ids;
 }
 
-/** The id of a heading as GitHub makes it, so that links work in both places. */
+/** Returns the id of a heading as GitHub makes it, so that links work in both places. */
 function headingId(heading: string): string {
   return plain(heading)
     .toLowerCase()
@@ -171,7 +174,7 @@ function headingId(heading: string): string {
     .replaceAll(/\s/g, '-');
 }
 
-/** The name that a row of a table explains: a setting, a code. */
+/** Returns the name that a table row explains: a setting, a code. */
 function rowName(row: readonly Tokens.TableCell[]): string | undefined {
   return /^`([A-Z][A-Z0-9_]+)`$/.exec(row[0]?.text ?? '')?.[1];
 }
@@ -189,7 +192,7 @@ function sectionsOf(tokens: readonly Token[], ids: ReadonlyMap<object, string>):
   return sections.map((section, at) => ({ ...section, text: plain(parts[at]?.join('') ?? '') }));
 }
 
-/** Without the source of diagrams, which no page shows. */
+/** Leaves out the source of diagrams, which no page shows. */
 function rawOf(token: Token): string {
   if (token.type === 'tabs')
     return (token as unknown as Tabs).blocks.map(({ raw }) => raw).join('\n');
@@ -212,12 +215,12 @@ function rowsOf(tokens: readonly Token[], ids: ReadonlyMap<object, string>): Nam
     });
 }
 
-/** Markdown without its signs. */
+/** Returns Markdown as plain text. */
 export function plain(markdown: string): string {
   return (
     markdown
       .replaceAll(/<!--[^<>]{0,300}-->/g, '')
-      // The language of a block of code, and the line between head and body of a table.
+      // Removes the language of code blocks, and the line under the head of a table.
       .replaceAll(/^```[^\n]*$/gm, '')
       .replaceAll(/^\|[\s:|-]*$/gm, '')
       .replaceAll(/!?\[([^[\]]{0,300})\]\([^()]{0,300}\)/g, '$1')

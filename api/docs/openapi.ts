@@ -22,7 +22,7 @@ const json = 'application/json';
 const bodyless = new Set([204, 302]);
 
 /**
- * The OpenAPI 3.1 document of the endpoints, generated from their declarations: libraries for it need a
+ * Generates the OpenAPI 3.1 document from the declarations of the endpoints. Libraries would need a
  * second declaration of each endpoint, or a newer Node.js.
  */
 export function openApiDocument(
@@ -111,7 +111,7 @@ function operation(endpoint: AnyEndpoint, schemas: Schemas): JsonSchema {
   };
 }
 
-/** The schema of a body: a component also where it has no id. */
+/** The schema of a body. It becomes a component even if it has no id. */
 function requestSchema({ id }: AnyEndpoint, body: z.ZodType, schemas: Schemas): JsonSchema {
   const name = `${capitalised(id)}Request`;
   const schema = jsonSchema(body, name, 'input', schemas);
@@ -199,7 +199,7 @@ interface Response {
   content?: JsonSchema;
 }
 
-/** Every status and content type that the endpoint returns. */
+/** Returns every status and content type of an endpoint. */
 function responses(endpoint: AnyEndpoint, schemas: Schemas): Record<string, JsonSchema | Response> {
   const { status = 200, contentType = json, otherAnswers = [] } = endpoint;
   const usual = { status, description: 'Success', contentTypes: [contentType] };
@@ -292,7 +292,7 @@ function parameters(
     name,
     in: place,
     required: place === 'path' || required.includes(name),
-    // Not within the schema: that is where readers and generators of clients look.
+    // Outside the schema, because that is where readers and client generators look.
     description: description ?? meaningOf(name, endpoint.path),
     schema: property,
   }));

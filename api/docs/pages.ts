@@ -11,7 +11,7 @@ import { type Compressed, siteOf } from './site.ts';
 const imageTypes: Record<string, string> = { '.png': 'image/png', '.svg': 'image/svg+xml' };
 const scripts = new Set(['docs.js', 'search.js', 'theme.js']);
 
-/** The pages below `/docs` with their images, scripts and the index of the search. */
+/** The pages below `/docs`, with images, scripts and the search index. */
 export function docsRoutes(endpoints: readonly AnyEndpoint[], config: Described): Middleware {
   return async (ctx, next) => {
     if (!ctx.path.startsWith('/docs/') || !['GET', 'HEAD'].includes(ctx.method)) return next();
@@ -32,12 +32,12 @@ export function docsRoutes(endpoints: readonly AnyEndpoint[], config: Described)
   };
 }
 
-/** Returns false when there is no such image. */
+/** Sends an image. Returns false when there is no such image. */
 async function sendImage(ctx: Context, name: string): Promise<boolean> {
   const type = imageTypes[extname(name)];
   if (!type || !(await readdir(join(docsFolder, 'images'))).includes(name)) return false;
   ctx.set('Cache-Control', 'public, max-age=86400');
-  // A picture may have a style of its own, and nothing else.
+  // An image may contain styles, and nothing else.
   ctx.set('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'");
   ctx.type = type;
   ctx.body = createReadStream(join(docsFolder, 'images', name));
@@ -45,7 +45,7 @@ async function sendImage(ctx: Context, name: string): Promise<boolean> {
 }
 
 async function sendScript(ctx: Context, name: string): Promise<void> {
-  // As long as the pages: a page must not meet a script of another version.
+  // Cached as long as the pages, so that a page never gets a script of another version.
   ctx.set('Cache-Control', docsHeaders['Cache-Control']);
   ctx.type = 'text/javascript';
   ctx.body = await readFile(join(import.meta.dirname, 'browser', name));

@@ -1,6 +1,4 @@
-/**
- * Descriptions of parameters without a description of their own, by name: the same in every path.
- */
+/** Descriptions by name for parameters without their own, the same in every path. */
 const meanings: Readonly<Record<string, string>> = {
   archived: 'Only the archived ones, or only the others',
   campaignId: 'The id of a campaign',
@@ -45,8 +43,8 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Describes a parameter by its name; an `id` is one of the collection that its path names before
- * it: `/campaigns/{id}`. Undefined for an unknown name.
+ * Describes a parameter by its name. An `id` belongs to the collection before it in the path:
+ * `/campaigns/{id}`. Undefined for an unknown name.
  */
 export function meaningOf(name: string, path: string): string | undefined {
   if (name !== 'id') return Object.hasOwn(meanings, name) ? meanings[name] : undefined;

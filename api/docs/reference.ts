@@ -7,7 +7,7 @@ import { codeBlock } from './highlight.ts';
 import { plain, renderText } from './markdown.ts';
 import { fieldsView, fieldView, type Schema, typeView } from './schema-view.ts';
 
-/** An OpenAPI document, as far as the reference shows it. */
+/** The parts of an OpenAPI document that the reference shows. */
 export interface OpenApi {
   info: { description: string };
   paths: Record<string, Record<string, Operation>>;
@@ -42,7 +42,7 @@ interface Media {
 
 /** A page of the reference. */
 export interface ReferencePage {
-  /** Below `/docs`: `reference/contacts`. */
+  /** Its path below `/docs`: `reference/contacts`. */
   slug: string;
   title: string;
   html: string;
@@ -67,7 +67,7 @@ export async function referencePages(document: OpenApi): Promise<ReferencePage[]
     const shown = html`<h1 id="top">${tag}</h1>
       ${endpointList(tag, list)} ${list.map((endpoint) => endpointView(endpoint, document))}`;
     ofTags.push({ slug: slugOf(tag), title: tag, html: shown.text });
-    // All pages together take 0.3 s: other requests come in between.
+    // All pages together take 0.3 s, so other requests may run in between.
     await setImmediate();
   }
   return [
@@ -200,7 +200,7 @@ function parametersView(parameters: readonly Parameter[]): Content {
     </ul>`;
 }
 
-/** The fields of a body, also where its schema is a named one. */
+/** Returns the fields of a body, even if its schema is a named one. */
 function mediaView({ schema }: Media, { schemas }: OpenApi['components']): Content {
   const named = schemas[schema.$ref?.split('/').at(-1) ?? ''];
   return fieldsView(named ?? schema) ?? html`<p>${typeView(schema)}</p>`;
@@ -208,7 +208,9 @@ function mediaView({ schema }: Media, { schemas }: OpenApi['components']): Conte
 
 const jsonBlock = (value: unknown) => codeBlock(JSON.stringify(value, null, 2), 'json');
 
-/** A request to copy. The address and the key come from the environment, as in the guides. */
+/**
+ * Returns a curl command to copy. The URL and the key come from the environment, as in the guides.
+ */
 function curlOf({ method, path, operation }: Endpoint, body: Media | undefined): string {
   const names = operation.security?.flatMap((way) => Object.keys(way)) ?? [];
   const example = body?.example ?? Object.values(body?.examples ?? {})[0]?.value;

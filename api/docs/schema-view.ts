@@ -1,7 +1,7 @@
 import { type Content, html, Html } from '../html/html.ts';
 import { renderText } from './markdown.ts';
 
-/** A JSON Schema, as far as the reference shows it. */
+/** The parts of a JSON Schema that the reference shows. */
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -25,10 +25,10 @@ export interface Schema {
   maxItems?: number;
 }
 
-/** The address of a named schema. */
+/** Returns the URL of a named schema. */
 export const schemaUrl = (name: string) => `/docs/reference/schemas#${name}`;
 
-/** The fields of a schema as a list, those within a field to be unfolded. */
+/** Lists the fields of a schema. Nested fields can be unfolded. */
 export function fieldsView(schema: Schema): Html | null {
   const shown = variantsOf(schema).map(({ properties, required = [] }) =>
     properties ? fieldList(properties, required) : null,
@@ -46,7 +46,7 @@ function fieldList(properties: Record<string, Schema>, required: readonly string
   </ul>`;
 }
 
-/** A field or parameter with its type and what it means. */
+/** Shows a field or parameter with its type and description. */
 export function fieldView({
   name,
   schema,
@@ -74,7 +74,9 @@ export function fieldView({
   </li>`;
 }
 
-/** The objects that a schema may be: itself, its alternatives, or the items of a list. */
+/**
+ * Returns the objects that a schema may describe: itself, its alternatives, or the items of a list.
+ */
 function variantsOf(schema: Schema): Schema[] {
   const { anyOf, oneOf, allOf, items } = schema;
   if (schema.properties) return [schema];

@@ -13,14 +13,14 @@ export interface Site {
   home: string;
   /** Whole pages by their path: `/docs/guides/quick-start`, `/docs/reference/contacts`. */
   pages: ReadonlyMap<string, Compressed>;
-  /** All that the search finds, as JSON. */
+  /** The search index, as JSON. */
   index: Compressed;
   search(query: string): Hit[];
   /** The page with the results of a search, for readers without scripts. */
   resultsPage(query: string): string;
 }
 
-/** A text and its compressed form, so that no request has to compress it. */
+/** A text and its compressed form, so that requests need not compress it. */
 export interface Compressed {
   text: string;
   gzip: Buffer;
@@ -32,7 +32,10 @@ async function compressed(text: string): Promise<Compressed> {
 
 const sites = new WeakMap<Described, Promise<Site>>();
 
-/** The documentation of a server. It is made once in the life of the process, and again when that has failed. */
+/**
+ * Returns the documentation of a server. It is built once per process, and again if that has
+ * failed.
+ */
 export function siteOf(endpoints: readonly AnyEndpoint[], config: Described): Promise<Site> {
   const known = sites.get(config);
   if (known) return known;
@@ -87,7 +90,7 @@ const linkTo = (page: { slug: string; title: string }) => ({
   title: page.title,
 });
 
-/** The places on a page that the search finds. */
+/** Returns the entries of a page in the search index. */
 function entriesOf(page: DocsPage): Entry[] {
   const path = pathOf(page);
   const [intro, ...sections] = page.sections;

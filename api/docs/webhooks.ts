@@ -15,7 +15,7 @@ function object<T extends Record<string, object>>(properties: T) {
 const id = { type: 'string', format: 'uuid' } as const;
 const free = { type: ['object', 'null'], additionalProperties: true } as const;
 
-/** The body of a WEBHOOK step that has none of its own. */
+/** The default body of a WEBHOOK step. */
 const body = object({
   contact: object({ id, email: text, subscribed: { type: 'boolean' }, data: free }),
   workflow: object({ id, name: text }),
@@ -23,7 +23,7 @@ const body = object({
   event: { ...free, description: 'The data of what began the execution' },
 });
 
-/** The `webhooks` of the document (OpenAPI 3.1): the requests that receivers get. */
+/** The `webhooks` of the document (OpenAPI 3.1): requests that receivers get. */
 export const webhooks = {
   webhookStep: {
     post: {

@@ -183,8 +183,7 @@ export const domainEndpoints = [
 ];
 
 /**
- * The domain, if the caller may see it: another project's domain looks like one that does not
- * exist.
+ * Returns the domain if the caller may see it. Another project's domain looks like a missing one.
  * @throws Problem DOMAIN_NOT_FOUND, INSUFFICIENT_ROLE, PROJECT_DISABLED,
  *   EMAIL_VERIFICATION_REQUIRED.
  */
@@ -219,12 +218,12 @@ async function checkNow(services: Services, domain: DomainRow) {
 
 type Claiming = Services & Pick<Call<'project', unknown, unknown, unknown>, 'note'>;
 
-/** How long to wait for a name that the mail provider is removing, in milliseconds. */
+/** Milliseconds to wait for a name that the mail provider is removing. */
 const releaseMs = 10_000;
 
 /**
  * Claims a name and registers it with the mail provider, or leaves nothing behind. The claim comes
- * first: while it exists, no other request makes the provider remove the name.
+ * first, because while it exists, no other request makes the provider remove the name.
  * @throws Problem DOMAIN_EXISTS, FORBIDDEN, SERVICE_UNAVAILABLE, PROJECT_NOT_FOUND.
  */
 async function claimDomain(call: Claiming, projectId: string, name: string): Promise<DomainRow> {
@@ -238,7 +237,7 @@ async function claimDomain(call: Claiming, projectId: string, name: string): Pro
   });
   if (made && made !== 'taken') return made;
   await abandonDomain(db, claim);
-  // Deleted with its project, or another claim was faster.
+  // It was deleted with its project, or another claim was faster.
   if (!made) throw notFound('PROJECT', projectId);
   throw new Problem('DOMAIN_EXISTS', { details: { domain: name } });
 }
@@ -274,14 +273,14 @@ async function registerDomain(call: Claiming, projectId: string, claim: NewClaim
 
 /**
  * Registers a name with the mail provider. Returns the tokens of its DKIM records. An identity that
- * this server has not created is used as it is: the ownership record still proves its owner.
+ * this server has not created is used as it is; the ownership record still proves its owner.
  * @throws Problem FORBIDDEN when such an identity has no DKIM records that could be checked.
  */
 async function provideIdentity({ db, identities, log }: Services, name: string): Promise<string[]> {
   if (!identities.keepsDomains) return (await identities.create(name)).dkimTokens;
   const known = await identities.find(name);
   if (!known) await insertSesIdentity(db, name);
-  // Checked after asking the provider: the creator of an identity records it first.
+  // Checked after asking the provider, because the creator of an identity records it first.
   if (!known || (await isOwnIdentity(db, name))) return (await identities.create(name)).dkimTokens;
   log.warn({ domain: name, ...known }, 'the account has an identity that Everpost has not made');
   if (known.dkimTokens.length > 0) return known.dkimTokens;

@@ -49,7 +49,9 @@ export function presentDomain(
   });
 }
 
-/** For the documentation; a domain has three DKIM records and one of each other purpose. */
+/**
+ * Example for the documentation. A domain has three DKIM records and one for each other purpose.
+ */
 export const domainExample: z.input<typeof Domain> = {
   ...exampleOf(Domain),
   records: [

@@ -23,15 +23,15 @@ import {
   Trace,
 } from './record.ts';
 
-/** Every message, its outcome, and why. */
+/** Every message with its outcome and the reason for it. */
 
-/** Such a body cannot be rendered again: it would show the contact's current state. */
+/** A removed body is not rendered again, because it would show the contact's current data. */
 const bodyIsNull =
   'null: not made yet, removed after its time, or never kept: a message of a campaign whose ' +
   'sender died before it could record it, which the trace shows as `settled`; its subject is ' +
   'then the template of the campaign';
 
-/** A message as a whole. */
+/** A whole message. */
 export const Email = named('Email', {
   ...EmailSummary.shape,
   body: z.string().nullable().describe(bodyIsNull),
@@ -53,7 +53,7 @@ export async function readEmail(
   };
 }
 
-/** For the documentation: one that waits for its time. */
+/** Example for the documentation: a scheduled message. */
 export const waitingExample: z.input<typeof Email> = {
   ...emailExample,
   messageId: null,

@@ -11,7 +11,7 @@ interface ListedMail {
 }
 
 /**
- * No scripts, only images are loaded, and no other page may frame this one. Frames made from text
+ * No scripts; only images are loaded; no other page may frame this one. Frames made from text
  * inherit the policy, so it also covers the HTML of the mails.
  */
 export const pagePolicy = [
@@ -26,7 +26,7 @@ export const pagePolicy = [
 /** Characters of the raw mail that the page shows; attachments may have megabytes. */
 const rawCharsMax = 200_000;
 
-/** The mailbox as a page: the list beside the selected mail. `to` is the recipient filter. */
+/** Renders the mailbox: the list beside the selected mail. `to` is the recipient filter. */
 export function mailboxPage({
   mails,
   chosen,

@@ -106,11 +106,11 @@ const getMailboxMail = endpoint({
 export const mailboxEndpoints = [listMailbox, getMailboxMail];
 
 /**
- * The mailbox shows every mail without a login, so it is served only on this machine and its
- * network. Checking for a private client address is not enough:
- * - A foreign page can use the reader's own browser, by a host name that it lets point here (DNS
- *   rebinding). So only addresses, and names that no stranger can assign, are accepted as host.
- * - Behind a proxy every client has the proxy's address, and the host name may be lost.
+ * Refuses strangers. The mailbox shows every mail without a login, so only this machine and its
+ * network may read it. Checking for a private client address is not enough: - A foreign page can
+ * use the reader's own browser, through a host name that points here (DNS rebinding). So the host
+ * must be an IP address, or a name that no stranger can register. - Behind a proxy every client has
+ * the proxy's address, and the host name may be lost.
  * @throws Problem ROUTE_NOT_FOUND
  */
 function refuseStrangers({ config, request }: Pick<AnyCall, 'config' | 'request'>): void {
@@ -141,7 +141,7 @@ function isPrivateAddress(ip: string): boolean {
   return ipaddr.isValid(ip) && privateRanges.has(ipaddr.process(ip).range());
 }
 
-/** `host` as in the Host header, with or without a port. */
+/** `host`: as in the Host header, with or without a port. */
 function isOwnHost(host: string, apiUrl: string): boolean {
   if (!URL.canParse(`http://${host}`)) return false;
   const name = new URL(`http://${host}`).hostname.replace(/^\[|\]$/g, '');

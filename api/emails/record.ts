@@ -28,7 +28,7 @@ export const EmailStatus = z.enum([
 ]);
 export const SourceType = z.enum(['TRANSACTIONAL', 'CAMPAIGN', 'WORKFLOW', 'INBOUND']);
 
-/** Every code that says why a message was not sent. */
+/** Every code of a reason why a message was not sent. */
 export const ReasonCode = z.enum([...new Set(Object.values(reasonCodes).flat())]);
 
 export const EmailSummary = named('EmailSummary', {
@@ -117,7 +117,7 @@ export const emailExample = {
   deliveredAt: '2026-11-20T10:00:02.000Z',
 } as const;
 
-/** @param body if it was read; some headers of older rows follow from it. */
+/** @param body if it was read; some headers of older rows depend on it. */
 export function presentEmail(
   row: EmailSummaryRow,
   { publicId: projectId }: OwnerProject,
@@ -139,8 +139,8 @@ export function presentEmail(
 }
 
 /**
- * A campaign message's headers are stored only where its class does not determine them. A marketing
- * message's headers are known even without its body: they are always the same.
+ * A campaign message stores headers only if its class does not determine them. A marketing
+ * message's headers are known without its body, because they are always the same.
  */
 function campaignHeaders(row: EmailSummaryRow, apiUrl: string, body: string | null) {
   if (row.headers.length > 0) return row.headers;

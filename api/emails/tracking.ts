@@ -7,12 +7,15 @@ import { readTrackedTarget } from '../../domain/mail/tracking.ts';
 import { type Call, answer, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
 
-/** Targets of the tracking pixel and links in mail. */
+/** Targets of the tracking pixel and of tracked links. */
 
-/** Milliseconds that a count may wait for others: a pixel is invisible, a click has to lead on. */
+/**
+ * Milliseconds that a count may wait for others. A pixel is invisible, but a click must redirect
+ * quickly.
+ */
 const maxDelayMs = { open: 100, click: 20 };
 
-/** The smallest image: one transparent dot. */
+/** The smallest image: one transparent pixel. */
 const dot = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
 const openPixel = endpoint({
@@ -36,8 +39,8 @@ const openPixel = endpoint({
   async handle(call) {
     const { config, params, query } = call;
     const id = params.emailId;
-    // Everybody gets the image, but only the mail has the signed address that counts; its id is
-    // known elsewhere, too. Mail from before addresses were signed is no longer counted.
+    // Anyone gets the image, but only the mail has the signed URL that counts, because its id is
+    // known elsewhere, too. Mail from before URLs were signed is not counted.
     if (typeof query.s === 'string' && isSigned(config, 'tracking links', id, query.s)) {
       await count(call, id, { kind: 'open', at: new Date() });
     }
@@ -81,7 +84,7 @@ const followLink = endpoint({
 export const trackingEndpoints = [openPixel, followLink];
 
 /**
- * The target of a link that we signed: a stranger cannot make us redirect.
+ * Returns the target of a link that we signed, so that a stranger cannot make us redirect.
  * @throws Problem RESOURCE_NOT_FOUND
  */
 function trustedTarget(
@@ -96,7 +99,7 @@ function trustedTarget(
   return read.target;
 }
 
-/** A header is ASCII; percent-encoding the rest keeps the address's meaning. */
+/** A header must be ASCII. Percent-encoding keeps the meaning of the URL. */
 function headerSafe(url: string): string {
   return url.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
@@ -107,7 +110,7 @@ async function count(
   emailId: string,
   feedback: Extract<Feedback, { kind: keyof typeof maxDelayMs }>,
 ): Promise<void> {
-  // Programs that check links use HEAD.
+  // Link checkers use HEAD, which does not count.
   if (request.method !== 'GET' || !isUuid(emailId)) return;
   const about = { emailId, messageId: null, acceptedAt: null, receipt: null };
   try {

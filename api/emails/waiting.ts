@@ -7,7 +7,7 @@ import { SendTime } from '../public/send-schema.ts';
 import { Email, readEmail, waitingExample } from './emails.ts';
 import { tag } from './record.ts';
 
-/** Mail that waits gets another time, or is cancelled. */
+/** Reschedules or cancels waiting mail. */
 
 const params = z.object({ id: Uuid });
 

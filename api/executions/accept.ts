@@ -7,7 +7,7 @@ import { found } from '../../domain/errors.ts';
 import type { ExecutionJobData, ExecutionJobKind } from '../../domain/job.ts';
 import type { Project } from '../access/caller.ts';
 
-/** How the ids of its jobs begin. */
+/** Prefixes of job ids. */
 const prefixes: Record<ExecutionJobKind, string> = {
   migrate: 'migration',
   'move-waits': 'move-waits',
@@ -15,10 +15,10 @@ const prefixes: Record<ExecutionJobKind, string> = {
 };
 
 /**
- * Accepts a job on the executions of a workflow. A repeated request accepts no second one, even when
- * the first was cut off: moving waits twice is not moving them once.
- * @param job.asked what its pages are told
- * @returns the answer
+ * Accepts a job on the executions of a workflow. A repeated request accepts no second one, even
+ * when the first was interrupted, because moving waits twice is not the same as once.
+ * @param job.asked input for the job's pages
+ * @returns the response
  * @throws Problem WORKFLOW_NOT_FOUND when the workflow was deleted meanwhile
  */
 export async function acceptExecutionJob(
@@ -41,7 +41,7 @@ export async function acceptExecutionJob(
   return answer;
 }
 
-/** The call of a request that is answered by a job. */
+/** The call of a request whose response is a job. */
 interface Accepting {
   db: Database;
   project: Pick<Project, 'id' | 'publicId'>;

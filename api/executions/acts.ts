@@ -24,7 +24,7 @@ import {
 import { ExecutionById, stepsOf } from './executions.ts';
 import { tag } from '../workflows/graph/record.ts';
 
-/** Acts of operators on one live execution. */
+/** Operators' actions on one live execution. */
 
 const pausedExample = {
   ...executionExample,
@@ -134,10 +134,10 @@ export const skipCurrentStep = endpoint({
   },
 });
 
-/** 10 years, as the longest shift. */
+/** 10 years, the longest shift, in seconds. */
 const shiftSecondsMax = 10 * 365 * 86_400;
 
-/** The fields that say where the end of a wait is moved to. */
+/** The fields that tell where the end of a wait is moved. */
 export const waitMoveFields = {
   until: Moment.refine(
     (until) => until.getTime() <= Date.now() + farthestMs,
@@ -155,7 +155,7 @@ const movesOf = ({ until, shiftBySeconds, forever }: WaitMoveFields) => [
   ...(forever ? [{ forever }] : []),
 ];
 
-/** The rule that exactly one of the fields is given, as the arguments of a refinement. */
+/** The rule that exactly one of the fields is set, as the arguments of a refinement. */
 export const oneMove = [
   (body: WaitMoveFields, context: z.core.$RefinementCtx) => {
     const [move, second] = movesOf(body);
@@ -172,7 +172,7 @@ export const oneMove = [
   whenRight(...Object.keys(waitMoveFields)),
 ] as const;
 
-/** The move that the one of the fields asks for which is given. */
+/** Returns the move for the field that is set. */
 export function waitMoveOf(body: WaitMoveFields) {
   const [move] = movesOf(body);
   if (!move) throw new Error('The schema lets no request through that moves nothing.');

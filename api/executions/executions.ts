@@ -329,7 +329,7 @@ export const getExecutionHistory = endpoint({
         return changesOf(step).map((change) => ({ ...change, ...named }));
       }),
     ];
-    // Sorted by the microsecond, shown in milliseconds like every time.
+    // Sorted by microseconds, shown in milliseconds like every time.
     const ordered = entries.toSorted((a, b) => (a.at < b.at ? -1 : 1));
     return {
       executionId,
@@ -348,7 +348,10 @@ export const executionEndpoints = [
   getExecutionHistory,
 ];
 
-/** The steps of all versions that an execution is or was on, those of its own version first. */
+/**
+ * Returns the steps of all versions that an execution is or was on, those of its current version
+ * first.
+ */
 export function stepsOf({ graph, formerSteps }: ExecutionInGraph): GraphStep[] {
   return [...graph.steps, ...formerSteps];
 }
@@ -360,7 +363,7 @@ interface Change {
   detail: string | Record<string, unknown> | null;
 }
 
-/** The changes of status that the database has recorded for a row, and what was done to it. */
+/** Returns the status changes and actions that the database has recorded for a row. */
 function changesOf(row: { history: unknown }): Change[] {
   return row.history as Change[];
 }

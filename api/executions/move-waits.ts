@@ -74,7 +74,7 @@ export const moveWaitsOfStep = endpoint({
 });
 
 /**
- * @throws Problem VALIDATION_ERROR for a step in which executions cannot wait, or cannot wait for
+ * @throws Problem VALIDATION_ERROR for a step at which executions cannot wait, or cannot wait for
  *   ever
  */
 function refuseStep(type: StepType, forever: true | undefined): void {

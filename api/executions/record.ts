@@ -93,7 +93,7 @@ export const StepExecution = named('StepExecution', {
   step: StepName,
 });
 
-/** For the documentation. */
+/** Example for the documentation. */
 export const executionExample = exampleOf(Execution);
 export const namedExample = {
   ...executionExample,
@@ -108,7 +108,7 @@ export const cancelledExample = {
   completedAt: '2026-11-21T08:31:00.000Z',
 };
 
-/** The state of the server, as far as it says whether an execution is stuck. */
+/** The server state that decides if an execution is stuck. */
 type Outage = Pick<Fleet, 'downSince' | 'isSweepLate'>;
 const noOutage: Outage = { downSince: null, isSweepLate: false };
 
@@ -133,7 +133,7 @@ function stuckOf(
   if (row.stuck_since && row.stuck_reason !== null) {
     return { since: row.stuck_since.toISOString(), reason: row.stuck_reason };
   }
-  // Without workers or the sweep, nothing records it.
+  // Without workers or the sweep, no process records it.
   if (downSince) {
     if (!isAtWork(row)) return null;
     const since = row.updated_at > downSince ? row.updated_at : downSince;
@@ -160,8 +160,8 @@ export function presentStepExecution(row: StepExecutionRow, steps: readonly Grap
 }
 
 /**
- * The step as it was in the execution's version, even if it was changed or deleted since.
- * @param steps of that version, and of those that it was on before
+ * Returns the step as it was in the execution's version, even if it was changed or deleted since.
+ * @param steps of that version, and of earlier versions of the execution
  */
 export function stepName(steps: readonly GraphStep[], stepId: string): z.input<typeof StepName> {
   const step = steps.find(({ id }) => id === stepId);

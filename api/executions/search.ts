@@ -28,7 +28,8 @@ import type { OwnerProject } from '../access/caller.ts';
 import { tag, Workflow, workflowExample } from '../workflows/graph/record.ts';
 
 /**
- * Executions over all workflows: those of a contact, those that failed, those that need an operator.
+ * Searches executions over all workflows: those of a contact, those that failed, those that need an
+ * operator.
  */
 
 const FoundExecution = named('FoundExecution', {
@@ -54,7 +55,10 @@ const Statuses = z
 
 const OnlyTrue = z.literal('true').transform(() => true);
 
-/** Times of one millisecond are told apart, so that a page begins where another has ended. */
+/**
+ * To the microsecond, so that executions of one millisecond have an order and a page begins exactly
+ * where the previous one has ended.
+ */
 const newestStart: CursorForm = { order: 'executions', value: 'instant' };
 
 export const findExecutions = endpoint({
@@ -132,7 +136,7 @@ function presentFound(row: FoundExecution, project: OwnerProject, fleet: Fleet) 
   return {
     ...presentNamed(row, project, fleet),
     workflow: { id: row.workflow_id, name: row.current_workflow_name },
-    // It stays at the step that has failed.
+    // A failed execution stays at the step that has failed.
     failedStep: row.status === 'FAILED' ? row.current_step : null,
   };
 }

@@ -1,6 +1,6 @@
 import { escapeHtml } from '../../domain/template/html.ts';
 
-/** Text that is HTML already. */
+/** Text that is already HTML. */
 export class Html {
   readonly text: string;
 
@@ -9,10 +9,13 @@ export class Html {
   }
 }
 
-/** Values of a template: text is escaped; null and false leave nothing; a list is joined. */
+/** Values in a template: text is escaped; null and false become empty; a list is joined. */
 export type Content = Html | string | number | null | undefined | false | readonly Content[];
 
-/** HTML with values, each escaped unless it is HTML: for content and quoted attributes. */
+/**
+ * Builds HTML from a template. Each value is escaped unless it is HTML. Use it for content and
+ * quoted attributes.
+ */
 export function html(parts: TemplateStringsArray, ...values: Content[]): Html {
   return new Html(parts.map((part, at) => `${part}${textOf(values[at])}`).join(''));
 }

@@ -14,8 +14,8 @@ const exposed = [
 const headers = 'Content-Type, Authorization, Idempotency-Key, X-Request-ID, Prefer';
 
 /**
- * Browsers may call the public API from any origin, without cookies; all other endpoints from the
- * pages of this installation only, with cookies. Preflights are answered whatever the path is.
+ * Browsers may call the public API from any origin, without cookies; all other endpoints only from
+ * the pages of this installation, with cookies. Preflights are answered for any path.
  */
 export function cors(config: Config): Middleware {
   const originOf = (url: string | null) => (url ? new URL(url).origin : null);
@@ -29,7 +29,7 @@ export function cors(config: Config): Middleware {
       ctx.set('Access-Control-Allow-Origin', '*');
       ctx.set('Access-Control-Expose-Headers', exposed);
     } else {
-      // Nothing before this varies.
+      // No middleware before this sets Vary.
       ctx.set('Vary', 'Origin');
       if (origin !== '' && ours.has(origin)) {
         ctx.set('Access-Control-Allow-Origin', origin);

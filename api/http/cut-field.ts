@@ -1,18 +1,18 @@
 import type { z } from 'zod';
 
-/** A field of a body that is partly wrong, without those parts, so that the others can be checked. */
+/** A field of a body with invalid parts removed, so that the rest can be checked. */
 export interface CutField {
   name: string;
-  /** The right parts of it, as its schema reads them. */
+  /** The valid parts of it, as its schema reads them. */
   value: unknown;
-  /** By the path of a list from which items were taken: the places as sent of those that are left. */
+  /** By the path of a list with removed items: the original indexes of the remaining ones. */
   kept: Kept;
 }
 
-/** Their parts refer to each other: without one of them, others would look wrong. */
+/** Fields whose parts refer to each other. With one part removed, others would look invalid. */
 const whole: ReadonlySet<string> = new Set(['graph', 'steps', 'transitions']);
 
-/** Each round takes out what needs a part that the one before took out. Each reads the whole field again. */
+/** Each round removes parts that need a part removed before. Each reads the whole field again. */
 const roundsMax = 8;
 
 type Kept = ReadonlyMap<string, readonly number[]>;
@@ -24,9 +24,9 @@ interface Cut {
 }
 
 /**
- * Takes out of a field the parts that have an issue, as few as its schema allows.
+ * Removes the parts of a field that have an issue, as few as its schema allows.
  * @param issues of the whole body
- * @returns null if nothing right is left, or nothing that can be checked alone
+ * @returns null if no valid part is left, or none that can be checked alone
  */
 export function cutField(
   schema: z.ZodType,
@@ -42,7 +42,7 @@ export function cutField(
   for (let round = 0; round < roundsMax; round += 1) {
     for (const path of paths) {
       const keys = path.map(String);
-      // A part that is missing falls with what needs it.
+      // If a part is missing, the part that needs it is removed.
       const part = has(wrong.rest, keys) ? keys : keys.slice(0, -1);
       if (part.length === 0) return null;
       taken.push(keysAsSent(part, name, wrong.kept));
@@ -61,7 +61,7 @@ function has(value: unknown, [key, ...others]: readonly string[]): boolean {
   return has((value as Record<string, unknown>)[key], others);
 }
 
-/** Parts of a value by key; null: to be taken out. */
+/** Parts of a value by key; null: remove it. */
 type Parts = Map<string, Parts | null>;
 
 function cutOff(given: unknown, name: string, paths: readonly string[][]): Cut {
@@ -101,7 +101,7 @@ function without(
   return entries.map(([, part]) => part);
 }
 
-/** The place, in the request as it was sent, of an error in a field that may be cut. */
+/** Returns the position in the original request of an error in a field with removed parts. */
 export function placeAsSent(field: string, cut: readonly CutField[]): string {
   const [name = '', ...keys] = field.split('.');
   const kept = cut.find((one) => one.name === name)?.kept;

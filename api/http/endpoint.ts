@@ -19,7 +19,7 @@ export interface Call<
   M extends string | undefined = undefined,
 > extends Services {
   caller: CallerOf<A>;
-  /** The caller in the project that `projectParam` of the path names. */
+  /** The caller in the project that the path parameter `projectParam` names. */
   member: M extends string ? ProjectCaller : null;
   params: P;
   query: Q;
@@ -35,11 +35,11 @@ export interface Call<
     /** The body of an endpoint that takes it `asSent`. */
     bytes: Buffer;
   };
-  /** Set with an `Idempotency-Key`: a repeat must not do it again. */
+  /** Set for requests with an `Idempotency-Key`. A repeat must not do the work again. */
   keyUse: {
     /** The mails that earlier, unfinished requests have accepted under the key, in order. */
     accepted: readonly AcceptedEmail[];
-    /** The id of the mail at an index of the request: the same in every repeat. */
+    /** Returns the id of the mail at an index of the request. It is the same in every repeat. */
     emailId: (index: number) => string;
     /**
      * Records that a mail was accepted, in its transaction.
@@ -47,25 +47,25 @@ export interface Call<
      */
     recordAccepted: (tx: Database, email: AcceptedEmail) => Promise<void>;
     /**
-     * Stores the response in the transaction that does the last of it. Call it last; throws
-     * likewise. `status`: the endpoint's own, if absent.
+     * Stores the response in the last transaction of the work. Call it last.
+     * @throws Problem as `recordAccepted`. `status`: the endpoint's own, if absent.
      */
     completeIn: (tx: Database, data: unknown, status?: number) => Promise<void>;
   } | null;
   /**
-   * The caller in a project that only the body or a row names, with the rights that the endpoint
-   * declares.
-   * @throws Problem PROJECT_NOT_FOUND for non-members, and what `requireRights` throws.
+   * Returns the caller in a project that only the body or a row names, with the rights that the
+   * endpoint declares.
+   * @throws Problem PROJECT_NOT_FOUND for non-members, and errors of `requireRights`.
    */
   authorize: (projectId: string) => Promise<ProjectCaller>;
   /**
-   * Keys of a part of the body that only a schema chosen by the handler tells to be unknown: names them in
-   * the answer, as the pipeline does.
+   * For a part of the body whose schema the handler chooses: reports unknown keys as the pipeline
+   * does.
    * @param value by the name of its field in the body
-   * @throws Problem VALIDATION_ERROR naming them, where the request asks for strictness.
+   * @throws Problem VALIDATION_ERROR naming them, if the request asks for strictness.
    */
   refuseUnknown: (schema: z.ZodType, value: unknown) => void;
-  /** The logged-in user, if any, where no session is required. */
+  /** Returns the logged-in user, if any, for endpoints that require no session. */
   findSessionUser: () => Promise<UserCaller | null>;
   /** See `security-log.ts`. */
   note: SecurityLog['note'];
@@ -90,37 +90,37 @@ export interface Endpoint<
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: `/${string}`;
-  /** Chapter of the documentation. */
+  /** Its chapter in the documentation. */
   tag: string;
   summary: string;
-  /** More than the summary: units, limits, and what its errors mean. Markdown. */
+  /** More than the summary: units, limits, and the meaning of its errors. Markdown. */
   description: string;
   access: A;
   /** Success status; 200 by default. A handler may return another in an `Answer`. */
   status?: number;
   /** True: the response is `{success: true, data}`. */
   wrapped?: boolean;
-  /** Which counter limits it (see `rate-limit.ts`); by default the kind of caller decides. */
+  /** The counter that limits it (see `rate-limit.ts`); by default the kind of caller decides. */
   limit?: 'auth' | 'none';
-  /** The path parameter that names a project: non-members get PROJECT_NOT_FOUND. */
+  /** The path parameter that names a project. Non-members get PROJECT_NOT_FOUND. */
   projectParam?: M;
-  /** The key of the body that names a project: likewise. */
+  /** The key of the body that names a project. Non-members get PROJECT_NOT_FOUND. */
   projectField?: string;
   /** The required role in the project; every member by default. Secret keys are ADMIN. */
   role?: 'ADMIN';
   /** True: needs a recent login. See `requireFresh`. */
   fresh?: boolean;
-  /** True if a body, which no schema has checked, needs one. */
+  /** Returns true if this body, which no schema has checked, needs a recent login. */
   freshFor?: (body: Record<string, unknown>) => boolean;
-  /** True: also allowed to write to a disabled project. */
+  /** True: it may also write to a disabled project. */
   whileDisabled?: boolean;
-  /** The error on a server that is not configured for it; null: it is configured. */
+  /** Returns the error on a server that is not configured for it; null: it is configured. */
   unavailable?: (config: Config) => ProblemCode | null;
   /** The body is a form with a file, within these limits. */
   upload?: UploadLimits;
   /**
-   * True: the request is never validated. Path and query come unchecked, the body as
-   * `request.bytes`, whatever its type: for pages, and for webhooks that others call.
+   * True: the request is never validated. Path and query are passed unchecked, the body as
+   * `request.bytes` of any type: for pages, and for webhooks that others call.
    */
   asSent?: boolean;
   /**
@@ -128,9 +128,9 @@ export interface Endpoint<
    * `limits.jsonBodyBytes` with them.
    */
   bodyBytesMax?: number;
-  /** True: `Idempotency-Key` is honoured. By default by POST within a project. */
+  /** True: `Idempotency-Key` is honoured. Default: POST within a project. */
   idempotent?: boolean;
-  /** The page that a browser is shown in place of an error's JSON. */
+  /** Returns the page that a browser gets instead of an error's JSON. */
   problemPage?: (problem: Problem, visitor: Visitor) => Answer<string>;
   /** Content type of a response that is not JSON. */
   contentType?: string;
@@ -140,25 +140,26 @@ export interface Endpoint<
   query?: Q;
   body?: B;
   response: R;
-  /** The errors of this endpoint beyond those that every endpoint has; with a status if not the usual. */
-  problems?: readonly (ProblemCode | readonly [code: ProblemCode, status: number])[];
   /**
-   * A request body and its response, for the documentation; `bodies`: one of each kind, by name, where
-   * there are several.
+   * The errors of this endpoint besides those that every endpoint has; with a status if it is not
+   * the usual one.
    */
+  problems?: readonly (ProblemCode | readonly [code: ProblemCode, status: number])[];
+  /** A request body and its response, for the documentation. `bodies`: several kinds, by name. */
   example?: { body?: unknown; bodies?: Readonly<Record<string, unknown>>; response?: unknown };
   /**
-   * Refuses what the schema cannot tell to be wrong: references, and rules with what is stored. It runs
-   * before `handle`, and also when the schema has refused fields: the body is without those then, so
-   * that one answer names all problems. Other errors than VALIDATION_ERROR count if there is none.
+   * Refuses what the schema cannot check: references, and rules about stored data. It runs before
+   * `handle`, and also when the schema has refused fields; the body then lacks those, so that one
+   * response reports all problems. Other errors than VALIDATION_ERROR count only if there is none.
    */
   check?(
     call: Call<A, z.output<P>, z.output<Q>, Partial<NonNullable<z.output<B>>>, M>,
   ): Promise<void>;
   /**
-   * Refuses what `handle` refuses itself, mostly in its transaction. It runs only beside other errors of
-   * the request, so that one answer names all problems and a right request is not checked twice, and when
-   * `handle` refuses for what is missing or its state, before which wrong fields come.
+   * Checks what `handle` checks itself, mostly in its transaction. It runs only for requests that
+   * have other errors, so that one response reports all problems and a valid request is not checked
+   * twice; and when `handle` refuses because of a missing object or its state, since invalid fields
+   * are reported first.
    * @param wrong the names of the fields that are refused already
    */
   checkBeside?(
@@ -170,11 +171,11 @@ export interface Endpoint<
   ): Promise<z.input<R> | Answer<z.input<R>>>;
 }
 
-/** The sender of a request that failed, as a page about it needs to know. */
+/** The sender of a failed request, as the error page needs it. */
 export interface Visitor {
   config: Config;
   cookie: (name: string) => string | undefined;
-  /** The path and query that were asked for. */
+  /** The requested path and query. */
   url: string;
 }
 
@@ -190,16 +191,16 @@ export interface OtherAnswer {
 interface AnswerOptions {
   status?: number;
   headers?: Record<string, string | string[]>;
-  /** The response is this text instead of the endpoint's JSON, such as a page for a browser. */
+  /** The response is this text instead of the endpoint's JSON, for example a page for a browser. */
   contentType?: string;
   /**
    * The rest of a list that is written while it is read: responses like `data`, whose own list is
    * empty, each with the next items.
    */
   parts?: AsyncIterable<unknown>;
-  /** The response is JSON that is written while it is made; no part divides an id. */
+  /** The response is JSON that is written while it is generated. No part splits an id. */
   text?: AsyncGenerator<string, void, undefined>;
-  /** Aborted when the text has to end before its time: the client sees it break off. */
+  /** Aborted when the text must end early. The client then sees a broken response. */
   signal?: AbortSignal;
 }
 
@@ -218,12 +219,12 @@ export function answer<T>(data: T, options: AnswerOptions): Answer<T> {
   return new Answer(data, options);
 }
 
-/** An HTML page in place of the endpoint's JSON. */
+/** Returns an HTML page instead of the endpoint's JSON. */
 export function page(html: string, headers: Record<string, string> = {}): Answer<never> {
   return new Answer(html as never, { headers, contentType: 'text/html' });
 }
 
-/** An endpoint in the list of all; its own types matter only inside its declaration. */
+/** An endpoint in the list of all endpoints. Its own types matter only inside its declaration. */
 export type AnyEndpoint = Omit<Endpoint, 'handle' | 'check' | 'checkBeside'> & {
   check?(call: Call<Access, unknown, unknown, unknown, string | undefined>): Promise<void>;
   checkBeside?(
@@ -233,7 +234,10 @@ export type AnyEndpoint = Omit<Endpoint, 'handle' | 'check' | 'checkBeside'> & {
   handle(call: Call<Access, unknown, unknown, unknown, string | undefined>): Promise<unknown>;
 };
 
-/** Declares an endpoint. The types of its parts flow into `handle`, and that of its response out. */
+/**
+ * Declares an endpoint. The types of its parts are the input of `handle`; its response type is
+ * checked.
+ */
 export function endpoint<
   A extends Access,
   P extends z.ZodType = z.ZodUndefined,

@@ -33,7 +33,7 @@ export function errorBody(problem: Problem, requestId: string): ErrorBody {
   };
 }
 
-/** Any thrown value as a Problem; anything else is an internal error. */
+/** Returns any thrown value as a Problem; anything else becomes an internal error. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   return new Problem(isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR');

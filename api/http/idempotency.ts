@@ -22,15 +22,15 @@ import type { AnyEndpoint } from './endpoint.ts';
 export interface StoredAnswer {
   status: number;
   text: string;
-  /** Sent in place of the text; stored responses have none. */
+  /** Sent instead of the text; stored responses have none. */
   bytes?: Buffer;
-  /** Written in place of the text; only lists have one. */
+  /** Streamed instead of the text; only lists have one. */
   stream?: Readable;
 }
 
 /**
- * The use of a key by the one request that holds it. It ends with a stored response or a release;
- * the process may die at any moment in between.
+ * The use of a key by the request that holds it. It ends with a stored response or a release. The
+ * process may die at any moment in between.
  */
 export interface KeyUse {
   /** The mails that earlier, unfinished requests have accepted under the key, in order. */
@@ -43,9 +43,9 @@ export interface KeyUse {
   completeIn(tx: Database, answer: StoredAnswer): Promise<void>;
   /** Stores the response, unless a transaction has. */
   complete(answer: StoredAnswer): Promise<void>;
-  /** Frees the key for another try, which continues after what was accepted. */
+  /** Frees the key for another try, which continues after the accepted mail. */
   release(): Promise<void>;
-  /** Records that the request still runs, so that no other takes its key over. */
+  /** Records that the request still runs, so that no other request takes its key over. */
   renew(): Promise<void>;
   /** True if this request or earlier ones under the key have accepted mail. */
   hasAccepted(): Promise<boolean>;
@@ -57,15 +57,15 @@ export interface IdempotentRequest {
   key: string;
   method: string;
   path: string;
-  /** The parsed body: key order and white space do not matter. */
+  /** The parsed body. Key order and white space do not matter. */
   body: unknown;
 }
 
 /** Requests share keys only within the same space. */
 export interface KeySpace {
-  /** The project, or the user of a request without one. */
+  /** The project, or the user of a request without a project. */
   ownerId: string;
-  /** The project's public key was used: its holders must not block the keys of the secret one. */
+  /** True for the project's public key, whose holders must not block the keys of the secret one. */
   isPublic: boolean;
 }
 
@@ -79,9 +79,11 @@ export function honoursKey({ access, method, idempotent }: AnyEndpoint): boolean
 
 interface KeyServices {
   db: Database;
-  /** For what ends the use of a key: other requests of the same project must not delay it. */
+  /**
+   * A handle for ending the use of a key, which other requests of the same project must not delay.
+   */
   settleDb: Database;
-  /** Does it now, or again and again while the database is away. Never throws. */
+  /** Runs the work, and repeats it while the database is unavailable. Never throws. */
   settle: (work: () => Promise<void>) => Promise<void>;
   cipher: Cipher;
   ttlHours: number;
@@ -103,7 +105,7 @@ export async function useIdempotencyKey(
   const use = { ...named, useId: uuidV7() };
   const claim = await claimIdempotencyKey(db, { ...use, request: name, bodyHash, ttlHours }).catch(
     async (error: unknown) => {
-      // If it was committed, no other request would end it.
+      // If the claim was committed, no other request would end it.
       if (isAnswerLost(error)) await settle(() => releaseLostKey(settleDb, use));
       throw error;
     },
@@ -139,7 +141,10 @@ export async function useIdempotencyKey(
   };
 }
 
-/** A UUIDv7 with the time of the use, in the order of the request, otherwise hard to guess. */
+/**
+ * Returns a UUIDv7 with the time of the use, in the order of the request, and otherwise hard to
+ * guess.
+ */
 function emailIdOf(useId: string, index: number): string {
   const random = createHash('sha256').update(`${useId} ${index}`).digest();
   const msecs = timeOfId(useId);

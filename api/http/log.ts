@@ -4,20 +4,20 @@ import { loggedError, maskSecrets } from '../../domain/logging.ts';
 /** Names whose values are never logged, up to three levels deep in an entry. */
 const secrets = ['authorization', 'cookie', 'password', 'key', 'secret', 'secretKey', 'token'];
 
-/** The message of the line that each request has. */
+/** The message of the log line that each request gets. */
 export const requestMessage = 'request';
-/** How long the lines of requests may wait for each other on standard output, in milliseconds. */
+/** Milliseconds that request lines may wait to be written together. */
 const outputGatherMs = 100;
-/** How much of them may wait, in characters. */
+/** Most characters that may wait. */
 const gatheredMax = 64 * 1024;
 
 /**
- * Writes the lines of requests together: to write each by itself is a quarter of what a small
- * request costs. Any other line takes them along at once, and so does the end of the process.
+ * Writes request lines together, because writing each alone is a quarter of the cost of a small
+ * request. Any other line, and the end of the process, writes them at once.
  */
 class GatheredLines implements DestinationStream {
   readonly [pino.symbols.needsMetadataGsym] = true;
-  /** The message of the line, which pino sets before it writes it. */
+  /** The message of the line. pino sets it before it writes the line. */
   lastMsg: string | undefined;
   #lines = '';
   #timer: NodeJS.Timeout | undefined;
@@ -46,10 +46,10 @@ class GatheredLines implements DestinationStream {
 }
 
 /**
- * The log of the API process, one JSON line per entry. In production, errors are logged without
- * their stack.
+ * Creates the log of the API process, one JSON line per entry. In production, errors are logged
+ * without their stack.
  * @param destination standard output by default
- * @param gatherMs how long the lines of requests may wait; 0: each is written by itself
+ * @param gatherMs how long request lines may wait; 0: each is written alone
  */
 export function createLog(
   { logLevel, environment }: { logLevel: string; environment: string },

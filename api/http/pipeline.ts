@@ -45,10 +45,10 @@ import {
 } from './validation.ts';
 
 /**
- * The steps of every request, in the order in which their errors win: body size, content type,
- * credentials, disabled project, feature off, rate limit, rights, JSON syntax, rights that only the
- * body tells, idempotency, schema, the handler. A stored response is repeated only to callers who
- * may ask for it now.
+ * The steps of every request, in the order of precedence of their errors: body size, content type,
+ * credentials, disabled project, feature off, rate limit, rights, JSON syntax, rights that depend
+ * on the body, idempotency, schema, the handler. A stored response is repeated only to callers who
+ * may make the request now.
  */
 export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware {
   return async (ctx) => {
@@ -69,7 +69,7 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     try {
       const unknown = unknownKeys(endpoint, { query: ctx.query, body });
       const refused = noteUnknown(ctx, unknown) ? unknown : [];
-      // A project whose requests are slow in the database delays its own alone.
+      // A project whose requests are slow in the database delays only its own.
       const owner = project?.id ?? caller?.userId ?? endpoint.id;
       await services.shares.within(owner, async (db) => {
         const known = { caller, member, body, bytes, db, refused };
@@ -83,11 +83,11 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
 }
 
 interface Received {
-  /** The value of JSON, or the fields of a form. */
+  /** The parsed JSON, or the fields of a form. */
   body: unknown;
-  /** The body as it was sent, if the endpoint takes it so: a parsed one is not kept twice. */
+  /** The body as sent, if the endpoint takes it so; a parsed body is not kept twice. */
   bytes: Buffer;
-  /** Gives its memory back. */
+  /** Frees its memory. */
   release: () => void;
 }
 
@@ -110,13 +110,16 @@ async function receive(ctx: Context, endpoint: AnyEndpoint, owner: string): Prom
   }
 }
 
-/** Whose memory a body takes. Anybody may have a public key: its holders do not take the project's. */
+/**
+ * Returns the owner of a body's memory. Anyone may have a public key, so its holders do not use the
+ * project's memory.
+ */
 function bodyOwner(caller: Caller, project: Project | null): string {
   if (caller?.kind === 'project' && caller.isPublic) return `public ${caller.projectId}`;
   return project?.id ?? caller?.userId ?? anonymous;
 }
 
-/** Names unknown keys in the answer, if they are ignored. Returns whether they are to be refused. */
+/** Names unknown keys in the response if they are ignored. Returns true if they must be refused. */
 function noteUnknown(ctx: Context, unknown: readonly UnknownKey[]): boolean {
   if (isStrict(ctx.get('prefer'))) {
     ctx.set('Preference-Applied', 'handling=strict');
@@ -128,10 +131,10 @@ function noteUnknown(ctx: Context, unknown: readonly UnknownKey[]): boolean {
   return false;
 }
 
-/** How often a running request renews its key, in milliseconds: five times before it is stale. */
+/** Milliseconds between renewals of a running request's key: five before it is stale. */
 const keyRenewalMs = limits.idempotencyStaleMs / 5;
 
-/** Runs the handler, or repeats the response that is stored under the request's key. */
+/** Runs the handler, or repeats the stored response for the request's key. */
 async function runOnce(
   ctx: Context,
   endpoint: AnyEndpoint,
@@ -175,13 +178,16 @@ async function runOnce(
 
 /** Pause between two attempts to settle a key, in milliseconds. */
 const settleEveryMs = 1_000;
-/** How long before its key may be stale the last attempt begins, in milliseconds: longer than a statement may take. */
+/**
+ * The last attempt begins so many milliseconds before the key may be stale: longer than a statement
+ * may take.
+ */
 const settleMarginMs = 60_000;
 
 /**
- * Settles a key, then calls `over`. If the database is away, that is tried again while the client
- * has its response, until shortly before the key is stale: a repeat must not find it taken, nor do the
- * work again. Never throws.
+ * Settles a key, then calls `over`. If the database is unavailable, it tries again after the client
+ * has its response, until shortly before the key is stale. So a repeat neither finds the key taken
+ * nor does the work again. Never throws.
  */
 async function settleKey(
   settle: () => Promise<void>,
@@ -197,7 +203,7 @@ async function settleKey(
   if (!failed) return over();
   log.warn(failed, 'An idempotency key could not be settled; it is tried again');
   void (async () => {
-    // Before others may take it over, and find it theirs.
+    // Before others may take it over.
     const end = Date.now() + limits.idempotencyStaleMs - settleMarginMs;
     do await sleep(settleEveryMs, null, { ref: false });
     while ((await attempt()) && Date.now() < end);
@@ -206,9 +212,9 @@ async function settleKey(
 }
 
 /**
- * Settles the key of a request that failed. A client error frees it, and so does an unavailable service: the
- * request is worth retrying. Where mail was accepted, the retry continues after it. Any other
- * internal error is stored as the response, as part of the work may be done.
+ * Settles the key of a failed request. A client error frees it, and so does an unavailable service,
+ * because a retry may succeed. If mail was accepted, the retry continues after it. Any other
+ * internal error is stored as the response, because part of the work may be done.
  */
 async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Promise<void> {
   const problem = asProblem(error);
@@ -220,15 +226,15 @@ async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Pr
 
 type Params = Record<string, string>;
 
-/** A handler's input, as far as it is known before path, query and body are validated. */
+/** A handler's input before path, query and body are validated. */
 interface Prepared {
   caller: Caller;
   member: ProjectCaller | null;
   body: unknown;
   bytes: Buffer;
-  /** Keys that the request wants to be refused, as the endpoint does not know them. */
+  /** Unknown keys that the request wants to be refused. */
   refused: readonly UnknownKey[];
-  /** The handle on the share of the request's project. */
+  /** The database handle with the share of the request's project. */
   db: Database;
 }
 
@@ -263,7 +269,7 @@ async function runHandler(
   security.flush();
   const { data: answered, options } = result instanceof Answer ? result : new Answer(result, {});
   for (const [name, value] of Object.entries(options.headers ?? {})) {
-    // `Vary` is added to, not replaced: CORS has set it too.
+    // `Vary` is extended, not replaced, because CORS has set it, too.
     if (name === 'Vary') ctx.vary(value);
     else ctx.set(name, value);
   }
@@ -283,12 +289,12 @@ async function runHandler(
   return jsonAnswer(endpoint, answered, status);
 }
 
-/** Statuses of refusals that come after those of wrong fields: for what is missing, and for its state. */
+/** Statuses that come after those for invalid fields: for missing objects, and for their state. */
 const laterStatuses: readonly number[] = [400, 402, 403, 404, 409];
 
 /**
- * Returns the error with which a request is answered: the wrong fields that `checkBeside` finds, else the one
- * that the handler has thrown. An error that lists accepted mail is never replaced.
+ * Returns the error for the response: the invalid fields that `checkBeside` finds, otherwise the
+ * error of the handler. An error that lists accepted mail is never replaced.
  */
 async function firstRefusal(
   endpoint: AnyEndpoint,
@@ -306,7 +312,7 @@ async function firstRefusal(
   }
 }
 
-/** Path, query and body as a handler gets them, and what is wrong with them. */
+/** Returns path, query and body for the handler, with their errors. */
 function partsOf(ctx: Context, endpoint: AnyEndpoint, { body, refused }: Prepared): ReadRequest {
   const given = { params: ctx['params'] as unknown, query: { ...ctx.query }, body };
   if (endpoint.asSent) return { parts: given, errors: [], wrong: new Set(), cut: [] };
@@ -314,9 +320,10 @@ function partsOf(ctx: Context, endpoint: AnyEndpoint, { body, refused }: Prepare
 }
 
 /**
- * The caller in the project that the request names, with the rights that it needs. Asked again after the
- * body: while it came, the project or the membership may have gone, and some of it the body alone tells.
- * @throws Problem PROJECT_NOT_FOUND for non-members, and what `requireRights` throws.
+ * Returns the caller in the project that the request names, with the required rights. It is checked
+ * again after the body has arrived: meanwhile the project or the membership may have been deleted,
+ * and some rights depend on the body.
+ * @throws Problem PROJECT_NOT_FOUND for non-members, and errors of `requireRights`.
  */
 async function memberNow(
   ctx: Context,
@@ -346,7 +353,8 @@ function createCall(
   { params, query, body }: RequestParts,
   services: Services,
 ): AnyCall {
-  // Methods in place of arrow functions, which are given a name each time (esbuild's `keepNames`).
+  // Methods instead of arrow functions, to which esbuild (`keepNames`) would assign a name on each
+  // call.
   const own: Omit<AnyCall, Exclude<keyof Services, 'db'>> = {
     db,
     params,
@@ -396,18 +404,22 @@ function createCall(
       security.noteRefusal(event);
     },
   };
-  // Inherited: to copy the services of the process would cost more than all else of a small request.
+  // Inherited, because copying the services of the process would cost more than the rest of a small
+  // request.
   const call = Object.setPrototypeOf(own, services) as AnyCall;
   return call;
 }
 
-/** Replaces the public project id in the path by the id that its rows have. */
+/** Replaces the public project id in the path by the id of its rows. */
 function insideId(ctx: Context, { projectParam }: AnyEndpoint, { id, publicId }: Project): void {
   const params = ctx['params'] as Params;
   if (projectParam && params[projectParam]?.toLowerCase() === publicId) params[projectParam] = id;
 }
 
-/** The caller in the project of the key or header, or in the one that the path or body names. */
+/**
+ * Returns the caller in the project of the key or header, or in the one that the path or body
+ * names.
+ */
 async function memberOf(
   ctx: Context,
   endpoint: AnyEndpoint,
@@ -420,7 +432,7 @@ async function memberOf(
   return caller && isUuid(named) ? findMember(db, caller, named) : null;
 }
 
-/** The project that the path or the body names, which no schema has checked. */
+/** Returns the project that the path or the body names. No schema has checked it. */
 function namedProject(
   ctx: Context,
   { projectParam, projectField }: AnyEndpoint,
@@ -432,7 +444,7 @@ function namedProject(
   return typeof named === 'string' ? named.toLowerCase() : undefined;
 }
 
-/** Identifies the caller. Failed credentials count against the client's address. */
+/** Identifies the caller. Failed credentials count against the client's IP address. */
 async function identify(ctx: Context, endpoint: AnyEndpoint, services: Services): Promise<Caller> {
   try {
     return await findCaller(ctx, endpoint.access, services);
@@ -452,7 +464,7 @@ async function countRequest(
   { rateLimits }: Services,
 ): Promise<void> {
   if (endpoint.limit === 'none') return;
-  // A non-member must not use up another project's limit by naming it.
+  // A non-member must not use up another project's limit by naming that project.
   if (project) return rateLimits.count(ctx, 'project', project.id);
   if (caller?.kind === 'user') return rateLimits.count(ctx, 'user', caller.userId);
   return endpoint.limit === 'auth'
@@ -460,7 +472,7 @@ async function countRequest(
     : rateLimits.count(ctx, 'ip', networkOf(ctx.ip));
 }
 
-/** Whose keys a request uses, or null where the header is ignored. */
+/** Returns the owner of the keys that a request uses, or null if the header is ignored. */
 function keySpace(endpoint: AnyEndpoint, { caller, member }: Prepared): KeySpace | null {
   if (caller === null || !honoursKey(endpoint)) return null;
   if (caller.kind === 'project') return { ownerId: caller.projectId, isPublic: caller.isPublic };

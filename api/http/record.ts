@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { snakeCase, type SnakeCase } from '../../db/columns.ts';
 
-/** Records: what the API returns for a row, and what the documentation shows of it. */
+/** Records: what the API returns for a row, and how the documentation describes it. */
 
 /** The type of a column in a response: a timestamp becomes text. */
 type Answered<Column> = Column extends Date ? string : Column;
 
-/** A column has text where a field has certain words: a database constraint guarantees them. */
+/** A column has text where a field has fixed words. A database constraint guarantees them. */
 type Accepted<Field> = Field extends string ? string : Field;
 
 /**
- * The fields that have a column of the same name and a fitting type. The id of a project is not read: the
- * rows of one that was reset have another id than the API shows.
+ * The fields that have a column of the same name and a matching type. A project's id is not read,
+ * because the rows of a reset project have another id than the API shows.
  */
 type Read<S extends z.ZodObject, Row> = {
   [K in Exclude<keyof z.input<S> & string, 'projectId'>]: SnakeCase<K> extends keyof Row
@@ -21,13 +21,14 @@ type Read<S extends z.ZodObject, Row> = {
     : never;
 }[Exclude<keyof z.input<S> & string, 'projectId'>];
 
-/** Fields of the record that no column of the row provides, and optional ones that replace a column. */
+/** Fields that no column of the row provides, and optional ones that replace a column. */
 type Others<S extends z.ZodObject, Row> = Omit<z.input<S>, Read<S, Row>> & Partial<z.input<S>>;
 
 /**
- * The record of a row: each field is read from the column of its name, `sentAt` from `sent_at`;
- * timestamps become text, in UTC with milliseconds. JSON columns are returned as they are.
- * @param others the fields that are not columns, or not columns of this name.
+ * Returns the record of a row: each field is read from the column of its name, `sentAt` from
+ * `sent_at`. Timestamps become text, in UTC with milliseconds; JSON columns are returned as they
+ * are.
+ * @param others the fields that are no columns, or not columns of this name.
  */
 export function present<S extends z.ZodObject, Row extends object>(
   schema: S,
@@ -55,8 +56,8 @@ function columnsRead(schema: z.ZodObject): [field: string, column: string][] {
 }
 
 /**
- * An example value of a schema, for the documentation: the first of a field's `examples`, if it has
- * any; else null or the simplest value. Optional fields are left out.
+ * Returns an example value of a schema, for the documentation: the first of a field's `examples`,
+ * otherwise null or the simplest value. Optional fields are left out.
  * @throws Error for a text without examples, unless it is a timestamp.
  */
 export function exampleOf<S extends z.ZodType>(schema: S): z.input<S> {

@@ -3,9 +3,9 @@ import type { Context } from 'koa';
 import type { AnyEndpoint } from './endpoint.ts';
 import type { StoredAnswer } from './idempotency.ts';
 
-/** Responses, as a whole or written while they are made. */
+/** Sends responses, whole or written while they are generated. */
 
-/** The endpoint's usual response. */
+/** Returns the endpoint's usual response. */
 export function jsonAnswer(
   endpoint: AnyEndpoint,
   answered: unknown,
@@ -17,7 +17,7 @@ export function jsonAnswer(
 }
 
 /**
- * The text of a list that is read in parts.
+ * Returns the text of a list that is read in parts.
  * @param empty the response with an empty list, its first `[]`.
  */
 export function joined(
@@ -36,19 +36,19 @@ export function joined(
     }
     yield (before === ',' ? '' : before) + empty.slice(at);
   }
-  // Bytes, not objects: the next part is read when the client has taken the one before.
+  // Bytes, not objects, so that the next part is read when the client has taken the previous one.
   return Readable.from(text(), { objectMode: false });
 }
 
-/** How long a client may take nothing of a text that is being made, in milliseconds. */
+/** Milliseconds that a client may stop reading a generated text. */
 const stalledMs = 5_000;
-/** Bytes of a text that a client has this time for. */
+/** Bytes of a text that the client must read within this time. */
 const pieceBytes = 64 * 1024;
 
 /**
- * Text that is sent as it is made, as fast as the client takes it: it may hold a connection of the
- * database. Ends with an error when the client takes nothing for too long, or `signal` is aborted.
- * @throws Problem of the first part: no status has been sent by then
+ * Streams a text as fast as the client reads it. It may hold a database connection. It ends with an
+ * error when the client stops reading for too long, or `signal` is aborted.
+ * @throws Problem of the first part, before a status has been sent
  */
 export async function streamed(
   text: AsyncGenerator<string, void, undefined>,
@@ -70,7 +70,7 @@ export async function streamed(
   }
   const stream = Readable.from(pieces(), { objectMode: false });
   signal?.addEventListener('abort', () => stream.destroy(new Error('It had to give way.')));
-  // Also where nothing was read of it, as for HEAD.
+  // Also when nothing was read, as for HEAD.
   stream.once('close', () => void text.return().catch(() => {}));
   return stream;
 }
@@ -88,6 +88,6 @@ export function send(ctx: Context, { status, text, bytes, stream }: StoredAnswer
     ctx.set('Cache-Control', 'no-store');
   }
   ctx.body = stream ?? bytes ?? text;
-  // Too late for another status: the client sees that the response breaks off.
+  // The status was sent already, so the connection is closed: the client sees a broken response.
   stream?.once('error', () => ctx.res.destroy());
 }

@@ -14,7 +14,7 @@ import { choosing } from './validation.ts';
 
 export { fault };
 
-/** Schemas that all endpoints share. A validation issue has its code in `params.code`. */
+/** Schemas for all endpoints. A validation issue has its code in `params.code`. */
 
 /** An id in the form that the service writes: lower case. */
 export const Uuid = z
@@ -52,7 +52,7 @@ export const Name = z
       ),
   );
 
-/** Cuts a name to the maximum length, never through a surrogate pair. */
+/** Cuts a name to the maximum length, never within a surrogate pair. */
 export function cutName(name: string): string {
   return cutText(name, limits.nameChars).trimEnd();
 }
@@ -79,8 +79,8 @@ export const Subject = line(limits.subjectChars).min(1);
 export const SenderName = line(limits.nameChars);
 
 /**
- * The sender of mail: an address, or `Name <address>`, whose name is null where it is not given. The
- * name may be quoted.
+ * The sender of mail: an address, or `Name <address>`. Its name is null if missing, and may be
+ * quoted.
  */
 export const SenderText = z
   .string()
@@ -97,7 +97,9 @@ export const SenderText = z
   })
   .meta({ type: 'string', examples: ['The Shop <team@shop.example>'] });
 
-/** The columns of a sender: a name given in its own field wins over that before the address. */
+/**
+ * Returns the columns of a sender. A name in its own field overrides the one before the address.
+ */
 export function senderColumns<F extends z.output<typeof SenderText> | null | undefined>(
   from: F,
   fromName: string | null | undefined,
@@ -111,7 +113,7 @@ function unquoted(name: string): string {
   return isQuoted ? name.slice(1, -1).replace(/\\(.)/gs, '$1').trim() : name;
 }
 
-/** A map of the customer's own keys. */
+/** An object with the customer's own keys. */
 export const JsonObject = z.custom<Record<string, unknown>>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   fault('invalid_type', 'Must be an object.'),
@@ -121,7 +123,7 @@ export const JsonObject = z.custom<Record<string, unknown>>(
 export const ContactData = JsonObject.nullable()
   .optional()
   .superRefine((data, context) => {
-    // Data that are too large alone are too large when merged.
+    // Data that are too large alone are also too large when merged.
     const tooLarge = data ? contactDataFault(planContactData(data).set) : null;
     if (tooLarge) context.addIssue({ code: 'custom', ...fault('too_big', tooLarge) });
     const { set, oneTime } = planContactData({ locale: data?.['locale'] });
@@ -183,7 +185,7 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
   });
 }
 
-/** A page of `rows` out of `total`, in the shape of `pageOf`. */
+/** Returns a page of `rows` out of `total`, in the shape of `pageOf`. */
 export function presentPage<Item>(
   data: Item[],
   total: number,
@@ -193,8 +195,8 @@ export function presentPage<Item>(
 }
 
 /**
- * A list in the response `wrap`. Large rows are read and written a few megabytes at a time: a page
- * of them would be in memory several times.
+ * Returns a list in the response `wrap`. Large rows are read and written a few megabytes at a time,
+ * because a whole page would be in memory several times.
  */
 export async function answerList<Item, Response>(
   rows: readonly RowSize[],
@@ -236,7 +238,7 @@ export function cursorQuery(form: CursorForm) {
   });
 }
 
-/** The issue for a cursor that cannot be read. */
+/** The issue for an invalid cursor. */
 export const cursorFault = fault(
   'invalid_string',
   'Is not a cursor of this list. Use the one of the page before, or none for the first page.',
@@ -253,8 +255,8 @@ export function cursorListOf<Item extends z.ZodType>(item: Item) {
 }
 
 /**
- * A page of a cursor list, in the shape of `cursorListOf`.
- * @param rows one more than `limit` where there is a next page.
+ * Returns a page of a cursor list, in the shape of `cursorListOf`.
+ * @param rows one more than `limit` if there is a next page.
  * @param list.position a row's position in the order of `form`.
  */
 export function presentCursorList<Row, Item>(
@@ -278,7 +280,7 @@ export function presentCursorList<Row, Item>(
   };
 }
 
-/** The body of an action on many records of a kind: it applies to all or to none. */
+/** The body of an action on many records of one kind. It applies to all or to none. */
 export const BulkUpdate = selection({
   ids: z.array(Uuid).min(1).max(limits.bulkIds),
   delete: z.boolean().optional(),
@@ -303,7 +305,7 @@ export async function bulkUpdate(
   return body.delete ? { deleted: ids.length } : { updated: 0 };
 }
 
-/** For the documentation. */
+/** Example for the documentation. */
 export const bulkUpdateExample = {
   body: { ids: ['5d0f1c2b-3a49-4e58-9d67-7c6b5a4f3e21'], delete: true },
   response: { deleted: 1 },
@@ -317,7 +319,10 @@ export function pageExample<T>(record: T) {
 /** A timestamp in a response: ISO 8601 in UTC with milliseconds. */
 export const Time = z.iso.datetime({ precision: 3 });
 
-/** A time in a request: any ISO 8601 date-time with an offset; a date alone is its first moment in UTC. */
+/**
+ * A time in a request: an ISO 8601 date-time with an offset; a date alone means its first moment in
+ * UTC.
+ */
 export const Moment = z
   .string()
   .transform((text, context): Date => {
@@ -332,7 +337,7 @@ export const Moment = z
   .meta({ type: 'string', format: 'date-time' });
 
 /**
- * A time to do something at: as text, in milliseconds since 1970, or null.
+ * A future time in a request: as text, in milliseconds since 1970, or null.
  * @param daysMax how far ahead it may be.
  */
 export function laterTime({ daysMax = Infinity }: { daysMax?: number } = {}) {
@@ -380,7 +385,7 @@ export function time(at: Date | null): string | null {
   return at === null ? null : at.toISOString();
 }
 
-/** A body in which one field is ignored when the others make it meaningless. */
+/** A body in which one field is ignored if the others make it meaningless. */
 export function ignoring<T extends z.ZodType>(
   field: string,
   isIdle: (others: Record<string, unknown>) => boolean,
@@ -394,7 +399,7 @@ export function ignoring<T extends z.ZodType>(
 }
 
 /**
- * Chooses a schema by the kind of the value, so that an issue names the exact place. (A plain union
+ * Chooses a schema by the kind of the value, so that an issue has an exact position. (A plain union
  * only reports that nothing matched.)
  */
 export function byKind<
@@ -414,12 +419,12 @@ export function byKind<
   });
 }
 
-/** The JSON Schema of what a request may hold, for the `meta` of a schema that cannot be described. */
+/** Returns the JSON Schema of valid input, for the `meta` of a schema that cannot be described. */
 export function inputSchema(schema: z.ZodType) {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
 }
 
-/** A schema that the value itself chooses. */
+/** A schema that is chosen by the value itself. */
 export function chosenBy<S extends z.ZodType>(choose: (value: unknown) => S) {
   const parse = (value: unknown, context: z.core.$RefinementCtx): z.output<S> => {
     const parsed = choose(value).safeParse(value, { reportInput: true });

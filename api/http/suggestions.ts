@@ -141,7 +141,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   SERVICE_UNAVAILABLE: 'Try again later. GET /health/ready names the service that does not answer.',
 };
 
-/** The next thing to do about an error, in one or two sentences. */
+/** Returns the next step after an error, in one or two sentences. */
 export function suggestionFor(code: ProblemCode): string {
   return isNotFound(code) ? 'Check the ids in the path and in the body.' : suggestions[code];
 }

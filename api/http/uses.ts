@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** Who uses a thing, in answers: on its own page, and where its deletion is refused. */
+/** The users of an object in responses: on its own page, and when its deletion is refused. */
 
-/** Users of a kind that an answer lists: a project may have very many. */
+/** Most listed users of one kind, because a project may have very many. */
 const listedMax = 100;
 
 export const More = z
@@ -12,7 +12,7 @@ export const More = z
     'How many more than the 100 of a list there are, by its name; absent when all are listed',
   );
 
-/** Lists of users as an answer has them, with `more` if it leaves some out. */
+/** Returns lists of users for a response, with `more` if it leaves some out. */
 export function listed<L extends Record<string, readonly unknown[]>>(
   lists: L,
 ): L & { more?: Record<string, number> } {

@@ -14,20 +14,20 @@ export interface RequestParts {
   body: unknown;
 }
 
-/** A request as its schemas read it. */
+/** A request as read by its schemas. */
 export interface ReadRequest {
-  /** A body that is wrong is here with its right fields only; undefined: it has none. */
+  /** An invalid body has only its valid fields here; undefined: it has none. */
   parts: RequestParts;
   errors: FieldProblem[];
-  /** The parts that are wrong. */
+  /** The invalid parts. */
   wrong: ReadonlySet<keyof RequestParts>;
-  /** The fields of the body that are in `parts` without what is wrong in them. */
+  /** The fields of the body that are in `parts` without their invalid parts. */
   cut: readonly CutField[];
 }
 
 /**
  * Reads path, query and body together, with every issue of all three.
- * @param unknown keys to refuse, of `unknownKeys`.
+ * @param unknown keys to refuse, found by `unknownKeys`.
  */
 export function readRequest(
   schemas: { params?: z.ZodType; query?: z.ZodType; body?: z.ZodType },
@@ -64,7 +64,7 @@ export function readRequest(
 }
 
 /**
- * As `readRequest`.
+ * Does the same as `readRequest`.
  * @throws Problem VALIDATION_ERROR with every issue
  */
 export function checkRequest(...request: Parameters<typeof readRequest>): RequestParts {
@@ -79,11 +79,12 @@ export function refuse(errors: readonly FieldProblem[]): void {
 }
 
 /**
- * Refuses a request with the errors of its schemas and those of checks of what is right in it.
- * @param read the request, of `readRequest`
+ * Refuses a request with the errors of its schemas, and those of checks of its valid parts.
+ * @param read the result of `readRequest`
  * @param checks.check always runs
- * @param checks.beside runs only if the request is refused anyway; it gets the names of the wrong fields
- * @throws Problem VALIDATION_ERROR with all of them; else what the checks throw
+ * @param checks.beside runs only if the request is refused anyway; it gets the names of the invalid
+ *   fields
+ * @throws Problem VALIDATION_ERROR with all errors; otherwise the error of a check
  */
 export async function refuseAll(
   { errors, cut }: Pick<ReadRequest, 'errors' | 'cut'>,
@@ -113,8 +114,8 @@ const nameOf = ({ field }: FieldProblem) => field.split('.')[0] ?? '';
 const namesOf = (errors: readonly FieldProblem[]) => new Set(errors.map(nameOf));
 
 /**
- * True for an error of a check that a schema's own error brought about: to a check, what a schema has
- * refused looks as if it were missing.
+ * Returns true for an error of a check that only follows from a schema's own error: to a check, a
+ * refused field looks like a missing one.
  */
 function hiddenBy(errors: readonly FieldProblem[], cut: readonly CutField[]) {
   const cutNames = new Set(cut.map(({ name }) => name));
@@ -125,7 +126,7 @@ function hiddenBy(errors: readonly FieldProblem[], cut: readonly CutField[]) {
   return (error: FieldProblem) => names.has(nameOf(error)) || isWithin(error.field.split('.'));
 }
 
-/** Runs a check, and throws those of its errors that are not hidden. */
+/** Runs a check, and throws its errors that are not hidden. */
 async function checkRight(
   cut: readonly CutField[],
   isHidden: (error: FieldProblem) => boolean,
@@ -143,7 +144,7 @@ async function checkRight(
   }
 }
 
-/** The fields of a body as its schema reads them, without what has an issue. */
+/** Returns the fields of a body as its schema reads them, without those that have an issue. */
 function rightFields(
   schema: z.core.$ZodType,
   body: unknown,
@@ -168,7 +169,7 @@ function rightFields(
   return Object.fromEntries(fields);
 }
 
-/** The fields of the object that a schema reads a value as, or null. */
+/** Returns the fields of the object that a schema reads a value as, or null. */
 function shapeOf(
   schema: z.core.$ZodType,
   value: unknown,
@@ -180,7 +181,7 @@ function shapeOf(
   return chosen && shapeOf(chosen, value);
 }
 
-/** The part of a transformation that says what it takes; null: anything. */
+/** Returns the input schema of a transformation; null: anything is valid. */
 function behindPipe(def: z.core.$ZodPipeDef, value: unknown): z.core.$ZodType | null {
   const [first, last] = [def.in, def.out].map((part) => (part as z.core.$ZodTypes)._zod.def);
   if (first?.type === 'transform') return def.out;
@@ -212,7 +213,7 @@ function fieldProblems(issue: Issue): FieldProblem[] {
   ];
 }
 
-/** The kind of a wrong type that was received, never the value, which may be a secret. */
+/** Returns the received wrong type, never the value, which may be a secret. */
 function receivedOf(issue: Issue): string | undefined {
   if (issue.code === 'custom') return issue.params?.['received'] as string | undefined;
   return issue.code === 'invalid_type' ? kindOf(issue.input) : undefined;
@@ -245,11 +246,11 @@ function kindOf(value: unknown): string {
 export interface UnknownKey {
   /** Dot path in the body, or the name of a parameter. */
   field: string;
-  /** The keys that stand beside it, or could. */
+  /** The other valid keys at the same place. */
   known: readonly string[];
 }
 
-/** The names that other mail services have for our fields. */
+/** Names that other mail services use for our fields. */
 const namesElsewhere: Record<string, readonly string[]> = {
   body: ['html', 'htmlBody', 'text', 'content'],
   template: ['templateId', 'template_id'],
@@ -261,7 +262,7 @@ const namesElsewhere: Record<string, readonly string[]> = {
 function unknownField({ field, known }: UnknownKey): FieldProblem {
   const name = field.slice(field.lastIndexOf('.') + 1);
   const ours = known.find((candidate) => namesElsewhere[candidate]?.includes(name));
-  // A name of other services leads to ours, whatever else is known.
+  // A name from other services leads to ours, whatever other names are similar.
   const message = unknownKeyText(ours ?? name, ours === undefined ? known : [ours]);
   return { field, code: 'unknown_field', message };
 }
@@ -270,8 +271,8 @@ function unknownField({ field, known }: UnknownKey): FieldProblem {
 const choices = new WeakMap<object, (value: unknown) => z.ZodType | null>();
 
 /**
- * Tells which schema a transformation applies, so that `unknownKeys` can look into it. null: all
- * keys are known.
+ * Registers which schema a transformation applies, so that `unknownKeys` can look into it. null:
+ * all keys are known.
  */
 export function choosing<F extends object>(
   transformation: F,
@@ -281,12 +282,12 @@ export function choosing<F extends object>(
   return transformation;
 }
 
-/** More are not told: a hostile body could hold a hundred thousand. */
+/** Most unknown keys that are reported, because a hostile body could have a hundred thousand. */
 const unknownMax = 100;
 
 /**
- * The keys of a query and a JSON body that the endpoint does not know. The read-only fields of a
- * record are known: a record can be sent back as it was read.
+ * Returns the keys of a query and a JSON body that the endpoint does not know. The read-only fields
+ * of a record are known, because a record may be sent back as it was read.
  */
 export function unknownKeys(
   { query, body, response, asSent, upload }: AnyEndpoint,
@@ -309,12 +310,12 @@ export function unknownIn(schema: z.ZodType, value: unknown): UnknownKey[] {
 
 interface Search {
   path: string;
-  /** Keys of the outermost object that its schema does not name. */
+  /** Keys of the outermost object that its schema does not have. */
   alsoKnown: readonly string[];
   found: UnknownKey[];
 }
 
-/** The keys of the record that a response is, or holds as its `data`. */
+/** Returns the keys of the record that a response is, or has as its `data`. */
 function recordKeys(response: z.ZodType): readonly string[] {
   const { shape } = response as Partial<z.ZodObject>;
   if (!shape) return [];
@@ -357,7 +358,7 @@ function collect(schema: z.core.$ZodType | null, value: unknown, search: Search)
       return;
     }
     default:
-      // A map of free keys, or no object at all.
+      // An object with free keys, or no object at all.
       return;
   }
 }
@@ -381,7 +382,7 @@ function collectKeys(
   }
 }
 
-/** Collects by the one of several schemas that knows most of the value. */
+/** Uses the schema that knows most keys of the value. */
 function collectFewest(options: readonly z.core.$ZodType[], value: object, search: Search): void {
   let fewest: UnknownKey[] | undefined;
   for (const option of options) {
@@ -393,7 +394,7 @@ function collectFewest(options: readonly z.core.$ZodType[], value: object, searc
   search.found.push(...(fewest ?? []).slice(0, unknownMax - search.found.length));
 }
 
-/** True if a schema may mean an object, or a list, like the value. */
+/** Returns true if a schema may describe an object, or a list, like the value. */
 function isOfKind(schema: z.core.$ZodType, value: object): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === 'object') return !Array.isArray(value);
@@ -410,14 +411,17 @@ const ignoredMax = 10;
 /** Visible ASCII without the comma that separates names. */
 const headerText = /^[!-+\--~]{1,100}$/;
 
-/** The names of ignored keys as a header, behind those that it has; '' when there are none that it can hold. */
+/**
+ * Returns the names of ignored keys as a header, after those it has already; '' when none can be
+ * written in a header.
+ */
 export function ignoredHeader(before: string, unknown: readonly UnknownKey[]): string {
   const names = unknown.map(({ field }) => field).filter((field) => headerText.test(field));
   const all = new Set([...before.split(', '), ...names].filter((name) => name !== ''));
   return [...all].slice(0, ignoredMax).join(', ');
 }
 
-/** True if a request asks for strictness: `Prefer: handling=strict` (RFC 7240). */
+/** Returns true if a request asks for strictness: `Prefer: handling=strict` (RFC 7240). */
 export function isStrict(prefer: string): boolean {
   for (const preference of prefer.split(',')) {
     const [, wanted] = /^\s*handling\s*=\s*"?([a-z]+)"?\s*(?:;|$)/i.exec(preference) ?? [];

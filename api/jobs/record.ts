@@ -26,7 +26,7 @@ export function jobOf<D extends z.ZodType, R extends z.ZodType>(
   });
 }
 
-/** The numbers of a job are shown once they are final: it is complete, or failed midway. */
+/** A job's counts are shown once they are final: it is complete, or failed midway. */
 export function contentOf<Data, Result>(row: JobRow, { publicId: projectId }: OwnerProject) {
   const isFinal = row.state === 'completed' || row.state === 'failed';
   return {
@@ -35,7 +35,7 @@ export function contentOf<Data, Result>(row: JobRow, { publicId: projectId }: Ow
   };
 }
 
-/** For the documentation. */
+/** Example for the documentation. */
 export const exampleTimes = {
   createdAt: '2026-11-21T08:30:00.000Z',
   startedAt: '2026-11-21T08:30:00.400Z',

@@ -9,7 +9,10 @@ import { type Answer, type Call, endpoint } from '../http/endpoint.ts';
 import { showPage } from './page.ts';
 import { filledFor, isPage, pathOf, textsFor, unknownAnswer, unknownPage } from './visit.ts';
 
-/** The page of a confirmation mail. Opening it changes nothing: programs that scan mail follow its link. */
+/**
+ * The page of a confirmation mail. Opening it changes nothing, because programs that scan mail open
+ * its link.
+ */
 
 const Params = z.object({ token: z.string() });
 
@@ -80,14 +83,14 @@ function askOf({ isOfMail }: OptInOfLink, { ask, askTopics }: OptInTexts): strin
   return isOfMail ? ask : askTopics;
 }
 
-/** The page as its reader has seen it. */
+/** Returns the text that the reader of the page has seen. */
 function readBy(request: OptInOfLink): string {
   const texts = textsOf(request);
   const asked = filledFor(request, askOf(request, texts));
   return [texts.title, asked, ...request.topics.map(({ name }) => name)].join('\n');
 }
 
-/** Shows the present state: a contact may have unsubscribed since it has confirmed. */
+/** Shows the current state, because a contact may have unsubscribed after confirming. */
 function donePage(call: ConfirmCall, request: OptInOfLink): Answer<string> {
   const { language, done, doneText } = textsOf(request);
   const { manage } = textsFor(call, request);

@@ -18,7 +18,9 @@ import {
   withContact,
 } from './visit.ts';
 
-/** The preference page: a box for each public topic of the project, or one button where it has none. */
+/**
+ * The preference page: a box for each public topic of the project, or one button if there are none.
+ */
 
 const hasTopics = true;
 const asPage = { hasTopics, isForReader: true };
@@ -87,13 +89,13 @@ const manage = endpoint({
 
 export const managePages = [managePage, manage];
 
-/** Returns the request of a saved form, about the topics that were shown. */
+/** Returns the change of a saved form, for the topics that were shown. */
 function savedWish(before: TopicContact, fields: FormFields, text: string): LinkWish {
   const [shown, ticked] = [valuesOf(fields, 'shown'), valuesOf(fields, 'topic')];
   const topics = publicTopics(before).filter(({ key }) => shown.includes(key));
   const isTicked = (topic: { key: string }) => ticked.includes(topic.key);
   const isAnyTicked = topics.some(isTicked);
-  // The boxes of an unsubscribed contact are not ticked, whatever was chosen before.
+  // The boxes of an unsubscribed contact are not ticked, whatever it chose before.
   if (!isAnyTicked && !before.subscribed) return { isOptOut: false, text };
   return {
     ...(isAnyTicked && { subscribed: true }),
@@ -113,7 +115,7 @@ function publicTopics({ topics }: TopicContact) {
   return topics.filter(({ visibility }) => visibility === 'public');
 }
 
-/** The page as its reader has seen it, without the marks in the boxes. */
+/** Returns the text that the reader of the page has seen, without the state of the boxes. */
 function textOf(contact: TopicContact, texts: OptOutTexts): string {
   const topics = publicTopics(contact).map(({ name, description }) =>
     description ? `${name}: ${description}` : name,
@@ -136,7 +138,7 @@ function preferences(
   if (topics.length === 0) {
     const next = contact.subscribed ? 'unsubscribe' : 'subscribe';
     const action = actionOf(call, next, { topic: false });
-    // Subscribing is for the contact alone.
+    // Only the contact itself can subscribe.
     const isOver = contact.reader !== undefined && !contact.subscribed;
     const form = isOver ? null : { action, buttons: [{ label: texts[next].button }] };
     return contactPage(texts, contact, { title, text: stateOf(contact, texts), form });

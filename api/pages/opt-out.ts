@@ -20,8 +20,8 @@ import {
 } from './visit.ts';
 
 /**
- * The pages of a mail's links to subscribe and unsubscribe: to the topic of the mail, or to all mail.
- * Opening one changes nothing: programs that scan mail follow its links, too.
+ * The pages behind a mail's links to subscribe and unsubscribe: for the topic of the mail, or all
+ * mail. Opening one changes nothing, because programs that scan mail open its links, too.
  */
 
 const unsubscribePage = endpoint({
@@ -95,7 +95,7 @@ const unsubscribe = endpoint({
     const fields = await formOf(call);
     const isOneClick = isOneClickForm(fields);
     const isOfAll = !isOneClick && fields.some(([name, value]) => name === 'all' && value === '1');
-    // Mail providers repeat requests that are not answered 200, and blame the sender.
+    // Mail providers repeat requests that do not get a 200, and blame the sender.
     const contact = await changed(
       call,
       isOneClick ? 'one_click' : 'public_page',
@@ -103,7 +103,7 @@ const unsubscribe = endpoint({
         const asked = topicOfLink(before, call.query);
         const { title, ask } = texts.unsubscribe;
         const read = asked ? texts.topics.leave : ask;
-        // One click is not made on a page.
+        // One-click opt-out shows no page, so the person has read no text.
         const text = isOneClick ? null : `${title}\n${filledFor(before, read, asked)}`;
         return wishOfLink(isOfAll ? undefined : asked, false, text);
       },
@@ -141,7 +141,7 @@ const subscribe = endpoint({
     const texts = textsFor(call, contact);
     const { done, doneText } = texts.subscribe;
     const topic = topicOfLink(contact, call.query);
-    // Who has to confirm first, or is erased, is as before.
+    // Nothing has changed: the contact must confirm first, or its address is erased.
     if (!contact.subscribed || topic?.subscribed === false) {
       const { title, subscribed, unsubscribed } = texts.manage;
       const state = contact.subscribed ? subscribed : unsubscribed;
@@ -154,7 +154,7 @@ const subscribe = endpoint({
 
 export const optOutPages = [unsubscribePage, subscribePage, unsubscribe, subscribe];
 
-/** True if a form is that of RFC 8058. */
+/** Returns true for the form of RFC 8058. */
 function isOneClickForm(fields: FormFields): boolean {
   return fields.some(
     ([name, value]) =>

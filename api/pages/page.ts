@@ -3,17 +3,17 @@ import { escapeHtml } from '../../domain/template/html.ts';
 import { type Answer, answer } from '../http/endpoint.ts';
 import { html, type Html } from '../html/html.ts';
 
-/** A form of boxes and buttons. */
+/** A form with boxes and buttons. */
 export interface PageForm {
   action: string;
-  /** Pressing Enter presses the first. */
+  /** The Enter key presses the first one. */
   buttons: readonly { label: string; name?: string; value?: string }[];
   boxes?: readonly PageBox[];
   /** Hidden fields. */
   hidden?: readonly { name: string; value: string }[];
 }
 
-/** A box to tick, with the word beside it. */
+/** A box to tick, with its label. */
 export interface PageBox {
   name: string;
   value: string;
@@ -27,7 +27,7 @@ export interface PageContent {
   language: string;
   title: string;
   text: string | null;
-  /** Below the sentence. */
+  /** List below the sentence. */
   list?: readonly string[];
   form: PageForm | null;
 }
@@ -58,7 +58,7 @@ fieldset p { margin: 0 0 .75rem 2.25rem; }
 const styleHash = createHash('sha256').update(style).digest('base64');
 
 const headers = {
-  // Only this style and the form: no scripts, no frames around it, no images.
+  // Only this style and the form: no scripts, no framing, no images.
   'Content-Security-Policy': [
     "default-src 'none'",
     `style-src 'sha256-${styleHash}'`,
@@ -66,12 +66,14 @@ const headers = {
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; '),
-  // Its address is one person's secret.
+  // Its URL is one person's secret.
   'X-Robots-Tag': 'noindex, nofollow',
   'Cache-Control': 'no-store',
 };
 
-/** The response with a page. It works without JavaScript and shows only what it is given. */
+/**
+ * Returns the response with a page. It works without JavaScript and shows only the given content.
+ */
 export function showPage(content: PageContent, status = 200): Answer<string> {
   return answer(pageHtml(content), { status, headers, contentType: 'text/html' });
 }

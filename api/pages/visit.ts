@@ -11,7 +11,7 @@ import type { Answer, Call } from '../http/endpoint.ts';
 import { type FormFields, readForm } from '../http/bodies/form.ts';
 import { type PageContent, showPage } from './page.ts';
 
-/** The base of the pages of a mail's links. */
+/** Common parts of the pages behind a mail's links. */
 
 const Params = z.object({ contactId: z.string() });
 
@@ -26,7 +26,7 @@ export const isPage = {
   response: z.string(),
 } as const;
 
-/** For a link without a contact. */
+/** The response to a link without a contact. */
 export const unknownAnswer = {
   otherAnswers: [
     { status: 404, description: 'The page of an unknown link', contentTypes: ['text/html'] },
@@ -36,9 +36,10 @@ export const unknownAnswer = {
 export type PageCall = Call<'open', z.output<typeof Params>, LinkQuery, unknown>;
 
 /**
- * Shows a page for the contact of a link; for an unknown one, the page that says so.
- * @param options.hasTopics the page has topics, even if the link names none.
- * @param options.isForReader the page is about the address to which the mail of the link went.
+ * Shows a page for the contact of a link; for an unknown contact, a page that says so.
+ * @param options.hasTopics true: the page has topics, even if the link has none.
+ * @param options.isForReader true: the page is about the address to which the mail with the link
+ *   was sent.
  */
 export async function withContact(
   call: PageCall,
@@ -55,7 +56,7 @@ export async function withContact(
   return contact ? show(contact, textsFor(call, contact)) : unknownPage(call);
 }
 
-/** @param content.topic the topic that the text names, if it names one. */
+/** @param content.topic the topic in the text, if any. */
 export function contactPage(
   { language }: OptOutTexts,
   contact: PublicContact,
@@ -71,7 +72,9 @@ export function contactPage(
   return showPage({ ...content, language, text: filledFor(contact, text, topic) });
 }
 
-/** A text with the masked address of its reader, the name of its project and that of a topic. */
+/**
+ * Fills a text with the masked address of its reader, the name of the project and that of a topic.
+ */
 export function filledFor(
   contact: Pick<PublicContact, 'email' | 'reader' | 'project_name'>,
   text: string,
@@ -93,7 +96,9 @@ export function unknownPage(call: Pick<PageCall, 'request'>): Answer<string> {
   return showPage({ language, ...unknown, form: null }, 404);
 }
 
-/** In the contact's language; without a contact, in one that the browser accepts. */
+/**
+ * Returns the texts in the contact's language; without a contact, in one that the browser accepts.
+ */
 export function textsFor(
   { request }: Pick<PageCall, 'request'>,
   contact: Pick<PublicContact, 'data' | 'project_language'> | undefined,
@@ -104,8 +109,9 @@ export function textsFor(
 }
 
 /**
- * The target of a form on the page, without the host: the page may be reached by another one.
- * @param topic whether what the form asks for concerns the topic of the link.
+ * Returns the target of a form on the page, without the host, because the page may be reached under
+ * another one.
+ * @param topic true if the form is about the topic of the link.
  */
 export function actionOf(
   { config, params, query }: PageCall,
@@ -126,7 +132,7 @@ export function pathOf({ apiUrl }: PageCall['config']): string {
   return new URL(apiUrl).pathname.replace(/\/$/, '');
 }
 
-/** The fields of a form, in either encoding; none when it is broken. */
+/** Reads the fields of a form, in either encoding; none when it is malformed. */
 export function formOf({ request }: PageCall): Promise<FormFields> {
   return readForm(request.bytes, request.header('content-type')).catch(() => []);
 }

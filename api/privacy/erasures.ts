@@ -10,7 +10,7 @@ import { present } from '../http/record.ts';
 import { named, Time, time, Uuid } from '../http/schemas.ts';
 import { tag } from '../contacts/record.ts';
 
-/** Removing every trace of a contact, and the receipt of it. */
+/** Removes every trace of a contact, and returns a receipt. */
 
 const exampleId = 'f1000000-0000-4000-8000-000000000001';
 const ById = z.object({ id: Uuid });

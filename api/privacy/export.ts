@@ -35,7 +35,7 @@ import { stepsOf } from '../executions/executions.ts';
 import type { Project } from '../access/caller.ts';
 import { Contact, contactExample, presentContact, tag } from '../contacts/record.ts';
 
-/** All that the project has stored of a contact, in one answer. */
+/** Returns all data of a contact in one response. */
 
 const ContactExport = named('ContactExport', {
   exportedAt: Time,
@@ -108,7 +108,7 @@ const exportContact = endpoint({
   },
 });
 
-/** The text of the export, in parts of which each has whole records. */
+/** Yields the text of the export in parts of whole records. */
 async function* exported(
   exporting: Exporting,
   db: Database,
@@ -149,7 +149,7 @@ async function* eventsOf({ project }: Exporting, db: Database, ids: string[]) {
   for (const event of await readEvents(db, ids)) yield presentEvent(event, project);
 }
 
-/** One by one: a body has up to 2 MB. */
+/** One at a time, because a body has up to 2 MB. */
 async function* emailsOf({ config, project }: Exporting, db: Database, ids: string[]) {
   for (const id of ids) {
     const email = await readEmail({ db, config }, project, id);

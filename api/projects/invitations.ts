@@ -13,7 +13,7 @@ import { Time, Uuid, named, time } from '../http/schemas.ts';
 import { Project, presentProject, project } from './record.ts';
 import { transact } from '../../db/database.ts';
 
-/** A user's decisions about memberships: to accept an invitation, to decline it, to leave. */
+/** A user's decisions about memberships: accept an invitation, decline it, leave a project. */
 
 const Invitation = named('Invitation', {
   projectId: z.uuid(),
@@ -109,7 +109,7 @@ const leaveProject = endpoint({
   async handle({ db, caller, params: { id }, note }) {
     const { userId } = caller;
     const membership = await findMembership(db, id, userId);
-    // An invitation can be declined whatever has become of the project.
+    // An invitation can be declined even if the project was reset or deleted.
     const projectId =
       membership?.project.id ??
       found('PROJECT', id, await findInvitation(db, id, userId)).projectId;

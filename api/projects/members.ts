@@ -84,7 +84,7 @@ const addMember = endpoint({
   async handle({ db, config, caller, member: { projectId }, params, body, note }) {
     const user = await findUserByEmail(db, body.email);
     if (!user) throw notFound('USER', body.email);
-    // Without mail, an invitation cannot be sent: such a server trusts its users.
+    // Without mail, an invitation cannot be sent, so such a server adds users directly.
     const status: MemberStatus = config.platformFrom === null ? 'active' : 'invited';
     await transact(db, async (tx) => {
       await holdProject(tx, projectId);
@@ -176,7 +176,7 @@ const removeMember = endpoint({
     const row = await changeable(db, projectId, params.userId);
     if (row.user_id === userId) throw new Problem('SELF_REMOVAL');
     await transact(db, async (tx) => {
-      // One who is removed is told, too.
+      // Administrators are read first, so that a removed one is also told.
       const administrators = await findAdministrators(tx, projectId);
       const isRemoved = await deleteMember(tx, projectId, row.user_id);
       if (!isRemoved) throw notFound('MEMBER', row.user_id);
@@ -192,19 +192,19 @@ const removeMember = endpoint({
 
 export const memberEndpoints = [listProjectMembers, addMember, changeMember, removeMember];
 
-/** True if the caller is a secret key, not a person. */
+/** Returns true if the caller is a secret key, not a person. */
 function isKey(caller: ProjectCaller | UserCaller): boolean {
   return caller.kind === 'project' && caller.userId === null;
 }
 
-/** A member who may be changed: anyone but the owner. */
+/** Returns a member who may be changed: anyone but the owner. */
 async function changeable(db: Services['db'], projectId: string, memberId: string) {
   const row = found('MEMBER', memberId, await findMember(db, projectId, memberId));
   if (row.role === 'OWNER') throw new Problem('OWNER_PROTECTED');
   return row;
 }
 
-/** The inviter, for the mail; null: a key. */
+/** Returns the inviter's address, for the mail; null: a key. */
 async function addressOf(db: Services['db'], { userId }: ProjectCaller | UserCaller) {
   const user = userId ? await findUser(db, userId) : undefined;
   return user?.email ?? null;

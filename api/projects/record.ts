@@ -40,11 +40,11 @@ export const Project = named('Project', {
   ...times,
 });
 
-/** For the documentation. */
+/** Example for the documentation. */
 export const project = exampleOf(Project);
 export const projectWithSecret = { ...project, secret: `sk_${'9f3a'.repeat(16)}` };
 
-/** `secret`: the secret key, if it was just created; it is not stored. */
+/** `secret`: the secret key, if it was just created, because it is not stored. */
 export function presentProject(row: MemberProjectRow, cipher: Cipher, secret?: string) {
   return present(Project, row, {
     id: row.public_id ?? row.id,

@@ -18,7 +18,7 @@ import { named, Time, time } from '../http/schemas.ts';
 
 const tag = 'Projects';
 
-/** How long a request makes held mail due, in milliseconds: what is left then, the sweep does. */
+/** Milliseconds for which a request makes held mail due; the sweep does the rest. */
 const releasingMs = 5_000;
 
 const QuietHours = z

@@ -33,7 +33,10 @@ import { actorOf } from '../consent/evidence.ts';
 import type { Services } from '../services/services.ts';
 import { noSender, type SendBody } from './send-schema.ts';
 
-/** One message of a request: what its recipients share, and how it is recorded for each of them. */
+/**
+ * One message of a request: the values that its recipients share, and how the mail of each is
+ * recorded.
+ */
 
 /** Values that all recipients of a message share. */
 export interface PreparedMail {
@@ -55,12 +58,11 @@ export interface PreparedMail {
   share: Share;
 }
 
-/** Reads a row unless it is known from a message before of the same request. */
+/** Reads a row, unless an earlier message of the same request has read it. */
 export type ReadOnce = <T>(key: string, read: () => Promise<T>) => Promise<T>;
 
 /**
- * Returns a function that reads data once for all messages of a request. A read that failed is
- * repeated.
+ * Returns a function that reads data once for all messages of a request. A failed read is repeated.
  */
 export function readingOnce(): ReadOnce {
   const known = new Map<string, unknown>();
@@ -72,8 +74,8 @@ export function readingOnce(): ReadOnce {
 
 /**
  * Finds template, sender and project of a message, and stores its attachments once.
- * @param options.isContinued some of its recipients have their mail already, by an earlier request
- *   under the same key: the rest get theirs, although its time may have come meanwhile.
+ * @param options.isContinued true: an earlier request under the same key has accepted mail for some
+ *   of its recipients. The others get theirs even if its send time has passed meanwhile.
  */
 export async function prepareMail(
   db: Database,
@@ -107,7 +109,7 @@ export async function prepareMail(
     origin: { ...noEvidence, source: 'api', actor: actorOf(caller) },
     project,
     request,
-    // The schema guarantees one of the two.
+    // The schema guarantees that one of the two is set.
     subject: compileTemplate(request.subject ?? (template ? template.subject : '')),
     body: compileTemplate(request.body ?? (template ? template.body : '')),
     messageClass: template ? (template.type as MessageClass) : 'TRANSACTIONAL',
@@ -137,7 +139,7 @@ export function refusePast(at: Date | null | undefined): void {
 }
 
 /**
- * Refuses a message for whose recipients there is no allowance: all get it, or none. Only parallel
+ * Refuses a message without allowance for all its recipients: all get it, or none. Only parallel
  * requests can still use up the rest in between.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
@@ -152,10 +154,10 @@ export async function requireShare(
 }
 
 /**
- * Refuses a message, beside other errors, that its preparation would refuse: without a sender, or with
- * data that are too large for one of its recipients.
- * @param body of a message that is wrong: those of its fields that are right
- * @throws Problem VALIDATION_ERROR with everything that is wrong
+ * Adds errors that preparing the message would find, to a request that has other errors: no sender,
+ * or data that are too large for one of its recipients.
+ * @param body the valid fields of an invalid message
+ * @throws Problem VALIDATION_ERROR with all errors
  */
 export async function checkBesideMessage(
   { db, caller: { projectId } }: { db: Database; caller: ProjectCaller },
@@ -202,11 +204,11 @@ async function storeFiles(
   }));
 }
 
-/** Another request has accepted the same mail of the same use of a key. */
+/** Another request with the same key has accepted the same mail. */
 export class AlreadyAccepted extends Error {}
 
 /**
- * Records the mail of one recipient, in the caller's transaction: the contact and the row.
+ * Records the mail of one recipient, in the caller's transaction: the contact and the email row.
  * @param ids chosen before, because the transaction may be restarted.
  * @throws Problem CONTACT_UNSUBSCRIBED, MESSAGE_TOO_LARGE, BILLING_LIMIT_EXCEEDED; AlreadyAccepted
  */
@@ -270,12 +272,15 @@ export async function recordMail(
     scheduled_for: request.scheduledFor ?? null,
     renderedPlainly: warnings[0],
   });
-  // Thrown, so that nothing of this transaction counts a second time.
+  // Thrown, so that this transaction is rolled back and nothing counts twice.
   if (!isNew) throw new AlreadyAccepted();
   return { contact, warnings };
 }
 
-/** Composes the whole message only when its size may matter. @throws Problem MESSAGE_TOO_LARGE */
+/**
+ * Composes the whole message only if its size may exceed the limit. @throws Problem
+ * MESSAGE_TOO_LARGE
+ */
 async function refuseLargeMessage(
   mail: PreparedMail,
   content: { subject: string; body: string; headers: { name: string; value: string }[] },

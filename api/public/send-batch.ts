@@ -31,9 +31,12 @@ import {
 } from './send-message.ts';
 import { refuseLargeFiles, SendBody } from './send-schema.ts';
 
-/** Many messages in one request: each for itself, or all or nothing. */
+/** Many messages in one request: each alone, or all or nothing. */
 
-/** A body of `/v1/send`. It is checked in its turn, so that a bad one concerns no other. */
+/**
+ * A body of `/v1/send`. It is checked in its turn, so that an invalid one does not affect the
+ * others.
+ */
 const GivenMessage = z
   .unknown()
   .transform(
@@ -56,7 +59,7 @@ const Batch = z
     context.addIssue({ code: 'custom', path: ['messages'], ...fault('too_big', message) });
   }, whenRight('messages'));
 
-/** How many a message is for, also one that is wrong. */
+/** Returns the number of recipients of a message, even of an invalid one. */
 function recipientsOf(message: unknown): number {
   const to = typeof message === 'object' && message !== null && 'to' in message && message.to;
   return Array.isArray(to) ? to.length : 1;
@@ -171,9 +174,9 @@ export const sendBatch = endpoint({
 });
 
 /**
- * One message after the other, each for itself. Its mails are recorded with the key, so that a request
- * that continues this one continues behind them.
- * @throws Problem SERVICE_UNAVAILABLE when none could be accepted, and one for that reason
+ * Sends one message after the other, each alone. Its mails are recorded with the key, so that a
+ * repeated request continues after them.
+ * @throws Problem SERVICE_UNAVAILABLE when none was accepted, and one of them for that reason
  */
 async function sendEach(call: BatchCall): Promise<z.input<typeof BatchResult>> {
   const results: z.input<typeof Result>[] = [];
@@ -205,7 +208,7 @@ function refusalOf(problem: Problem, requestId: string): z.input<typeof Refusal>
   return { ...error, ...(errors && { errors: [...errors] }) };
 }
 
-/** The key of the message whose first mail is the `first` of the request. */
+/** Returns the key for the message whose first mail has the index `first` in the request. */
 function keyFrom({ keyUse }: BatchCall, first: number, count: number): MessageKey | null {
   if (!keyUse) return null;
   return {
@@ -218,7 +221,7 @@ function keyFrom({ keyUse }: BatchCall, first: number, count: number): MessageKe
   };
 }
 
-/** @throws Problem VALIDATION_ERROR with everything that is wrong with the message */
+/** @throws Problem VALIDATION_ERROR with all errors of the message */
 async function readMessage(call: BatchCall, message: unknown): Promise<SendBody> {
   const given = { params: undefined, query: undefined, body: message };
   const read = readRequest({ body: SendBody }, given);
@@ -231,8 +234,8 @@ async function readMessage(call: BatchCall, message: unknown): Promise<SendBody>
 }
 
 /**
- * All messages in one transaction with the answer of the key.
- * @throws Problem of the first message that is refused, with `details.index`
+ * Sends all messages in one transaction with the response of the key.
+ * @throws Problem of the first refused message, with `details.index`
  */
 async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
   const { db, config, caller, renderer, keyUse } = call;
@@ -285,7 +288,7 @@ async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
   );
 }
 
-/** A refusal, said of a message of the batch; any other error as it is. */
+/** Adds the index of the message to a refusal; any other error stays as it is. */
 function atMessage(index: number, error: unknown): unknown {
   if (!(error instanceof Problem) || error.status >= 500) return error;
   const { code, message, status, errors } = error;

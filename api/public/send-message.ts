@@ -21,7 +21,7 @@ import {
 } from './prepared-mail.ts';
 import type { SendBody } from './send-schema.ts';
 
-/** A message is accepted: for each of its recipients in turn. */
+/** Accepts a message for each of its recipients in turn. */
 
 const SentEmail = named('SentEmail', {
   contact: z.object({ id: z.uuid(), email: z.string() }),
@@ -48,7 +48,7 @@ export const SentMessage = z.object({
 
 export type SentMessage = z.output<typeof SentMessage>;
 
-/** Why a message may be refused, beside a field that is wrong. */
+/** Reasons for refusing a message, besides invalid fields. */
 export const sendProblems: ProblemCode[] = [
   'TEMPLATE_NOT_FOUND',
   'SCHEDULE_IN_PAST',
@@ -65,20 +65,23 @@ export interface SendCall extends Pick<Services, 'db' | 'config' | 'renderer'> {
   stopping: AbortSignal;
 }
 
-/** How much of a message an earlier request under the same key has accepted, and how this one says so. */
+/**
+ * How much of a message an earlier request under the same key has accepted, and how this one
+ * records more.
+ */
 export interface MessageKey {
-  /** The mails that are accepted already: of the first recipients. */
+  /** The mails that are accepted already, for the first recipients. */
   accepted: readonly AcceptedEmail[];
-  /** The id of a recipient's mail, by the index in `to`. */
+  /** Returns the id of a recipient's mail, by the index in `to`. */
   emailId(index: number): string;
-  /** Records an accepted mail in its transaction. @param answer if it was the last one. */
+  /** Records an accepted mail in its transaction. @param answer set for the last one. */
   record(tx: Database, email: AcceptedEmail, answer: SentMessage | null): Promise<void>;
 }
 
 /**
  * Sends one message to its recipients in turn, each in a transaction of its own.
- * @param readOnce of a request with several messages.
- * @throws Problem with `details.emails` when some have their mail already
+ * @param readOnce shared by the messages of a request.
+ * @throws Problem with `details.emails` when some recipients have their mail already
  */
 export async function sendMessage(
   call: SendCall,
@@ -131,7 +134,7 @@ export function presentSent(
   };
 }
 
-/** Checks what concerns all recipients, before the first of those that are left. */
+/** Checks the message for all remaining recipients before it is accepted for the first one. */
 async function admit(
   { db, config, caller }: SendCall,
   body: SendBody,
@@ -142,7 +145,7 @@ async function admit(
   return mail;
 }
 
-/** The warnings of a message: what many recipients have in common is said once. */
+/** Collects the warnings of a message, each once for all recipients. */
 export class Warnings {
   readonly #byPlace = new Map<string, z.input<typeof SendWarning>>();
 
@@ -160,7 +163,7 @@ export class Warnings {
   }
 }
 
-/** Returns the mails of a message that an earlier, unfinished request has accepted. */
+/** Returns the mails that an earlier, unfinished request has accepted for a message. */
 function acceptedBefore({ to }: SendBody, accepted: readonly AcceptedEmail[]): SentEmail[] {
   return accepted.map(({ position, emailId, contactId }) => ({
     contact: { id: contactId, email: to[position]?.email ?? '' },
@@ -168,7 +171,7 @@ function acceptedBefore({ to }: SendBody, accepted: readonly AcceptedEmail[]): S
   }));
 }
 
-/** An error at one recipient: earlier ones have their mail, and the response must say so. */
+/** Adds the accepted mails to an error, because earlier recipients have their mail. */
 function withEmails(error: unknown, emails: readonly SentEmail[]): unknown {
   const problem = asProblem(error);
   if (emails.length === 0 && (problem !== error || problem.code === 'BILLING_LIMIT_EXCEEDED'))
@@ -182,9 +185,9 @@ function withEmails(error: unknown, emails: readonly SentEmail[]): unknown {
 }
 
 /**
- * One recipient: contact, mail and idempotency record in one transaction, then the project's
- * delivery run is signalled. The ids are chosen before, because the transaction is restarted when a
- * text is slow to render. Where the mail is there already, nothing is done again.
+ * Accepts the mail of one recipient: contact, mail and idempotency record in one transaction, then
+ * the project's delivery run is signalled. The ids are chosen before, because the transaction is
+ * restarted when a text is slow to render. If the mail exists already, nothing is done again.
  */
 async function sendTo(
   { db, config, renderer }: Pick<Services, 'db' | 'config' | 'renderer'>,
@@ -207,7 +210,7 @@ async function sendTo(
   } catch (error) {
     if (!(error instanceof AlreadyAccepted)) throw error;
     const contact = await findEmailContact(db, mail.project.id, emailId);
-    // Gone with its contact, between the two.
+    // Deleted with its contact in between.
     if (!contact) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
     return { contact, email: emailId };
   }

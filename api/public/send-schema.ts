@@ -18,7 +18,7 @@ import {
 
 /** The request of `/v1/send`. */
 
-/** When mail is to be sent; null: now. */
+/** When the mail is sent; null: now. */
 export const SendTime = laterTime({ daysMax: limits.scheduleDaysMax });
 
 const MailAddress = named('MailAddress', { name: SenderName.nullish(), email: Email });
@@ -34,7 +34,7 @@ const Recipients = byKind({
   list: z.array(Recipient).max(limits.recipients),
 });
 
-/** If the sender is text, the deprecated `name` wins over the name in the text. */
+/** If the sender is text, the deprecated `name` overrides the name in the text. */
 const Sender = byKind({
   text: SenderText.transform((sender) => ({ ...sender, asText: true })),
   object: MailAddress.transform(({ name, email }) => ({
@@ -66,7 +66,7 @@ const Headers = z
   })
   .meta({ type: 'object', additionalProperties: { type: 'string' } });
 
-/** Standard base64; padding may be left out, but if present it must be correct. */
+/** Standard base64. Padding may be left out, but if present it must be correct. */
 function isBase64(text: string): boolean {
   const padding = /={0,2}$/.exec(text)?.[0].length ?? 0;
   const chars = text.length - padding;
@@ -112,7 +112,7 @@ const Attachment = z
     ...whenRight('disposition', 'contentId'),
   });
 
-/** Mail that silently misses a reader is worse than an error. */
+/** An error is better than mail that silently misses a reader. */
 const NoCopies = z
   .unknown()
   .optional()
@@ -159,7 +159,7 @@ const Request = z
   })
   .meta({ id: 'SendRequest' });
 
-/** The deprecated `name` only matters beside a sender that came as text. */
+/** The deprecated `name` only matters if the sender is text. */
 export const SendBody = ignoring('name', ({ from }) => typeof from !== 'string', Request);
 
 export type SendBody = z.output<typeof SendBody>;

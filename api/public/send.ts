@@ -50,7 +50,7 @@ export const send = endpoint({
   handle: (call) => sendMessage(call, call.body, wholeKey(call.keyUse)),
 });
 
-/** The key of a request with one message: its last mail stores the answer. */
+/** The key of a request with one message. Its last mail stores the response. */
 function wholeKey(keyUse: Call<'secret', unknown, unknown, SendBody>['keyUse']): MessageKey | null {
   return (
     keyUse && {

@@ -99,7 +99,7 @@ type TrackCall = Pick<
 
 /**
  * Creates or updates the contact and records its event, in one transaction. `complete` stores the
- * response in it, so that no repeat records the event again.
+ * response in it, so that a repeat does not record the event again.
  */
 export async function recordTracking(
   { db, tracking, caller, request }: TrackCall,

@@ -16,12 +16,12 @@ import { fault, inputSchema } from '../http/schemas.ts';
 
 /** Conditions in requests and responses. */
 
-/** A condition of a request after parsing, and where it names segments. */
+/** A parsed condition of a request, with its references to segments. */
 export interface GivenCondition {
   condition: Condition;
   /** Their fields are paths inside the condition. */
   mentions: SegmentMention[];
-  /** Names without a prefix, likewise. */
+  /** Names without a prefix; their fields are paths inside the condition, too. */
   bareNames: BareName[];
 }
 
@@ -80,7 +80,7 @@ export const FlatAnswer = z
   )
   .meta({ id: 'FlatCondition', ...flatJsonSchema });
 
-/** A condition in either form. An issue names its place in the form that was sent. */
+/** A condition in either form. An issue has its position in the form that was sent. */
 export const ConditionInput = z
   .unknown()
   .transform((input, context): GivenCondition => {
@@ -98,9 +98,9 @@ export const ConditionInput = z
   .meta({ id: 'ConditionInput', anyOf: [ConditionAnswer, FlatAnswer].map(inputSchema) });
 
 /**
- * For a body that takes a condition in two fields: the rule that refuses two with different meanings, as
- * the arguments of a refinement.
- * @param first the one that is used when both are given.
+ * For a body with a condition in two fields: refuses two different conditions. These are the
+ * arguments of a refinement.
+ * @param first the field that is used when both are set.
  */
 export function refuseTwoMeanings<First extends string, Second extends string>(
   first: First,
@@ -122,8 +122,8 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
 }
 
 /**
- * Refuses a condition with segments that are unknown, circular, or too many, and with names without
- * a prefix that no contact has.
+ * Refuses a condition with unknown, circular or too many segments, and with names without a prefix
+ * that no contact has.
  * @param selfId the segment of the condition, if it exists.
  * @throws Problem VALIDATION_ERROR
  */

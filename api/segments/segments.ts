@@ -126,8 +126,8 @@ interface GivenConditions {
 }
 
 /**
- * The condition of a request, or null: null and absent are the same, so that a response can be sent
- * back.
+ * Returns the condition of a request, or null. null and absent are the same, so that a response can
+ * be sent back.
  */
 function givenCondition(body: GivenConditions): PlacedCondition | null {
   const field = body.condition ? 'condition' : 'filters';
@@ -136,7 +136,7 @@ function givenCondition(body: GivenConditions): PlacedCondition | null {
 }
 
 /**
- * Returns the error of a segment that must have a condition, or can have none; null: it is valid.
+ * Returns the error of a segment that must have a condition, or may have none; null: it is valid.
  */
 function conditionFault(
   type: SegmentRow['type'],
@@ -224,7 +224,7 @@ export const updateSegment = endpoint({
   },
   async handle({ db, caller: { projectId, project }, params: { id }, body }) {
     const given = givenCondition(body);
-    // Before any lock: this may take a while.
+    // Before any lock, because it may take seconds.
     const memberCount = given && (await countMatches(db, projectId, given.condition, new Date()));
     return transact(db, async (tx) => {
       if (given) {
@@ -247,7 +247,7 @@ export const updateSegment = endpoint({
   },
 });
 
-/** Names of events that the rename of a segment ends, and that something else still names. */
+/** Returns warnings about event names that end with a segment's old name, and are still used. */
 async function renameWarnings(
   tx: Database,
   before: SegmentRow,

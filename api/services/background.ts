@@ -1,14 +1,17 @@
 import { sweepAgeMax } from '../../domain/runs/runs.ts';
 
-/** A process that is younger cannot tell a sweep that has not begun yet from a lost one, in milliseconds. */
+/**
+ * Age of a process in milliseconds below which it cannot tell a lost sweep from one that has not
+ * begun yet.
+ */
 const youngMs = 60_000;
 
 /** `late`: no sweep has begun lately. `lost`: Temporal has no schedule of the sweep. */
 export type BackgroundState = 'ok' | 'late' | 'lost';
 
 /**
- * @param sweepAgeMs how long ago the newest sweep began; null: never.
- * @param uptimeMs how long this process has asked.
+ * @param sweepAgeMs age of the newest sweep; null: there was none.
+ * @param uptimeMs how long this process has been watching.
  */
 export function backgroundState(known: {
   hasSchedule: boolean;

@@ -15,39 +15,43 @@ import type { Shares } from '../../db/shares.ts';
 import { Problem } from '../../domain/errors.ts';
 import { batchMax, GroupCommit, isLost, settle, type Waiting } from './group-commit.ts';
 
-/** Reports whose messages are looked up by one statement. */
+/** Reports whose messages one statement looks up. */
 const lookupMax = 500;
-/** Reports under way at once, in all; each holds a request of some ten kilobytes. */
+/** Most waiting reports in all. Each holds a request of some ten kilobytes. */
 const waitingMax = 10_000;
-/** How long a transaction of several projects waits for a lock, in milliseconds. */
+/** Milliseconds that a transaction of several projects waits for a lock. */
 const sharedLockMs = 200;
 
 type WaitingReport = Waiting<FoundReport, FeedbackAnswer>;
 
 /**
- * Records feedback of many requests together, and answers each after the commit: what is
- * acknowledged is in the database, and what a process had not yet recorded when it died is reported
- * again. A report that comes alone is recorded at once; those that come while others are being
- * recorded are recorded together, up to 50 in a transaction.
- *
- * The transactions are of any projects, one at a time, with an equal part for each project that has
- * something waiting. They do not wait for contacts and messages that others have locked, and at most
- * 200 ms for anything else: when one fails, its projects are recorded apart from each other, each on
- * connections of its share, until nothing of the project waits. So is a project that may have to be
+ * Records the feedback of many requests together, and answers each after the commit. So
+ * acknowledged reports are in the database, and reports that a process had not recorded when it
+ * died are sent again. A single report is recorded at once; reports that arrive while others are
+ * being recorded are recorded together, up to 50 in a transaction.  A transaction covers any
+ * projects, with an equal part for each project that has waiting reports; there is one at a time.
+ * It does not wait for contacts and messages that others have locked, and at most 200 ms for
+ * anything else. When it fails, its projects are recorded separately, each on connections of its
+ * share, until the project has no waiting reports. The same holds for a project that may have to be
  * disabled. So neither another project's rows nor one bad report delay the rest.
  */
 export class FeedbackQueue {
   readonly #services: FeedbackServices;
-  /** Reports whose message is not looked up yet, and the least patience among them. */
+  /**
+   * Reports whose message was not looked up yet, and the shortest time that one of them may wait.
+   */
   #arrived: Waiting<FeedbackReport, FeedbackAnswer>[] = [];
   #maxDelayMs = Infinity;
   #isLookingUp = false;
-  /** On the clock of `performance`. */
+  /** Time of the last lookup, on the clock of `performance`. */
   #lookedUpAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
-  /** Reports to be recorded together with those of other projects. Projects served last come last. */
+  /**
+   * Reports to be recorded together with those of other projects. The project served last is at the
+   * end.
+   */
   readonly #byProject = new Map<string, WaitingReport[]>();
-  /** Projects that are recorded apart. */
+  /** Projects that are recorded separately. */
   readonly #apart: GroupCommit<FoundReport, FeedbackAnswer>;
   #isRecording = false;
   #size = 0;
@@ -66,8 +70,8 @@ export class FeedbackQueue {
 
   /**
    * Records a report. Resolves after the commit.
-   * @param maxDelayMs how long after the last beginning of a batch this one may wait for others.
-   *   The first report in a while does not wait.
+   * @param maxDelayMs how long after the last batch began this one may wait for others. The first
+   *   report after a pause does not wait.
    * @throws Problem SERVICE_UNAVAILABLE when too many are waiting
    */
   async record(report: FeedbackReport, maxDelayMs: number): Promise<FeedbackAnswer> {
@@ -126,7 +130,7 @@ export class FeedbackQueue {
     const queue = this.#byProject.get(projectId) ?? [];
     const apart = this.#apart.waiting(projectId);
     const before = queue.length + (apart ?? 0);
-    // As with connections: a project takes at most as much as stays free.
+    // As with connections, a project takes at most as much as stays free.
     if (before > 0 && before >= waitingMax - this.#size) return added.reject(tooMany());
     queue.push(added);
     this.#byProject.set(projectId, queue);
@@ -134,7 +138,7 @@ export class FeedbackQueue {
     if (apart !== undefined || isJudged) this.#setApart(projectId);
     if (this.#isRecording) return;
     this.#isRecording = true;
-    // Those that were looked up together come along.
+    // Reports that were looked up together are in the same batch.
     queueMicrotask(() => void this.#drain());
   }
 
@@ -145,7 +149,7 @@ export class FeedbackQueue {
     this.#isRecording = false;
   }
 
-  /** An equal part of each project's. */
+  /** Takes an equal part of each project's reports. */
   #nextBatch(): WaitingReport[] {
     const queues = [...this.#byProject].slice(0, batchMax);
     const each = Math.floor(batchMax / queues.length);
@@ -173,7 +177,7 @@ export class FeedbackQueue {
     }
   }
 
-  /** Records the reports of a project that wait, apart from those of others. */
+  /** Records the waiting reports of a project separately from others. */
   #setApart(projectId: string): void {
     this.#recordApart(this.#byProject.get(projectId) ?? []);
     this.#byProject.delete(projectId);

@@ -3,7 +3,7 @@ import type { Shares } from '../../db/shares.ts';
 import { isLockTimeout, isTimeLimit, isUnavailable } from '../../db/sql-state.ts';
 import { Problem } from '../../domain/errors.ts';
 
-/** Items of one transaction: PostgreSQL's work for one hardly falls beyond that. */
+/** Items per transaction. With more, PostgreSQL's work per item hardly decreases. */
 export const batchMax = 50;
 
 /** An item and the request that waits for its answer. */
@@ -13,11 +13,11 @@ export interface Waiting<Item, Answer> {
   reject(error: unknown): void;
 }
 
-/** How the items of a project are written. */
+/** Writes the items of a project. */
 export interface GroupWriter<Item, Answer> {
   /**
-   * Writes items in one transaction. Returns their answers in order; null for those that are left out
-   * because others have locked their rows.
+   * Writes items in one transaction. Returns their results in order; null for items that were
+   * skipped because others have locked their rows.
    */
   writeTogether(
     tx: Database,
@@ -27,17 +27,17 @@ export interface GroupWriter<Item, Answer> {
   writeAlone(tx: Database, projectId: string, item: Item): Promise<Answer>;
   /** Items with the same key are never in one batch. */
   keyOf?(item: Item): string;
-  /** How long items that are written together wait for a lock, in milliseconds. */
+  /** Milliseconds that items written together wait for a lock. */
   lockMs?: number;
-  /** How many items of a project may wait, and the message of the refusal of another one. */
+  /** Most waiting items of a project, and the error message beyond that. */
   limit?: { waitingMax: number; message: string };
 }
 
 /**
- * Commits the writes of many requests of a project together, and answers each after the commit. An item
- * that comes alone is written at once; those that come meanwhile are written together, up to 50 in a
+ * Commits the writes of many requests of a project together, and answers each after the commit. A
+ * single item is written at once. Items that arrive meanwhile are written together, up to 50 in a
  * transaction, one transaction at a time, on a connection of the project's share. Items that a
- * transaction leaves out, and those of one that failed, are written each alone.
+ * transaction skips, and those of a failed transaction, are written one by one.
  */
 export class GroupCommit<Item, Answer> {
   readonly #shares: Shares;
@@ -49,14 +49,16 @@ export class GroupCommit<Item, Answer> {
     this.#writer = writer;
   }
 
-  /** How many items of a project wait; undefined: nothing of it waits or is being written. */
+  /**
+   * Returns the number of waiting items of a project; undefined: none waits or is being written.
+   */
   waiting(projectId: string): number | undefined {
     return this.#byProject.get(projectId)?.length;
   }
 
   /**
    * Resolves after the commit.
-   * @throws Problem SERVICE_UNAVAILABLE when too many are waiting, and what `writeAlone` throws
+   * @throws Problem SERVICE_UNAVAILABLE when too many are waiting, and errors of `writeAlone`
    */
   write(projectId: string, item: Item): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -66,7 +68,7 @@ export class GroupCommit<Item, Answer> {
       if (!queue) {
         const first = [waiting];
         this.#byProject.set(projectId, first);
-        // Requests that have arrived by now come along.
+        // Requests that have arrived by now are in the same batch.
         setImmediate(() => void this.#drain(projectId, first));
       } else if (limit && queue.length >= limit.waitingMax) {
         reject(new Problem('SERVICE_UNAVAILABLE', { message: limit.message }));
@@ -123,7 +125,9 @@ export class GroupCommit<Item, Answer> {
   }
 }
 
-/** Gives the items of a transaction their answers; those without one are written by `again`. */
+/**
+ * Resolves the items of a transaction with their results; those without one are written by `again`.
+ */
 export function settle<Item, Answer>(
   batch: readonly Waiting<Item, Answer>[],
   answers: readonly (Answer | null)[],
@@ -134,7 +138,7 @@ export function settle<Item, Answer>(
   }
 }
 
-/** True if the connection is lost: the transaction may have been committed all the same. */
+/** Returns true if the connection was lost. The transaction may still have been committed. */
 export function isLost(error: unknown): boolean {
   return isUnavailable(error) && !isTimeLimit(error);
 }

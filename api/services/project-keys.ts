@@ -17,8 +17,8 @@ interface Waiting {
 }
 
 /**
- * Finds the projects of API keys, those of requests that come together by one statement. A key is
- * looked up after its request has come, never remembered: a replaced key is invalid at once.
+ * Finds the projects of API keys, with one statement for requests that arrive together. A key is
+ * looked up for each request and never cached, so a replaced key is invalid at once.
  */
 export class ProjectKeys {
   readonly #db: Database;
@@ -33,7 +33,7 @@ export class ProjectKeys {
   find(key: ProjectKey): Promise<ProjectState | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ key, resolve, reject });
-      // Requests that have arrived by now are looked at before that.
+      // Requests that have arrived by then are included.
       if (this.#waiting.length === 1) setImmediate(() => this.#lookUp());
     });
   }

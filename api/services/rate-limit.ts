@@ -11,9 +11,9 @@ const windowSeconds = 60;
 export type LimitName = 'project' | 'user' | 'ip' | 'auth' | 'failedLogin' | 'accountLogin';
 
 /**
- * The key that a client is counted by: an IPv4 address, also one written as IPv6 (`::ffff:192.0.2.1`); of
- * an IPv6 address its /64. That is the smallest network assigned to anyone (RFC 6177), and one
- * machine may use any of its 2^64 addresses.
+ * Returns the key that a client is counted by: an IPv4 address, also one written as IPv6
+ * (`::ffff:192.0.2.1`), or the /64 of an IPv6 address. That is the smallest network assigned to
+ * anyone (RFC 6177), and one machine may use any of its 2^64 addresses.
  */
 export function networkOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return ip;
@@ -29,17 +29,19 @@ export interface RateLimits {
    * @throws Problem RATE_LIMIT_EXCEEDED when the window is used up.
    */
   count(ctx: Context, limit: LimitName, key: string): Promise<void>;
-  /** Counts one request. Returns the seconds until the window ends when it is used up, else 0. */
+  /**
+   * Counts one request. Returns the seconds until the window ends when it is used up, otherwise 0.
+   */
   take(limit: LimitName, key: string): Promise<number>;
-  /** Takes back one counted request. */
+  /** Takes back a counted request. */
   giveBack(limit: LimitName, key: string): Promise<void>;
   /** Resets the window of a key. */
   forget(limit: LimitName, key: string): Promise<void>;
 }
 
 /**
- * Counters in PostgreSQL, shared by all API processes. When the store is unavailable, requests
- * pass: a limit must not take the API down.
+ * Counts in PostgreSQL, for all API processes. If it is unavailable, requests pass, because a limit
+ * must not take the API down.
  */
 export function createRateLimits(pool: Pool, settings: Config['rateLimit']): RateLimits {
   if (!settings.enabled) {
@@ -72,8 +74,8 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
       if (!isResult(result)) return;
       const seconds = Math.max(1, Math.ceil(result.msBeforeNext / 1000));
       const isOver = result.consumedPoints > limiter.points;
-      // An address's failures are counted in addition to the caller's requests; the headers
-      // describe the caller's own window.
+      // Failures of an IP address are counted besides the caller's requests; the headers describe
+      // the caller's own window.
       if (isOver || limit !== 'failedLogin') {
         ctx.set('RateLimit-Limit', String(limiter.points));
         ctx.set('RateLimit-Remaining', String(Math.max(0, result.remainingPoints)));

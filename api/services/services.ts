@@ -23,7 +23,7 @@ import type { RateLimits } from './rate-limit.ts';
 import type { Recent } from './recent.ts';
 import type { TrackQueue } from './track-queue.ts';
 
-/** The services of every handler: `compose.ts` makes them. */
+/** The services of every handler. `compose.ts` creates them. */
 export interface Services {
   config: Config;
   db: Database;
@@ -33,35 +33,38 @@ export interface Services {
   cipher: Cipher;
   dns: Dns;
   domainLists: DomainLists;
-  /** null: nothing can be uploaded. */
+  /** null: uploads are off. */
   files: Files | null;
   identities: Identities;
   oauth: OAuth;
   /** null: billing is off. */
   payments: Payments | null;
-  /** Readers of what mail providers report, by the kind of provider. */
+  /** Readers of mail providers' reports, by the kind of provider. */
   feedbackReaders: Record<string, FeedbackReader>;
   renderer: TemplateRenderer;
   drawer: Drawer;
   webhooks: WebhookSender;
   rateLimits: RateLimits;
   keys: ProjectKeys;
-  /** Records feedback on mail, that of many requests together. */
+  /** Records feedback on mail, for many requests together. */
   feedback: FeedbackQueue;
-  /** Records tracked events, those of many requests together. */
+  /** Records tracked events, for many requests together. */
   tracking: TrackQueue;
-  /** For the requests of one project: at most a share of the connections. */
+  /** For the requests of one project: each gets at most a share of the connections. */
   shares: Shares;
-  /** For exports, which hold a connection as long as their client reads. */
+  /** For exports, which hold a connection while their client reads. */
   exports: ExportSlots;
-  /** Answers that may be a few seconds old. */
+  /** Cached answers that may be a few seconds old. */
   recent: Recent;
-  /** True when the database responds, asked over a connection of its own. */
+  /** Returns true when the database responds, over a connection of its own. */
   databaseAnswers: () => Promise<boolean>;
-  /** True when the Temporal server responds. */
+  /** Returns true when the Temporal server responds. */
   temporalAnswers: () => Promise<boolean>;
-  /** Returns the state of the work in the background, at most a few seconds old. */
+  /** Returns the state of the background work, at most a few seconds old. */
   background: () => Promise<BackgroundState>;
-  /** Aborted when the process is about to end: long requests stop where they can be continued. */
+  /**
+   * Aborted when the process is about to end: long requests then stop at a point where they can be
+   * continued.
+   */
   stopping: AbortSignal;
 }

@@ -7,7 +7,7 @@ import {
 import type { Shares } from '../../db/shares.ts';
 import { GroupCommit } from './group-commit.ts';
 
-/** Records plain events (`isPlain`), those of many requests together. */
+/** Records plain events (`isPlain`), for many requests together. */
 export type TrackQueue = GroupCommit<TrackedEvent, RecordedTracked>;
 
 /** No event delays another one by more than `lockMs`. */

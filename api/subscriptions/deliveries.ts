@@ -26,7 +26,10 @@ const newestEvent: CursorForm = { order: 'deliveries', value: 'instant' };
 
 const DeliveryById = ById.extend({ deliveryId: z.string() });
 
-/** The event of a delivery's id. @throws Problem EVENT_DELIVERY_NOT_FOUND for any other text */
+/**
+ * Returns the event of a delivery, from its id. @throws Problem EVENT_DELIVERY_NOT_FOUND for any
+ * other text
+ */
 function eventOf({ id, deliveryId }: { id: string; deliveryId: string }): string {
   const eventId = eventOfDelivery(deliveryId, id);
   if (eventId === null || !isUuid(eventId)) throw notFound('EVENT_DELIVERY', deliveryId);

@@ -7,7 +7,7 @@ import { foreignSecrets } from '../../domain/secrets/hosts.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 
 /**
- * Refuses headers, sealed as they are stored, with secrets that must not go to the host of the address.
+ * Refuses headers (encrypted, as stored) with secrets that must not be sent to the host of the URL.
  * @throws Problem VALIDATION_ERROR `not_allowed`, one for each header
  */
 export async function refuseForeignHeaders(

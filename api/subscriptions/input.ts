@@ -17,7 +17,7 @@ import { Description, fault, Moment, named } from '../http/schemas.ts';
 import { unitMs } from '../../domain/filter/filter.ts';
 import { listSecretNames } from '../../db/projects/secrets.ts';
 
-/** Schemas of the requests that make and change a subscription. */
+/** Schemas of requests that create and change a subscription. */
 
 const Url = z
   .string()
@@ -81,7 +81,7 @@ const Batch = named('EventBatchInput', {
   .describe('Events per request, at most; null: one event per request, without a list around it')
   .meta({ examples: [null] });
 
-/** A time from which events are asked for: at most 30 days ago. */
+/** The beginning of a time span in the past: at most 30 days ago. */
 export const PastMoment = Moment.superRefine((at, context) => {
   const { replayDays } = limits;
   const refuse = (...reason: Parameters<typeof fault>) =>
@@ -119,8 +119,8 @@ export const SubscriptionPatch = z.object({
 });
 
 /**
- * Refuses an address that must not be called, and headers with secrets that the project does not have.
- * @throws Problem VALIDATION_ERROR with everything that is wrong
+ * Refuses a URL that must not be called, and headers with secrets that the project does not have.
+ * @throws Problem VALIDATION_ERROR with all errors
  */
 export async function checkSubscription(
   { db, caller, webhooks }: SubscriptionCall,
@@ -160,7 +160,7 @@ async function refuseUnknownSecrets(
   refusals.throw();
 }
 
-/** The refusal of headers with a secret that the project does not have. */
+/** Returns the error for headers with a secret that the project does not have. */
 export function unknownSecret(name: string): Problem {
   return invalidField('headers', 'not_found', `There is no secret named ${name}.`);
 }

@@ -68,7 +68,7 @@ const Found = named('SuppressionOfAddress', {
 
 const entryExample = exampleOf(SuppressionEntry);
 
-/** @param asked the address, where the request names it. */
+/** @param asked the address, if the request contains it. */
 export function presentSuppression(row: SuppressionRow, asked?: string) {
   const hashed = row.email === null;
   return present(SuppressionEntry, row, { hashed, email: asked ?? row.email });

@@ -158,7 +158,7 @@ async function previewOf(
     given: data,
     locale: localeOf({ ...contact.data, ...data }, project.language),
     urls: optOutUrls(config.apiUrl, contact.id, randomUUID(), topic ? topic.key : null),
-    // As the template of a confirmation mail.
+    // As in the template of a confirmation mail.
     ...(template.type === 'TRANSACTIONAL' &&
       usesConfirmUrl(template.body) && {
         optIn: { confirmUrl: confirmUrl(config.apiUrl, '***'), confirmTopics: [] },
@@ -191,7 +191,7 @@ async function previewOf(
   return { subject: content.subject, html, text: textFromHtml(html), bytes, warnings };
 }
 
-/** A contact without address and data, but with an id: the opt-out links need one. */
+/** Returns a contact without address and data, but with an id, which the opt-out links need. */
 async function contactOf(
   db: Services['db'],
   projectId: string,

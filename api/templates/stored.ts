@@ -2,9 +2,11 @@ import { invalidField } from '../../domain/errors.ts';
 import { faultText } from '../../domain/template/faults.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 
-/** Stored texts that a stricter check would not save now. */
+/** Stored texts that a stricter check would not accept now. */
 
-/** The first of the texts with broken syntax, and what is wrong where; null: there is none. */
+/**
+ * Returns the first text with broken syntax, with the error and its position; null: there is none.
+ */
 export async function findBrokenText(
   renderer: TemplateRenderer,
   texts: { subject: string; body: string },
@@ -12,7 +14,7 @@ export async function findBrokenText(
 ): Promise<{ field: 'subject' | 'body'; message: string } | null> {
   for (const field of ['subject', 'body'] as const) {
     const { fault } = await renderer.inspect(texts[field], projectId);
-    // Text that only exceeds a limit is sent: another contact's values may be within it.
+    // Text that only exceeds a limit is sent, because another contact's values may be within it.
     if (fault?.code === 'liquid_syntax') return { field, message: faultText(fault) };
   }
   return null;

@@ -49,7 +49,7 @@ import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
 const tag = 'Templates';
 
-/** A text that must be a valid template; the check of a slow one is left to `requireReadable`. */
+/** A text that must be a valid template. `requireReadable` checks slow ones. */
 export function templateText(schema: z.ZodString) {
   return schema.superRefine((source, context) => {
     if (!compileTemplate(source).isQuicklyRead) return;
@@ -59,7 +59,7 @@ export function templateText(schema: z.ZodString) {
   });
 }
 
-/** Checks what its schema has left. @throws Problem VALIDATION_ERROR */
+/** Checks templates that the schema has skipped. @throws Problem VALIDATION_ERROR */
 export async function requireReadable(
   renderer: TemplateRenderer,
   { body }: { body?: string | undefined },
@@ -226,7 +226,8 @@ export const updateTemplate = endpoint({
         await refuseChange(tx, stored, body);
         await requireTopics(tx, projectId, [body.topicId]);
       }
-      // Only a sender in the request is checked: the stored one may have lost its domain since.
+      // Only a sender in the request is checked, because the stored one may have lost its domain
+      // since.
       if (body.from) await requireVerifiedSender(tx, projectId, body.from.email);
       return updateTemplateRow(tx, projectId, id, changes);
     });
@@ -307,9 +308,9 @@ interface TemplateChange {
 }
 
 /**
- * Refuses a change that does not go with the rest of a template, or with the confirmation mail of its
- * project that is made of it.
- * @throws Problem VALIDATION_ERROR with everything that is wrong
+ * Refuses a change that conflicts with the rest of a template, or with the project's confirmation
+ * mail that uses it.
+ * @throws Problem VALIDATION_ERROR with all errors
  */
 async function refuseChange(
   db: Database,

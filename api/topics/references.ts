@@ -2,16 +2,19 @@ import type { Database } from '../../db/database.ts';
 import { holdTopics } from '../../db/topics/topics.ts';
 import { foundAll, invalidField } from '../../domain/errors.ts';
 
-/** Topics that templates, campaigns and steps name. */
+/** References to topics in templates, campaigns and steps. */
 
-/** @throws Problem VALIDATION_ERROR for mail that has no topic: of another class than MARKETING. */
+/**
+ * @throws Problem VALIDATION_ERROR for mail that cannot have a topic: of another class than
+ *   MARKETING.
+ */
 export function refuseTopic(topicId: string | null | undefined, messageClass: string): void {
   if (!topicId || messageClass === 'MARKETING') return;
   throw invalidField('topicId', 'not_allowed', 'Only mail of the type MARKETING has a topic.');
 }
 
 /**
- * Prevents that topics are deleted until the transaction ends.
+ * Prevents the deletion of topics until the transaction ends.
  * @throws Problem TOPIC_NOT_FOUND
  */
 export async function requireTopics(
@@ -24,7 +27,7 @@ export async function requireTopics(
   foundAll('TOPIC', named, await holdTopics(tx, projectId, named));
 }
 
-/** The topic for a copy: the same, unless it is gone. */
+/** Returns the topic for a copy: the same, unless it was deleted. */
 export async function keptTopic(
   tx: Database,
   projectId: string,

@@ -22,7 +22,7 @@ import { Default, presentTopic, tag, Topic, topicExample, Visibility } from './r
 
 const ById = z.object({ id: Uuid });
 
-/** How long a request deletes the choices of contacts, in milliseconds: what is left, the sweep does. */
+/** Milliseconds for which a request deletes the choices of contacts; the sweep does the rest. */
 const deletingMs = 5_000;
 
 const Key = z

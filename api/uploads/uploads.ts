@@ -76,7 +76,7 @@ const uploadImage = endpoint({
     const bytes = image.bytes();
     if (imageTypeOf(bytes) !== contentType) throw new Problem('FILE_CONTENT_MISMATCH');
     if (!files) throw new Problem('UPLOADS_DISABLED');
-    // The client's file name is returned, and never used.
+    // The client's file name is returned, but never used.
     const { publicId } = caller.project;
     const key = `${publicId}/${randomUUID()}.${imageTypes[contentType]}`;
     await removeUnfinished(db, files, publicId);
@@ -86,7 +86,7 @@ const uploadImage = endpoint({
     try {
       await files.put(key, { bytes, contentType });
     } catch (error) {
-      // If the storage does not answer, the file counts until `removeUnfinished`.
+      // If the storage does not respond, the file counts until `removeUnfinished`.
       await files.remove(key).then(
         () => abandonUpload(db, key),
         () => {},
@@ -94,7 +94,8 @@ const uploadImage = endpoint({
       throw error;
     }
     await recordUploaded(db, key);
-    // Deleted meanwhile: its files may have been removed before this one was stored.
+    // The project was deleted meanwhile. Its files may have been removed before this one was
+    // stored.
     if (!(await projectExists(db, publicId))) {
       await files.removeFolder(publicId);
       throw notFound('PROJECT', publicId);
@@ -108,10 +109,10 @@ const contentTypes = Object.fromEntries(
   Object.entries(imageTypes).map(([type, extension]) => [extension, type]),
 );
 
-/** Files of a process that has died while it stored them, removed at once. */
+/** Most unfinished files that one request removes. A process has died while it stored them. */
 const unfinishedMax = 10;
 
-/** Removes what was left behind: it would count for ever. */
+/** Removes unfinished files, which would otherwise count for ever. */
 async function removeUnfinished(db: Database, files: Files, publicId: string): Promise<void> {
   for (const key of await listUnfinishedUploads(db, publicId, unfinishedMax)) {
     await files.remove(key);

@@ -63,12 +63,15 @@ async function record(call: Services, request: FeedbackRequest): Promise<{ messa
 }
 
 /**
- * How long a notification may wait for others, in milliseconds: at 500 in a second these are a full
- * transaction. SNS gives 15 seconds.
+ * Milliseconds that a notification may wait for others: 500 per second then fill a transaction. SNS
+ * waits 15 seconds.
  */
 const maxDelayMs = 100;
 
-/** The receipt and all effects are one transaction: a failure leaves nothing; the provider repeats. */
+/**
+ * The receipt and all effects are one transaction. A failure leaves nothing, and the provider
+ * repeats the report.
+ */
 async function recordReport(call: Services, { feedback, ...report }: SentReport): Promise<void> {
   const answer = await call.feedback.record({ ...report, feedback: [feedback] }, maxDelayMs);
   // The acceptance of a message that is not ours does not matter.

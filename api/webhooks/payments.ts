@@ -28,7 +28,7 @@ import { askProvider } from '../billing/billing.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
 
-/** Webhooks of the payment provider. The body must be read as it was sent: it is signed. */
+/** Webhooks of the payment provider. The body must be read as it was sent, because it is signed. */
 const receivePayments = (id: string, path: `/${string}`) =>
   endpoint({
     id,
@@ -73,11 +73,11 @@ export const paymentEndpoints = [
   receivePayments('receiveStripe', '/webhooks/incoming/stripe'),
 ];
 
-/** Concurrent events. Each holds a database connection while it asks the provider. */
+/** Concurrent events. Each holds a database connection while it calls the provider. */
 let freeTurns = 2;
 const waiting: (() => void)[] = [];
 
-/** Waits for a free turn: a slow provider must not take every connection. */
+/** Waits for a free turn, because a slow provider must not take every connection. */
 async function inTurn(work: () => Promise<void>): Promise<void> {
   if (freeTurns > 0) freeTurns -= 1;
   else await new Promise<void>((go) => waiting.push(go));
@@ -102,17 +102,17 @@ function readEvent(payments: Payments, body: Buffer, signature: string): Payment
   }
 }
 
-/** Asks the provider. @throws Problem SERVICE_UNAVAILABLE: the event will be repeated. */
+/** Asks the provider. @throws Problem SERVICE_UNAVAILABLE: the event will be sent again. */
 type Ask = <T>(question: (payments: Payments) => Promise<T>) => Promise<T>;
 
-/** Asks who paid, if the event only names the charge. */
+/** Asks the provider who paid, if the event only names the charge. */
 async function withCustomer(ask: Ask, event: PaymentEvent): Promise<PaymentEvent> {
   if (event.kind !== 'fraud' || event.customer !== null) return event;
   const { charge } = event;
   return { ...event, customer: await ask((payments) => payments.findCustomerOfCharge(charge)) };
 }
 
-/** Receipt and effect are one transaction: a failed event is repeated, and takes effect once. */
+/** Receipt and effect are one transaction: a failed event is sent again, and takes effect once. */
 async function handleEvent(
   { db, config, log }: Pick<Services, 'db' | 'config' | 'log'>,
   ask: Ask,
@@ -126,8 +126,8 @@ async function handleEvent(
 }
 
 /**
- * Events come in any order, so the provider's current state counts, not that of the event. The
- * customer is locked meanwhile, so that the later of two answers is stored last.
+ * Events come in any order, so the provider's current state counts, not the event's. The customer
+ * is locked meanwhile, so that the newer of two states is stored last.
  */
 async function effectOf(
   tx: Database,
@@ -154,7 +154,7 @@ async function effectOf(
     case 'settled':
       return settle(tx, event, ask);
     case 'paymentFailed': {
-      // The first invoice is the checkout itself: nothing was owed before.
+      // The first invoice is the checkout itself, so nothing was owed before.
       if (event.isFirst) return;
       const project = await findProjectOfCustomer(tx, event.customer);
       if (!project || !isOfProject(event, project)) return;
@@ -170,7 +170,7 @@ async function effectOf(
   }
 }
 
-/** An invoice that names no subscription, and is not known to be without one, is taken for the project's. */
+/** An invoice without a subscription is the project's, unless it is known to belong to none. */
 function isOfProject({ subscription, isOneOff }: InvoiceOfEvent, { billedBy }: Payer): boolean {
   return !isOneOff && (subscription === null || subscription === billedBy);
 }
@@ -191,8 +191,8 @@ async function disableForInvoice(
 }
 
 /**
- * Lifts PAYMENT_FAILED once none of the invoices that have failed is owed any more. A payment of another
- * invoice is a reason to ask for them: the event that one was settled may be lost, or yet to come.
+ * Lifts PAYMENT_FAILED once all failed invoices are settled. A payment of another invoice is a
+ * reason to check them, because the event that settled one may be lost, or yet to come.
  */
 async function settle(
   tx: Database,
@@ -214,9 +214,9 @@ async function settle(
 }
 
 /**
- * Makes the project of a checkout a subscriber. A subscription without use is cancelled: that of a
- * project deleted while the page was open, and one paid when the project had another already. The
- * first stays, as usage was reported to its customer and its limits apply.
+ * Makes the project of a checkout a subscriber. A useless subscription is cancelled: that of a
+ * project deleted while the page was open, and a second one. The first stays, because usage was
+ * reported to its customer and its limits apply.
  */
 async function subscribe(
   tx: Database,
@@ -250,7 +250,7 @@ async function isLive(ask: Ask, subscription: string): Promise<boolean> {
   return found?.isLive ?? false;
 }
 
-/** True if a customer's project has another live subscription, which stays. */
+/** Returns true if a customer's project has another live subscription, which stays. */
 async function hasOther(
   tx: Database,
   customer: string,

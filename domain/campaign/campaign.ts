@@ -14,7 +14,7 @@ export type CampaignStatus = (typeof campaignStatuses)[number];
 
 export const audienceTypes = ['ALL', 'SEGMENT', 'FILTERED'] as const;
 
-/** Who a campaign is for. */
+/** The audience of a campaign. */
 export interface CampaignAudience {
   type: (typeof audienceTypes)[number];
   /** null with SEGMENT: the segment was deleted, and the audience is empty. */
@@ -33,7 +33,7 @@ export const campaignActions = {
   delete: ['DRAFT', 'SENT', 'CANCELLED'],
 } as const satisfies Record<string, readonly CampaignStatus[]>;
 
-/** Why a contact is no recipient of a campaign. */
+/** Reasons why a contact is no recipient of a campaign. */
 export const absences = [
   'not_in_audience',
   'unsubscribed_at_freeze',
@@ -50,27 +50,30 @@ export const absenceTexts: Readonly<Record<Absence, string>> = {
   created_after_freeze: 'The contact was created after the audience had been fixed.',
 };
 
-/** Why a contact got a campaign, or did not, in coarse words: `outcomeOf` has the exact ones. */
+/** Why a contact got a campaign or did not, in broad terms: `outcomeOf` has the exact ones. */
 export type RecipientReason = 'sent' | 'withheld' | 'refused' | 'pending' | Absence;
 
-/** The coarse word for an outcome. It may still become known that a message has arrived: pending. */
+/**
+ * Returns the broad term for an outcome. It is pending while a message may still prove to have
+ * arrived.
+ */
 export function reasonOfOutcome(outcome: Outcome): Exclude<RecipientReason, Absence> {
   if (outcome === 'sent' || outcome === 'withheld') return outcome;
   return outcome === 'failed' ? 'refused' : 'pending';
 }
 
 /**
- * Why a contact without a message of the campaign is no recipient of it; null: it is one, and its message
- * has not been made.
- * @param contact.subscribed as of the moment at which its page of the audience was fixed; before that, as
- *   of now; so is `contact.topicLeft`.
+ * Returns why a contact without a message of the campaign is no recipient; null: it is one, and its
+ * message has not been made.
+ * @param contact.subscribed when its page of the audience was fixed, or now if it was not; the same
+ *   holds for `contact.topicLeft`.
  */
 export function absenceOf(
   campaign: {
     messageClass: string;
     frozenAt: Date | null;
     isFixed: boolean;
-    /** Its audience is everybody. */
+    /** True if its audience is all contacts. */
     isForAll: boolean;
   },
   contact: { createdAt: Date; subscribed: boolean; topicLeft: boolean; isInAudience: boolean },
@@ -81,17 +84,18 @@ export function absenceOf(
     return 'unsubscribed_at_freeze';
   }
   if (contact.topicLeft) return 'topic_unsubscribed_at_freeze';
-  // Its data were different then, or a transaction that began earlier was committed later.
+  // Its data were different then, or it was created by a transaction that committed after the
+  // freeze.
   if (campaign.isFixed) return campaign.isForAll ? 'created_after_freeze' : 'not_in_audience';
   return null;
 }
 
-/** The phase of a campaign, for its run. Numbers of messages, milliseconds. */
+/** The phase of a campaign, for its run. Counts are messages, times milliseconds. */
 export type CampaignPhase =
   | { phase: 'scheduled'; waitMs: number; startsAt: string }
-  /** Messages must be inserted or sent; of a paused campaign only inserted. */
+  /** Messages must be inserted or sent; for a paused campaign only inserted. */
   | { phase: 'sending'; sent: number; total: number }
-  /** For the next retry, or for unknown outcomes. */
+  /** Waits for the next retry, or for unknown outcomes. */
   | { phase: 'waiting'; for: 'retry' | 'outcome'; waitMs: number; sent: number; total: number }
   | { phase: 'paused'; sent: number; total: number }
   /** The waiting messages must be failed. */

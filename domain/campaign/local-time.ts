@@ -2,13 +2,13 @@ import { instantOf, isZone, parseLocalDateTime } from '../time/zones.ts';
 
 /** Campaigns that reach each contact at the same local time of its own zone. */
 
-/** Handling of mail whose local time had passed when the campaign began. */
+/** How mail is handled whose local time had passed when the campaign began. */
 export const lateRules = ['send', 'skip'] as const;
 export type LateRule = (typeof lateRules)[number];
 
 /**
- * The moment of contacts: the local time in their zone.
- * @param zone what they have in its place; null or no zone: they are in `projectZone`.
+ * Returns the moment of contacts: the local time in their zone.
+ * @param zone their text in the zone field; null or an invalid zone: `projectZone` applies.
  */
 export function momentIn(zone: string | null, projectZone: string, localTime: string): Date {
   const local = parseLocalDateTime(localTime);
@@ -18,8 +18,7 @@ export function momentIn(zone: string | null, projectZone: string, localTime: st
 
 /**
  * Returns when a campaign with these local moments begins, in milliseconds since 1970: at the
- * earliest moment that lies ahead, or now for contacts who are late. Null: no contact has a moment
- * ahead.
+ * earliest moment ahead, or now if late contacts get it, too. Null: no contact has a moment ahead.
  */
 export function firstMoment(moments: Iterable<number>, late: LateRule, now: number): number | null {
   let first: number | null = null;

@@ -1,18 +1,18 @@
 /**
  * The link of a confirmation mail. Anyone with its token can confirm, so no stored copy of the mail
- * contains the token: the mail is rendered with a secret placeholder, which is masked in the stored
- * copy and replaced by the token when the mail leaves.
+ * contains the token. The mail is rendered with a secret placeholder, which is masked in the stored
+ * copy and replaced by the token when the mail is sent.
  */
 
-/** The address that a token is confirmed at. */
+/** Returns the URL at which a token is confirmed. */
 export function confirmUrl(apiUrl: string, token: string): string {
   return `${apiUrl}/confirm/${token}`;
 }
 
-/** A masked link in a text, also as a part of another address. */
+/** Matches a masked link in a text, also as a part of another URL. */
 const masked = /(\/confirm\/|%2Fconfirm%2F)\*\*\*/gi;
 
-/** The token of a link that is shown. */
+/** Shown in place of the token. */
 const mask = '***';
 
 export function hasConfirmLink(text: string, placeholder: string): boolean {
@@ -20,14 +20,14 @@ export function hasConfirmLink(text: string, placeholder: string): boolean {
 }
 
 /**
- * A rendered text as it is stored. What looks like a masked link in values of the contact, which anybody may
- * have written, will not get the token.
+ * Returns a rendered text in its stored form. Contact values, which anyone may have written, can
+ * look like a masked link; they will not get the token.
  */
 export function maskConfirmLinks(text: string, placeholder: string): string {
   return text.replaceAll(masked, '$1**').replaceAll(placeholder, mask);
 }
 
-/** A stored text with the token in its links. */
+/** Puts the token into the links of a stored text. */
 export function fillConfirmLinks(text: string, token: string): string {
   return text.replaceAll(masked, (_, path: string) => `${path}${token}`);
 }

@@ -9,10 +9,10 @@ export interface OptInTexts {
   title: string;
   /** The question of a request for all mail, without topics. */
   ask: string;
-  /** Above the names of topics. */
+  /** Question above the names of topics. */
   askTopics: string;
   button: string;
-  /** Heading of the next page. */
+  /** Heading of the page after the confirmation. */
   done: string;
   doneText: string;
   mail: {
@@ -152,13 +152,16 @@ const all: readonly OptInTexts[] = [
 
 const texts = new Map(all.map((text) => [text.language, text]));
 
-/** The texts in the language of a locale (by its primary tag: `de-AT` is German), else in English. */
+/**
+ * Returns the texts in the language of a locale (by its primary tag: `de-AT` is German), otherwise
+ * in English.
+ */
 export function optInTexts(locale: string): OptInTexts {
   return texts.get(primaryLanguage(locale)) ?? texts.get('en')!;
 }
 
 /**
- * The built-in confirmation mail.
+ * Builds the built-in confirmation mail.
  * @param given.url the link, which needs no escaping
  */
 export function builtInMail(

@@ -1,15 +1,15 @@
-/** When an opt-in request is mailed, reminded of and over. */
+/** Decides when an opt-in request gets its mail and reminder, and when it ends. */
 
-/** Mails to one address since its last confirmation, with reminders. */
+/** Most mails to one address since its last confirmation, including reminders. */
 export const optInMailsMax = 5;
-/** Two mails to one address that are no reminders are so far apart, in milliseconds. */
+/** Minimum time between two mails to one address that are not reminders, in milliseconds. */
 const apartMs = 3_600_000;
 
 /** Mails sent to an address. */
 export interface OptInCounts {
-  /** Since its last confirmation, with reminders. */
+  /** Mails since its last confirmation, including reminders. */
   mails: number;
-  /** When a mail was last asked for that is no reminder; null: never. */
+  /** When the last mail that is not a reminder was requested; null: never. */
   counted_at: Date | null;
 }
 
@@ -19,7 +19,7 @@ export interface OpenOptIn extends OptInCounts {
   first_mail_at: Date | null;
   last_mail_at: Date | null;
   reminded_at: Date | null;
-  /** In seconds; null: there is no reminder. */
+  /** Seconds after which the reminder is sent; null: there is none. */
   remind_after: number | null;
   /** In seconds. */
   expire_after: number;
@@ -36,7 +36,7 @@ export function mayMail({ mails, counted_at: countedAt }: OptInCounts, now: Date
   return mails < optInMailsMax && !isLately(countedAt, now);
 }
 
-/** When an open request is over. */
+/** Returns when an open request ends. */
 export function expiryOf({ last_mail_at, created_at, expire_after }: OpenOptIn): Date {
   return new Date((last_mail_at ?? created_at).getTime() + expire_after * 1000);
 }

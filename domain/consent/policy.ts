@@ -6,7 +6,7 @@ export interface ConsentPolicy {
   requireConfirmation: boolean;
   /** The template of the confirmation mail; null: the built-in text. */
   templateId: string | null;
-  /** The sender of the confirmation mail, where its template has none. */
+  /** The sender of the confirmation mail, if its template has none. */
   from: string | null;
   fromName: string | null;
   /** Seconds from the first mail of a request to its reminder; null: there is none. */

@@ -8,7 +8,7 @@ import { CsvFault } from './csv.ts';
 export interface CsvLine {
   /** Number of the line in the file, from 1; a line with cells in quotes may span several. */
   line: number;
-  /** They may have blanks around them. */
+  /** Cells as written, maybe with blanks around them. */
   cells: string[];
   /** The error in its quotes; null: none. */
   fault: string | null;
@@ -18,8 +18,8 @@ export interface CsvLine {
 export type FileBytes = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /**
- * Longest line with quoted cells, in characters; a contact has at most a quarter of it. A longer
- * one has an unclosed quote.
+ * Longest line with quoted cells, in characters; a contact needs at most a quarter of it. In a
+ * longer one, a quote was not closed.
  */
 const lineCharsMax = 256 * 1024;
 
@@ -30,7 +30,8 @@ const stray = 'A quote stands where none may';
 const advice = 'A cell with quotes is put in quotes, and those inside are doubled.';
 
 /**
- * The lines that end in each chunk of a file, at least one: awaiting each line would dominate the cost.
+ * Yields the lines that end in each chunk of a file together, because awaiting each line would
+ * dominate the cost.
  * @throws CsvFault when the file is not in UTF-8.
  */
 export async function* readCsvLines(file: FileBytes): AsyncGenerator<CsvLine[], void, undefined> {
@@ -43,7 +44,7 @@ export async function* readCsvLines(file: FileBytes): AsyncGenerator<CsvLine[], 
   if (last.length > 0) yield last;
 }
 
-/** The text of a file, without a byte order mark. */
+/** Decodes a file, and skips its byte order mark. */
 async function* decode(file: FileBytes): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let isFirst = true;
@@ -69,9 +70,9 @@ function refuseUtf16([first, second]: Uint8Array): void {
   if (isMarked) throw new CsvFault('The file is encoded as UTF-16. Save it as CSV in UTF-8.');
 }
 
-/** Splits text that comes in chunks. Holds at most one line, or one up to the limit. */
+/** Splits text that arrives in chunks. It holds at most one incomplete line. */
 class CsvLines {
-  /** Starts with a line. */
+  /** The text that is not split yet. It starts with a line. */
   #rest = '';
   #line = 1;
 
@@ -99,7 +100,7 @@ class CsvLines {
 interface Reading {
   /** Position after the line. */
   end: number;
-  /** None: the line is empty. */
+  /** Empty: the line is empty. */
   cells: string[];
   fault: string | null;
   lineEnds: number;
@@ -133,13 +134,15 @@ function readLine(text: string, from: number, isEnd: boolean): Reading | null {
       const isEmpty = cells.length === 1 && !isQuoted && cells[0]?.trim() === '';
       return { end, cells: isEmpty ? [] : cells, fault: null, lineEnds };
     }
-    // A quote that spans lines and ends in an invalid place was left unclosed on its own line.
+    // A quote that spans lines and ends in an invalid place is an unclosed quote of its first line.
     if (text[at] !== ',') return lineWith(lineEnds > 1 ? open : stray, text, from, isEnd);
     at += 1;
   }
 }
 
-/** Position after the line end at `at`, which may be incomplete; null: there is none. */
+/**
+ * Returns the position after the line end at `at`, which may be incomplete; null: there is none.
+ */
 function endOfLine(text: string, at: number, isEnd: boolean): number | 'unknown' | null {
   if (text[at] === '\n') return at + 1;
   if (text[at] !== '\r') return null;
@@ -147,7 +150,7 @@ function endOfLine(text: string, at: number, isEnd: boolean): number | 'unknown'
   return text[at + 1] === '\n' ? at + 2 : at + 1;
 }
 
-/** The single line at `from`, with its error. */
+/** Returns the single line at `from`, with its error. */
 function lineWith(fault: string, text: string, from: number, isEnd: boolean): Reading | null {
   const rest = /[^\r\n]*/y;
   rest.lastIndex = from;
@@ -158,7 +161,7 @@ function lineWith(fault: string, text: string, from: number, isEnd: boolean): Re
   return end === 'unknown' || end === null ? null : { ...line, end };
 }
 
-/** Position of the quote that closes the one at `open`; a doubled one is text. */
+/** Returns the position of the quote that closes the one at `open`. A doubled quote is text. */
 function closingQuote(
   text: string,
   open: number,
@@ -179,7 +182,7 @@ function skipBlanks(text: string, from: number): number {
   return at;
 }
 
-/** Position of the end of an unquoted cell, or of a quote in it. */
+/** Returns the end of an unquoted cell, or the position of a quote in it. */
 function endOfPlain(text: string, from: number): number {
   const plain = /[^,"\r\n]*/y;
   plain.lastIndex = from;

@@ -2,7 +2,7 @@ import { contactDataFault, forbiddenKey, reservedDataKeys } from './data.ts';
 import { normaliseEmail } from '../email-address.ts';
 import type { RowError } from './job.ts';
 
-/** The meaning of a contact file: its header, its cells, its errors. */
+/** Reads the header, the cells and the errors of a contact file. */
 
 /** A row with a contact. `subscribed` is null when the row does not set it. */
 export interface ImportRow {
@@ -12,7 +12,7 @@ export interface ImportRow {
   data: Record<string, unknown>;
 }
 
-/** The meaning of each column, by position. A column without one is ignored. */
+/** The meaning of each column, by position. Columns without one are ignored. */
 export type CsvHeader = readonly CsvColumn[];
 
 type CsvColumn = 'email' | 'subscribed' | 'dropped' | { key: string };
@@ -27,8 +27,8 @@ const droppedKeys: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads the header: names are trimmed and case-insensitive; of two columns for the address or the
- * subscription the first counts; all other columns are data.
+ * Reads the header. Names are trimmed and case-insensitive. If two columns have the address or the
+ * subscription, the first counts; all other columns are data.
  * @throws CsvFault without a column for the address.
  */
 export function readHeader(names: readonly string[]): CsvHeader {
@@ -56,9 +56,9 @@ export function readHeader(names: readonly string[]): CsvHeader {
 }
 
 /**
- * Returns the contact in a row, or its error. Missing cells are empty, cells without a column are
- * ignored. If two columns have the same name, the last one that is not empty counts.
- * @param row its number as a person counts: the header is 1.
+ * Returns the contact in a row, or its error. Missing cells are empty; cells without a column are
+ * ignored. If two columns have the same name, the last non-empty one counts.
+ * @param row its number as people count: the header is 1.
  */
 export function readRow(
   header: CsvHeader,
@@ -83,7 +83,7 @@ export function readRow(
   const email = normaliseEmail(address);
   if (email === null) return rowError(row, address, 'Not an email address.');
   const change = Object.fromEntries(data);
-  // A row never removes data: what is too large alone is too large when merged.
+  // A row never removes data, so data that are too large alone are also too large when merged.
   const fault = contactDataFault(change);
   return fault === null ? { row, email, subscribed, data: change } : rowError(row, address, fault);
 }
@@ -94,12 +94,12 @@ function isYes(cell: string): boolean {
 
 const decimal = /^-?(?:0|[1-9]\d*)(\.\d+)?$/;
 
-/** A double keeps any decimal of this many digits. */
+/** A double preserves any decimal with this many digits. */
 const digitsKept = 15;
 
 /**
- * The value of a data cell: a boolean, a number in ordinary notation, or text. What a number would
- * lose, such as leading zeros, digits beyond those it keeps, or the sign of -0, stays text.
+ * Reads a data cell as a boolean, a number in ordinary notation, or text. It stays text if a number
+ * would lose something: leading zeros, further digits, or the sign of -0.
  */
 export function readCell(key: string, cell: string): string | number | boolean {
   // A language is always text: "no" is Norwegian.
@@ -112,13 +112,13 @@ export function readCell(key: string, cell: string): string | number | boolean {
   const value = Number(cell);
   if (Object.is(value, -0)) return cell;
   const isWhole = match[1] === undefined;
-  // 2^53 + 1 reads as 2^53.
+  // 2^53 + 1 would read as 2^53.
   if (isWhole) return Math.abs(value) <= 2 ** 53 && String(value) === cell ? value : cell;
   const digits = cell.replace('.', '').replace(/^-?0*/, '');
   return digits.length <= digitsKept ? value : cell;
 }
 
-/** The address is shown as in the file, cut and without characters that cannot be stored. */
+/** The address is shown as in the file, but cut, and without characters that cannot be stored. */
 function rowError(row: number, address: string, error: string): RowError {
   return { row, email: address.slice(0, 320).replaceAll(/[\0\p{Cs}]/gu, '\uFFFD'), error };
 }

@@ -45,7 +45,9 @@ export function planContactData(
   return { set: Object.fromEntries(set), remove, oneTime: Object.fromEntries(oneTime) };
 }
 
-/** The data an event stores: as sent, with one-time wrappers replaced by their value. */
+/**
+ * Returns the data that an event stores: as sent, with one-time wrappers replaced by their value.
+ */
 export function eventData(
   given: Record<string, unknown> | null | undefined,
 ): Record<string, unknown> | null {
@@ -58,10 +60,10 @@ export function eventData(
   );
 }
 
-/** A key that neither JSON nor files may have: programs that read it may take it for a prototype. */
+/** A forbidden key in JSON and files, because programs may take it for a prototype. */
 export const forbiddenKey = '__proto__';
 
-/** The first limit that stored contact data exceed, as a sentence, or null. */
+/** Returns the first limit that stored contact data exceed, as a sentence; null: none. */
 export function contactDataFault(data: Record<string, unknown> | null): string | null {
   if (!data) return null;
   const keys = Object.keys(data);

@@ -23,12 +23,12 @@ export type ErasureCounts = Record<(typeof erasureCounts)[number], number>;
 /** Replacement for an erased address in rows that must stay. */
 export const erasedAddress = 'erased@erased.invalid';
 
-/** The counts with all keys, in the order of the receipt. */
+/** Returns the counts with all keys, in the order of the receipt. */
 export function allCounts(counts: Partial<ErasureCounts>): ErasureCounts {
   return Object.fromEntries(erasureCounts.map((key) => [key, counts[key] ?? 0])) as ErasureCounts;
 }
 
-/** The text whose SHA-256 is the hash of a receipt. Times in ISO 8601. */
+/** Returns the text whose SHA-256 is the hash of a receipt. Times are ISO 8601. */
 export function receiptText(receipt: {
   id: string;
   requestedAt: string;
@@ -39,17 +39,20 @@ export function receiptText(receipt: {
   return JSON.stringify({ id, requestedAt, at, counts: allCounts(counts) });
 }
 
-/** Characters that may stand before the rest of a longer address, and after it. */
+/**
+ * Characters that continue an address to the left and to the right, so that a longer address is not
+ * matched.
+ */
 const before = /[a-z0-9.!#$%&'*+/=?^_`{|}~-]/;
 const after = /[a-z0-9-]/;
 
 /**
- * A text with `erasedAddress` in the place of an address, in any case. Longer addresses that contain it
+ * Replaces an address in a text by `erasedAddress`, in any case. Longer addresses that contain it
  * stay as they are.
  * @param address in its stored form
  */
 export function withoutAddress(text: string, address: string): string {
-  // The same length: only letters of ASCII change.
+  // This has the same length, because only ASCII letters change.
   const lower = lowerAscii(text);
   let result = '';
   let end = 0;
@@ -63,7 +66,7 @@ export function withoutAddress(text: string, address: string): string {
   return result + text.slice(end);
 }
 
-/** The same for all texts of a JSON value, keys among them. */
+/** Does the same for all texts of a JSON value, including keys. */
 export function valueWithoutAddress(value: unknown, address: string): unknown {
   if (typeof value === 'string') return withoutAddress(value, address);
   if (Array.isArray(value)) return value.map((item) => valueWithoutAddress(item, address));

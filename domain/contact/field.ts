@@ -23,7 +23,7 @@ export function contactFieldOf(name: string): ContactField {
   }
 }
 
-/** True when a condition compares the field, or something inside its value. */
+/** Returns true when a condition compares the field, or a value inside it. */
 export function conditionNamesField(condition: Condition, field: ContactField): boolean {
   return filtersOf(condition).some((filter) => {
     const named = fieldOf(filter.field);
@@ -31,10 +31,10 @@ export function conditionNamesField(condition: Condition, field: ContactField): 
   });
 }
 
-/** True when a name of the filter language means the field, or something inside its value. */
+/** Returns true when a name of the filter language means the field, or a value inside it. */
 export function isField(named: Field, field: ContactField): boolean {
   if (named.kind === 'data') {
-    // Which of the two it reads, a contact's data decide.
+    // The contact's data decide which of the two it reads.
     const keys = [named.path[0], named.path.join('.')];
     return field.kind === 'data' && keys.includes(field.key);
   }

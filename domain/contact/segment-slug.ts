@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import { cutText } from '../text-rules.ts';
 
-/** Characters left in an event name beside `segment.` and `.entry`. */
+/** Characters available in an event name beside `segment.` and `.entry`. */
 const slugChars = limits.eventNameChars - 'segment..entry'.length;
 
 /**
@@ -18,6 +18,6 @@ export function segmentSlug({ id, name }: { id: string; name: string }): string 
     .replaceAll(/[^\p{L}\p{M}\p{N}_\s-]/gu, '')
     .replaceAll(/[\s-]+/g, '-')
     .replaceAll(/^-|-$/g, '');
-  // Without the space before a word that was cut off.
+  // Cut without the space before a shortened word.
   return cutText(slug, slugChars).replace(/-$/, '') || id;
 }

@@ -6,25 +6,25 @@ import { delayEnd, type DelayEnd, type DelayScope } from '../workflow/steps/dela
 import { waitEnd } from '../workflow/steps/wait-for-event.ts';
 import type { StepConfig } from '../workflow/steps/registry.ts';
 
-/** How an execution continues in another version of its workflow. */
+/** Decides how an execution continues in another version of its workflow. */
 
 /** The state of an execution at its current step. */
 export type Rest =
-  /** It is in a delay, or waits for an event that has not come; `beganAt`: since when. */
+  /** It is in a delay, or waits for an event that has not arrived, since `beganAt`. */
   | { kind: 'delay' | 'wait'; beganAt: Date }
-  /** It is between two steps, or its step is at work or has failed. */
+  /** It is between two steps, or its step is running or has failed. */
   | { kind: 'none' };
 
-/** Changes to an execution that is moved. Steps are those of the other graph. */
+/** Changes to an execution that moves. Steps are those of the target graph. */
 export interface Move {
   currentStepId: string;
-  /** The steps it has begun that have another id there. */
+  /** Begun steps that have another id in the target graph. */
   renamed: { from: string; to: string }[];
   /** The recomputed end of its delay; undefined: unchanged. */
   delay?: DelayEnd;
   /** The step after its running delay; null: none. */
   scheduledStepId?: string | null;
-  /** The event it waits for from now on; undefined: unchanged. */
+  /** The event that it waits for after the move; undefined: unchanged. */
   wait?: { eventName: string; expiresAt: Date | null };
 }
 
@@ -69,19 +69,22 @@ export function planMove(
   return move;
 }
 
-/** Why a moved execution ends at once: the date of its delay is past; null: it continues. */
+/**
+ * Returns why a moved execution ends at once: the date of its delay is in the past; null: it
+ * continues.
+ */
 export function exitOf({ delay }: Move): string | null {
   return delay?.kind === 'past' ? delay.exitReason : null;
 }
 
 interface Begun {
-  /** Its id in the former graph. */
+  /** Its id in the source graph. */
   from: string;
-  /** With its id in the other one. */
+  /** Its mark, with its id in the target graph. */
   mark: StepMark;
 }
 
-/** A step that was to come next, and was left out when the run was ended, has not begun. */
+/** A step that was scheduled next, but left out when the run ended, has not begun. */
 function hasBegun({ status, startedAt }: StepMark): boolean {
   return status !== 'SCHEDULED' && !(status === 'SKIPPED' && startedAt === null);
 }
@@ -91,7 +94,10 @@ function nextOf(other: Graph, { id }: GraphStep, begun: readonly Begun[]): strin
   return passOver(other, stepAfter(other, id, null), marks)?.id ?? null;
 }
 
-/** The mapping may give two steps one counterpart: then the execution has begun that one all the same. */
+/**
+ * The mapping may give two steps one counterpart. Then the execution has begun that one all the
+ * same.
+ */
 function renames(begun: readonly Begun[]): { from: string; to: string }[] {
   const ids = new Set<string>();
   return begun.flatMap(({ from, mark: { stepId: to } }) => {

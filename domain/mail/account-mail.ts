@@ -3,7 +3,7 @@ import { withoutLinks } from '../text-rules.ts';
 
 /**
  * The account mails of Everpost to its users. Text that other people chose, above all a project's
- * name, is shown so that no mail program turns it into a link: readers trust these mails, and an
+ * name, is written so that no mail program turns it into a link. Readers trust these mails, and an
  * inviter may name a project `Verify your account at https://evil.example`.
  */
 
@@ -116,7 +116,7 @@ export function subscriptionDisabledMail(given: {
   };
 }
 
-/** `member`: the address of who was added, changed or removed. */
+/** `member`: the address of the person who was added, changed or removed. */
 export function membersByKeyMail(given: {
   project: string;
   member: string;
@@ -145,7 +145,7 @@ export function membersByKeyMail(given: {
   };
 }
 
-/** A project's name in quotation marks, without anything that could become a link. */
+/** Returns a project's name in quotation marks, without anything that could become a link. */
 function quoted(name: string): string {
   return `“${withoutLinks(name)}”`;
 }
@@ -154,7 +154,7 @@ function inviter(address: string | null): string {
   return plainAddress(address) ?? 'An administrator';
 }
 
-/** An address could become a link, too: it is shown only if it cannot be mistaken. */
+/** An address could become a link, too, so it is shown only if it cannot be confused. */
 function plainAddress(address: string | null): string | null {
   return address !== null && /^[\w.+-]+@[\w.-]+$/.test(address) ? address : null;
 }

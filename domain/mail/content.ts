@@ -19,8 +19,8 @@ export interface MailContent {
 }
 
 /**
- * The opt-out links of one mail to one contact.
- * @param topicKey of the mail's topic; null: it has none, or it is deleted.
+ * Returns the opt-out links of one mail to one contact.
+ * @param topicKey the mail's topic; null: it has none, or it was deleted.
  */
 export function optOutUrls(
   apiUrl: string,
@@ -37,7 +37,7 @@ export function optOutUrls(
   };
 }
 
-/** The language of mail to a contact: the contact's own, else its project's. */
+/** Returns the language of mail to a contact: the contact's own, otherwise its project's. */
 export function localeOf(
   data: Record<string, unknown> | null | undefined,
   projectLanguage: string,
@@ -46,7 +46,7 @@ export function localeOf(
   return typeof locale === 'string' && locale !== '' ? locale : projectLanguage;
 }
 
-/** One mail for one contact, before it is rendered. */
+/** A mail for one contact before rendering. */
 export interface MailToRender {
   subject: CompiledTemplate;
   body: CompiledTemplate;
@@ -58,16 +58,22 @@ export interface MailToRender {
   hasBadge?: boolean;
 }
 
-/** A mail that was rendered. */
+/** A mail after rendering. */
 export interface RenderedMail {
   content: MailContent;
-  /** Its texts without what its class adds. */
+  /** Its texts without the parts that its class adds. */
   rendered: { subject: Rendered; body: Rendered };
-  /** Why parts of it were not: there, placeholders were replaced and all else stays as written. */
+  /**
+   * Why parts of it were rendered plainly: their placeholders were replaced, and the rest stays as
+   * written.
+   */
   warnings: TemplateWarning[];
 }
 
-/** Renders one mail for one contact, with all its class adds: once, and within the limits. */
+/**
+ * Renders one mail for one contact, with all parts that its class adds: once, and within the
+ * limits.
+ */
 export async function renderMailWith(
   renderer: Renderer,
   mail: MailToRender,
@@ -111,7 +117,7 @@ export function completeMail(
 
 /** Returns true if a rendered body exceeds the size limit. Such mail is not sent. */
 export function isBodyTooLarge(body: string): boolean {
-  // UTF-8 has at most three bytes for each UTF-16 unit.
+  // UTF-8 needs at most three bytes for each UTF-16 unit.
   if (body.length * 3 <= limits.renderedBodyBytes) return false;
   if (body.length > limits.renderedBodyBytes) return true;
   return new TextEncoder().encode(body).length > limits.renderedBodyBytes;
@@ -178,8 +184,8 @@ const texts = new Map<string, FooterText>([
 ]);
 
 /**
- * The footer of marketing mail: why it was sent, and the opt-out link. In the language of `locale`
- * (primary tag: `de-AT` is German), else in English.
+ * Returns the footer of marketing mail: why it was sent, and the opt-out link. It is in the
+ * language of `locale` (primary tag: `de-AT` is German), otherwise in English.
  */
 export function footerHtml(locale: string, unsubscribeUrl: string): string {
   const text = texts.get(primaryLanguage(locale)) ?? english;
@@ -192,7 +198,7 @@ export function footerHtml(locale: string, unsubscribeUrl: string): string {
   );
 }
 
-/** The line below mail of projects without a subscription, on a server with billing. */
+/** The line under mail of projects without a subscription, on a server with billing. */
 export const badgeHtml =
   '<div style="margin:16px 0 0;font-family:Arial,Helvetica,sans-serif;font-size:12px;' +
   'line-height:18px;color:#6b6b6b;text-align:center;">Sent with Everpost</div>';

@@ -1,4 +1,4 @@
-/** Limits that hold back mail that is ready to leave, for operators. */
+/** Limits that hold back mail that could be sent now, for operators. */
 export const deliveryLimits = [
   'project_rate',
   'server_rate',
@@ -9,14 +9,17 @@ export const deliveryLimits = [
 
 export type DeliveryLimit = (typeof deliveryLimits)[number];
 
-/** Who sends at this part of a rate is held back by it, although a token may just be there. */
+/**
+ * From this part of a rate on, mail counts as limited by it, although a token may be free at this
+ * moment.
+ */
 const nearly = 0.8;
 
 /**
- * The limit that mail waits for; null when nothing waits, or it is sent as fast as it can be.
- * @param state.perSecond messages of the project that have left per second
+ * Returns the limit that mail waits for; null when nothing waits, or it is sent at full speed.
+ * @param state.perSecond messages of the project sent per second
  * @param state.rates in messages per second; 0: no limit
- * @param state.projectTokens tokens that are left, null where none were ever taken
+ * @param state.projectTokens tokens that are left, null if none were ever taken
  * @param state.isCampaignSlow a campaign with due mail has a limit of its own
  */
 export function limitOf(state: {
@@ -37,7 +40,7 @@ export function limitOf(state: {
   const { perSecond: server, perProjectPerSecond: project } = state.rates;
   const isProject = isReached(project, state.projectTokens);
   const isServer = isReached(server, state.serverTokens);
-  // Both are empty at once where they are equal, or where others have taken the server's.
+  // Both are empty at once if they are equal, or if other projects have taken the server's tokens.
   if (isServer && (!isProject || (server > 0 && server < project))) return 'server_rate';
   if (isProject) return 'project_rate';
   return state.isCampaignSlow ? 'campaign_rate' : null;

@@ -1,6 +1,6 @@
 /** Reports about a message after handover, from the provider or our own pixel and links. */
 export type Feedback = { at: Date } &
-  /** In transit: proves only that it was accepted. */
+  /** In transit: it only proves that the message was accepted. */
   (
     | { kind: 'accepted' }
     | { kind: 'delivery' }
@@ -14,13 +14,14 @@ export type Feedback = { at: Date } &
         isListed?: Listed;
       }
     | { kind: 'complaint'; isListed?: Listed }
-    /** Accepted, but then not sent: it had a virus, or could not be rendered. */
+    /** Accepted but not sent: it had a virus, or could not be rendered. */
     | { kind: 'rejection'; text: string }
   );
 
 /**
- * The provider tried no delivery, because its own list of the account has the address (Amazon SES:
- * OnAccountSuppressionList). Such feedback does not count for the reputation of the project.
+ * True if the provider did not try to deliver, because its own suppression list for the account has
+ * the address (Amazon SES: OnAccountSuppressionList). Such feedback does not count for the
+ * project's reputation.
  */
 type Listed = boolean;
 
@@ -49,7 +50,7 @@ export interface MessageState {
   clicked_at: Date | null;
   bounced_at: Date | null;
   complained_at: Date | null;
-  /** All bounces, or complaints, came from the provider's own list of the account. */
+  /** True if all bounces, or complaints, came from the provider's own suppression list. */
   bounce_listed: boolean;
   complaint_listed: boolean;
   opens: number;
@@ -70,10 +71,10 @@ export interface FeedbackEffects {
   state: MessageState;
   /** Entries of the message's trace, oldest first. */
   trace: { state: TraceWord; detail: Record<string, unknown> | null }[];
-  /** Events, oldest first; `data` without the fields that all events of a message have. */
+  /** Events, oldest first; `data` without the fields that every event of a message has. */
   events: { name: string; data: Record<string, unknown> }[];
   counters: CampaignCounter[];
-  /** Why the address does not want or cannot receive mail; null: nothing says so. */
+  /** Why the address does not want mail or cannot receive it; null: no reason is known. */
   unsubscribes: 'bounce' | 'complaint' | null;
 }
 
@@ -88,12 +89,13 @@ type TraceWord =
   | 'refused';
 
 /**
- * The effects of feedback on a message, or null when there are none.
- * Times keep the first occurrence, counters count each. Any feedback proves that the message was
- * accepted: one whose outcome was unknown counts as sent first, even if it was given up meanwhile.
- * Feedback on a message that was never handed over (`attempts` 0) is ignored.
- * @param before.isUnderWay an attempt is still waiting for its response: feedback may be faster.
- * @param given.acceptedAt when the provider accepted it, where it reports that.
+ * Returns the effects of feedback on a message, or null when there are none. Times keep the first
+ * occurrence; counters count each. Any feedback proves that the message was accepted: if its
+ * outcome was unknown, it counts as sent first, even if it was given up meanwhile. Feedback on a
+ * message that was never handed over (`attempts` 0) is ignored.
+ * @param before.isUnderWay an attempt is still waiting for its response, and feedback may be
+ *   faster.
+ * @param given.acceptedAt when the provider accepted it, if reported.
  */
 export function applyFeedback(
   before: MessageState & { attempts: number; isUnderWay: boolean },
@@ -110,7 +112,7 @@ export function applyFeedback(
     unsubscribes: null,
   };
   if (feedback.kind === 'rejection') return reject(effects, feedback.text);
-  // The provider rejected it for good: later feedback cannot belong to it.
+  // The provider rejected it for good, so later feedback cannot belong to it.
   if (state.status === 'FAILED' && state.sent_at !== null) return null;
   if (state.sent_at === null) settle(effects, feedback, isUnderWay, given);
   note(effects, feedback);
@@ -193,7 +195,7 @@ function isListed(feedback: { isListed?: Listed }, first: Date | null, before: b
 
 type Reached = 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained';
 
-/** The first occurrence counts for the campaign and the trace, the earliest is the time. */
+/** The first occurrence counts for the campaign and the trace; the earliest time is stored. */
 function reach(
   effects: FeedbackEffects,
   status: (typeof ranks)[number],
@@ -215,7 +217,7 @@ function rankOf(status: EmailStatus): number {
   return (ranks as readonly string[]).indexOf(status);
 }
 
-/** A message that got beyond "sent" was not rejected. */
+/** A message in a later state than "sent" was not rejected. */
 function reject(effects: FeedbackEffects, text: string): FeedbackEffects | null {
   const { state } = effects;
   if (rankOf(state.status) > rankOf('SENT') || state.status === 'FAILED') return null;
@@ -227,7 +229,7 @@ function reject(effects: FeedbackEffects, text: string): FeedbackEffects | null 
 
 /**
  * Returns the feedback that the simulator gives for mail to an address, by its local part (a
- * `+label` is allowed), to test feedback without a provider. Null: an ordinary address.
+ * `+label` is allowed). It tests feedback without a provider. Null: an ordinary address.
  */
 export function simulatedFeedback(address: string, at: Date): Feedback[] | null {
   const [, word] = /^([a-z]+)(?:\+[^@]*)?@simulator\.test$/.exec(address) ?? [];

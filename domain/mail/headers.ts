@@ -3,8 +3,8 @@ import { containsOptOutLink } from '../template/html.ts';
 
 /**
  * Headers that a sender cannot set. Some are generated from the message, and a second one would
- * forge it. Others record what mail servers did with it (RFC 5322, 3.6.6 and 3.6.7; RFC 8601; RFC
- * 8617), or where its bounces go, which the return path defines.
+ * forge it. Others record the work of mail servers (RFC 5322, 3.6.6 and 3.6.7; RFC 8601; RFC 8617),
+ * or the address for bounces, which the return path defines.
  */
 const structural = new Set([
   'from',
@@ -37,9 +37,9 @@ export function isHeaderName(text: string): boolean {
 }
 
 /**
- * The custom headers of a request as they are used: structural names are dropped, of two names that
- * differ only in case the last wins, and `Reply-To` is taken out: an address, or mailboxes as `formatMailboxes` writes
- * them; null when it cannot be read.
+ * Prepares the custom headers of a request: structural names are dropped; if two names differ only
+ * in case, the last wins; and `Reply-To` is taken out. It is returned as an address, or as
+ * mailboxes written by `formatMailboxes`; null when it cannot be read.
  */
 export function readCustomHeaders(given: Readonly<Record<string, string>> | undefined): {
   headers: Record<string, string>;
@@ -82,15 +82,15 @@ export interface ClassHeadersInput {
   body: string;
   contactId: string;
   unsubscribeUrl: string;
-  /** Headers of the request; of two names that differ only in case, the last wins. */
+  /** Headers of the request. If two names differ only in case, the last wins. */
   customHeaders?: Record<string, string> | null | undefined;
 }
 
 /**
- * The headers of a message class, followed by the custom ones.
- *  - One-click opt-out (RFC 8058): marketing always, other mail when its body has an opt-out link.
- *  - Bulk mail headers (RFC 3834), which suppress automatic replies: marketing and campaigns.
- * A custom header replaces a generated one of the same name in any case. `List-Unsubscribe` and
+ * Returns the headers of a message class, followed by the custom ones. - One-click opt-out (RFC
+ * 8058): always for marketing; for other mail when its body has an opt-out link. - Bulk mail
+ * headers (RFC 3834), which suppress automatic replies: for marketing and campaigns. A custom
+ * header replaces a generated one of the same name in any case. `List-Unsubscribe` and
  * `List-Unsubscribe-Post` belong together, so giving one of them replaces both.
  */
 export function classHeaders(input: ClassHeadersInput): Header[] {

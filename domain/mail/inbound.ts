@@ -7,8 +7,8 @@ export interface InboundMail {
   /** Recipient addresses, in their stored form. */
   recipients: string[];
   subject: string;
-  /** Sanitized HTML, or null when there is none or it must not be stored. */
+  /** Sanitized HTML; null when there is none or it must not be stored. */
   body: string | null;
-  /** More data for the event: what the provider reports about the mail. */
+  /** More data for the event, from the provider's report about the mail. */
   report: Record<string, unknown>;
 }

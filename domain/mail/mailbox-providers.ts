@@ -1,10 +1,10 @@
-/** Lists of mail domains that ship with the server; an operator may replace all but the first. */
+/** Lists of mail domains in the server. An operator may replace all but the first. */
 
 const domains = (text: string): string[] => text.trim().split(/\s+/);
 
 /**
- * Large providers whose misspellings are worth a hint, the largest first. Short names (me.com,
- * aol.com, live.com) are left out: too many real domains are one letter away.
+ * Large providers, the largest first. An address at a misspelling of one gets a hint. Short names
+ * (me.com, aol.com, live.com) are left out, because too many real domains are one letter away.
  */
 export const popularDomains: readonly string[] = domains(`
   gmail.com yahoo.com hotmail.com outlook.com icloud.com googlemail.com protonmail.com
@@ -15,7 +15,7 @@ export const popularDomains: readonly string[] = domains(`
   fastmail.com tutanota.com
 `);
 
-/** Providers of free mailboxes, and of those that come with private Internet access. */
+/** Providers of free mailboxes, and of mailboxes that come with private Internet access. */
 export const personalDomains: readonly string[] = domains(`
   ${popularDomains.join(' ')}
   126.com 139.com 163.com 189.cn 1und1.de abv.bg aim.com alice.it aliceadsl.fr aliyun.com aol.com

@@ -8,7 +8,7 @@ interface Question {
   title: string;
   ask: string;
   button: string;
-  /** Heading of the next page. */
+  /** Heading of the page after the confirmation. */
   done: string;
   /** The new state. */
   doneText: string;
@@ -25,15 +25,15 @@ export interface OptOutTexts {
     left: string;
     join: string;
     joined: string;
-    /** Above the boxes of the preference page. */
+    /** Text above the boxes of the preference page. */
     choose: string;
     save: string;
-    /** Heading of the page after that. */
+    /** Heading of the page after saving. */
     saved: string;
     /** Button that unsubscribes from everything. */
     all: string;
   };
-  /** The link is invalid. */
+  /** Shown when the link is invalid. */
   unknown: { title: string; text: string };
 }
 
@@ -344,8 +344,8 @@ const texts = new Map(
 export const optOutLanguages: readonly string[] = [...texts.keys()];
 
 /**
- * The texts of the opt-out pages in the first available language of `locales` (by its primary tag:
- * `de-AT` is German), else in English.
+ * Returns the texts of the opt-out pages in the first available language of `locales` (by its
+ * primary tag: `de-AT` is German), otherwise in English.
  */
 export function optOutTexts(...locales: readonly string[]): OptOutTexts {
   const known = locales.flatMap((locale) => texts.get(primaryLanguage(locale)) ?? []);

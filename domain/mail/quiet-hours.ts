@@ -1,35 +1,36 @@
 import { wallTimeAt, weekdays } from '../time/zones.ts';
 import type { QuietHours } from './send-policy.ts';
 
-/** When quiet hours end for a contact. */
+/** Computes when quiet hours end for a contact. */
 
 export const secondsOfDay = 24 * 3600;
 
-/** The second of the day of a wall time as text; that of `24:00` is the one after the last. */
+/** Returns the second of the day for a wall time as text; `24:00` is the end of the day. */
 export function secondOfDay(text: string): number {
   const [hours = 0, minutes = 0, seconds = 0] = text.split(':').map(Number);
   return (hours * 60 + minutes) * 60 + seconds;
 }
 
-/** Changes of the clock met on the way to the end of a window: more than a week ever has. */
+/** Most clock changes before the end of a window; a week never has more. */
 const stretchesMax = 20;
 
 /**
- * The first instant from `now` on at which the wall time of the zone lies in no quiet window; null: it
- * lies in none now. The wall time at each instant decides: an hour that comes twice may be quiet twice.
+ * Returns the first instant from `now` on at which the zone's wall time is in no quiet window;
+ * null: it is in none now. The wall time at each instant decides, so an hour that occurs twice may
+ * be quiet twice.
  */
 export function quietUntil(quiet: QuietHours, zone: string, now: Date): Date | null {
   let at = now.getTime();
   for (let stretch = 0; stretch < stretchesMax; stretch++) {
     const left = quietLeft(quiet, zone, at);
     if (left === 0) break;
-    // A change of the clock on the way makes the window end sooner or later than it seems.
+    // If the clock changes before the end, the window ends sooner or later than it seems.
     at = firstChange(zone, at, at + left) ?? at + left;
   }
   return at === now.getTime() ? null : new Date(at);
 }
 
-/** Milliseconds until the window ends, while the clock is not changed; 0: it is not quiet. */
+/** Milliseconds until the window ends if the clock does not change; 0: it is not quiet. */
 function quietLeft({ from, to, days }: QuietHours, zone: string, instant: number): number {
   const { weekday, hour, minute, second } = wallTimeAt(zone, new Date(instant));
   const now = (hour * 60 + minute) * 60 + second;
@@ -48,7 +49,7 @@ function quietLeft({ from, to, days }: QuietHours, zone: string, instant: number
   return ends === now ? 0 : (ends - now) * 1000 - part;
 }
 
-/** The first instant in a span at which the clock of the zone was changed; null: it was not. */
+/** Returns the first instant in a span at which the zone's clock changed; null: it did not. */
 function firstChange(zone: string, from: number, to: number): number | null {
   const offset = offsetAt(zone, from);
   if (offsetAt(zone, to) === offset) return null;

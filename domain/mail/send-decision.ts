@@ -6,17 +6,17 @@ import { isSuppressed, refusesConfirmation, type Suppression } from './suppressi
 import type { FrequencyCap, SendPolicy } from './send-policy.ts';
 
 /**
- * The decision about a due message outside paused campaigns. Reasons that end a message come before
+ * The decision about a due message outside paused campaigns. Reasons to end a message come before
  * holds, and holds before the limits: first billing, then the sending rates, which delay a message
- * until its turn. After a hold the message is decided again, on the facts of that time.
+ * until its turn. After a hold the message is decided again, with the facts of that time.
  */
 export type SendDecision =
   | { kind: 'send' }
-  /** It fails without having been handed over. */
+  /** It fails and is never handed over. */
   | { kind: 'suppress'; reason: WithheldReason }
   | { kind: 'hold'; reason: PolicyHold; until: Date };
 
-/** A message as it is looked at, with what is true now of its contact, project and sender. */
+/** A message to decide about, with the current facts of its contact, project and sender. */
 export interface DueMail {
   source_type: string;
   message_class: string;
@@ -25,28 +25,34 @@ export interface DueMail {
   contact_subscribed: boolean;
   contact_data: Record<string, unknown> | null;
   project_disabled: boolean;
-  /** Its sender domain was removed, or is no longer verified, while it waited. */
+  /** The sender domain was removed or lost its verification while the message waited. */
   sender_gone: boolean;
-  /** The contact is being erased: its mail is about to be removed. */
+  /** The contact is being erased, so its mail will be removed. */
   contact_gone: boolean;
-  /** The entry of its address on the suppression list; null: none. */
+  /** The suppression list's entry for its address; null: none. */
   suppression: Suppression | null;
   /** The contact has left the topic of the message. */
   topic_left: boolean;
-  /** The state of the opt-in request that it asks to confirm; null and absent: it asks nothing. */
+  /**
+   * State of the opt-in request that it asks to confirm; null or absent: it is no confirmation
+   * mail.
+   */
   opt_in_state?: string | null;
   created_at: Date;
   scheduled_for: Date | null;
 }
 
 const dayMs = 24 * 3_600_000;
-/** Mail that a cap would hold for longer than this after it was first due is not sent, in milliseconds. */
+/**
+ * Mail that a cap would delay for longer than this after it was first due is not sent, in
+ * milliseconds.
+ */
 const delayMaxMs = 30 * dayMs;
 
 /**
  * @param policy null: none.
- * @param counted when mail that counts for a cap was accepted, newest first; mail that is being handed
- *   over counts as of now.
+ * @param counted when mail that counts for a cap was accepted, newest first; mail that is being
+ *   handed over counts as of now.
  */
 export function decideSend(
   mail: DueMail,
@@ -70,8 +76,8 @@ export function decideSend(
 }
 
 /**
- * Why a message must not be sent, whatever the policy of its project, the first reason that holds; null:
- * nothing is against it.
+ * Returns the first reason why a message must not be sent, whatever the policy of its project;
+ * null: there is none.
  */
 export function suppressionReason(
   mail: Omit<DueMail, 'contact_data' | 'created_at' | 'scheduled_for'>,
@@ -95,13 +101,13 @@ export function isPoliced(
   return mail.message_class === 'MARKETING' && isOfSource && isToContact(mail);
 }
 
-/** A step may send to another address than that of its contact. */
+/** A step may send to another address than its contact's. */
 function isToContact(mail: Pick<DueMail, 'source_type' | 'to_email' | 'contact_email'>): boolean {
   return mail.source_type !== 'WORKFLOW' || mail.to_email === mail.contact_email;
 }
 
 /**
- * When every cap has room for one more message; null: all have.
+ * Returns when every cap has room for one more message; null: all have now.
  * @param counted as for `decideSend`
  */
 export function capUntil(

@@ -3,25 +3,25 @@ import type { Weekday } from '../time/zones.ts';
 /** When marketing mail of campaigns and workflows may reach a contact, and how often. */
 
 /**
- * A window of wall time in the contact's zone, from `from` until before `to`. `from` later than `to`:
- * it goes past midnight, and belongs to the day on which it begins.
+ * A window of wall time in the contact's zone, from `from` until before `to`. If `from` is later
+ * than `to`, it passes midnight, and belongs to the day on which it begins.
  */
 export interface QuietHours {
   /** `HH:MM` or `HH:MM:SS`. */
   from: string;
-  /** The same, or `24:00`. */
+  /** As `from`, or `24:00`. */
   to: string;
   days: readonly Weekday[];
 }
 
-/** At most `max` messages to a contact in any `perDays` times 24 hours. */
+/** At most `max` messages to a contact in `perDays` times 24 hours. */
 export interface FrequencyCap {
   max: number;
   perDays: number;
 }
 
 export interface SendPolicy {
-  /** The project's zone: of contacts that name none. */
+  /** The project's zone. It applies to contacts without a zone of their own. */
   timeZone: string;
   /**
    * The contact field with the time zone, as `data.<path>`; null: all contacts use the project's
@@ -29,13 +29,13 @@ export interface SendPolicy {
    */
   contactTimeZoneField: string | null;
   quietHours: QuietHours | null;
-  /** All of them hold. */
+  /** Every cap applies. */
   caps: readonly FrequencyCap[];
   /** Handling of mail that would exceed a cap. */
   onCap: 'skip' | 'delay';
 }
 
-/** The policy of a project that has set none. */
+/** The policy of a project that has not set one. */
 export const defaultSendPolicy: SendPolicy = {
   timeZone: 'UTC',
   contactTimeZoneField: 'data.timeZone',

@@ -6,9 +6,9 @@ import { trackedCharsMax, trackingLinks, withTracking } from './tracking.ts';
 import type { Header, MessageClass } from './headers.ts';
 
 /**
- * The shared part of a campaign's messages. Most templates are text with plain placeholders. For
+ * The part that a campaign's messages share. Most templates are text with plain placeholders. For
  * those, one message is composed for a sample recipient; replacing the sample's values then gives
- * the message of any recipient. Composing each one separately costs ten times as much.
+ * the message of any recipient. Composing each message separately costs ten times as much.
  */
 
 /**
@@ -23,8 +23,8 @@ export interface SampleRecipient {
 }
 
 /**
- * The content of a slot: an id, or by number a value, the signature of the pixel or of a tracked
- * link, or the whole address of a tracked link with a value in it.
+ * The content of a slot: an id, or a number for a value, for the signature of the pixel or of a
+ * tracked link, or for the whole URL of a tracked link that contains a value.
  */
 export type Slot = 'contactId' | 'emailId' | number;
 
@@ -37,7 +37,7 @@ export interface TextTemplate {
 export interface MailSkeleton {
   /** Renders to the placeholder values, separated by the mark. */
   values: CompiledTemplate;
-  /** As it is stored. */
+  /** The body as it is stored. */
   body: TextTemplate;
   /** The document as it is sent, and its text part. */
   html: TextTemplate;
@@ -46,15 +46,15 @@ export interface MailSkeleton {
   pixel: number;
   /** Targets of the tracked links that are the same for all, by the slot number of their signature. */
   targets: Map<number, string>;
-  /** Targets of the other tracked links, by the slot number of their address. */
+  /** Targets of the other tracked links, by the slot number of their URL. */
   links: Map<number, TextTemplate>;
-  /** With the ids of the sample recipient. */
+  /** Headers with the ids of the sample recipient. */
   headers: Header[];
-  /** Some link contains a value. An empty value there changes how the link is written. */
+  /** True if a link contains a value. An empty value there changes how the link is written. */
   hasValuesInLinks: boolean;
 }
 
-/** The text part of longer documents is cut: a slot could be lost. */
+/** The text part of longer documents is cut, so a slot could be lost. */
 const htmlCharsMax = 400_000;
 
 /**
@@ -131,7 +131,7 @@ export function mailSkeleton(mail: {
 
 /** Returns true if a link contains a value, in its tag or in its text. */
 function hasValuesInLinks(html: string, { mark }: SampleRecipient): boolean {
-  // Each piece but the last is followed by the end of a link.
+  // Each piece except the last ends before the end of a link.
   const pieces = html.split(/<\/a/i).slice(0, -1);
   return pieces.some((piece) => {
     const start = piece.search(/<a\b/i);
@@ -140,7 +140,7 @@ function hasValuesInLinks(html: string, { mark }: SampleRecipient): boolean {
 }
 
 /**
- * Returns true if an untracked link's address contains a value: another value might need tracking.
+ * Returns true if the URL of an untracked link contains a value: another value might need tracking.
  */
 function hasValueInAddress(html: string, sampleRecipient: SampleRecipient, count: number): boolean {
   const hasValue = (text: string): boolean =>
@@ -148,7 +148,7 @@ function hasValueInAddress(html: string, sampleRecipient: SampleRecipient, count
       (slot) => typeof slot === 'number' && slot < count,
     );
   let isAddress = false;
-  // An address ends at a quote or a bracket; so does anything between it and `href`.
+  // A URL ends at a quote or a bracket. So does everything between it and `href`.
   return html.split(/["'>]/).some((piece) => {
     const start = isAddress ? 0 : piece.search(/href\s*=/i);
     isAddress = /href\s*=\s*$/i.test(piece);
@@ -156,7 +156,7 @@ function hasValueInAddress(html: string, sampleRecipient: SampleRecipient, count
   });
 }
 
-/** Cache key: mails of one content with the same key share a skeleton. */
+/** Returns a cache key: mails of one content with the same key share a skeleton. */
 export function skeletonKey(mail: {
   locale: string;
   hasBadge: boolean;
@@ -165,7 +165,9 @@ export function skeletonKey(mail: {
   return `${primaryLanguage(mail.locale)} ${mail.hasBadge} ${mail.isTracked}`;
 }
 
-/** The token of a value by its number: it passes through HTML, texts and addresses unchanged. */
+/**
+ * Returns the token for a value by its number. It passes through HTML, texts and URLs unchanged.
+ */
 function tokenOf(number: number, { mark }: SampleRecipient): string {
   return `v${number}v${mark}`;
 }
@@ -195,7 +197,7 @@ function readPlaceholders(
     }
     // A dash strips the white space around the placeholder.
     if (/^\{\{-|-\}\}$/.test(liquid)) return null;
-    // A fallback is part of the template, and not escaped.
+    // A fallback is part of the template, so it is not escaped.
     if (/[&<>"'{]/.test(piece.fallback ?? '')) return null;
     const [name = '', ...inside] = path;
     const known = inside.length === 0 && Object.hasOwn(system, name) ? system[name] : undefined;
@@ -234,8 +236,8 @@ export interface SlotValues {
 }
 
 /**
- * Reads the rendered placeholders. null when one of them is more than a text: a list or an object
- * has HTML of its own, and the recipient's own opt-out link would change the headers.
+ * Reads the rendered placeholders. Returns null when one of them is more than a text: a list or an
+ * object has HTML of its own, and the recipient's own opt-out link would change the headers.
  * @param rendered the values of the skeleton, rendered as slots.
  */
 export function slotValues(
@@ -265,7 +267,7 @@ export function slotValues(
 const plainInAddress = /^[\w.@+-]*$/;
 
 /**
- * The address of a tracked link for one recipient; null when a value in it needs a browser's
+ * Returns the URL of a tracked link for one recipient; null when a value in it needs a browser's
  * parsing rules, or makes it too long to track.
  */
 export function linkTarget(

@@ -10,7 +10,9 @@ export const suppressionReasons = [
 ] as const;
 export type SuppressionReason = (typeof suppressionReasons)[number];
 
-/** `marketing`: mail of class MARKETING. `all`: every mail of a project but tests of campaigns. */
+/**
+ * `marketing`: mail of class MARKETING. `all`: every mail of a project except tests of campaigns.
+ */
 export const suppressionScopes = ['marketing', 'all'] as const;
 export type SuppressionScope = (typeof suppressionScopes)[number];
 
@@ -20,7 +22,7 @@ export interface Suppression {
   reason: SuppressionReason;
 }
 
-/** An entry, and when it ends; null: it does not. */
+/** An entry with its end; null: it does not end. */
 export interface TimedSuppression extends Suppression {
   until: Date | null;
 }

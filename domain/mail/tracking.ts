@@ -13,14 +13,14 @@ export function isTracked(setting: TrackingSetting, messageClass: MessageClass):
 /** The tracking addresses of one message. */
 export interface TrackingLinks {
   pixelUrl: string;
-  /** The address that counts a click and redirects to `target`. */
+  /** Returns the URL that counts a click and redirects to `target`. */
   clickUrl(target: string): string;
 }
 
-/** A short signature of a text: the same for the same text, impossible to make without the key. */
+/** Returns a short signature of a text: always the same, and impossible to make without the key. */
 export type Sign = (text: string) => string;
 
-/** The tracking addresses of a message. */
+/** Returns the tracking URLs of a message. */
 export function trackingLinks(apiUrl: string, emailId: string, sign: Sign): TrackingLinks {
   return {
     pixelUrl: `${apiUrl}/t/o/${emailId}.gif?s=${sign(emailId)}`,
@@ -29,7 +29,7 @@ export function trackingLinks(apiUrl: string, emailId: string, sign: Sign): Trac
   };
 }
 
-/** The target of a tracked link, from the parameter `u`, with the text that was signed. */
+/** Reads the target of a tracked link from the parameter `u`, with the text that was signed. */
 export function readTrackedTarget(
   emailId: string,
   u: string,
@@ -47,10 +47,10 @@ export function signedText(emailId: string, target: string): string {
 }
 
 /**
- * The HTML with its web links tracked and a pixel at its end. Nothing else changes. Opt-out links
- * and those that confirm are left alone, and so are all but `http(s)`, and those with `data-track="false"`.
- * Parses tags as browsers do (HTML standard, 13.2.5), so that text, comments and scripts that look
- * like links are not changed, and broken HTML stays as it was.
+ * Adds tracking to the web links of HTML, and a pixel at its end. Nothing else changes. Opt-out and
+ * confirmation links stay as they are, and so do links that are not `http(s)` or have
+ * `data-track="false"`. Tags are parsed as browsers do (HTML standard, 13.2.5), so text, comments
+ * and scripts that look like links do not change, and broken HTML stays as it was.
  */
 export function withTracking(html: string, links: TrackingLinks): string {
   const { anchors, end } = findAnchors(html);
@@ -74,8 +74,9 @@ export function withTracking(html: string, links: TrackingLinks): string {
 }
 
 /**
- * The position at the end of a document at which something is seen: before its last tag `</body>`, which is none in a
- * comment, a script, an attribute. Before what is never closed and would hide it.
+ * Returns the position at the end of a document where inserted content is visible: before its last
+ * tag `</body>`, ignoring comments, scripts and attributes, and before an unclosed element that
+ * would hide it.
  */
 export function endOfBody(html: string): number {
   return findAnchors(html).end;
@@ -85,12 +86,15 @@ const ownLink =
   /\/(?:(?:unsubscribe|subscribe|manage)\/[0-9a-f]{8}-[0-9a-f]{4}-|confirm\/[0-9a-f]{64})/i;
 
 /**
- * A longer address is not tracked, in characters: proxies that accept lines of at most 8 KB (nginx,
- * Apache) would reject its request, because base64url makes it a third longer.
+ * Longer URLs are not tracked, in characters: proxies that accept lines of at most 8 KB (nginx,
+ * Apache) would reject the request, because base64url makes the URL a third longer.
  */
 export const trackedCharsMax = 4_096;
 
-/** The target of a link, or null when it must not be tracked. `value`: as written in the HTML. */
+/**
+ * Returns the target of a link, or null when it must not be tracked. `value`: as written in the
+ * HTML.
+ */
 function trackedTarget(value: string): string | null {
   const decoded = decodeReferences(value);
   if (decoded === null) return null;
@@ -100,7 +104,7 @@ function trackedTarget(value: string): string | null {
   return ownLink.test(target) ? null : target;
 }
 
-/** Trims what the URL standard strips from both ends: control characters and spaces. */
+/** Removes what the URL standard strips from both ends: control characters and spaces. */
 function withoutBlanks(text: string): string {
   let start = 0;
   let end = text.length;
@@ -130,7 +134,9 @@ const legacyNames = new Set(
   ).split(' '),
 );
 
-/** The text of an attribute; null when it has a character reference that we do not decode. */
+/**
+ * Returns the text of an attribute; null when it has a character reference that we do not decode.
+ */
 function decodeReferences(value: string): string | null {
   let isReadable = true;
   const text = value.replace(
@@ -138,7 +144,7 @@ function decodeReferences(value: string): string | null {
     (reference, decimal?: string, _a?: string, hex?: string, _b?: string, name = '', end = '') => {
       if (decimal ?? hex) {
         const code = decimal ? Number(decimal) : Number.parseInt(hex!, 16);
-        // Browsers map other numbers by tables; addresses do not use them.
+        // Browsers map other numbers by tables, but URLs do not use them.
         if (code >= 0xa0 ? code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) : isAscii(code)) {
           return String.fromCodePoint(code);
         }
@@ -179,7 +185,7 @@ const rawText = new Set([
   'plaintext',
 ]);
 
-/** The links of a document, in order, and where to insert something at its end. */
+/** Returns the links of a document, in order, and the position to insert something at its end. */
 function findAnchors(html: string): { anchors: Anchor[]; end: number } {
   const anchors: Anchor[] = [];
   let bodyEnd: number | null = null;
@@ -213,7 +219,7 @@ function findAnchors(html: string): { anchors: Anchor[]; end: number } {
 interface Tag {
   name: string;
   href: Anchor | null;
-  /** Marked by `data-track="false"`. */
+  /** True if it has `data-track="false"`. */
   isExempt: boolean;
   /** Position after the tag; -1: it is never closed. */
   end: number;
@@ -249,7 +255,7 @@ function readTag(html: string, nameStart: number): Tag {
   }
 }
 
-/** The part after an attribute's name; null when the tag ends in the middle of it. */
+/** Reads the part after an attribute's name; null when the tag ends within it. */
 function readValue(html: string, keyEnd: number): { anchor: Anchor | null; end: number } | null {
   const equals = skip(html, keyEnd, blank);
   if (html[equals] !== '=') return { anchor: null, end: keyEnd };
@@ -265,7 +271,7 @@ function readValue(html: string, keyEnd: number): { anchor: Anchor | null; end: 
   return { anchor: { from: start, to, quoted: false, value: html.slice(start, to) }, end: to };
 }
 
-/** Position after a comment, a doctype or what counts as a comment; -1: it is never closed. */
+/** Returns the position after a comment, a doctype or similar; -1: it is never closed. */
 function endOfComment(html: string, start: number): number {
   if (!html.startsWith('<!--', start)) return html.indexOf('>', start + 2) + 1 || -1;
   const short = /^<!--(?:-?>)/.exec(html.slice(start, start + 6));

@@ -28,14 +28,14 @@ export interface AddressFindings {
   domainExists: boolean;
   hasWebsite: boolean;
   hasMxRecords: boolean;
-  /** Only for an address that looks misspelled. */
+  /** Set only for an address that looks misspelled. */
   suggestedEmail?: string;
-  /** For people: one sentence for each finding, or one that nothing was found. */
+  /** For people: one sentence for each finding, or one that says there is none. */
   reasons: string[];
 }
 
 /**
- * Judges an address in its stored form. It is invalid only when its domain does not exist or
+ * Evaluates an address in its stored form. It is invalid only when its domain does not exist or
  * accepts no mail; everything else is a hint.
  */
 export function judgeAddress(email: string, host: MailHost, lists: DomainLists): AddressFindings {
@@ -75,13 +75,16 @@ function isWithin(domain: string, list: ReadonlySet<string>): boolean {
   return labels.some((_, index) => list.has(labels.slice(index).join('.')));
 }
 
-/** The large provider whose name is one letter away from a domain's. */
+/** Returns the large provider whose name is one letter away from a domain. */
 function closePopular(domain: string): string | undefined {
   if (popularDomains.includes(domain)) return undefined;
   return popularDomains.find((popular) => isOneEditAway(domain, popular));
 }
 
-/** Damerau-Levenshtein distance 1: a letter more, less or different, or two swapped. */
+/**
+ * Returns true at Damerau-Levenshtein distance 1: one letter more, less or different, or two
+ * swapped.
+ */
 export function isOneEditAway(a: string, b: string): boolean {
   if (a === b) return false;
   let at = 0;

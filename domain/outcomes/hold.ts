@@ -1,4 +1,4 @@
-/** Why a waiting message is not due yet. */
+/** Explains why a waiting message is not due yet. */
 
 export const holdReasons = ['schedule', 'retry', 'quiet_hours', 'frequency_cap'] as const;
 export type HoldReason = (typeof holdReasons)[number];
@@ -8,20 +8,20 @@ export interface Hold {
   until: Date;
 }
 
-/** The columns of a message that say until when it waits. */
+/** The columns of a message that tell until when it waits. */
 export interface HeldMail {
-  /** As shown: that of a message that is being handed over is `SENDING`. */
+  /** The shown status: `SENDING` for a message that is being handed over. */
   status: string;
   scheduled_for: Date | null;
   retry_at: Date | null;
-  /** Which part of the send policy has held it last, and until when. */
+  /** The rule of the send policy that has held it last, and until when. */
   hold_reason: string | null;
   held_until: Date | null;
 }
 
 /**
- * Returns the current hold of a message, or null. A message waits for all its holds; the last one
- * to end is shown, and the message is due at its end.
+ * Returns the current hold of a message, or null. A message waits for all its holds. The one that
+ * ends last is shown, because the message is due at its end.
  */
 export function holdOf(email: HeldMail, now: Date): Hold | null {
   if (email.status !== 'PENDING') return null;
@@ -37,8 +37,8 @@ export function holdOf(email: HeldMail, now: Date): Hold | null {
 }
 
 /**
- * The `Date` of a message: when it was accepted, as that is when it was written; but mail that was to
- * wait is dated when it is handed over.
+ * Returns the `Date` of a message: when it was accepted, because it was written then. Mail that had
+ * to wait is dated when it is handed over.
  */
 export function dateOf(
   email: { created_at: Date; scheduled_for: Date | null; held_until: Date | null },

@@ -9,7 +9,7 @@ export type Outcome = (typeof outcomes)[number];
 export const refusals = ['provider_refused', 'recipient_refused', 'provider_unavailable'] as const;
 export type Refusal = (typeof refusals)[number];
 
-/** Why a message was not handed over although it was due, as `email.error` stores it. */
+/** Why a due message was not handed over, as `email.error` stores it. */
 export const withheldReasons = [
   'contact_unsubscribed',
   'topic_unsubscribed',
@@ -31,7 +31,7 @@ export type WithheldReason = (typeof withheldReasons)[number];
 export const policyHolds = ['quiet_hours', 'frequency_cap'] as const;
 export type PolicyHold = (typeof policyHolds)[number];
 
-/** Why a message has not been handed over yet, the first that holds. */
+/** Why a message has not been handed over yet. The first one that applies counts. */
 const pendingReasons = [
   'awaiting_start',
   'campaign_paused',
@@ -98,13 +98,13 @@ export interface JudgedMail extends HeldMail {
   error: string | null;
   /** null: the provider has not refused it. */
   refusal: string | null;
-  /** The status of its campaign; null: no campaign, a deleted one, or the message has left. */
+  /** The status of its campaign; null: no campaign, a deleted one, or the message was sent. */
   campaign_status: string | null;
   /** True if its attempt has ended and it is unknown if the provider accepted it. */
   is_unsettled: boolean;
 }
 
-/** The outcome of a message that was to be sent. */
+/** Returns the outcome of a message. */
 export function outcomeOf(mail: JudgedMail, now: Date): MailOutcome {
   if (mail.status === 'FAILED') return outcomeOfFailure(mail.refusal ?? mail.error);
   if (mail.status !== 'PENDING' && mail.status !== 'SENDING') {
@@ -119,7 +119,10 @@ export function outcomeOf(mail: JudgedMail, now: Date): MailOutcome {
   return { outcome: isOfPolicy ? 'held' : 'pending', reasonCode: reason };
 }
 
-/** The outcome for a recipient of a campaign whose message does not exist yet, or waits for its turn. */
+/**
+ * Returns the outcome for a recipient whose campaign message does not exist yet, or waits for its
+ * turn.
+ */
 export function pendingIn(campaignStatus: string): MailOutcome {
   if (campaignStatus === 'CANCELLED') {
     return { outcome: 'withheld', reasonCode: 'campaign_cancelled' };
@@ -129,7 +132,7 @@ export function pendingIn(campaignStatus: string): MailOutcome {
   return { outcome: 'pending', reasonCode: isAhead ? 'awaiting_start' : waiting };
 }
 
-/** @param code the refusal of a failed message, else its error. */
+/** @param code the refusal of a failed message, otherwise its error. */
 export function outcomeOfFailure(code: string | null): MailOutcome {
   const withheld = withheldReasons.find((reason) => reason === code);
   if (withheld) return { outcome: 'withheld', reasonCode: withheld };

@@ -7,28 +7,28 @@ import {
   type ReasonCode,
 } from './outcome.ts';
 
-/** Recipients of a campaign by outcome, in numbers. */
+/** Counts the recipients of a campaign by outcome. */
 
 /** The counts of a campaign at one moment. */
 export interface CampaignTally {
   status: string;
   totalRecipients: number;
-  /** Messages made so far, also those that were deleted with their contacts since. */
+  /** Messages created so far, including those deleted with their contacts since. */
   made: number;
   /** Accepted by the provider. */
   sent: number;
-  /** How many have failed, by their refusal, else their error. */
+  /** Failed messages, by their refusal, otherwise their error. */
   failures: readonly {
     code: string;
     count: number;
     /** How many of them the provider had accepted before. */
     sent: number;
   }[];
-  /** Held back by the send policy now. */
+  /** Messages that the send policy holds back now. */
   held: Readonly<Record<PolicyHold, number>>;
-  /** Their attempt has ended, and it is not known yet whether the provider has accepted them. */
+  /** Messages whose attempt has ended, while it is unknown if the provider accepted them. */
   unsettled: number;
-  /** Waiting for the moment of their contact, and for another attempt. */
+  /** Messages that wait for the moment of their contact, or for another attempt. */
   scheduled: number;
   retrying: number;
 }

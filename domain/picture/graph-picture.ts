@@ -6,14 +6,14 @@ import type { Picture, PictureStep, StepState } from './picture.ts';
 
 /** The content of pictures of workflows and executions. */
 
-/** Numbers of a step, as its statistics have them. */
+/** Statistics of a step. */
 export interface StepNumbers {
   entered: number;
   waiting: number;
   failed: number;
 }
 
-/** The picture of a graph, with numbers on its steps where they are given. */
+/** Returns the picture of a graph, with numbers on its steps if given. */
 export function pictureOfGraph(
   graph: Graph,
   { name, subtitle }: { name: string; subtitle: string },
@@ -48,13 +48,13 @@ function numbersText({ entered, waiting, failed }: StepNumbers): string {
 
 const grouped = (count: number) => count.toLocaleString('en-US');
 
-/** An execution, as its rows have it. */
+/** An execution with the columns that its picture needs. */
 export interface ExecutionState {
   workflowName: string;
   version: number;
   status: string;
   currentStepId: string | null;
-  /** Held back, by its own pause or by that of its workflow. */
+  /** True if it is held, by its own pause or by its workflow's. */
   isPaused: boolean;
   error: string | null;
   exitReason: string | null;
@@ -75,12 +75,15 @@ export interface StepDone {
   error: string | null;
 }
 
-/** The picture of an execution: its graph, and the way it has taken. Other steps it did are left out. */
+/**
+ * Returns the picture of an execution: its graph with the transitions it has taken. Steps that the
+ * graph does not have are left out.
+ */
 export function pictureOfExecution(graph: Graph, execution: ExecutionState): Picture {
   const done = new Map(execution.steps.map((step) => [step.stepId, step]));
   const failedAt = failedStepOf(execution);
   const ways = waysByStep(graph);
-  /** The way on which it left a step, if it has come to where that leads. */
+  /** Returns the transition by which it left a step, if it has reached the target. */
   const wayFrom = (step: StepDone | undefined): GraphTransition | undefined => {
     const out = (step && ways.get(step.stepId)) ?? [];
     const branch = branchIn(step?.output ?? null);
@@ -114,7 +117,9 @@ function subtitleOf({
   return parts.join(' · ');
 }
 
-/** The step whose failure ended the execution: also one that ended by its run, without a failed step. */
+/**
+ * Returns the step whose failure ended the execution, even if the run ended without a failed step.
+ */
 function failedStepOf({ status, steps, currentStepId }: ExecutionState): string | null {
   if (status !== 'FAILED') return null;
   return steps.find((step) => step.status === 'FAILED')?.stepId ?? currentStepId;
@@ -154,7 +159,9 @@ function pictureStep(
   };
 }
 
-/** A delay lasts until the next step begins, or is given up; the last one until the execution ends. */
+/**
+ * A delay lasts until the next step begins, or is given up; the last one until the execution ends.
+ */
 function endOfDelay({ completedAt }: ExecutionState, next: StepDone | undefined): DelayEnd {
   return {
     isAt: next ? (next.startedAt ?? next.completedAt) : completedAt,
@@ -172,7 +179,7 @@ function currentWord({ isPaused, status }: ExecutionState): string {
   return status === 'WAITING' ? 'waiting' : 'running';
 }
 
-/** When it began, and how long it took or until when it lasts. */
+/** Returns when it began, and how long it took or until when it lasts. */
 function timesOf(state: StepState, step: StepDone, delay: DelayEnd | null): string[] {
   const { startedAt, completedAt, scheduledFor, executeAfter, output } = step;
   if (state === 'scheduled') return scheduledFor ? [`from ${timeText(scheduledFor)}`] : [];
@@ -199,12 +206,12 @@ function waysOf(graph: Graph, isTaken: (way: GraphTransition) => boolean | null)
   });
 }
 
-/** A version may have steps of a type that this build does not know. */
+/** A version may have steps of a type that this build does not have. */
 function labelOf(type: StepType): string {
   return stepModules[type]?.label ?? type;
 }
 
-/** UTC, to the second. */
+/** Returns a time in UTC, to the second. */
 function timeText(moment: Date): string {
   return moment.toISOString().slice(0, 19).replace('T', ' ');
 }
@@ -216,7 +223,7 @@ const units = [
   ['s', 1],
 ] as const;
 
-/** The two largest units: `2 d 3 h`. */
+/** Returns the two largest units: `2 d 3 h`. */
 function durationText(from: Date, to: Date): string {
   const ms = Math.max(0, to.getTime() - from.getTime());
   if (ms < 1_000) return `${ms} ms`;

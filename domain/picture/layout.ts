@@ -17,11 +17,11 @@ export interface Area extends Point {
 
 export interface StepBox extends Area {
   step: PictureStep;
-  /** As far as it fits. */
+  /** The name, cut to fit. */
   name: string;
   notes: string[];
   fault: string[];
-  /** Ways that would lead across the whole picture: they are named instead of drawn. */
+  /** Transitions that would cross the whole picture. They are named instead of drawn. */
   references: { text: string; isTaken: boolean | null }[];
 }
 
@@ -33,7 +33,7 @@ export interface Line {
 }
 
 export interface Drawing {
-  /** As far as they fit, and the whole title. */
+  /** The title, cut to fit, and the whole title. */
   title: string;
   subtitle: string;
   name: string;
@@ -54,18 +54,18 @@ export const fonts = {
 } as const;
 
 const textMax = sizes.box - 2 * sizes.padding;
-/** Top of the box to the first note. */
+/** Distance from the top of a box to its first note. */
 const headHeight = 50;
 const notesMax = 4;
 const faultLinesMax = 4;
 const labelMax = 150;
 const titleMin = 420;
-/** Rows that a way may pass: a longer one is a reference. */
+/** Most rows that a line may pass. A longer transition becomes a reference. */
 const rowsMax = 8;
 
 /**
- * Gives each step of a picture a place, by layers: an arrow leads downwards. 200 steps take some
- * hundred milliseconds; long ways cost most, and are not drawn as lines.
+ * Places each step of a picture, in layers: an arrow leads downwards. 200 steps take some hundred
+ * milliseconds. Long transitions would cost most, and are not drawn as lines.
  */
 export function layOut(picture: Picture): Drawing {
   const rows = rowsOf(picture);
@@ -85,7 +85,7 @@ export function layOut(picture: Picture): Drawing {
     .filter((way) => !isLong(way))
     .map((way, index) => {
       const label = way.label === null ? null : labelOf(way.label);
-      // A label has a row of its own, with some room around it.
+      // A label has a row of its own, with some space around it.
       const size = label ? { width: label.width + 8, height: label.height + 6 } : {};
       graph.setEdge(way.from, way.to, { labelpos: 'c', ...size }, `${index}`);
       return { way, label, edge: { v: way.from, w: way.to, name: `${index}` } };
@@ -149,7 +149,10 @@ function labelOf(whole: string) {
   return { text, whole, x: 0, y: 0, width: textWidth(text, fonts.label) + 14, height: 18 };
 }
 
-/** The row of each step, were every row as high as another: one more than any before it. */
+/**
+ * Returns the row of each step, as if all rows had the same height: one more than any step before
+ * it.
+ */
 function rowsOf({ steps, ways }: Picture): Map<string, number> {
   const rows = new Map(steps.map(({ id }) => [id, 0]));
   const before = new Map(steps.map(({ id }) => [id, 0]));
@@ -173,7 +176,10 @@ function rowsOf({ steps, ways }: Picture): Map<string, number> {
   return rows;
 }
 
-/** The line from the lower edge of one area to the upper edge of another, never from its side. */
+/**
+ * Returns the line from the lower edge of one area to the upper edge of another, never from its
+ * side.
+ */
 function joined(points: Point[], start: Area, end: Area): Point[] {
   const inner = points.slice(1, -1);
   const [first = end] = inner;
@@ -185,7 +191,7 @@ function joined(points: Point[], start: Area, end: Area): Point[] {
   ];
 }
 
-/** The place on the edge of an area that is nearest, but for its corners. */
+/** Returns the nearest point on the edge of an area, except its corners. */
 function within(x: number, area: Area): number {
   const reach = area.width * 0.36;
   return Math.min(area.x + reach, Math.max(area.x - reach, x));

@@ -4,8 +4,8 @@
 export const pictureStepsMax = 1_000;
 
 /**
- * The state of a step in an execution. `untouched`: not reached; `scheduled`: its time has not
- * come; `done` also when others were skipped or failed after it.
+ * The state of a step in an execution. `untouched`: not reached; `scheduled`: its time is in the
+ * future; `done`: also when others were skipped or failed after it.
  */
 export type StepState = 'done' | 'current' | 'scheduled' | 'skipped' | 'failed' | 'untouched';
 
@@ -37,6 +37,6 @@ export interface Picture {
   title: string;
   subtitle: string;
   steps: PictureStep[];
-  /** Between steps of the picture. */
+  /** Transitions between steps of the picture. */
   ways: PictureWay[];
 }

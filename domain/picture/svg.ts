@@ -11,8 +11,9 @@ import {
 import type { PictureWay, StepState } from './picture.ts';
 
 /**
- * Writes a drawing as SVG: for a page or a file of its own, in light and dark, without scripts and
- * without anything from elsewhere. Its texts are a customer's. Libraries that draw need a browser's document.
+ * Writes a drawing as SVG, for a page or a file of its own, in light and dark, without scripts or
+ * external resources. Its texts come from a customer, so they are escaped. We draw it ourselves,
+ * because libraries need a browser's document.
  */
 export function svgOf(drawing: Drawing): string {
   const { width, height, name, title, subtitle } = drawing;
@@ -27,7 +28,7 @@ export function svgOf(drawing: Drawing): string {
     `<text class="note" x="${margin}" y="${margin + 36}">${escaped(subtitle)}</text>`,
     ...drawing.lines.map(arrow),
     ...drawing.boxes.map(box),
-    // Last: no line crosses them.
+    // Labels come last, so that no line crosses them.
     ...drawing.lines.map(label),
     '</svg>',
     '',
@@ -88,7 +89,7 @@ function box({ step, name, notes, fault, references, ...area }: StepBox): string
   const whole = [step.name, ...step.notes, ...(step.fault === null ? [] : [step.fault])];
   return [
     `<g class="step${step.state === null ? '' : ` ${step.state}`}">`,
-    // All of it, where it is cut.
+    // The whole text, if it is cut.
     `<title>${escaped(whole.join('\n'))}</title>`,
     `<rect class="box" x="${n(left)}" y="${n(top)}" width="${area.width}" ` +
       `height="${area.height}" rx="9"/>`,
@@ -104,7 +105,7 @@ function box({ step, name, notes, fault, references, ...area }: StepBox): string
   ].join('');
 }
 
-/** Within a circle of radius 7. */
+/** Marks that fit in a circle of radius 7. */
 const marks: Record<StepState, string> = {
   done: 'M-3.2 .2 -1 2.6 3.4 -2.4',
   current: 'M-1.8 -3.2 2.8 0 -1.8 3.2Z',
@@ -114,7 +115,7 @@ const marks: Record<StepState, string> = {
   untouched: '',
 };
 
-/** The state in the upper right corner: a mark and a word. */
+/** Draws the state in the upper right corner, as a mark and a word. */
 function mark(state: StepState, word: string, area: Area): string {
   if (state === 'untouched') return '';
   const right = area.x + area.width / 2 - sizes.padding;
@@ -142,8 +143,8 @@ function arrow({ way, points }: Line): string {
 }
 
 /**
- * Through all points, leaving and reaching each row vertically: two ways beside each other do not
- * cross between rows.
+ * Draws a path through all points. It leaves and reaches each row vertically, so two paths beside
+ * each other do not cross between rows.
  */
 function path(points: readonly Point[]): string {
   const [first, ...rest] = points;
@@ -181,7 +182,9 @@ function pill({ x, y, width, height }: Area): string {
 
 const n = (length: number) => String(Math.round(length * 10) / 10);
 
-/** XML 1.0 has no way to write most control characters and halves of surrogate pairs. */
+/**
+ * Characters that XML 1.0 cannot contain: most control characters and halves of surrogate pairs.
+ */
 const unwritable = /[^\P{Cc}\t\n\r]|[\u{fffe}\u{ffff}]|\p{Surrogate}/gu;
 
 function escaped(text: string): string {

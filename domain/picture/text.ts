@@ -1,6 +1,6 @@
 /**
- * Widths of texts before they are drawn. Fonts differ, so this is an estimate on the wide side of
- * common sans-serif fonts.
+ * Estimates widths of texts before they are drawn. Fonts differ, so the estimate is on the wide
+ * side of common sans-serif fonts.
  */
 
 export interface Font {
@@ -28,14 +28,17 @@ function characterWidth(character: string): number {
   return capital.test(character) ? 0.7 : 0.6;
 }
 
-/** The text as one line of at most this width, in pixels: else its beginning and an ellipsis. */
+/**
+ * Returns the text as one line of at most this width, in pixels; if it does not fit, its beginning
+ * and an ellipsis.
+ */
 export function cut(text: string, width: number, font: Font): string {
   const line = oneLine(text);
   if (textWidth(line, font) <= width) return line;
   return `${beginning(line, width - textWidth('…', font), font).trimEnd()}…`;
 }
 
-/** The text in lines of at most this width, in pixels; the last is cut. */
+/** Breaks the text into lines of at most this width, in pixels; the last one is cut. */
 export function wrapped(text: string, width: number, font: Font, linesMax: number): string[] {
   const lines: string[] = [];
   let rest = oneLine(text);
@@ -51,7 +54,7 @@ export function wrapped(text: string, width: number, font: Font, linesMax: numbe
   return rest === '' ? lines : [...lines, cut(rest, width, font)];
 }
 
-/** As much of the beginning as fits. */
+/** Returns the longest beginning that fits. */
 function beginning(text: string, width: number, font: Font): string {
   let end = 0;
   let used = 0;
@@ -64,7 +67,7 @@ function beginning(text: string, width: number, font: Font): string {
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** Longer texts are cut before they are measured: none fits in a box anyway. */
+/** Longer texts are cut before they are measured, because none fits in a box anyway. */
 const measuredMax = 2_000;
 
 function oneLine(text: string): string {

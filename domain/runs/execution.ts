@@ -2,20 +2,21 @@ import type { StepRef } from '../workflow/graph.ts';
 
 /**
  * The input of an execution's run: ids, and the first step by name. The context, the contact's data
- * and the graph are not in it: steps read them when they run, and each result names the next step.
- * So a recorded history replays anywhere, however large the graph is, and holds no personal data.
+ * and the graph are not in it. Steps read them when they run, and each result names the next step.
+ * So a recorded history can be replayed anywhere, however large the graph is, and contains no
+ * personal data.
  */
 export interface ExecutionStart {
   executionId: string;
   projectId: string;
   contactId: string;
   workflowId: string;
-  /** As of the start of the execution. */
+  /** The name when the execution started. */
   workflowName: string;
   version: number;
   /** To the microsecond. */
   startedAt: string;
-  /** It was moved here from another version: it passes over steps that it has begun. */
+  /** True if it was moved here from another version: it skips steps that it has begun. */
   isMoved?: boolean;
   /** The step to resume at: after continue-as-new, or the failed step that is retried. */
   resume?: { stepId: string; since: string };
@@ -23,19 +24,19 @@ export interface ExecutionStart {
   next: StepRef | null;
 }
 
-/** A start that Temporal does not have yet. */
+/** A start that was not sent to Temporal yet. */
 export interface DueStart {
   start: ExecutionStart;
   projectName: string;
   /** Number of this start of the execution: each retry has a higher one. */
   generation: number;
-  /** Its run ended before its start was recorded. */
+  /** True if its run ended before its start was recorded. */
   hasEnded: boolean;
-  /** When the execution was last changed, to the microsecond. */
+  /** Last change of the execution, to the microsecond. */
   updatedAt: string;
 }
 
-/** A start that Temporal was sent. While the execution is unchanged, no worker has begun it. */
+/** A start that was sent to Temporal. While the execution is unchanged, no worker has begun it. */
 export type OpenStart = Pick<DueStart, 'updatedAt'> & { executionId: string };
 
 /** A run that belongs to a start of its execution. */
@@ -45,22 +46,22 @@ export interface StartedRun {
   runId: string;
 }
 
-/** The workflow id of an execution's run. */
+/** Returns the workflow id of an execution's run. */
 export function executionRunId(executionId: string): string {
   return `execution-${executionId}`;
 }
 
-/** The execution whose run has this workflow id, or null. */
+/** Returns the execution whose run has this workflow id, or null. */
 export function executionOfRun(workflowId: string): string | null {
   return /^execution-([0-9a-f-]{36})$/.exec(workflowId)?.[1] ?? null;
 }
 
-/** The workflow id of the run that delivers a project's transactional and workflow mail. */
+/** Returns the workflow id of the run that delivers a project's transactional and workflow mail. */
 export function deliveryRunId(projectId: string): string {
   return `delivery-${projectId}`;
 }
 
-/** The project whose mail the run with this workflow id delivers, or null. */
+/** Returns the project whose mail the run with this workflow id delivers, or null. */
 export function projectOfDelivery(workflowId: string): string | null {
   return /^delivery-([0-9a-f-]{36})$/.exec(workflowId)?.[1] ?? null;
 }

@@ -1,21 +1,21 @@
-/** Temporal's knowledge of the sweep. */
+/** Temporal's data about the sweep. */
 export interface KnownSweeps {
   /** When its schedule was created. */
   createdAt: Date;
-  /** When the last ten or so were planned. */
+  /** The planned times of about the last ten. */
   plannedAt: readonly Date[];
 }
 
 /**
- * From when on Temporal has forgotten what it was told: its data are lost (1970), or restored from a backup
- * (the last sweep before that). null: it has forgotten nothing.
- * @param last when the last sweep was planned that has run, by our own rows
+ * Returns the time since which Temporal has lost its data: 1970 when all are lost, or the last
+ * sweep before the backup that was restored. null: nothing was lost.
+ * @param last planned time of the last sweep that has run, according to our own rows
  */
 export function forgottenSince(last: Date, { createdAt, plannedAt }: KnownSweeps): Date | null {
   const times = plannedAt.map((at) => at.getTime());
   if (times.includes(last.getTime())) return null;
   const earlier = times.filter((at) => at < last.getTime());
   if (earlier.length > 0) return new Date(Math.max(...earlier));
-  // Without a worker, more sweeps than Temporal lists may have been started in vain since then.
+  // Without a worker, Temporal may have started more sweeps since then than it lists.
   return createdAt > last ? new Date(0) : null;
 }

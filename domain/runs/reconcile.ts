@@ -1,15 +1,17 @@
 /** The state in Temporal of an execution's latest run, also after continue-as-new. */
 export type RunState =
-  /** It is still to be told of the execution; `tries`: how often that was tried. */
+  /** The execution must still be sent to Temporal; `tries`: how often that was tried. */
   | { kind: 'untold'; tries: number }
   | { kind: 'missing' }
   | {
       kind: 'open';
       runId: string;
-      /** How often its workflow task, and the activity it waits for, were tried; 0: none waits. */
+      /**
+       * How often its workflow task, and the activity it waits for, were tried; 0: there is none.
+       */
       taskAttempts: number;
       activityAttempts: number;
-      /** How long its workflow task has waited to be taken by a worker, in milliseconds. */
+      /** Milliseconds for which its workflow task has waited for a worker. */
       untakenMs: number;
       /** The last failure of that activity, for operators. */
       failure: string | null;
@@ -18,7 +20,7 @@ export type RunState =
       kind: 'closed';
       /** `ended`: terminated, or timed out. */
       end: 'completed' | 'cancelled' | 'failed' | 'ended';
-      /** Number of the start it belongs to; null: it has none. */
+      /** Number of the start that it belongs to; null: it has none. */
       generation: number | null;
     };
 
@@ -28,30 +30,36 @@ export type Verdict =
   | { do: 'restart' }
   | { do: 'end'; as: { cancelled: true } | { error: string } };
 
-/** From when on a step that is tried again and again counts as stuck, in milliseconds. */
+/** A step that has been retried for this long counts as stuck, in milliseconds. */
 const stuckStepMs = 10 * 60_000;
-/** Tries to tell Temporal of it after which it is not just slow; at least 15 seconds lie between two. */
+/**
+ * After so many tries to send it to Temporal, it is refused, not just slow. At least 15 seconds are
+ * between two tries.
+ */
 const refusedTries = 10;
-/** A workflow task that failed this often will fail again: its code has a bug, or does not fit. */
+/**
+ * A workflow task that failed this often will fail again: its code has a bug, or does not match the
+ * history.
+ */
 const taskAttemptsMax = 3;
 /** The reason for a stuck execution whose task no worker takes. */
 export const noWorkerReason = 'No worker is running.';
-/** Why an execution is stuck whose run would have been compared with it by now. */
+/** Why an execution is stuck that should have been reconciled with its run by now. */
 export const noSweepReason = 'The sweep is not running: if its run is lost, it does not go on.';
-/** A worker takes a task within seconds. */
+/** Normally a worker takes a task within seconds. */
 const untakenMaxMs = 60_000;
 
 /**
- * Decides how to handle an active execution, given its run.
+ * Decides how to handle an active execution, given the state of its run.
  * @param execution.generation number of its latest start
- * @param execution.stepMs how long its current step has been going on
+ * @param execution.stepMs milliseconds since its current step began
  */
 export function judgeRun(
   execution: { generation: number; stepMs: number },
   run: RunState,
 ): Verdict {
   if (run.kind === 'untold') {
-    // In a burst of very many it may just be waiting for its turn.
+    // In a large burst it may just be waiting for its turn.
     const isRefused = run.tries >= refusedTries && execution.stepMs > stuckStepMs;
     const stuck = isRefused ? 'Temporal does not take it.' : null;
     return { do: 'keep', runId: null, stuck };
@@ -59,7 +67,7 @@ export function judgeRun(
   if (run.kind === 'missing') return { do: 'restart' };
   if (run.kind === 'open')
     return { do: 'keep', runId: run.runId, stuck: stuckReason(execution, run) };
-  // Its latest start never reached Temporal, or the run has left the row as it was.
+  // Its latest start never reached Temporal, or the run ended without changing the row.
   if (run.generation !== null && run.generation < execution.generation) return { do: 'restart' };
   switch (run.end) {
     case 'completed':

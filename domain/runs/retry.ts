@@ -1,4 +1,4 @@
-/** Attempts after which mail with an unknown outcome is not sent once more. */
+/** After so many attempts, mail with an unknown outcome is not sent once more. */
 export const sendAttemptsMax = 8;
 
 /** The pause after the first failed attempt, in milliseconds. */
@@ -11,11 +11,14 @@ export function retryDelayMs(attempt: number): number {
   return Math.min(firstRetryMs * 2 ** (attempt - 1), retryDelayMsMax);
 }
 
-/** Failures in a row from which mail waits for its provider: one or two may be a lost connection. */
+/**
+ * After so many consecutive failures mail waits for its provider. One or two may be a lost
+ * connection.
+ */
 export const providerFailuresMax = 3;
 
 /**
- * How long one attempt of an open circuit may take, in milliseconds: as long as an SMTP server may
- * be idle, and a little more. Then another may try.
+ * Milliseconds that one attempt of an open circuit may take: a little more than an SMTP server may
+ * be idle. Then another caller may try.
  */
 export const probeLeaseMs = 150_000;

@@ -1,8 +1,8 @@
 import type { StartedRun } from './execution.ts';
 
 /**
- * Runs that process rows: each is started with ids, reads its rows, and reads them again on the
- * signal `changed`. Starting or signalling one twice is harmless.
+ * Runs that process rows. Each starts with ids, reads its rows, and reads them again on the signal
+ * `changed`. Starting or signalling one twice is harmless.
  */
 export interface RunInputs {
   campaignSend: { projectId: string; campaignId: string };
@@ -10,7 +10,7 @@ export interface RunInputs {
   bulkContacts: { projectId: string; jobId: string };
   executionJob: { projectId: string; jobId: string };
   eventReplay: { projectId: string; jobId: string };
-  /** Its row outlives the workflow and the project, so it is of the platform. */
+  /** Without a project: the row outlives the workflow and the project. */
   workflowSchedule: { projectId: null; workflowId: string };
   firing: {
     projectId: string;
@@ -18,7 +18,7 @@ export interface RunInputs {
     /** The planned time. */
     at: string;
   };
-  /** The mail provider identifies the domain by its name, even when its row is gone. */
+  /** `name`: the mail provider identifies the domain by it, even when the row is gone. */
   domainPoller: { projectId: string; domainId: string; name: string };
   /** Open as long as the subscription exists. A reset of the project changes neither id. */
   eventSubscription: { projectId: string; subscriptionId: string };
@@ -38,11 +38,11 @@ export interface RunInputs {
 export type RunKind = keyof RunInputs;
 
 /**
- * Priorities in a task queue with a backlog (Temporal's `priorityKey`); with equal priority the
+ * Priorities in a task queue with a backlog (Temporal's `priorityKey`). With equal priority the
  * projects take turns, by `fairnessKey`.
  */
 export const priorities = {
-  /** The sweep, on which all left-behind work depends. */
+  /** The sweep, because all work left behind depends on it. */
   upkeep: 1,
   /** One mail that a user waits for. */
   attended: 1,
@@ -50,7 +50,7 @@ export const priorities = {
   requested: 2,
   /** Temporal's own default. */
   usual: 3,
-  /** Bulk mail: after all other mail. */
+  /** Bulk mail comes after all other mail. */
   bulk: 4,
 } as const;
 
@@ -60,18 +60,20 @@ export const platformFairness = 'platform';
 /** The default task queue. */
 export const defaultTaskQueue = 'everpost';
 
-/** The id of the schedule, and prefix of its runs, of a task queue's sweep. */
+/** Returns the id of the schedule of a task queue's sweep. It is also the prefix of its runs. */
 export function sweepIdOf(taskQueue: string): string {
   return taskQueue === defaultTaskQueue ? 'sweep' : `sweep-${taskQueue}`;
 }
 
-/** When a sweep was planned, by the id of its run; null: it was not started by the schedule. */
+/**
+ * Returns the planned time of a sweep, from the id of its run; null: the schedule did not start it.
+ */
 export function sweepTimeOf(runId: string): Date | null {
   const [, at] = /-(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/.exec(runId) ?? [];
   return at === undefined ? null : new Date(at);
 }
 
-/** How old the newest sweep may be before it is late, in milliseconds: one begins every half minute. */
+/** Age in milliseconds at which the newest sweep counts as late: one begins every half minute. */
 export const sweepAgeMax = 120_000;
 
 const subscriptionPrefix = 'subscription-';
@@ -98,24 +100,24 @@ export const runIds = {
 export interface OutboxEntry {
   runId: string;
   projectId: string | null;
-  /** Only runs of executions are started and cancelled: other runs are signalled with start. */
+  /** Only runs of executions are started and cancelled. Other runs are signalled with start. */
   kind: RunKind | 'customerWorkflow';
   action: 'start' | 'signal' | 'cancel';
   /**
-   * The input of the run. With `signal` to an execution's run: the step whose event has come, if
+   * The input of the run. For `signal` to an execution's run: the step whose event has arrived, if
    * any.
    */
   input: RunInputs[RunKind] | { stepId?: string };
-  /** For operators, in product words; no personal data. */
+  /** For operators, in product terms and without personal data. */
   summary: string;
-  /** Changes with every further request. */
+  /** Increases with every further request. */
   generation: number;
 }
 
-/** An entry that Temporal was sent. */
+/** An entry that was sent to Temporal. */
 export interface SentEntry {
   entry: OutboxEntry;
-  /** The run that was started for it, if it is of an execution. */
+  /** The run that was started for it, if it belongs to an execution. */
   started?: StartedRun;
 }
 
@@ -123,7 +125,7 @@ export interface SentEntry {
 export interface RunNotice {
   runId: string;
   projectId: string | null;
-  /** An execution is to be started. In a burst, such runs wait for the workers. */
+  /** True if an execution must be started. In a burst, such runs wait for the workers. */
   isStart?: boolean;
   /**
    * The subscription whose log has grown. Its run is signalled at most once a second, and the
@@ -142,18 +144,19 @@ export function notedSubscription(projectId: string, subscriptionId: string): Ru
 }
 
 /**
- * Sends Temporal what was committed, without making the caller wait. What it cannot send (the
- * server is unavailable, this process dies) is sent later, by any process: the rows say what is due.
+ * Sends committed entries to Temporal, while the caller continues. Entries that it cannot send (the
+ * server is unavailable, this process dies) are sent later, by any process: the rows say what is
+ * due.
  */
 export interface Dispatcher {
-  /** Sends what is due for these runs. */
+  /** Sends the entries that are due for these runs. */
   dispatch(runs: readonly RunNotice[]): void;
-  /** Begins to send what other processes should have sent by now. */
+  /** Begins to send entries that other processes should have sent by now. */
   dispatchOverdue(): Promise<void>;
-  /** Does that every ten seconds, until it is closed. */
+  /** Does so every ten seconds, until it is closed. */
   watch(): void;
   /** Starts one execution now. Returns its run's id, or null when Temporal does not respond. */
   startNow(executionId: string): Promise<string | null>;
-  /** Resolves when everything handed on so far was sent, or left in the outbox. */
+  /** Resolves when everything passed on so far was sent, or left in the outbox. */
   close(): Promise<void>;
 }

@@ -1,9 +1,9 @@
 import { mapStrings } from '../template/liquid-context.ts';
 import { markSecrets } from './in-templates.ts';
 
-/** Secrets that are bound to hosts: they are put into requests to these alone. */
+/** Secrets that are bound to hosts: only requests to these hosts may contain them. */
 
-/** A secret with its hosts; null: it goes to any. */
+/** A secret with its hosts; null: requests to any host may contain it. */
 export interface BoundSecret {
   name: string;
   hosts: readonly string[] | null;
@@ -14,8 +14,8 @@ const isAddress = /^\[|^[\d.]+$/;
 const portMax = 65_535;
 
 /**
- * A host as it is stored: in lower case and Punycode, `*.` before it for all names below, a port behind it.
- * null: it is none.
+ * Returns the stored form of a host: lower case and Punycode, with `*.` before it for all names
+ * below, and with a port after it. null: the text is no host.
  */
 export function normaliseHost(text: string): string | null {
   const [, wildcard = '', name = '', port] = written.exec(text.trim()) ?? [];
@@ -27,7 +27,7 @@ export function normaliseHost(text: string): string | null {
   return `${wildcard}${host}${port === undefined ? '' : `:${number}`}`;
 }
 
-/** The dot of a name's root changes nothing. */
+/** The trailing dot for the DNS root changes nothing. */
 function bareHost({ hostname }: URL): string {
   return hostname.replace(/\.$/, '');
 }
@@ -43,7 +43,7 @@ export function fitsHost(hosts: readonly string[], url: URL): boolean {
   });
 }
 
-/** The names of those secrets that a request to this address must not have. */
+/** Returns the names of the secrets that a request to this URL must not contain. */
 export function foreignSecrets(secrets: readonly BoundSecret[], url: URL): string[] {
   return secrets.flatMap(({ name, hosts }) =>
     hosts === null || fitsHost(hosts, url) ? [] : [name],
@@ -51,20 +51,20 @@ export function foreignSecrets(secrets: readonly BoundSecret[], url: URL): strin
 }
 
 /**
- * The address of a WEBHOOK step, as far as its template says it: the path and more may be cut off. null: only
- * the request tells its host.
+ * Returns the URL of a WEBHOOK step as far as its template determines it; the path may be cut off.
+ * null: the host is known only when the request is made.
  */
 export function knownAddress(template: string): URL | null {
   const text = template.trim();
   const opening = text.search(/\{[{%]/);
   const fixed = opening === -1 ? text : text.slice(0, opening);
-  // Before the end of the host, a placeholder is a part of it.
+  // A placeholder before the end of the host is part of the host.
   const [address] =
     (opening === -1 ? [fixed] : /^https?:[/\\]*[^/\\?#]+[/\\?#]/i.exec(fixed)) ?? [];
   return address !== undefined && URL.canParse(address) ? new URL(address) : null;
 }
 
-/** The secrets that a config of a WEBHOOK step names, each once. */
+/** Returns the secrets that a WEBHOOK step's config refers to, each once. */
 export function namedSecrets(config: Record<string, unknown>): string[] {
   const names = new Set<string>();
   mapStrings([config['url'], config['headers'], config['body']], (text) => {

@@ -3,8 +3,8 @@ import { mapStrings } from '../template/liquid-context.ts';
 
 /**
  * Project secrets in webhook templates: `{{secret.NAME}}`. A template is rendered with a marker in
- * place of each secret, so that neither the renderer nor anything stored has them. Contact data
- * cannot name a secret, because the marker is random.
+ * place of each secret, so neither the renderer nor stored data contain them. Contact data cannot
+ * refer to a secret, because the marker is random.
  */
 
 /** Shown in place of a secret. */
@@ -12,7 +12,7 @@ export const hidden = '•••';
 
 export const secretName = /^[A-Z][A-Z0-9_]{0,63}$/;
 
-/** The text with a marker for each secret, and the names of the secrets. */
+/** Returns the text with a marker for each secret, and the names of the secrets. */
 export function markSecrets(source: string, mark: string): { text: string; names: string[] } {
   const names: string[] = [];
   let text = '';
@@ -32,9 +32,9 @@ function markOf(name: string, mark: string): string {
   return `${mark}${name}${mark}`;
 }
 
-/** A rendered text with its markers replaced by `valueOf(name)`. */
+/** Replaces the markers in a rendered text by `valueOf(name)`. */
 export function revealed(text: string, mark: string, valueOf: (name: string) => string): string {
-  // Between two markers there is a name, or ordinary text: every second piece is a name.
+  // Markers surround each name, so every second piece is a name.
   return text
     .split(mark)
     .map((piece, index) => (index % 2 === 1 ? valueOf(piece) : piece))
@@ -42,19 +42,19 @@ export function revealed(text: string, mark: string, valueOf: (name: string) => 
 }
 
 /**
- * Masks secrets in a receiver's response, also in other notations: as JSON, in an address, in HTML
- * or in lower case, as host names are.
+ * Masks secrets in a receiver's response, also in other notations: as JSON, in a URL, in HTML, or
+ * in lower case, as host names are.
  */
 export class SecretMask {
   readonly #forms: string[];
 
   constructor(secrets: Iterable<string>) {
     const forms = [...secrets].flatMap(formsOf).filter((form) => form !== '');
-    // A secret may be part of another: the longest goes first.
+    // A secret may be part of another, so the longest is replaced first.
     this.#forms = [...new Set(forms)].toSorted((a, b) => b.length - a.length);
   }
 
-  /** @param isCut the text may end in the middle of a secret. */
+  /** @param isCut true if the text may end within a secret. */
   text(text: string, isCut = false): string {
     let masked = text;
     for (const form of this.#forms) masked = masked.replaceAll(form, hidden);
@@ -103,14 +103,14 @@ const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie
 
 type Config = Record<string, unknown>;
 
-/** A step's config for display: values of credential headers are masked. */
+/** Returns a step's config for display: values of credential headers are masked. */
 export function shownConfig(config: Config): Config {
   return withHeaders(config, (name, value) => (isCredential(name) ? hidden : value));
 }
 
 /**
- * The config of a WEBHOOK step to store: a masked value keeps the stored one. Also returns the
- * names of headers that have no stored value.
+ * Returns the config of a WEBHOOK step to store: a masked value keeps the stored one. Also returns
+ * the names of headers that have no stored value.
  */
 export function keptConfig(given: Config, stored: Config): { config: Config; missing: string[] } {
   const before = new Map(

@@ -9,22 +9,25 @@ import {
 /** The status of a domain, and of each of its DNS records: not found, correct, or wrong. */
 export type DomainStatus = 'pending' | 'verified' | 'failed';
 
-/** Published DNS records, by type. Names without the trailing dot, in any case. */
+/** Published DNS records, by type. Names have no trailing dot, and may be in any case. */
 export interface DnsAnswers {
   CNAME: string[];
   MX: { exchange: string; priority: number }[];
-  /** Each text joined from its parts. */
+  /** Each text, joined from its parts. */
   TXT: string[];
 }
 
-/** The sources of a domain's check. They reject if they do not know, never if the answer is no. */
+/**
+ * The sources of a domain's check. They reject if they cannot tell, never because a record is
+ * missing.
+ */
 export interface DomainSources {
   dns: {
     /** Records that are published now; none is an empty list. */
     findRecords<T extends keyof DnsAnswers>(type: T, name: string): Promise<DnsAnswers[T]>;
   };
   identities: {
-    /** Names that exist in no DNS count as verified. */
+    /** True if reserved domains, which DNS never has, count as verified. */
     verifiesReservedNames: boolean;
     /** True if the provider checks DNS itself, and must agree. */
     keepsDomains: boolean;
@@ -39,14 +42,17 @@ export interface DomainSources {
 export interface DomainFinding {
   /** By `recordKey`. A record that could not be looked up is left out. */
   recordStatuses: Record<string, DomainStatus>;
-  /** Everything required is there: DKIM records, the ownership record, and the provider agrees. */
+  /**
+   * True if everything required exists: DKIM records, the ownership record, and the provider
+   * agrees.
+   */
   isProven: boolean;
 }
 
 /**
  * Looks up the records of a sender domain.
- * @param claim.ownershipRecordNeeded false: verified before there were ownership records
- * @throws the error of a source, when it leaves open whether the domain may send.
+ * @param claim.ownershipRecordNeeded false: it was verified without an ownership record
+ * @throws the error of a source, if it cannot be decided whether the domain may send.
  */
 export async function inspectDomain(
   claim: DomainClaim & { ownershipRecordNeeded: boolean },
@@ -83,7 +89,10 @@ async function statusOf(record: DnsRecord, dns: DomainSources['dns']): Promise<D
   return isRight(record, found) ? 'verified' : 'failed';
 }
 
-/** Records of a record's kind that are published at its name, in the form of `written`. */
+/**
+ * Returns the records of the same kind that are published at a record's name, in the form of
+ * `written`.
+ */
 async function findPublished(record: DnsRecord, dns: DomainSources['dns']): Promise<string[]> {
   switch (record.type) {
     case 'CNAME':
@@ -99,7 +108,7 @@ async function findPublished(record: DnsRecord, dns: DomainSources['dns']): Prom
   }
 }
 
-/** TXT records of other kinds may stand beside the one that is needed. */
+/** TXT records of other kinds may exist beside the required one. */
 function isOfKind({ purpose }: DnsRecord, text: string): boolean {
   if (purpose === 'ownership') return text.startsWith(ownershipPrefix);
   return purpose === 'spf' ? /^v=spf1( |$)/.test(text) : /^v ?= ?dmarc1 ?(;|$)/.test(text);
@@ -128,7 +137,7 @@ async function followAliases(
 function isRight(record: DnsRecord, found: readonly string[]): boolean {
   switch (record.purpose) {
     case 'ownership':
-      // Other projects may have published theirs, too.
+      // Other projects may have published their records, too.
       return found.includes(written(record));
     case 'spf':
       // Two SPF records make both invalid (RFC 7208, 4.5).
@@ -137,7 +146,7 @@ function isRight(record: DnsRecord, found: readonly string[]): boolean {
         includesOf(record.value).every((term) => includesOf(found[0]!).includes(term))
       );
     case 'dmarc':
-      // Any policy is the domain owner's decision; of two, none applies (RFC 7489, 6.6.3).
+      // The owner decides on the policy. With two policies, none applies (RFC 7489, 6.6.3).
       return found.length === 1;
     default:
       // SES accepts exactly one MX record: a second one makes the return path fail.
@@ -145,7 +154,7 @@ function isRight(record: DnsRecord, found: readonly string[]): boolean {
   }
 }
 
-/** The domains that an SPF record includes. What stands after `all` is never looked at. */
+/** Returns the domains that an SPF record includes. Terms after `all` are never evaluated. */
 function includesOf(spf: string): string[] {
   const terms = words(spf).split(' ');
   const end = terms.findIndex((term) => /^[+?~-]?all$/.test(term));
@@ -165,14 +174,14 @@ const words = (text: string): string => text.toLowerCase().trim().replace(/\s+/g
 
 /** Interval of the regular checks, in milliseconds. */
 export const checkEveryMs = { pending: 5 * 60_000, verified: 24 * 3_600_000 } as const;
-/** A domain that is still unverified this long after it was added has failed, in milliseconds. */
+/** Milliseconds after which a domain that is still unverified has failed. */
 const timeoutMs = 72 * 3_600_000;
 /** Consecutive failed daily checks that end a verified domain. */
 const failedChecksMax = 3;
 
 /**
- * The state of a domain after a check.
- * @param check.isProven everything required is there, and no other project holds the name
+ * Returns the state of a domain after a check.
+ * @param check.isProven everything required exists, and no other project holds the name
  * @param check.isScheduled a regular check: only these count against a verified domain
  */
 export function stateAfterCheck(

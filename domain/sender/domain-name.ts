@@ -3,19 +3,20 @@ const nameCharsMax = 253;
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * A host name in its stored form: lower case, in ASCII (punycode), without the trailing dot. null
- * for anything else: a URL, an email address, an IP address, a name without a dot.
+ * Returns the stored form of a host name: lower case, in ASCII (punycode), without the trailing
+ * dot. null for anything else: a URL, an email address, an IP address, a name without a dot.
  */
 export function normaliseDomainName(text: string): string | null {
   const name = text.trim();
-  // Characters that the parser below would not read as part of a host.
+  // Characters that the parser below would not treat as part of a host.
   if (/[\s/\\:@?#%[\]]/.test(name)) return null;
   const url = URL.parse(`http://${name}`);
   const host = url?.hostname.replace(/\.$/, '') ?? '';
   const labels = host.split('.');
   const isName =
     host.length <= nameCharsMax && labels.length > 1 && labels.every((part) => label.test(part));
-  // The parser turns every notation of an IPv4 address into four numbers; no host name ends in one.
+  // The parser turns every notation of an IPv4 address into four numbers, and no host name ends in
+  // a number.
   return isName && !/^\d+$/.test(labels.at(-1) ?? '') ? host : null;
 }
 
@@ -44,8 +45,8 @@ export interface DnsSettings {
   /** AWS region that receives bounces. */
   region: string;
   /**
-   * True if a TXT record must also prove a claim. SES needs it: it gives every claim of a name the
-   * same DKIM records, and those of a known name are in DNS already.
+   * True if a TXT record must also prove a claim. SES needs it: every claim of a name gets the same
+   * DKIM records, and those of a known name are in DNS already.
    */
   ownershipRecord: boolean;
 }

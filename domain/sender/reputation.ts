@@ -1,6 +1,6 @@
 /**
- * The reputation of a project by its bounces and complaints, and the levels from which it harms
- * everybody who sends from this server: mail providers judge by the same two rates.
+ * The reputation of a project by its bounces and complaints, and the levels from which it harms all
+ * projects on this server: mail providers use the same two rates.
  */
 
 /** Bounces and complaints in a period, and the sent messages they refer to. */
@@ -25,7 +25,7 @@ interface Limits {
   critical: number;
 }
 
-/** Rates are evaluated from this many sent messages on; absolute limits always. */
+/** Rates are evaluated from this many sent messages on; absolute limits always apply. */
 const sentMin = 100;
 /** A project younger than this, in days, has stricter limits. */
 const newProjectDays = 30;
@@ -73,11 +73,11 @@ export interface Reputation {
   isNewProject: boolean;
   /** By rate only. */
   rates: Record<Measure, { sevenDay: Level; allTime: Level }>;
-  /** By rates and counts: the worst of a measure. */
+  /** By rates and counts: the worst level of each measure. */
   worst: Record<Measure, Level>;
 }
 
-/** Evaluates a project. `ageDays`: its age. */
+/** Evaluates a project. `ageDays`: its age in days. */
 export function judgeReputation(windows: FeedbackWindows, ageDays: number): Reputation {
   const isNewProject = ageDays < newProjectDays;
   const judged = (measure: Measure) => {
@@ -109,8 +109,8 @@ export function judgeReputation(windows: FeedbackWindows, ageDays: number): Repu
 }
 
 /**
- * How many sent messages must be counted to evaluate a number of bounces or complaints: with more
- * than these, their rate is not critical.
+ * Returns how many sent messages must be counted to evaluate a number of bounces or complaints:
+ * with more than these, their rate is not critical.
  */
 export function sentThatMatters(measure: Measure, count: number): number {
   const { sevenDay, allTime } = limits[measure].rate;

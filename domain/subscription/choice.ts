@@ -1,4 +1,4 @@
-/** Which due deliveries of a subscription are sent now, and with which others. */
+/** Chooses which due deliveries of a subscription are sent now, and which of them together. */
 
 /** A due delivery. */
 export interface Candidate {
@@ -6,9 +6,9 @@ export interface Candidate {
   contactId: string | null;
   /** True if it has failed before, or a retry was requested. */
   isRetry: boolean;
-  /** The batch that it has failed with and is tried again with; null: none. */
+  /** The batch in which it has failed and is retried; null: none. */
   batchId: string | null;
-  /** It has failed, and is sent in a request of its own. */
+  /** True if it has failed and is sent alone. */
   isAlone: boolean;
 }
 
@@ -22,13 +22,13 @@ export interface Unit {
 
 /** Requests of one subscription under way at once. */
 export const requestsMax = 10;
-/** Retries among them while new deliveries wait. */
+/** Most retries among them while new deliveries wait. */
 const retriesMax = 5;
 
 /**
- * Chooses among due deliveries, in the given order. Of a contact there is one request under way at most.
- * Retries have up to five places while new ones wait, and what new ones leave. Those that have failed
- * go as they were, before others of their contacts.
+ * Chooses among due deliveries, in the given order. A contact has at most one request under way.
+ * Retries get up to five places while new ones wait, and all places that new ones leave free. A
+ * failed batch is sent again unchanged, before other deliveries of its contacts.
  * @param free how many requests may be started, and how many deliveries each may have
  */
 export function chooseDue(
@@ -89,7 +89,7 @@ export function contactsOf({ deliveries }: Unit): string[] {
 
 const hasFailed = ({ batchId, isAlone }: Candidate) => batchId !== null || isAlone;
 
-/** Requests of what has failed: batches as they were, and others alone. */
+/** Returns the requests for failed deliveries: batches as they were, and single ones. */
 function failedUnits(candidates: readonly Candidate[]): Unit[] {
   const units = new Map<string, Candidate[]>();
   for (const one of candidates.filter(hasFailed)) {
@@ -105,7 +105,10 @@ function failedUnits(candidates: readonly Candidate[]): Unit[] {
   }));
 }
 
-/** Makes requests of up to `max` deliveries, one at each call; null: of no contact that is free. */
+/**
+ * Returns a function that makes a request of up to `max` deliveries at each call; null: no contact
+ * is free.
+ */
 function packing(candidates: readonly Candidate[], max: number) {
   let left = candidates;
   return (busy: ReadonlySet<string>): Unit | null => {

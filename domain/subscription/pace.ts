@@ -1,33 +1,41 @@
-/** How deliveries of events give way to mail and requests while those need the machine. */
+/** Decides how deliveries of events give way to mail and requests that need the machine. */
 
 /** Current demand of other work. */
 export interface Demand {
-  /** Mail of a campaign is being handed over. */
+  /** True if mail of a campaign is being handed over. */
   isMailLeaving: boolean;
-  /** Statements of others that PostgreSQL is executing. */
+  /** Statements of other work that PostgreSQL is executing. */
   statements: number;
-  /** Processors of this machine, the measure of what is much. */
+  /** Processors of this machine, by which the demand is measured. */
   processors: number;
 }
 
-/** While others need all, the deliverers of a process rest nine times as long as they work. */
+/** At full demand by others, the deliverers of a process pause nine times as long as they work. */
 const restMost = 9;
-/** Lag at which they give way no longer, in milliseconds: deliveries are late, and never stand still. */
+/**
+ * Lag in milliseconds at which they no longer give way. So deliveries are late, but never stand
+ * still.
+ */
 const fullyLateMs = 60_000;
-/** The longest rest at once: a change of the subscription is seen within a second. */
+/**
+ * The longest single pause, in milliseconds: a change of the subscription is seen within a second.
+ */
 const restMaxMs = 1_000;
 
-/** How much others need, from 0 (nothing) to 1 (all): a statement for every two processors is much. */
+/**
+ * Returns how much other work needs, from 0 (nothing) to 1 (all). One statement per two processors
+ * is full demand.
+ */
 export function pressureOf({ isMailLeaving, statements, processors }: Demand): number {
   return isMailLeaving ? 1 : Math.min(1, (2 * statements) / Math.max(1, processors));
 }
 
 /**
- * How long a subscription rests after its work, in milliseconds.
- * @param given.workedMs how long it has worked since its last rest
+ * Returns how long a subscription pauses after its work, in milliseconds.
+ * @param given.workedMs how long it has worked since its last pause
  * @param given.pressure from 0 to 1
- * @param given.sharing subscriptions of the process at work: they share what is left for them
- * @param given.lagMs for how long what it works on has waited
+ * @param given.sharing subscriptions of the process at work; they share the remaining capacity
+ * @param given.lagMs how long its current work has waited
  */
 export function restMs(given: {
   workedMs: number;

@@ -12,23 +12,29 @@ export interface SentEvent {
   createdAt: string;
 }
 
-/** The id of a delivery, and of its requests: the receiver's key for repeats. */
+/** Returns the id of a delivery and its requests, by which the receiver recognizes repeats. */
 export function deliveryIdOf(eventId: string, subscriptionId: string): string {
   return `${eventId}_${subscriptionId}`;
 }
 
-/** The event of a delivery by its id; null: it is none of this subscription. */
+/** Returns the event of a delivery, from its id; null: the id is not of this subscription. */
 export function eventOfDelivery(deliveryId: string, subscriptionId: string): string | null {
   const [eventId, of, ...more] = deliveryId.toLowerCase().split('_');
   return eventId !== undefined && of === subscriptionId && more.length === 0 ? eventId : null;
 }
 
-/** The text that is signed (Standard Webhooks, “Signature scheme”). @param timestamp Unix seconds */
+/**
+ * Returns the text that is signed (Standard Webhooks, “Signature scheme”). @param timestamp Unix
+ * seconds
+ */
 export function signedText(id: string, timestamp: number, body: string): string {
   return `${id}.${timestamp}.${body}`;
 }
 
-/** The body of a request with one event. @param contact as it is now; null: the event has none */
+/**
+ * Returns the body of a request with one event. @param contact its current state; null: the event
+ * has none
+ */
 export function requestBody(
   event: SentEvent,
   contact: { id: string; email: string } | null,
@@ -42,7 +48,10 @@ export function requestBody(
   });
 }
 
-/** One event of a batch, as JSON. @param id of its delivery: the receiver's key for repeats */
+/**
+ * Returns one event of a batch, as JSON. @param id of its delivery, by which the receiver
+ * recognizes repeats
+ */
 export function batchItem(
   id: string,
   event: SentEvent,
@@ -60,7 +69,7 @@ export function batchBody(items: readonly string[]): string {
   return `${batchStart}${items.join(',')}${batchEnd}`;
 }
 
-/** How many of these a body may have, in their order: up to `bytesMax`, and always the first one. */
+/** Returns how many of these fit a body of `bytesMax`, in their order; at least one. */
 export function batchFit(items: readonly string[], bytesMax: number): number {
   const encoder = new TextEncoder();
   let bytes = batchStart.length + batchEnd.length - 1;
@@ -79,13 +88,13 @@ export function batchIdOf(id: string): string {
 /** Placeholders of secrets are replaced when the request is made. */
 const placeholder = /\{\{ {0,10}secret\.([A-Z][A-Z0-9_]{0,63}) {0,10}\}\}/g;
 
-/** The secrets that header values name, each once. */
+/** Returns the secrets that header values refer to, each once. */
 export function secretNamesOf(values: readonly string[]): string[] {
   const names = values.flatMap((value) => [...value.matchAll(placeholder)].map(([, name]) => name));
   return [...new Set(names.filter((name) => name !== undefined))];
 }
 
-/** Header values with the values of secrets; one that is gone becomes nothing. */
+/** Replaces placeholders by the values of secrets; a deleted secret becomes an empty text. */
 export function withSecrets(
   headers: Readonly<Record<string, string>>,
   secrets: ReadonlyMap<string, string>,

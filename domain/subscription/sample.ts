@@ -1,13 +1,13 @@
 import type { SentEvent } from './request.ts';
 
-/** The events of tests of a subscription: with ids and values that are made up. */
+/** Events for tests of a subscription, with invented ids and values. */
 
 /** The address of the contact in each of them. */
 const address = 'sample@example.com';
 
 /**
- * A made-up event of a name: one of the system has the data that it always has, any other none.
- * @param ids for the event and what it names; `projectId` is a real one
+ * Returns an invented event: a system event has the data that it always has, any other one none.
+ * @param ids for the event and the objects it refers to; `projectId` is a real one
  */
 export function sampleEvent(
   name: string,

@@ -1,17 +1,17 @@
 import { limits } from '../limits.ts';
 import { readRetryAfter } from '../webhook/webhook.ts';
 
-/** Consequences of one request of an event subscription. */
+/** Computes the consequences of one request of an event subscription. */
 
 /** The end of a request. */
 export interface RequestOutcome {
-  /** null: no answer came. */
+  /** null: no response arrived. */
   statusCode: number | null;
-  /** Why none came. */
+  /** Why no response arrived. */
   error: 'timeout' | 'unreachable' | 'address_refused' | 'secret_refused' | null;
-  /** The header of the answer. */
+  /** The `Retry-After` header of the response. */
   retryAfter: string | null;
-  /** The beginning of an answer that was not 2xx. */
+  /** The beginning of a response that was not 2xx. */
   text: string | null;
 }
 
@@ -26,33 +26,39 @@ export interface Attempt {
 
 /** Longest wait that a receiver can ask for. */
 const askedMsMax = 3_600_000;
-/** Largest part of a wait that chance adds to it. */
+/** Largest random part that is added to a wait. */
 const jitter = 0.1;
 
 export function isDelivered({ statusCode }: RequestOutcome): boolean {
   return statusCode !== null && statusCode >= 200 && statusCode <= 299;
 }
 
-/** A receiver that answers this does not want anything of this subscription any more. */
+/** Returns true if the status says that the receiver wants no more requests. */
 export function isGone({ statusCode }: RequestOutcome): boolean {
   return statusCode === 410;
 }
 
-/** The wait that the answer asks for (RFC 9110 §10.2.3), in milliseconds, at most an hour. */
+/**
+ * Returns the wait that the response asks for (RFC 9110 §10.2.3), in milliseconds, at most an hour.
+ */
 export function askedWaitMs({ retryAfter }: RequestOutcome, now: Date): number {
   return Math.max(0, Math.min(readRetryAfter(retryAfter, now), askedMsMax));
 }
 
-/** For how many milliseconds nothing of the subscription may be sent: 429 and 503 can ask for that. */
+/**
+ * Returns the milliseconds for which the subscription may send nothing: 429 and 503 can ask for
+ * that.
+ */
 export function holdMs(outcome: RequestOutcome, now: Date): number {
   const { statusCode } = outcome;
   return statusCode === 429 || statusCode === 503 ? askedWaitMs(outcome, now) : 0;
 }
 
 /**
- * The wait after the `tries`-th failed attempt of a schedule (from 1), in milliseconds; null: it was
- * the last one. `Retry-After` lengthens it and never shortens it.
- * @param random from 0 to 1: adds up to a tenth, so that what failed together does not come together
+ * Returns the wait after the `tries`-th failed attempt of a schedule (from 1), in milliseconds;
+ * null: it was the last one. `Retry-After` lengthens it and never shortens it.
+ * @param random from 0 to 1: adds up to a tenth, so that deliveries that failed together are not
+ *   retried together
  */
 export function retryWaitMs(
   tries: number,
@@ -68,13 +74,13 @@ export function retryWaitMs(
 /** Failed attempts of a batch, after which its deliveries are retried one by one. */
 export const batchAttemptsMax = 3;
 
-/** Requests, no delivery in two of them, that fail one after another until a receiver is taken for dead. */
+/** Consecutive failed requests, for different deliveries, after which a receiver counts as down. */
 export const failuresMax = 10;
-/** Waits of the schedule that probes have: the last one is repeated. */
+/** Waits of the schedule that probes use; the last one is repeated. */
 const probeWaits = 4;
 
 /**
- * The wait before the next probe of a receiver that is taken for dead, in milliseconds.
+ * Returns the wait before the next probe of a receiver that counts as down, in milliseconds.
  * @param failed probes that have failed so far
  * @param outcome of the request before it
  */
@@ -89,7 +95,7 @@ export function probeWaitMs(
   return Math.ceil(Math.max(waitMs, askedWaitMs(outcome, given.now)));
 }
 
-/** The attempts that a delivery lists after one more. */
+/** Returns the attempts that a delivery lists after one more. */
 export function withAttempt(attempts: readonly Attempt[], attempt: Attempt): Attempt[] {
   return [...attempts, attempt].slice(-limits.deliveryAttempts);
 }

@@ -32,7 +32,7 @@ export function isHeaderValue(text: string): boolean {
   return /^[ -~]*$/.test(text) && text.trim() === text;
 }
 
-/** Returns true if an item names events: `*`, `<prefix>.*` or a name. */
+/** Returns true if an item is valid: `*`, `<prefix>.*` or an event name. */
 export function isItem(item: string): boolean {
   if (item === '*') return true;
   const name = item.endsWith('.*') ? item.slice(0, -2) : item;

@@ -1,9 +1,10 @@
 import type { TemplatePiece } from './source.ts';
 
 /**
- * Which renderings are cheap enough for the thread that answers everybody. A cheap template is read
- * once, has no loops, and its filters change a value in time proportional to its length. Everything
- * unknown counts as costly. What a cheap one makes of its values is bounded while it is rendered.
+ * Decides which renderings are cheap enough for the thread that answers all requests. A cheap
+ * template is parsed once, has no loops, and its filters take time proportional to the length of a
+ * value. Everything unknown counts as costly. The output of a cheap template is limited while it is
+ * rendered.
  */
 
 const cheapTags = new Set(
@@ -17,7 +18,7 @@ const cheapFilters = new Set(
    plus minus times divided_by modulo round ceil floor abs at_least at_most date`.split(/\s+/),
 );
 
-/** Longer sources are costly even to read: these take about 5 ms. */
+/** Longer sources are costly even to parse: these take about 5 ms. */
 export const cheapSourceChars = 200_000;
 /** Values with more characters are costly even to copy or to escape once: these take about 5 ms. */
 export const cheapValueChars = 200_000;
@@ -26,7 +27,10 @@ export const cheapWeight = 1_000;
 /** Every operation takes at least this many characters: a word, or a bar and a filter. */
 const operationChars = 10;
 
-/** How much a template has in braces, in words: what it takes to parse it. Infinity: too much. */
+/**
+ * Returns the number of words in braces of a template, which decides the cost of parsing it.
+ * Infinity: too many.
+ */
 export function readingWeight(source: string, read: () => readonly TemplatePiece[]): number {
   if (source.length > cheapSourceChars || countTags(source) > cheapWeight) return Infinity;
   let weight = 0;
@@ -46,8 +50,8 @@ export function isCheapToRender(pieces: readonly TemplatePiece[]): boolean {
 }
 
 /**
- * How many tags and placeholders a template has, those that are never run included. In the tag
- * `liquid`, each line is one.
+ * Counts the tags and placeholders of a template, including those that are never executed. In the
+ * tag `liquid`, each line counts.
  */
 export function countTags(source: string): number {
   let count = source.match(/\{[{%]/g)?.length ?? 0;
@@ -67,7 +71,7 @@ function isCheapTag(liquid: string): boolean {
   return cheapTags.has(/^\{%-?\s*(#|\w+)/.exec(liquid)?.[1] ?? '');
 }
 
-/** Returns true if it contains a costly filter or similar text: quotes are not parsed. */
+/** Returns true if it contains a costly filter or similar text. Quotes are not parsed. */
 function isCostly(liquid: string): boolean {
   // A range may have any length.
   if (liquid.includes('..')) return true;
@@ -79,7 +83,7 @@ function isCostly(liquid: string): boolean {
   return dates > plainDates || !names.every((name) => cheapFilters.has(name));
 }
 
-/** Approximate length of values as text; stops counting at `max`. */
+/** Returns the approximate length of values as text. It stops counting at `max`. */
 export function roughChars(values: readonly unknown[], max: number): number {
   const left: unknown[] = [...values];
   let chars = 0;

@@ -7,7 +7,7 @@ export interface Place {
   column: number | null;
 }
 
-/** Why a template cannot be rendered. Mail with it is sent with plain replacement. */
+/** Why a template cannot be rendered. Mail with it is then rendered plainly. */
 export interface TemplateFault extends Place {
   code: 'liquid_syntax' | 'liquid_limit';
   message: string;
@@ -15,14 +15,14 @@ export interface TemplateFault extends Place {
 
 const nowhere: Place = { line: null, column: null };
 
-/** The fault of a template that is longer than one may be. */
+/** The fault of a template that is too long. */
 export const tooLong: TemplateFault = {
   code: 'liquid_limit',
   message: 'The template is longer than 2 MB.',
   ...nowhere,
 };
 
-/** The fault of a template with more tags than are read. */
+/** The fault of a template with too many tags. */
 export const tooManyTags: TemplateFault = {
   code: 'liquid_limit',
   message: 'The template has more than 10,000 tags and placeholders.',
@@ -36,7 +36,7 @@ export const stopped: TemplateFault = {
   ...nowhere,
 };
 
-/** The fault of a template that cannot be parsed within the time for it. */
+/** The fault of a template that cannot be parsed in time. */
 export const unread: TemplateFault = {
   code: 'liquid_limit',
   message: 'Reading the template takes too long. Simplify it.',
@@ -49,7 +49,7 @@ const limitMessages: readonly (readonly [RegExp, string])[] = [
   [/^memory alloc limit/, 'Rendering makes more than 10 MB of text.'],
 ];
 
-/** The fault that an error of liquidjs means, thrown while `source` was parsed or rendered. */
+/** Returns the fault for an error that liquidjs threw while `source` was parsed or rendered. */
 export function faultOf(error: unknown, source: string): TemplateFault {
   const place = LiquidError.is(error) ? placeOf(error, source) : nowhere;
   const cause = LiquidError.is(error) ? (error.originalError ?? error) : error;
@@ -58,7 +58,7 @@ export function faultOf(error: unknown, source: string): TemplateFault {
     const known = limitMessages.find(([pattern]) => pattern.test(written));
     return { code: 'liquid_limit', message: known?.[1] ?? stopped.message, ...place };
   }
-  // The engine itself throws RangeError: the text is too long, or nested too deeply.
+  // The JavaScript engine throws RangeError: the text is too long, or nested too deeply.
   if (cause instanceof RangeError) return { ...stopped, ...place };
   return { code: 'liquid_syntax', message: syntaxText(written), ...place };
 }
@@ -78,7 +78,7 @@ function syntaxText(written: string): string {
   return known ? text.replace(...known) : asSentence(text);
 }
 
-/** A fault in one line, for those who see only a message. */
+/** Describes a fault in one line, for readers who see only a message. */
 export function faultText({ message, line, column }: TemplateFault): string {
   const place = `(line ${line}, column ${column})`;
   return line === null ? message : `${message.replace(/\.$/, '')} ${place}.`;
@@ -90,13 +90,13 @@ function asSentence(text: string): string {
 
 function placeOf({ token }: LiquidError, source: string): Place {
   const map = new PlaceMap(source);
-  // A part that was tokenized by itself has positions of its own.
+  // A part that was tokenized separately has its own positions.
   return token.input === map.liquid ? map.at(token.begin) : nowhere;
 }
 
 /**
- * Finds the place in the written template of what liquidjs has found in its translation.
- * @param omitted pieces to leave out of the translation.
+ * Maps positions of liquidjs's translation to positions of the written template.
+ * @param omitted pieces that the translation leaves out.
  */
 export class PlaceMap {
   /** The translation. */
@@ -125,7 +125,10 @@ export class PlaceMap {
     this.liquid = texts.join('');
   }
 
-  /** @param at offset in the translation. A place in a tag of one line is where the tag begins. */
+  /**
+   * @param at offset in the translation. A position within a tag of one line becomes the start of
+   *   the tag.
+   */
   at(at: number): Place {
     const piece = lastAt(this.#pieces, at, ({ liquid }) => liquid);
     if (!piece) return { line: 1, column: 1 };
@@ -141,7 +144,7 @@ export class PlaceMap {
   }
 }
 
-/** The offsets at which the lines of a text begin. */
+/** Returns the offsets at which the lines of a text begin. */
 export function lineStarts(text: string): number[] {
   const starts = [0];
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
@@ -152,7 +155,9 @@ function lastAt<T>(items: readonly T[], at: number, start: (item: T) => number):
   return items[lastIndexAt(items, at, start)];
 }
 
-/** The index of the last of the ordered items that starts at or before an offset; -1: none. */
+/**
+ * Returns the index of the last of the ordered items that starts at or before an offset; -1: none.
+ */
 function lastIndexAt<T>(items: readonly T[], at: number, start: (item: T) => number): number {
   let low = 0;
   let high = items.length;

@@ -16,12 +16,15 @@ export function escapeHtmlOnce(text: string): string {
   return text.replace(/[<>"']|&(?!(?:[a-z][a-z0-9]*|#\d+|#x[\da-f]+);)/gi, (c) => htmlEntities[c]!);
 }
 
-/** Characters of HTML that are parsed. */
+/** Most characters of HTML that are parsed. */
 const readCharsMax = 500_000;
-/** A parser's cost grows with the square of the nesting: 20,000 open tags take 0.1 s. */
+/**
+ * Most tags that are parsed. A parser's cost grows with the square of the nesting: 20,000 open tags
+ * take 0.1 s.
+ */
 const readTagsMax = 20_000;
 
-/** The part of HTML that is safe to parse: all of it, unless it is built to be slow. */
+/** Returns the part of HTML that is safe to parse: all of it, unless it is built to be slow. */
 export function cutHtml(html: string): string {
   const end = Math.min(html.length, readCharsMax);
   let at = -1;
@@ -32,13 +35,13 @@ export function cutHtml(html: string): string {
   return html.slice(0, at);
 }
 
-/** Lower-case primary tag of a locale: `de-AT` and `DE_at` are `de`. */
+/** Returns the primary tag of a locale in lower case: `de-AT` and `DE_at` are `de`. */
 export function primaryLanguage(locale: string): string {
   return /^[a-z]{2,8}(?=$|[-_])/i.exec(locale.trim())?.[0].toLowerCase() ?? '';
 }
 
 /**
- * Wraps a fragment (it has no `<html`) in a document, with text styles that are readable on every
+ * Wraps a fragment (without `<html`) in a document, with text styles that are readable on every
  * screen. The styles are inline, because many mail programs drop style sheets.
  */
 export function wrapDocument(html: string, locale: string): string {

@@ -14,24 +14,24 @@ import { readTemplate } from './source.ts';
 
 /** Facts about a template that need no values. */
 export interface Inspection {
-  /** null: it is valid Liquid, and the rest is filled in. */
+  /** null: it is valid Liquid, and the other fields are filled. */
   fault: TemplateFault | null;
   unknownFilters: ({ name: string } & Place)[];
-  /** Filters that stand behind `??` and are a part of its text. */
+  /** Filters after `??`, where they are a part of the text. */
   textFilters: ({ name: string } & Place)[];
   /**
-   * The names that it reads, each once, where it stands first: not those with a fallback (`??`,
-   * `default`), not those that it asks for in a condition, and not those that its own tags set.
+   * The names that it reads, each once, at its first position. Left out are names with a fallback
+   * (`??`, `default`), names that only a condition tests, and names that its own tags set.
    */
   names: ({ path: string[] } & Place)[];
 }
 
-/** An inspection that has found nothing but, perhaps, a fault. */
+/** Returns an inspection without findings, except perhaps a fault. */
 export function uninspected(fault: TemplateFault | null): Inspection {
   return { fault, unknownFilters: [], textFilters: [], names: [] };
 }
 
-/** Reads a template, however long it takes. Never throws. */
+/** Inspects a template, however long it takes. Never throws. */
 export function inspectTemplate(source: string): Inspection {
   const { fault, nodes } = compileTemplate(source);
   if (nodes === null) return uninspected(fault);
@@ -43,7 +43,7 @@ export function inspectTemplate(source: string): Inspection {
       names: namesOf(source),
     };
   } catch {
-    // Nested deeper than it can be walked through.
+    // It is nested too deeply to be traversed.
     return uninspected(null);
   }
 }
@@ -83,7 +83,7 @@ function namesOf(source: string): Inspection['names'] {
   return names.missed().map(({ path, at }) => ({ path, ...map.at(at) }));
 }
 
-/** A name that a template reads: as far as it is written out, and its offset in the translation. */
+/** A name that a template reads, as far as it is literal, and its offset in the translation. */
 interface ReadName {
   path: string[];
   at: number;
@@ -92,13 +92,13 @@ interface ReadName {
 /** Tags whose arguments are conditions. */
 const conditions = ['if', 'unless', 'case'];
 
-/** Walks through a template once, in the order in which it is written. */
+/** Traverses a template once, in the order in which it is written. */
 class NameFinder {
-  /** Those of which nothing must be missing, each where it stands first. */
+  /** Names that must have a value, each at its first position. */
   readonly #read = new Map<string, ReadName>();
-  /** Those that a condition asks for. */
+  /** Names that a condition tests. */
   readonly #asked = new Set<string>();
-  /** Names that tags set, and how many blocks around have one of that name. */
+  /** Names that tags set, with the number of enclosing blocks that set one. */
   readonly #set = new Set<string>();
   readonly #inBlocks = new Map<string, number>();
 
@@ -144,7 +144,7 @@ function valueOf(given: Given): ValueToken | undefined {
   return Array.isArray(given) ? given[1] : given;
 }
 
-/** Finds the names in a part of an expression, those in brackets with them. */
+/** Finds the names in a part of an expression, including those in brackets. */
 function namesIn(token: unknown, note: (found: ReadName) => void): void {
   if (TypeGuards.isRangeToken(token)) {
     namesIn(token.lhs, note);
@@ -157,7 +157,7 @@ function namesIn(token: unknown, note: (found: ReadName) => void): void {
   }
 }
 
-/** The names of a path as far as they are written out: `a[b].c` is `a`, and so is `[a].c`. */
+/** Returns the literal names of a path: `a[b].c` is `a`, and so is `[a].c`. */
 function nameOf(token: PropertyAccessToken): ReadName {
   const path: string[] = [];
   for (const prop of token.props) {
@@ -172,8 +172,8 @@ function nameOf(token: PropertyAccessToken): ReadName {
 }
 
 /**
- * Returns only the arguments of the filter `default` and of later filters, if the value has a
- * default: the part before it may be missing.
+ * Returns only the arguments of the filter `default` and of later filters, if there is a default:
+ * names before it may be missing.
  */
 function withoutDefaults(argument: Value | ValueToken): (Value | ValueToken)[] {
   if (!(argument instanceof Value)) return [argument];

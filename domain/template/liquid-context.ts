@@ -2,25 +2,25 @@ import { Context, toValue, type Emitter, type Liquid, type Value } from 'liquidj
 import { ownPath, readPath } from '../filter/value.ts';
 import { escapeHtml } from './html.ts';
 
-/** Cost of binding one item of a loop or filter. */
+/** Cost of binding one item in a loop or filter, in characters. */
 const itemChars = 8;
 
-/** The remaining budget of renderings that belong together: output characters and time. */
+/** The remaining budget of related renderings: output characters and time. */
 export type RenderLimits = Pick<Context, 'memoryLimit' | 'renderLimit'>;
 
 /**
- * Keeps stored text escaped whatever a template does with it. Every variable that is read has an
- * origin, an expression has the least trusted origin of what it has read, and what `assign`,
- * `capture` and loops bind keeps it. Anything unknown counts as stored.
+ * Keeps stored text escaped whatever a template does with it. Every variable has an origin. An
+ * expression has the least trusted origin of the variables it has read, and `assign`, `capture` and
+ * loops keep it. Anything unknown counts as stored.
  */
 export class TracingContext extends Context {
   readonly scope: TemplateScope;
   readonly target: Target;
-  /** The least trusted text the current expression has read. */
+  /** The least trusted origin that the current expression has read. */
   from: Origin = origin.trusted;
-  /** The least trusted text written since this was last reset. */
+  /** The least trusted origin that was written since the last reset. */
   written: Origin = origin.trusted;
-  /** Origin of the list whose loop is about to begin. */
+  /** Origin of the list over which a loop is about to begin. */
   loopFrom: Origin = origin.stored;
   /** The value of the last expression. */
   shown: unknown;
@@ -85,8 +85,8 @@ export class TracingContext extends Context {
 }
 
 /**
- * The path by which a name is read, at the top or in a namespace: a key of its own that has dots goes
- * before the way through objects, as in filters.
+ * Returns the path by which a name is read, at the top or in a namespace: as in filters, a key that
+ * contains dots wins over the path through objects.
  */
 export function namedPath(values: unknown, path: readonly unknown[]): readonly unknown[] {
   if (path.length < 2 || !path.every((part) => typeof part === 'string')) return path;
@@ -103,7 +103,7 @@ function carriesText(value: unknown): boolean {
   return (typeof value === 'string' && value !== '') || (typeof value === 'object' && !!value);
 }
 
-/** The less trusted of two origins. */
+/** Returns the less trusted of two origins. */
 export function least(a: Origin, b: Origin): Origin {
   return a > b ? a : b;
 }
@@ -131,7 +131,7 @@ export function* evaluate(
   return toValue(result);
 }
 
-/** Collects output and counts it against the rendering's limit. */
+/** Collects output and counts its characters for the rendering's limit. */
 export class LimitedEmitter implements Emitter {
   buffer = '';
   readonly #limit: Context['memoryLimit'];
@@ -160,9 +160,9 @@ export type Origin = (typeof origin)[keyof typeof origin];
 export interface TemplateScope {
   /** All top-level names. It has no prototype, so no inherited names. */
   values: Record<string, unknown>;
-  /** The object behind `data.`: stored and given values merged. */
+  /** The object behind `data.`: stored and given values, merged. */
   data: Record<string, unknown>;
-  /** True when the value at this path was given by the request or the system. */
+  /** Returns true when the request or the system gave the value at this path. */
   trusts(path: readonly unknown[]): boolean;
 }
 
@@ -175,7 +175,7 @@ export interface Target {
 const asIs = (text: string): string => text;
 const listItems = (items: string[]): string => items.map((item) => `<li>${item}</li>`).join('\n');
 
-/** HTML, and a text that is none. */
+/** HTML, and a text that is not HTML. */
 export const htmlTarget: Target = { escape: escapeHtml, list: listItems };
 export const textTarget: Target = { escape: asIs, list: (items) => items.join(', ') };
 /** Values for HTML that are escaped later. */
@@ -199,7 +199,7 @@ export function present(
   return presentOne(value, from, target);
 }
 
-/** A value that is no list, as text. */
+/** Writes a value that is no list as text. */
 export function presentOne(value: unknown, from: Origin, target: Target): string {
   if (value === null || value === undefined) return '';
   const escape = from === origin.stored ? target.escape : asIs;
@@ -220,7 +220,7 @@ export function mapStrings(value: unknown, change: (text: string) => string): un
   return replaceStrings(value, change, change);
 }
 
-/** Like `mapStrings`, with any value in place of a string, and a change of its own for keys. */
+/** Like `mapStrings`, but a string may become any value, and keys have a function of their own. */
 export function replaceStrings(
   value: unknown,
   change: (text: string) => unknown,

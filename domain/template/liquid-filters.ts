@@ -18,7 +18,7 @@ const keepsEscaped = new Set(
 
 /**
  * Filters that differ from the standard ones. `fallback` implements `??`. After any other filter,
- * escaped text counts as stored again: it may have been decoded.
+ * escaped text counts as stored again, because it may have been decoded.
  */
 const ownFilters: Record<string, FilterHandler> = {
   raw(value: unknown) {
@@ -51,7 +51,7 @@ function escapeWith(escape: (text: string) => string, value: unknown, context: T
   if (context.from === origin.stored) context.from = origin.escaped;
   return mapStrings(toValue(value), (text) => {
     const escaped = escape(text);
-    // A list may hold one long text a thousand times: each is paid for before the next.
+    // A list may contain one long text a thousand times, so each is counted before the next.
     context.memoryLimit.use(escaped.length);
     return escaped;
   });
@@ -59,8 +59,8 @@ function escapeWith(escape: (text: string) => string, value: unknown, context: T
 
 /**
  * A filter that cannot use its input returns it unchanged; only a limit ends the rendering. Liquid
- * looks at the clock between tags alone, and counts what some filters are given, but not what all of
- * them make: here every filter looks at the clock and pays for its result.
+ * checks the time only between tags, and does not count the output of all filters. So every filter
+ * here checks the time and counts its result.
  */
 function traceFilter(name: string, handler: FilterHandler): FilterHandler {
   return function* (value: unknown, ...args: unknown[]): Generator<unknown, unknown, unknown> {
@@ -70,8 +70,8 @@ function traceFilter(name: string, handler: FilterHandler): FilterHandler {
     const before = context.from;
     try {
       const result = yield handler.call(this, value, ...args);
-      // The condition of where_exp and similar filters is a separate expression, which may end on a
-      // number or on trusted text: it says nothing about the items.
+      // The condition of where_exp and similar filters is a separate expression. Its last value may
+      // be a number or trusted text, which tells nothing about the items.
       if (!Object.hasOwn(ownFilters, name)) {
         context.from = least(before, context.from);
         if (result !== value) context.memoryLimit.use(lengthOf(result));
@@ -86,7 +86,7 @@ function traceFilter(name: string, handler: FilterHandler): FilterHandler {
   };
 }
 
-/** The characters of a text, or the items of a list. */
+/** Returns the characters of a text, or the items of a list. */
 function lengthOf(value: unknown): number {
   return typeof value === 'string' || Array.isArray(value) ? value.length : 0;
 }

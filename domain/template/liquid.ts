@@ -34,13 +34,13 @@ import {
 } from './liquid-context.ts';
 import { registerFilters } from './liquid-filters.ts';
 
-/** Time limit of renderings that belong together, in milliseconds. */
+/** Time limit of related renderings, in milliseconds. */
 const renderMs = 1000;
 
-/** Characters they may build: intermediate values, captured text, output together. */
+/** Characters that they may build: intermediate values, captured text and output together. */
 export const renderChars = 10 * 1024 * 1024;
 
-/** Comparisons that a search in a text makes in the time in which a filter makes one character. */
+/** A text search makes this many comparisons in the time in which a filter makes one character. */
 const comparisonsPerChar = 1_000;
 
 class TracedOutput extends Output {
@@ -118,7 +118,7 @@ function* readLoopOrigin(collection: ForTag['collection'], context: TracingConte
 
 const operators = {
   ...defaultOperators,
-  /** The search for one text in another takes up to the product of their lengths. */
+  /** Searching one text in another takes up to the product of their lengths. */
   *contains(left: unknown, right: unknown, context: Context): Generator<unknown, boolean, unknown> {
     context.renderLimit.check(performance.now());
     const [text, wanted] = [toValue(left), toValue(right)];
@@ -213,7 +213,7 @@ export function filterNames(): string[] {
   return Object.keys(lenient.filters).filter((name) => name !== 'fallback');
 }
 
-/** Limits that begin now: at most those of one rendering. */
+/** Returns limits that begin now: at most those of one rendering. */
 export function startLimits({ chars = renderChars, ms = renderMs } = {}): RenderLimits {
   const context = new Context({}, lenient.options, { memoryLimit: chars, renderLimit: ms });
   return { memoryLimit: context.memoryLimit, renderLimit: context.renderLimit };
@@ -221,7 +221,7 @@ export function startLimits({ chars = renderChars, ms = renderMs } = {}): Render
 
 /**
  * Renders the result of `parseLiquid`. Throws when a limit is exceeded.
- * @returns the text, and what its last expression came to.
+ * @returns the text, and the value of its last expression.
  */
 export function renderLiquid(
   templates: Template[],

@@ -2,9 +2,9 @@ import { type Target, presentOne, origin } from './liquid-context.ts';
 import type { TemplatePiece } from './source.ts';
 
 /**
- * Most templates of mail are text with plain names, `{{name}}` or `{{name ?? you}}`. Those need no
- * Liquid, which takes ten times as long, as long as each value is a text, a number or nothing: the
- * result is the same.
+ * Most templates of mail are text with plain names, `{{name}}` or `{{name ?? you}}`. If each value
+ * is a text, a number or missing, those need no Liquid, which takes ten times as long: the result
+ * is the same.
  */
 export interface PlainTemplate {
   /** The text around the names: one piece more than names. */
@@ -12,7 +12,7 @@ export interface PlainTemplate {
   names: { name: string; fallback: string | undefined }[];
 }
 
-/** The variables of a template that plain names can mean. */
+/** The variables of a template that plain names can refer to. */
 interface PlainVariables {
   contact: { id: string; email: string; subscribed: boolean; data: Record<string, unknown> | null };
   given?: unknown;
@@ -23,16 +23,18 @@ interface PlainVariables {
 }
 
 const plainName = /^[a-z_]\w*$/i;
-/** Names with a meaning of their own in Liquid. */
+/** Names with a special meaning in Liquid. */
 const liquidNames = new Set(
   'true false nil null empty blank and or not contains size first last data event contact'.split(
     ' ',
   ),
 );
-/** Liquid counts what it writes; this is far from its limit, in characters. */
+/**
+ * Most characters of such a text, because Liquid counts its output. This is far below its limit.
+ */
 const charsMax = 500_000;
 
-/** null for a template with more than plain names. */
+/** Returns null for a template with more than plain names. */
 export function plainTemplate(pieces: readonly TemplatePiece[]): PlainTemplate | null {
   const plain: PlainTemplate = { texts: [''], names: [] };
   for (const { written, liquid, path, fallback } of pieces) {
@@ -51,7 +53,7 @@ export function plainTemplate(pieces: readonly TemplatePiece[]): PlainTemplate |
   return plain;
 }
 
-/** The text with its values; null when one of them needs Liquid. */
+/** Returns the text with its values; null when one of them needs Liquid. */
 export function renderPlain(
   { texts, names }: PlainTemplate,
   variables: PlainVariables,

@@ -8,10 +8,13 @@ import {
   type TemplateVariables,
 } from './render.ts';
 
-/** Aborts work that needs a text not rendered yet. */
+/** Aborts work that needs a text which is not rendered yet. */
 class NotRendered extends Error {}
 
-/** A text may need another one first, and each once more when its values have just changed. */
+/**
+ * A text may need another one first, and both may need a second round if their values have just
+ * changed.
+ */
 const roundsMax = 4;
 
 /**
@@ -37,7 +40,7 @@ export async function renderAhead<T>(
   return work(renderer);
 }
 
-/** Returns what is cheap or among the `texts`; collects what is `missing`. */
+/** Renders cheap texts, and takes others from `texts`. Collects those that are `missing`. */
 function renderKnown(
   renderer: Renderer,
   texts: ReadonlyMap<string, Rendered[]>,

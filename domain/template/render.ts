@@ -30,13 +30,13 @@ import {
 
 /** All variables of a template. */
 export interface TemplateVariables {
-  /** The project of the template: projects take turns in the queue for rendering. */
+  /** The project of the template. Projects take turns in the queue for rendering. */
   owner?: string;
   contact: {
     id: string;
     email: string;
     subscribed: boolean;
-    /** Stored data, after the write of the request. */
+    /** Stored data, including changes that the request has made. */
     data: Record<string, unknown> | null;
   };
   /**
@@ -44,9 +44,9 @@ export interface TemplateVariables {
    * inserted into HTML as they are: the holder of the secret key is trusted.
    */
   given?: Record<string, unknown> | undefined;
-  /** Execution context of a workflow; also available as `event.`. */
+  /** The execution context of a workflow, also available as `event.`. */
   context?: Record<string, unknown> | null | undefined;
-  /** `data.locale` of the contact, else the language of the project. */
+  /** `data.locale` of the contact, otherwise the language of the project. */
   locale: string;
   urls: { unsubscribeUrl: string; subscribeUrl: string; manageUrl: string };
   /** The link of a confirmation mail, and the names of the topics that it asks about. */
@@ -77,7 +77,7 @@ export class CompiledTemplate {
     return this.#parsed.nodes;
   }
 
-  /** Why it is not valid Liquid; null when it is. */
+  /** Why it is not valid Liquid; null when it is valid. */
   get fault(): TemplateFault | null {
     this.#parsed ??= parsed(this.source, () => this.#pieces);
     return this.#parsed.fault;
@@ -91,17 +91,17 @@ export class CompiledTemplate {
     return this.#plain;
   }
 
-  /** It is one expression and nothing else. */
+  /** True if it is a single expression and nothing else. */
   get isLone(): boolean {
     return this.isQuicklyRead && this.#pieces.length === 1 && this.source.startsWith('{{');
   }
 
-  /** It is parsed quickly, whatever it costs to render. */
+  /** True if it is parsed quickly, whatever its rendering costs. */
   get isQuicklyRead(): boolean {
     return this.#readingWeight < Infinity;
   }
 
-  /** How much there is to do when it is rendered, in words in braces. Infinity: costly, or unknown. */
+  /** The work of rendering it, in words in braces. Infinity: costly, or unknown. */
   get weight(): number {
     this.#weight ??=
       this.isQuicklyRead && isCheapToRender(this.#pieces) ? this.#readingWeight : Infinity;
@@ -160,25 +160,24 @@ export type RenderKind = 'html' | 'slots' | 'text' | 'subject';
 
 const targets = { html: htmlTarget, slots: slotsTarget, text: textTarget, subject: textTarget };
 
-/** A text made of a template. */
+/** The text rendered from a template. */
 export interface Rendered {
   text: string;
-  /** Why only `{{key}}` and `{{key ?? text}}` were replaced; null: it was rendered as a whole. */
+  /** Why only `{{key}}` and `{{key ?? text}}` were replaced; null: everything was rendered. */
   fault: TemplateFault | null;
-  /** A number, a boolean, a list or an object: what a `text` of one expression alone comes to. */
+  /**
+   * A number, a boolean, a list or an object: the value of a `text` that is a single expression.
+   */
   value?: unknown;
 }
 
-/**
- * Renders templates synchronously, together within the limits of one rendering, however long it
- * takes. Never throws.
- */
+/** Renders templates synchronously, together within the limits of one rendering. Never throws. */
 export function renderTemplates(
   kind: RenderKind,
   templates: readonly CompiledTemplate[],
   variables: TemplateVariables,
 ): Rendered[] {
-  // Parsing them does not count.
+  // The time for parsing does not count.
   const faults = templates.map(({ fault }) => fault);
   const limits = startLimits();
   return templates.map((template, index) => {
@@ -209,8 +208,8 @@ export const cheapChars = 100_000;
 const cheapMs = 40;
 
 /**
- * Renders templates like `renderTemplates` if that is cheap: if it takes less than 50 ms. null: it
- * is not. To find that out takes no longer either.
+ * Renders templates like `renderTemplates` if that takes less than 50 ms. Returns null otherwise,
+ * within the same time.
  */
 export function renderIfCheap(
   kind: RenderKind,
@@ -254,16 +253,19 @@ function renderWhole(
     : rendered;
 }
 
-/** Returns true if a value is more than its text. Nil, and numbers unknown to JSON, are texts. */
+/**
+ * Returns true if a value is more than its text. Nil, and numbers that JSON does not have, are
+ * texts.
+ */
 function isTyped(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   return typeof value === 'boolean' || (typeof value === 'object' && value !== null);
 }
 
-/** The variables as a text of this kind has them: in HTML the links are written as HTML. */
+/** Returns the variables in the form of this kind: for HTML, links are written as HTML. */
 function inFormOf(kind: RenderKind, variables: TemplateVariables): TemplateVariables {
   const { unsubscribeUrl, subscribeUrl, manageUrl } = variables.urls;
-  // Only the link of a topic has a character to escape.
+  // Only the link of a topic has a character that needs escaping.
   if (kind !== 'html' || !unsubscribeUrl.includes('&')) return variables;
   return {
     ...variables,
@@ -276,8 +278,8 @@ function inFormOf(kind: RenderKind, variables: TemplateVariables): TemplateVaria
 }
 
 /**
- * Only replaces `{{key}}` and `{{key ?? text}}`: for a template with a fault.
- * @param charsMax of the text: values that make it longer stay as written.
+ * Only replaces `{{key}}` and `{{key ?? text}}`, for a template with a fault.
+ * @param charsMax limit of the text: values that would exceed it are not replaced.
  */
 export function renderPlainly(
   kind: RenderKind,
@@ -302,11 +304,13 @@ export interface Renderer {
     template: CompiledTemplate,
     variables: TemplateVariables,
   ): Promise<Rendered>;
-  /** Texts that belong together, together within the limits of one rendering. */
+  /** Renders related texts, together within the limits of one rendering. */
   renderTexts(sources: readonly string[], variables: TemplateVariables): Promise<Rendered[]>;
 }
 
-/** Filters can make what the database cannot store: half a surrogate pair, a decoded NUL. */
+/**
+ * Filters can create text that the database cannot store: half a surrogate pair, or a decoded NUL.
+ */
 function finished(kind: RenderKind, text: string): string {
   if (kind !== 'subject') return storableText(text);
   const line = storableText(text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')).trim();
@@ -315,8 +319,8 @@ function finished(kind: RenderKind, text: string): string {
 
 /**
  * The fallback for a template that is invalid or exceeds a limit: `{{key}}` and `{{key ?? text}}`
- * are replaced, all else stays as written, also a placeholder whose value would make the text too
- * long.
+ * are replaced. Everything else stays as written, and so does a placeholder whose value would make
+ * the text too long.
  */
 function replacePlainly(
   source: string,
@@ -338,7 +342,9 @@ function replacePlainly(
   return output;
 }
 
-/** Undefined when the value is nested too deeply to be written, or longer than `charsMax`. */
+/**
+ * Returns undefined when the value is nested too deeply to be written, or longer than `charsMax`.
+ */
 function plainValue(
   path: readonly string[],
   fallback: string | undefined,
@@ -358,7 +364,7 @@ function plainValue(
   if (fallback !== undefined && (value === undefined || value === null || value === '')) {
     return fallback;
   }
-  // Not written to find out that it is too long.
+  // Check the length first, so that a text that is too long is not written.
   if (typeof value === 'string' && value.length > charsMax) return undefined;
   if (typeof value === 'object' && roughChars([value], charsMax) >= charsMax) return undefined;
   try {
@@ -369,9 +375,9 @@ function plainValue(
 }
 
 /**
- * Merges the variables; later ones win: context, contact data, given values, the namespaces `data.`
- * and `event.`, system. The email address and the locale are system names, but stored text: they
- * stay escaped.
+ * Merges the variables; later ones override earlier ones: context, contact data, given values, the
+ * namespaces `data.` and `event.`, system names. The email address and the locale are system names,
+ * but stored text, so they stay escaped.
  */
 export function templateScope({
   contact,
@@ -401,7 +407,8 @@ export function templateScope({
   const values: Record<string, unknown> = Object.create(null);
   const namespaces = context ? { data, event: context } : { data };
   const { id, email, subscribed } = contact;
-  // `contact.data.plan` as conditions have it; a key of the customer's own wins.
+  // `contact.data.plan` works as in conditions. A key of the customer's with that name overrides
+  // it.
   const whole = { contact: { id, email, subscribed, data } };
   const hasContact = Object.hasOwn(data, 'contact') || Object.hasOwn(context ?? {}, 'contact');
   const layers = [hasContact ? {} : whole, context ?? {}, data, namespaces, stored, system];
@@ -429,7 +436,7 @@ function toLiquid(pieces: readonly TemplatePiece[]): string {
 
 function sizeFault(source: string): TemplateFault | null {
   const { templateBytes, templateTags } = limits;
-  // UTF-8 has at most three bytes for each UTF-16 unit.
+  // UTF-8 needs at most three bytes for each UTF-16 unit.
   const isLong = source.length * 3 > templateBytes;
   if (isLong && new TextEncoder().encode(source).length > templateBytes) return tooLong;
   return countTags(source) > templateTags ? tooManyTags : null;

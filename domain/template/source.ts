@@ -11,7 +11,7 @@ export interface TemplatePiece {
   path?: readonly string[];
   /** Text after `??`, used when the value is missing, null or an empty string. */
   fallback?: string;
-  /** The text after a bar that looks like a filter but is none: `upcase`. */
+  /** The text after a bar that looks like a filter but is none, such as `upcase`. */
   barred?: string;
 }
 
@@ -180,7 +180,10 @@ function unquote(text: string): string {
   return quoted ? text.slice(1, -1) : text;
 }
 
-/** One pass, so `&amp;quot;` becomes `&quot;` and no more. A hard space separates words like any other. */
+/**
+ * One pass, so `&amp;quot;` becomes `&quot;` and nothing else. A non-breaking space separates words
+ * like any other.
+ */
 function decodeEntities(text: string): string {
   return text.replace(/&(?:#\d+|#x[\da-f]+|[a-z][a-z\d]*);/gi, (entity) =>
     decodeHTMLStrict(entity).replace('\u00a0', ' '),

@@ -28,8 +28,8 @@ export interface Inspector {
 }
 
 /**
- * Reads both templates of a mail that was rendered, and gives all its warnings.
- * @param mail.rendered its texts, without what its class adds to the body
+ * Inspects both templates of a rendered mail, and returns all its warnings.
+ * @param mail.rendered its texts, without the parts that its class adds to the body
  * @param mail.html the document that would be sent
  */
 export async function findMailWarnings(
@@ -57,7 +57,7 @@ export async function findMailWarnings(
   });
 }
 
-/** A part of a mail: its template, what was read of it, and why it was rendered plainly. */
+/** A part of a mail: its template, the inspection, and why it was rendered plainly. */
 interface Part {
   name: 'subject' | 'body';
   source: string;
@@ -67,10 +67,10 @@ interface Part {
 
 /** Maximum warnings for one template: a longer list is of no use to the reader. */
 const warningsMax = 100;
-/** Bytes of HTML from which on Gmail clips a message and hides its end. */
+/** Size of HTML in bytes from which on Gmail clips a message and hides its end. */
 export const clippedBytes = 102 * 1024;
 
-/** The faults of both parts of a mail as warnings, each once. */
+/** Returns the faults of both parts of a mail as warnings, each once. */
 export function faultWarnings(faults: {
   subject: TemplateFault | null;
   body: TemplateFault | null;
@@ -81,7 +81,7 @@ export function faultWarnings(faults: {
   });
 }
 
-/** All warnings of a mail that was rendered, those of the subject first, at most 100. */
+/** Returns all warnings of a rendered mail, those of the subject first, at most 100. */
 export function mailWarnings(mail: {
   parts: readonly Part[];
   variables: TemplateVariables;
@@ -151,7 +151,7 @@ const ownProperties = ['size', 'first', 'last'];
 function isKnown(path: readonly string[], values: Record<string, unknown>): boolean {
   let value: unknown = values;
   for (const [depth, key] of (namedPath(values, path) as readonly string[]).entries()) {
-    // Inside lists and texts, and below what has no value, the path itself is known.
+    // Names inside lists and texts, and names below a missing value, are not checked further.
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return true;
     if (depth > 0 && ownProperties.includes(key)) return true;
     if (!Object.hasOwn(value, key)) return false;
@@ -177,7 +177,7 @@ const markup = [
 ] as const;
 
 /**
- * Returns warnings with their positions in the template; markup that only its values bring has no
+ * Returns warnings with their positions in the template. Markup that comes only from values has no
  * position.
  */
 function markupWarnings(source: string, rendered: string): TemplateWarning[] {

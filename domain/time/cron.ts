@@ -1,7 +1,10 @@
 import { type FieldCode } from '../errors.ts';
 import { instantOf, wallTimeAt } from './zones.ts';
 
-/** The times of a recurring trigger: a small dialect of cron, by the wall time of a zone. */
+/**
+ * Computes the times of a recurring trigger, from a small dialect of cron, in the wall time of a
+ * zone.
+ */
 
 /** A parsed cron text. All lists are in order. */
 export interface Cron {
@@ -28,7 +31,7 @@ const weekdayNames = 'sun mon tue wed thu fri sat'.split(' ');
 interface FieldRule {
   min: number;
   max: number;
-  /** Names of `min`, the next one, and so on. */
+  /** Names of the values, beginning with `min`. */
   names?: readonly string[];
 }
 
@@ -48,8 +51,9 @@ export interface CronFault {
 }
 
 /**
- * Reads a cron text: minute, hour, day of month, month and day of week, each `*`, `a` or `a-b`, the first
- * and the last with a step (`*` + `/n`), or a list of those; names of months and weekdays in any case.
+ * Reads a cron text: minute, hour, day of month, month and day of week. Each is `*`, `a` or `a-b`,
+ * the first and the last with a step (`*` + `/n`), or a list of those. Names of months and weekdays
+ * may be in any case.
  */
 export function parseCron(given: string): Cron | CronFault {
   const text = given.trim();
@@ -107,7 +111,7 @@ function parseItem(
   // A step needs a range.
   if (every !== undefined && (Number(every) === 0 || (!all && last === undefined))) return null;
   const step = Number(every ?? 1);
-  // 7 is Sunday once more.
+  // 7 is Sunday, like 0.
   if (all) return { from: rule.min, to: Math.min(rule.max, rule.max === 7 ? 6 : rule.max), step };
   const from = valueOf(first, rule);
   const to = last === undefined ? from : valueOf(last, rule);
@@ -135,19 +139,19 @@ function smallestGap(minutes: readonly number[]): number {
   return Math.min(...gaps);
 }
 
-/** The 29th of February may be eight years away. */
+/** The next 29th of February may be eight years away. */
 const daysAheadMax = 9 * 366;
 
 /**
- * The next planned instants of a cron text in a zone, strictly after `after`. Each planned wall time
- * counts once: one that a change of the clock leaves out is the first instant after the gap, of one that
- * comes twice the first counts, and times that a gap makes one instant are one.
+ * Returns the next planned instants of a cron text in a zone, strictly after `after`. Each planned
+ * wall time counts once: one in a gap of the clock is the first instant after the gap, and of one
+ * that occurs twice the first counts. Wall times that a gap moves to the same instant count as one.
  */
 export function nextInstants(cron: Cron, zone: string, after: Date, count: number): Date[] {
   const found: Date[] = [];
   const today = wallTimeAt(zone, after);
   let last = after.getTime();
-  // From the day before: a clock may be set back over midnight.
+  // Starts at the day before, because a clock may be set back over midnight.
   for (let ahead = -1; ahead <= daysAheadMax && found.length < count; ahead++) {
     const date = new Date(Date.UTC(today.year, today.month - 1, today.day + ahead));
     if (!matches(cron, date)) continue;
@@ -171,7 +175,7 @@ function matches({ days, months, weekdays }: Cron, date: Date): boolean {
   );
 }
 
-/** The same of a trigger; nothing while its cron or its zone is not given. */
+/** Returns the same for a trigger; nothing while it has no cron or no zone. */
 export function plannedInstants(
   { cron, timeZone }: { cron?: string | undefined; timeZone?: string | undefined },
   after: Date,

@@ -3,7 +3,7 @@ import { fault } from '../errors.ts';
 import { parseCron } from './cron.ts';
 import { isZone, parseLocalDateTime, parseWallTime, weekdays } from './zones.ts';
 
-/** Zones and wall times in requests. All but days are stored and answered as sent. */
+/** Schemas of zones and wall times in requests. All except days are stored and returned as sent. */
 
 /** The name of a time zone. */
 export const Zone = z
@@ -20,7 +20,7 @@ export const WallTimeText = z
   )
   .meta({ examples: ['09:00'] });
 
-/** A wall time at which something ends, as text: 24:00 is the end of the day. */
+/** A wall time at which something ends, as text. 24:00 is the end of the day. */
 export const WallTimeEndText = z
   .string()
   .refine(

@@ -3,9 +3,10 @@ import { instantOfText, readPath } from '../filter/value.ts';
 import { limits } from '../limits.ts';
 
 /**
- * Time zones and wall times. Every instant that follows from a zone and a wall time is made here;
- * PostgreSQL and Temporal's server only store and compare instants. The zones are read by the
- * polyfill of JavaScript's Temporal, by the rules of the running Node.js (`process.versions.tz`); a stored instant is not made anew when they change.
+ * Time zones and wall times. Only this module computes instants from a zone and a wall time;
+ * PostgreSQL and Temporal's server only store and compare instants. The polyfill of JavaScript's
+ * Temporal reads the zones, with the rules of the running Node.js (`process.versions.tz`). Stored
+ * instants are not recomputed when the rules change.
  */
 
 /** A time of day as a clock on the wall shows it. */
@@ -27,35 +28,37 @@ export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as con
 
 export type Weekday = (typeof weekdays)[number];
 
-/** An IANA name has no other characters; what begins with SystemV is left from files of old. */
+/** IANA names have no other characters. Names that begin with SystemV are remains of old files. */
 const zoneName = /^(?!systemv\/)[a-z][a-z0-9_+/-]*$/;
 
-/** A time in which a zone keeps one offset: `from` ≤ instant < `until`, all in milliseconds. */
+/**
+ * A time span in which a zone keeps one offset: `from` ≤ instant < `until`, all in milliseconds.
+ */
 interface Stretch {
   from: number;
   until: number;
-  /** Milliseconds to add to an instant to get the wall time as if it were UTC. */
+  /** Milliseconds to add to an instant to get the wall time written as UTC. */
   offset: number;
 }
 
 /**
- * Cache of stretches per zone, by its name in lower case: a lookup takes a thousandth of the time
- * of a library call. It is bounded, as there are about 600 names: other texts are not kept.
+ * Cache of such spans per zone, by its name in lower case. A lookup takes a thousandth of the time
+ * of a library call. It stays small, because only the 600 or so valid names are stored.
  */
 const known = new Map<string, Stretch[]>();
 
 /** Stretches kept per zone. */
 const stretchesMax = 32;
 
-/** Names that were found to be none, newest last: the library takes long to say so. */
+/** Texts that are no zone, newest last, because the library takes long to reject them. */
 const unknown = new Set<string>();
 
-/** How many of them are kept. */
+/** Most such texts that are cached. */
 const unknownMax = 1_000;
 
 /**
- * True for an IANA name or link of the service's database, in any case: `Europe/Kyiv`, `utc`,
- * `EST5EDT`. Offsets (`+02:00`) and POSIX strings are none.
+ * Returns true for an IANA name or link of the service's database, in any case: `Europe/Kyiv`,
+ * `utc`, `EST5EDT`. Offsets (`+02:00`) and POSIX strings are not valid.
  */
 export function isZone(text: string): boolean {
   return text.length <= limits.zoneChars && stretchesOf(text.toLowerCase()) !== null;
@@ -79,12 +82,12 @@ function stretchesOf(name: string): Stretch[] | null {
   return added;
 }
 
-/** @throws RangeError for a name that is unknown. */
+/** @throws RangeError for an unknown name. */
 function zoned(name: string, instant: number): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(name);
 }
 
-/** @throws RangeError for a zone that is none. */
+/** @throws RangeError for an unknown zone. */
 function stretchAt(zone: string, instant: number): Stretch {
   const name = zone.toLowerCase();
   const stretches = stretchesOf(name);
@@ -105,20 +108,20 @@ function stretchAt(zone: string, instant: number): Stretch {
   return added;
 }
 
-/** More than any zone is ahead of UTC, or behind it. */
+/** No zone is further ahead of UTC, or behind it. */
 const offsetMax = 24 * 3_600_000;
 
 /**
- * The instant of a wall time: the first one at which the clock of the zone is not behind it. So a time
- * that a change of the clock leaves out means the first instant after the gap, and a time that comes
- * twice means the first.
- * @throws RangeError for a zone that is none.
+ * Returns the instant of a wall time: the first one at which the clock of the zone shows it or a
+ * later time. So a time in a gap of the clock means the first instant after the gap, and a time
+ * that occurs twice means the first.
+ * @throws RangeError for an unknown zone.
  */
 export function instantOf(zone: string, local: LocalDateTime): Date {
   const wanted = millisecondsOf(local);
   let stretch = stretchAt(zone, wanted - offsetMax);
   while (wanted - stretch.offset >= stretch.until) stretch = stretchAt(zone, stretch.until);
-  // Behind the beginning of the stretch: its clock was set past the wanted time there.
+  // Use the beginning of the span if the clock jumped over the wanted time there.
   return new Date(Math.max(stretch.from, wanted - stretch.offset));
 }
 
@@ -131,7 +134,7 @@ export function wallTimeAt(zone: string, instant: Date): LocalDateTime & { weekd
   return { ...local, weekday: weekdayOf(local) };
 }
 
-/** `HH:MM` or `HH:MM:SS`, 00:00 to 23:59:59; null for other text. */
+/** Reads `HH:MM` or `HH:MM:SS`, 00:00 to 23:59:59; null for other text. */
 export function parseWallTime(text: string): WallTime | null {
   const match = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/.exec(text);
   if (!match) return null;
@@ -140,7 +143,7 @@ export function parseWallTime(text: string): WallTime | null {
 }
 
 /**
- * `YYYY-MM-DDTHH:MM` or `…:SS`, of a day that exists, without an offset; null for other text.
+ * Reads `YYYY-MM-DDTHH:MM` or `…:SS`, of a day that exists, without an offset; null for other text.
  */
 export function parseLocalDateTime(text: string): LocalDateTime | null {
   if (!/^[\d-]{10}T\d\d:\d\d(?::\d\d)?$/.test(text)) return null;
@@ -149,8 +152,8 @@ export function parseLocalDateTime(text: string): LocalDateTime | null {
 }
 
 /**
- * The next instant, after `after`, at which the clock of a zone comes to a wall time on one of some
- * days.
+ * Returns the next instant, after `after`, at which the clock of a zone reaches a wall time on one
+ * of some days.
  * @param days at least one.
  */
 export function nextInstant(
@@ -170,20 +173,23 @@ export function nextInstant(
 /** The settings that decide a contact's zone. */
 export interface ZonePolicy {
   timeZone: string;
-  /** `data.<path>`; null: everybody is in the project's zone. */
+  /** `data.<path>`; null: the project's zone applies to all. */
   contactTimeZoneField: string | null;
 }
 
-/** The zone of a contact: the text at the policy's field if it is a zone, else the project's. */
+/**
+ * Returns the zone of a contact: the text at the policy's field if it is a zone, otherwise the
+ * project's.
+ */
 export function contactZone(data: unknown, { timeZone, contactTimeZoneField }: ZonePolicy): string {
   if (contactTimeZoneField === null) return timeZone;
   const value = readPath(data, contactTimeZoneField.split('.').slice(1));
   return typeof value === 'string' && isZone(value) ? value : timeZone;
 }
 
-/** The wall time as if it were UTC, in milliseconds since 1970. */
+/** Returns the wall time written as UTC, in milliseconds since 1970. */
 function millisecondsOf({ year, month, day, hour, minute, second }: LocalDateTime): number {
-  // Not Date.UTC, for which the year 50 is 1950.
+  // Date.UTC would read the year 50 as 1950.
   return (
     new Date(0).setUTCFullYear(year, month - 1, day) + (hour * 60 + minute) * 60_000 + second * 1000
   );

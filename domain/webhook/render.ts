@@ -10,11 +10,14 @@ import {
 } from './webhook.ts';
 import { markSecrets, revealed } from '../secrets/in-templates.ts';
 
-/** The request of a WEBHOOK step, rendered but for its secrets. */
+/** The request of a WEBHOOK step, rendered except for its secrets. */
 export interface RenderedWebhook {
   /** Names of the secrets in it. */
   secretNames: string[];
-  /** The request with `valueOf(name)` in place of each secret. A `fault` is an error in the step. */
+  /**
+   * Returns the request with `valueOf(name)` in place of each secret. A `fault` is an error in the
+   * step.
+   */
   build(valueOf: (name: string) => string): WebhookCall | { fault: string };
 }
 
@@ -29,7 +32,7 @@ export async function renderWebhook(
   mark: string,
 ): Promise<RenderedWebhook> {
   const sources = webhookSources(config, variables);
-  // They are searched for secrets here, where others wait.
+  // This thread searches them for secrets, so their size is limited.
   if (sources.reduce((sum, source) => sum + countTags(source), 0) > limits.templateTags) {
     const fault = 'The request has more than 10,000 tags and placeholders.';
     return { secretNames: [], build: () => ({ fault }) };

@@ -19,7 +19,7 @@ export interface WebhookSettings {
   headers?: Record<string, string> | undefined;
   /** Any JSON. */
   body?: unknown;
-  /** The effect on the execution of a response other than 2xx. Absent: it continues. */
+  /** The effect of a response other than 2xx on the execution. Absent: the execution continues. */
   onFailure?: 'continue' | 'fail' | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface WebhookCall {
   body: string | null;
 }
 
-/** A rendered template: its text, and its value if that is more than a text. */
+/** A rendered template: its text, and its value if that is more than text. */
 type RenderedText = Pick<Rendered, 'text' | 'value'>;
 
 /** The outcome of one attempt. */
@@ -44,7 +44,7 @@ export type WebhookOutcome =
       retryAfter: string | null;
       /** At most 64 KB of the body. */
       text: string;
-      /** The body was longer. */
+      /** True if the body was longer. */
       isCut: boolean;
     }
   /** It must not or cannot be called, and retrying will not help. */
@@ -76,12 +76,12 @@ export function webhookSources(config: WebhookSettings, variables: WebhookVariab
 }
 
 /**
- * Builds the request of a WEBHOOK step: variables in the URL, in header values and in every string
- * of the body, where one expression alone keeps its type: `"{{ tags }}"` becomes a list. GET has no
- * body, DELETE only a configured one; otherwise the default body has the contact, the workflow, the
- * execution and its context (`event`). A string is sent as it is when the step sets a content type
- * other than JSON; every other body is JSON. A `fault` is an error in the step: another attempt would
- * fail the same way.
+ * Builds the request of a WEBHOOK step. Variables are rendered in the URL, in header values and in
+ * every string of the body. A string that is a single expression keeps its type: `"{{ tags }}"`
+ * becomes a list. GET has no body, DELETE only a configured one; otherwise the default body has the
+ * contact, the workflow, the execution and its context (`event`). A string is sent as it is when
+ * the step sets a content type other than JSON; every other body is JSON. A `fault` is an error in
+ * the step: another attempt would fail in the same way.
  * @param render renders a template with the variables
  */
 export function buildWebhook(
@@ -141,7 +141,7 @@ function textOnly(render: (source: string) => RenderedText): (source: string) =>
   return (source) => ({ text: render(source).text });
 }
 
-/** A JSON value with each of its strings rendered, keys as text. */
+/** Renders each string in a JSON value; keys are rendered as text. */
 function renderStrings(given: unknown, render: (source: string) => RenderedText): unknown {
   const valueOf = (source: string): unknown => {
     const { text, value } = render(source);
@@ -152,9 +152,10 @@ function renderStrings(given: unknown, render: (source: string) => RenderedText)
 
 /**
  * White space and control characters are percent-encoded, because URL parsers drop some of them
- * silently. Nothing else is, so that a variable may be a whole path or a host; for a value that is
- * one part of a path or query, use the filter `url_encode`. If the template itself ends the host
- * (`https://host/…`), no value can change it, as a URL's host ends at the first `/`, `?` or `#`.
+ * silently. Nothing else is encoded, so a variable may be a whole path or a host; for a value that
+ * is one part of a path or query, use the filter `url_encode`. If the template itself ends the host
+ * (`https://host/…`), no value can change it, because a URL's host ends at the first `/`, `?` or
+ * `#`.
  */
 function urlOf(rendered: string): string {
   return rendered
@@ -164,9 +165,10 @@ function urlOf(rendered: string): string {
 }
 
 /**
- * Pause after the `attempt`-th failed attempt (from 1), in milliseconds; null: no more attempts.
- * 408, 429, 5xx, network errors and timeouts are retried after 2 s, doubling up to a minute; a
- * `Retry-After` (RFC 9110 §10.2.3) can lengthen that to at most 5 minutes and never shortens it.
+ * Returns the pause after the `attempt`-th failed attempt (from 1), in milliseconds; null: no more
+ * attempts. 408, 429, 5xx, network errors and timeouts are retried after 2 s, doubling up to a
+ * minute. `Retry-After` (RFC 9110 §10.2.3) can lengthen that to at most 5 minutes, and never
+ * shortens it.
  */
 export function retryAfterAttempt(
   attempt: number,
@@ -223,16 +225,16 @@ export function webhookOutput(
   };
 }
 
-/** The outcome of an attempt that was not accepted, in one sentence. */
+/** Describes the outcome of a failed attempt in one sentence. */
 export function webhookError(outcome: WebhookOutcome): string {
   if (outcome.kind === 'answered') return `The receiver answered ${outcome.statusCode}.`;
   return outcome.kind === 'timeout' ? 'The receiver did not answer in time.' : outcome.error;
 }
 
 /**
- * A response body as it is stored: JSON as a value, anything else as text, an empty one as null. A
- * response without a content type is tried as JSON. What a JSON column cannot hold is replaced
- * (NUL, lone surrogates) or stored as text (more than 100 levels).
+ * Returns a response body in its stored form: JSON as a value, anything else as text, an empty one
+ * as null. A response without a content type is tried as JSON. Characters that a JSON column cannot
+ * hold (NUL, lone surrogates) are replaced; more than 100 levels are stored as text.
  */
 export function readResponseBody(text: string, contentType: string | null): unknown {
   if (text === '') return null;

@@ -54,7 +54,7 @@ export function campaignTable(campaigns: readonly Campaign[], path: PageContext[
   );
 }
 
-/** Mail that never reached its reader, as `GET /emails` knows it. */
+/** Mail that did not reach its reader, by the statuses of `GET /emails`. */
 const unreached = ['FAILED', 'BOUNCED'] as const;
 const unreachedShown = '10';
 
@@ -135,7 +135,10 @@ function campaignActs({ id, status }: Campaign, token: string, path: PageContext
   ${may.cancel && actForm(token, { action: action('cancel'), label: 'Cancel', weight: 'grave' })}`;
 }
 
-/** How much of it is sent, as a bar: a picture, since the policy of the pages allows no sizes in HTML. */
+/**
+ * Draws the sent part as a bar. It is a picture, because the policy of the pages allows no sizes in
+ * HTML.
+ */
 function bar({ totalRecipients, sentCount }: Stats): Html {
   const percent = totalRecipients === 0 ? 0 : Math.min(100, (sentCount / totalRecipients) * 100);
   return html`<svg
@@ -164,7 +167,7 @@ function campaignFigures(stats: Stats): Html {
   ]);
 }
 
-/** How fast it is, what holds it back, and when it will be over. */
+/** Shows the speed of a campaign, its limit, and its estimated end. */
 function pace({ progress }: Stats): Html | null {
   if (!progress) return null;
   const { perSecond, limitedBy, scheduledCount, estimatedEndAt } = progress;
@@ -175,7 +178,7 @@ function pace({ progress }: Stats): Html | null {
   </p>`;
 }
 
-/** Why recipients were not sent it: how many, and the sentence of the reason. */
+/** Lists why recipients were not sent it, with the number and the sentence of each reason. */
 function reasonTable({ reasons }: Stats): Html | null {
   const counted = Object.entries(reasons).toSorted(([, one], [, other]) => other - one);
   if (counted.length === 0) return null;

@@ -56,7 +56,7 @@ export const showConsole = endpoint({
   },
 });
 
-/** The answer to every other path of a project. */
+/** The page for every unknown path of a project. */
 const showUnknownPage = projectPage({
   id: 'showUnknownPage',
   path: '/{key}',
@@ -67,7 +67,7 @@ const showUnknownPage = projectPage({
   },
 });
 
-/** The pages below the first. */
+/** All pages except the first. */
 export const consolePages = [
   ...logInEndpoints,
   projectPage({

@@ -19,7 +19,7 @@ export function limitWords(limitedBy: LimitedBy): string {
   return limitedBy === null ? 'nothing' : limits[limitedBy];
 }
 
-/** How the mail of a project is going. */
+/** Shows the state of a project's mail delivery. */
 export async function deliverySection(call: MemberCall): Promise<Html> {
   const { due, oldestDueAt, sending, unknown, held, perSecond, limitedBy, workers } = await ask(
     call,

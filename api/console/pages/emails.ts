@@ -59,7 +59,7 @@ const showEmail = projectPage({
   },
 });
 
-/** The campaign or execution that a mail is of. */
+/** Links to the campaign or execution that sent a mail. */
 function originOf({ campaignId, workflowExecutionId }: Email, path: PageContext['path']) {
   if (campaignId) {
     return [
@@ -69,20 +69,23 @@ function originOf({ campaignId, workflowExecutionId }: Email, path: PageContext[
   return workflowExecutionId ? ([['Source', 'an execution of a workflow']] as const) : [];
 }
 
-/** The sentence for a reason; codes of later kinds are shown as they are. */
+/** Returns the sentence for a reason; an unknown code is shown as it is. */
 export function reasonText(code: string): string {
   const texts: Readonly<Record<string, string | undefined>> = { ...reasonTexts, ...absenceTexts };
   return texts[code] ?? code.replaceAll('_', ' ');
 }
 
-/** Why a mail was not sent or did not arrive: the reason, and the text of the provider. */
+/** Shows why a mail was not sent or did not arrive: the reason, and the text of the provider. */
 export function whyNot(mail: Pick<Email, 'outcome' | 'reasonCode' | 'error'>): string {
   const { reasonCode, error } = mail;
   const text = isProviderText(mail) ? (error ?? '') : '';
   return reasonCode === null ? text : `${reasonText(reasonCode)} ${text}`.trim();
 }
 
-/** The error of a mail that was not handed over is only the code of its reason. */
+/**
+ * Returns true if the error is the provider's text. The error of a mail that was not handed over is
+ * only the code of its reason.
+ */
 function isProviderText({ reasonCode, error }: Pick<Email, 'reasonCode' | 'error'>): boolean {
   return error !== null && error !== reasonCode;
 }

@@ -58,7 +58,7 @@ const showExecutions = projectPage({
   },
 });
 
-/** @param given.isOfOne all are of one contact, which need not be named */
+/** @param given.isOfOne true if all are of one contact, which is then not shown */
 export function executionTable(
   executions: readonly Listed[],
   path: PageContext['path'],
@@ -109,7 +109,7 @@ const showExecution = projectPage({
     const current = findStep(graph, execution.currentStepId ?? '');
     const ways = current ? resultsOf(graph, current) : [];
     const { contact, workflow, error, stuck, exitReason } = execution;
-    // It is held as well by a pause of its workflow.
+    // Its workflow is paused, so the execution is held as well.
     const isHeld = isActive(execution) && !execution.pausedAt && workflow.pausedAt !== null;
     const pauseReason = isHeld ? 'with its workflow, which is paused' : execution.pauseReason;
     const pausedAt = execution.pausedAt ?? workflow.pausedAt;
@@ -152,7 +152,8 @@ const showExecution = projectPage({
 });
 
 /**
- * @param workflow.ways the branches of which one must be named to skip the step; none: it has one way
+ * @param workflow.ways the branches from which one must be chosen to skip the step; none: it has
+ *   one transition
  * @param workflow.newest its newest version
  */
 function executionActs(
@@ -191,7 +192,7 @@ function stepTable(execution: Execution): Html {
     ['Step', 'State', 'Started', 'Ended', 'Result'],
     execution.stepExecutions.map((one) => {
       const { step, startedAt, error, output } = one;
-      // A delay counts as completed from its beginning on; for a reader it continues until it ends.
+      // A delay is completed from its beginning, but the page shows it as running until it ends.
       const isDelayed = step.id === waitsIn && one.status === 'COMPLETED';
       const { status, completedAt } = isDelayed ? delayed : one;
       const due = completedAt ? null : endOf(one);
@@ -207,9 +208,11 @@ function stepTable(execution: Execution): Html {
   );
 }
 
-/** When a step that has not ended continues: a delay, a wait without its event, a webhook's next attempt. */
+/**
+ * Returns when an open step continues: a delay, a wait without its event, a webhook's next attempt.
+ */
 function endOf({ status, ...step }: Execution['stepExecutions'][number]) {
-  // One that follows a delay keeps `scheduledFor`, which is when it began.
+  // A step after a delay keeps `scheduledFor`, the time when it began.
   if (status === 'SCHEDULED') return step.scheduledFor;
   if (status === 'WAITING') return step.executeAfter;
   const told = step.output?.['resumeAt'] ?? step.output?.['nextAttemptAt'];
@@ -222,7 +225,7 @@ function shortJson(value: Record<string, unknown>): string {
   return JSON.stringify(value).slice(0, outputCharsMax);
 }
 
-/** Characters that are shown of a step's output, which may hold a whole answer of a webhook. */
+/** Shown characters of a step's output, which may contain the whole response to a webhook. */
 const outputCharsMax = 500;
 
 const executionForms = [

@@ -12,14 +12,14 @@ import { stepModules, type StepType } from '../../../domain/workflow/steps/regis
 
 type Listed = z.output<typeof findExecutions.response>['data'][number];
 
-/** Executions of one kind that are looked at for the groups: the newest. */
+/** Newest executions of each kind from which the groups are built. */
 const lookedAt = '100';
-/** Executions of a group that are named. */
+/** Executions listed per group. */
 const namedMax = 5;
-/** Longest error that the list and `retry-all` look for, in characters. */
+/** Characters of an error that the list and `retry-all` search for. */
 const errorCharsMax = 200;
 
-/** How each kind is asked for, worst first. */
+/** The query for each kind, the most severe first. */
 const listed = {
   FAILED: { status: 'FAILED' },
   STUCK: { stuck: 'true' },
@@ -27,7 +27,7 @@ const listed = {
 } as const;
 const kinds = ['FAILED', 'STUCK', 'WARNINGS'] as const;
 
-/** Executions with the same trouble at the same step. */
+/** Executions with the same error at the same step. */
 export interface FailureGroup {
   kind: (typeof kinds)[number];
   workflow: { id: string; name: string };
@@ -37,8 +37,8 @@ export interface FailureGroup {
 }
 
 /**
- * Executions that failed, are stuck or completed with warnings, largest group first; `isCut`: there
- * may be more.
+ * Executions that failed, are stuck or completed with warnings, the largest group first; `isCut`:
+ * there may be more.
  */
 export interface Failures {
   groups: FailureGroup[];
@@ -53,7 +53,7 @@ export async function listFailures(call: MemberCall): Promise<Failures> {
   lists.forEach(({ data }, at) => {
     const kind = kinds[at]!;
     for (const execution of data) {
-      // It is told once, as what is worst.
+      // List each execution once, under its most severe kind.
       if (kind === 'WARNINGS' && (execution.status === 'FAILED' || execution.stuck)) continue;
       const group = groupOf(kind, execution);
       const key = JSON.stringify([kind, group.workflow.id, group.step?.id, group.error]);
@@ -165,12 +165,12 @@ function groupSection(
   );
 }
 
-/** The address that a step calls in the newest version, as it is written there. */
+/** Returns the URL that a step calls in the newest version, as written there. */
 function receiverOf(step: { type: StepType; config: Record<string, unknown> } | undefined) {
   return (step && stepModules[step.type]?.address?.(step.config)) ?? null;
 }
 
-/** When it happened: the first of them, and the last. */
+/** Shows the first and the last time at which it happened. */
 function span(executions: readonly Listed[]): Html {
   const times = executions.map(timeOf).toSorted();
   const [first, last] = [times[0], times.at(-1)];
@@ -183,7 +183,7 @@ function timeOf({ stuck, completedAt, startedAt }: Listed): string {
   return stuck?.since ?? completedAt ?? startedAt;
 }
 
-/** The list of all executions of a group. */
+/** Returns the query that lists all executions of a group. */
 function listQuery({ kind, workflow, step, executions }: FailureGroup): string {
   return new URLSearchParams({
     workflowId: workflow.id,

@@ -60,7 +60,7 @@ const showJob = projectPage({
   },
 });
 
-/** A count as a heading: `retried` → `Retried`. */
+/** Returns a count as a heading: `retried` → `Retried`. */
 function named(count: string): string {
   return count[0]!.toUpperCase() + count.slice(1);
 }

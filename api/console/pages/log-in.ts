@@ -43,7 +43,7 @@ const logInByForm = endpoint({
   },
 });
 
-/** The page to continue with, whatever the form says: none of another site. */
+/** Returns the page to continue with. A page of another site is ignored. */
 function consolePath(asked: string): string {
   return /^\/console(?:\/[\w-]+)*(?:\?[\w=&%.+-]*)?$/.test(asked) ? asked : '/console';
 }

@@ -25,7 +25,7 @@ import {
 type Subscription = z.output<typeof getSubscriptions.response>[number];
 type Delivery = z.output<typeof getDeliveries.response>['data'][number];
 
-/** How far back the button looks for events that did not arrive, in milliseconds. */
+/** How far back the button searches events that did not arrive, in milliseconds. */
 const replayedMs = 86_400_000;
 
 const showSubscriptions = projectPage({
@@ -130,7 +130,7 @@ function deliveryTable(
   );
 }
 
-/** Characters that are shown of an answer that was not 2xx. */
+/** Shown characters of a response that was not 2xx. */
 const responseCharsMax = 200;
 
 const pausing = [

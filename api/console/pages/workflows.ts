@@ -123,7 +123,7 @@ function stepTable(workflowId: string, { steps }: Stats, path: Path): Html {
       html`<span class="soft">${step.type.toLowerCase().replaceAll('_', ' ')}</span>`,
       count(step.entered),
       people(step.stepId, 'RUNNING,WAITING', step.waiting),
-      // A delay counts as completed from its beginning on; for a reader it continues until it ends.
+      // A delay is completed from its beginning, but the page shows it as running until it ends.
       count(
         stepModules[step.type].rests === 'delay'
           ? Math.max(0, step.completed - step.waiting)
@@ -137,7 +137,7 @@ function stepTable(workflowId: string, { steps }: Stats, path: Path): Html {
   );
 }
 
-/** A number of seconds as people say it. */
+/** Formats seconds for people. */
 function duration(seconds: number): string {
   const units = [
     [86_400, 'd'],

@@ -10,40 +10,40 @@ const allBytes = 4 * limits.sendBodyBytes;
 const ownerBytes = allBytes / 4;
 /** How long a body waits for room, in milliseconds. */
 const waitMs = 10_000;
-/** How often it looks whether there is room, in milliseconds. */
+/** Milliseconds between two checks for room. */
 const lookMs = 50;
-/** Bodies that arrive more slowly, in bytes per second, give way when room is short. */
+/** Bodies that arrive more slowly, in bytes per second, may be rejected when room is short. */
 const briskRate = 1024 * 1024;
 /** The time over which a rate is measured, in milliseconds. */
 const rateMs = 250;
-/** How long a new body counts as brisk, in milliseconds. */
+/** Milliseconds for which a new body counts as fast. */
 const beginningMs = 1_000;
 
 /** The place of one body. Only `BodyRoom` changes it. */
 export interface Place {
   readonly owner: string;
-  /** Bytes that will come in all, as far as that is known. */
+  /** Bytes that will arrive in all, if known. */
   readonly expected: number;
-  /** Called when the body has to go in favour of another one. */
+  /** Called when the body must give its room to another one. */
   readonly giveWay: (problem: Problem) => void;
   held: number;
   /** null: it waits for other bodies of its owner. */
   beganAt: number | null;
   state: 'arriving' | 'waiting' | 'complete' | 'left';
-  /** Bytes per second as of `ratedAt`, since when it has fallen. */
+  /** Bytes per second at `ratedAt`; it decreases from then on. */
   rate: number;
   ratedAt: number;
 }
 
 /**
  * Divides the memory for bodies between owners. Only bytes that have arrived count, so announcing a
- * body takes no room, and an owner has a quarter at most. If an owner's bodies would not fit
- * together, they are read one after the other. If room is short all the same, bodies that arrive
- * slowly give way, the slowest first.
+ * body takes no room, and an owner gets a quarter at most. If an owner's bodies would not fit
+ * together, they are read one after the other. If room is still short, bodies that arrive slowly
+ * are rejected, the slowest first.
  */
 export class BodyRoom {
   #held = 0;
-  /** By owner, in the order in which they came. */
+  /** By owner, in the order of arrival. */
   readonly #places = new Map<string, Set<Place>>();
 
   enter(given: Pick<Place, 'owner' | 'expected' | 'giveWay'>): Place {
@@ -62,19 +62,19 @@ export class BodyRoom {
   }
 
   /**
-   * Counts bytes that have arrived. Until the promise it may return is fulfilled there is no room for
-   * more. @throws Problem SERVICE_UNAVAILABLE, in the promise, when that takes too long
+   * Counts bytes that have arrived. If it returns a promise, there is no room for more until it
+   * resolves. @throws Problem SERVICE_UNAVAILABLE, in the promise, when that takes too long
    */
   take(place: Place, bytes: number): Promise<void> | undefined {
     return this.#tryTake(place, bytes) ? undefined : this.#wait(place, bytes);
   }
 
-  /** The whole body is there: it gives way no more. */
+  /** The whole body has arrived, so it is no longer rejected. */
   complete(place: Place): void {
     place.state = 'complete';
   }
 
-  /** The memory is free again. */
+  /** Frees the memory of a body. */
   leave(place: Place): void {
     if (place.state === 'left') return;
     place.state = 'left';
@@ -100,7 +100,10 @@ export class BodyRoom {
     return true;
   }
 
-  /** True if the owner's brisk bodies leave room for all of this one; slow ones would give way. */
+  /**
+   * Returns true if the owner's fast bodies leave room for all of this one; slow ones would be
+   * rejected.
+   */
   #mayBegin(place: Place): boolean {
     if (place.beganAt !== null) return true;
     let others = 0;
@@ -131,13 +134,13 @@ export class BodyRoom {
       }
       if (performance.now() > end) throw tooMany();
       await sleep(lookMs);
-      // It had to give way itself, or its client has left.
+      // It was rejected itself, or its client has disconnected.
       if (place.state !== 'waiting') return;
     }
     place.state = 'arriving';
   }
 
-  /** The body that gives way to this one; none where room will be free soon. */
+  /** Returns the body to reject for this one; none if room will be free soon. */
   #slowestBeside(place: Place, bytes: number): Place | undefined {
     const now = performance.now();
     const all = this.#isOwnerFull(place, bytes)
@@ -153,7 +156,7 @@ export class BodyRoom {
   }
 }
 
-/** Bytes per second of late: an average in which old bytes count less and less. */
+/** Returns the recent rate in bytes per second: an average in which older bytes count less. */
 function rateOf({ rate, ratedAt }: Place, now: number): number {
   return rate * Math.exp((ratedAt - now) / rateMs);
 }

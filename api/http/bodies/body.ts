@@ -9,9 +9,9 @@ import { BodyRoom, type Place } from './body-room.ts';
 import type { Access } from '../../access/caller.ts';
 import { besideFileBytes, type UploadLimits } from './upload.ts';
 
-/** Request bodies: how much is read, and what JSON they may contain. */
+/** Reads request bodies, and limits their size and their JSON. */
 
-/** The part of an endpoint's declaration that concerns its body. */
+/** The part of an endpoint's declaration about its body. */
 interface BodyRules {
   method: string;
   access: Access;
@@ -28,7 +28,7 @@ export function bodyBytesMax({ access, upload, bodyBytesMax: own }: BodyRules): 
 }
 
 /**
- * Rejects bodies that need not be read: too large by Content-Length, compressed, or of an
+ * Refuses bodies without reading them: too large by Content-Length, compressed, or of an
  * unsupported type.
  * @throws Problem PAYLOAD_TOO_LARGE, FILE_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE.
  */
@@ -48,18 +48,18 @@ export function refuseUnreadableBody(ctx: Context, endpoint: BodyRules): void {
   throw new Problem('UNSUPPORTED_MEDIA_TYPE', { message: `Send the body as ${type}.` });
 }
 
-/** True if the body of a request is read at all. */
+/** Returns true if the body of a request is read. */
 export function takesBody({ method, body }: BodyRules): boolean {
   return ['POST', 'PUT', 'PATCH'].includes(method) || !!body;
 }
 
-/** The bytes of a body that do not count: bodies of this size fit in the thousands. */
+/** Bytes of a body that are not counted: thousands of bodies of this size fit in memory. */
 const freeBytes = 64 * 1024;
-/** How long a body may take, in milliseconds … */
+/** Milliseconds that a body may take … */
 const leastMs = 15_000;
-/** … unless at least this much of it arrives in each such time, in bytes: half a megabit per second. */
+/** … unless at least so many bytes arrive in each such time: half a megabit per second. */
 const leastBytes = 1024 * 1024;
-/** The owner of the bodies of all requests without credentials. */
+/** The common owner of all bodies without credentials. */
 export const anonymous = 'anonymous';
 
 /** The memory for bodies of all endpoints of this process. */
@@ -67,16 +67,16 @@ const room = new BodyRoom();
 
 interface Body {
   bytes: Buffer;
-  /** To be called once the request is answered. */
+  /** Must be called once the request is answered. */
   release: () => void;
 }
 
 /**
  * Reads the body up to the endpoint's limit, also without a Content-Length. Large bodies wait for
  * room in the memory of their owner.
- * @param owner the project or user that the bytes are counted for, or `anonymous`
+ * @param owner the project or user for which the bytes count, or `anonymous`
  * @throws Problem PAYLOAD_TOO_LARGE, FILE_TOO_LARGE; INVALID_REQUEST_BODY when it breaks off or
- *   comes too slowly; SERVICE_UNAVAILABLE when there is no room
+ *   arrives too slowly; SERVICE_UNAVAILABLE when there is no room
  */
 export function readBytes(ctx: Context, endpoint: BodyRules, owner: string): Promise<Body> {
   const { req } = ctx;
@@ -105,7 +105,7 @@ export function readBytes(ctx: Context, endpoint: BodyRules, owner: string): Pro
     function add(chunk: Buffer): void {
       size += chunk.length;
       if (size > bytesMax) {
-        // Discards the rest and keeps the connection, so that the client gets the error.
+        // Discards the rest but keeps the connection, so that the client gets the error.
         end(tooLarge(endpoint));
         req.resume();
         return;
@@ -125,7 +125,7 @@ export function readBytes(ctx: Context, endpoint: BodyRules, owner: string): Pro
       req.resume();
     }
 
-    /** Reads no further; the connection ends with the answer. */
+    /** Stops reading. The connection ends with the response. */
     function give(problem: Problem): void {
       req.pause();
       ctx.set('Connection', 'close');
@@ -137,7 +137,7 @@ export function readBytes(ctx: Context, endpoint: BodyRules, owner: string): Pro
       forget();
       req.off('data', add);
       const bytes = Buffer.concat(problem ? [] : chunks);
-      // `release` would keep them.
+      // `release` would keep the chunks in memory.
       chunks.length = 0;
       if (!problem) return resolve({ bytes, release });
       release();
@@ -157,9 +157,8 @@ function tooLarge({ upload }: BodyRules): Problem {
 }
 
 /**
- * The value of a JSON body; an empty object without a body.
- * @throws Problem INVALID_REQUEST_BODY; VALIDATION_ERROR when it could not be stored as it was
- *   sent.
+ * Returns the value of a JSON body; an empty object without a body.
+ * @throws Problem INVALID_REQUEST_BODY; VALIDATION_ERROR when it cannot be stored as it was sent.
  */
 export function readJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};

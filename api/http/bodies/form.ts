@@ -5,7 +5,7 @@ import { Busboy } from '@fastify/busboy';
 /** A file of a form, in memory. */
 export interface FormFile {
   filename: string;
-  /** As the client declares it; not verified. */
+  /** As declared by the client; not verified. */
   contentType: string;
   /** Its content, in chunks. */
   chunks: Buffer[];

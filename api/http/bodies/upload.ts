@@ -15,7 +15,7 @@ export const besideFileBytes = 64 * 1024;
 /** A file of a request, in memory. */
 export class UploadedFile {
   readonly filename: string;
-  /** As the client declares it; not verified. */
+  /** As declared by the client; not verified. */
   readonly contentType: string;
   readonly #chunks: Buffer[];
 
@@ -35,7 +35,7 @@ export class UploadedFile {
     return Buffer.concat(this.#chunks);
   }
 
-  /** Stands for the file where requests are compared. */
+  /** Stands for the file when requests are compared. */
   toJSON(): object {
     const hash = createHash('sha256');
     for (const chunk of this.#chunks) hash.update(chunk);
@@ -55,8 +55,8 @@ export const UploadFile = z
   .meta({ type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' });
 
 /**
- * An upload form: its texts, and its files as `UploadedFile`, by field name. A repeated name has a
- * list.
+ * Reads an upload form: its texts, and its files as `UploadedFile`, by field name. A repeated name
+ * has a list.
  * @throws Problem INVALID_REQUEST_BODY, FILE_TOO_LARGE.
  */
 export async function readUpload(

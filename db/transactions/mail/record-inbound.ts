@@ -40,7 +40,7 @@ export async function recordInboundMail(tx: Database, mail: InboundMail): Promis
   }
 }
 
-/** Always in the same order, so that two mails that arrive at once do not deadlock. */
+/** In a fixed order, so that two mails that arrive at once do not deadlock. */
 async function findReceivers(tx: Database, recipients: readonly string[]) {
   const domains = await tx
     .selectFrom('domain')
@@ -70,7 +70,7 @@ async function insertReceived(
     .values({
       project_id: projectId,
       contact_id: contactId,
-      // Seen from the project: `from` is its own address, `to` the other side.
+      // From the project's view: `from` is its own address, `to` the other side.
       from_email: to,
       to_email: mail.from,
       to_name: mail.fromName,

@@ -37,8 +37,8 @@ const statuses: Record<DeliveryOutcome['kind'], string> = {
 };
 
 /**
- * Records outcomes and their events in one transaction. A row that belongs to another attempt by
- * now is not changed.
+ * Records outcomes and their events in one transaction. Rows that another attempt has claimed
+ * meanwhile do not change.
  */
 export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Promise<void> {
   if (await recordAcceptedChunk(db, attempt)) return;
@@ -107,7 +107,7 @@ async function endAttemptsChunk(
   waiting: readonly string[],
 ): Promise<void> {
   const ended = new Map(outcomes.map((outcome) => [outcome.emailId, outcome]));
-  // Leave out messages whose contacts were deleted: this attempt has not claimed them.
+  // Leaves out messages whose contacts were deleted before this attempt claimed the chunk.
   const own = new Set(claimed.map(({ id }) => id));
   const left = chunkIds.filter((id) => own.has(id) && !ended.has(id));
   const again = new Map<number, string[]>();
@@ -119,7 +119,7 @@ async function endAttemptsChunk(
   await endChunk(tx, { id, projectId }, chunk.attemptId, { left, again });
 }
 
-/** Messages that the provider accepted although their rows do not say so now. */
+/** Returns messages that the provider accepted although their rows no longer say so. */
 function acceptedBeside(
   { outcomes, claimed = [] }: Attempt,
   settled: readonly SettledEmail[],
@@ -136,7 +136,10 @@ function deliveredOrSent({ outcomes }: Attempt, id: string): string {
   return outcome?.kind === 'accepted' && outcome.delivered ? 'DELIVERED' : 'SENT';
 }
 
-/** A message's content is stored as a whole or not at all: an earlier attempt may differ. */
+/**
+ * A message's content is stored as a whole or not at all, because an earlier attempt may have
+ * another one.
+ */
 const contentOfOutcome = sql`
   subject = coalesce(outcome.subject, email.subject),
   headers = coalesce(outcome.headers, email.headers),
@@ -146,7 +149,7 @@ const contentOfOutcome = sql`
   body_values = case when outcome.subject is null
     then email.body_values else outcome.body_values end`;
 
-/** @param isLogged subscriptions want the events that are not stored */
+/** @param isLogged true if subscriptions deliver the events that are not stored */
 async function updateSettled(
   tx: Database,
   attempt: Attempt,
@@ -246,7 +249,7 @@ async function recordOvertaken(
 
 const unrepeated = { acceptedAt: null, receipt: null };
 
-/** In the same transaction as the outcomes: no process has to survive to report it. */
+/** Written in the transaction of the outcomes, so that a crash loses no report. */
 async function recordReports(tx: Database, reports: readonly FeedbackReport[]): Promise<void> {
   if (reports.length === 0) return;
   const found = (await findReportedMessages(tx, reports)).filter((report) => report !== null);
@@ -256,7 +259,7 @@ async function recordReports(tx: Database, reports: readonly FeedbackReport[]): 
 /** One text that cannot be stored must not fail a whole batch of outcomes. */
 function storableJson(value: unknown): string {
   const json = JSON.stringify(value);
-  // JSON escapes the characters that cannot be stored: NUL and half a surrogate pair.
+  // In JSON, characters that cannot be stored are escaped: NUL and half a surrogate pair.
   if (!/\\u(?:0000|d[89a-f])/.test(json)) return json;
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'string' ? storableText(part) : part,
@@ -308,7 +311,7 @@ interface EventSource {
   derived_events: number;
 }
 
-/** SQL of whether events of a message that has happened to it are stored. */
+/** SQL that is true if events of a message are stored. */
 const hasStored = sql<boolean>`(${sql.join(
   derivedEvents.map(
     ({ at, bit }) =>
@@ -325,7 +328,7 @@ const eventSourceJson = sql<EventSource>`jsonb_build_object(
   'source_type', email.source_type, 'derived_events', email.derived_events,
   'sent_at', ${isoTime(sql`email.sent_at`)}, 'delivered_at', ${isoTime(sql`email.delivered_at`)})`;
 
-/** The events of a message that are stored. */
+/** Returns the events of a message that are stored. */
 function sentEvents({ eventSource: email }: SettledEmail): NewEvent[] {
   if (!email) return [];
   const base = emailEventData(email, email.message_id);
@@ -340,8 +343,8 @@ function sentEvents({ eventSource: email }: SettledEmail): NewEvent[] {
 /**
  * Ends messages whose outcome stayed unknown for the settle time, by policy: FAILED with
  * `delivery_unknown`, or due once more, unless their campaign has ended or the attempts are used
- * up. They keep their attempt's id, as its outcome may still arrive. Signals the campaigns' runs.
- * Returns how many.
+ * up. They keep their attempt's id, because its outcome may still arrive. Signals the campaigns'
+ * runs. Returns the number of messages.
  */
 export async function settleUncertainEmails(
   db: Database,

@@ -2,18 +2,18 @@ import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 import type { Feedback } from '../../../domain/mail/feedback.ts';
 
-/** Reports on messages, and how their messages are found. */
+/** Reports on messages, and the search for the messages. */
 
 /** Feedback on one message, as it arrived. */
 export interface FeedbackReport {
-  /** Identify the message: our own id, else the provider's. */
+  /** Identify the message: our own id, otherwise the provider's. */
   emailId: string | null;
   messageId: string | null;
-  /** In the order in which it is applied. */
+  /** Feedback in the order in which it is applied. */
   feedback: readonly Feedback[];
   /** When the provider accepted the message, where it reports that. */
   acceptedAt: Date | null;
-  /** Feedback of the same receipt counts once. null: each counts. */
+  /** Feedback with the same receipt counts once. null: it always counts. */
   receipt: string | null;
   /** True for our own pixel: opens of one message within 10 seconds count once. */
   isOwnTracking?: boolean;
@@ -29,7 +29,7 @@ export interface FoundReport extends FeedbackReport {
   contactId: string;
 }
 
-/** The messages of reports, each in its place; null where there is none. Locks nothing. */
+/** Returns the messages of reports, each at its index; null where there is none. Locks nothing. */
 export async function findReportedMessages(
   db: Database,
   reports: readonly FeedbackReport[],
@@ -59,8 +59,8 @@ export async function findReportedMessages(
 }
 
 /**
- * The answers to reports without a message, in order: `duplicate` when the message was there when its
- * receipt came for the first time.
+ * Returns the results of reports without a message, in order: `duplicate` if the receipt is known
+ * from a time when the message existed.
  */
 export async function answerLostReports(
   db: Database,
@@ -79,7 +79,7 @@ export async function answerLostReports(
   return reports.map(({ receipt }) => (known.has(receipt) ? 'duplicate' : 'unknown'));
 }
 
-/** The id of the message that an id begins with which no provider has given, but our own mailers. */
+/** Returns the message id in an id that our own mailers gave; undefined for ids of providers. */
 function ownIdIn(messageId: string | null): string | undefined {
   return messageId?.match(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=@)/)?.[0];
 }

@@ -9,9 +9,9 @@ import { scheduledEntry, traceEntry } from '../../sql/mail-trace.ts';
 import { Problem } from '../../../domain/errors.ts';
 
 /**
- * Changes of waiting mail: it gets another time, or it is cancelled. Both work until the mail is
- * claimed. A claim locks the same rows: the message, or the chunk of a campaign that holds it. So
- * either the claim comes first, or it finds the change.
+ * Changes of waiting mail: a new send time, or a cancellation. Both work until the mail is claimed.
+ * A claim locks the same rows: the message, or the chunk of a campaign that contains it. So either
+ * the claim comes first, or it sees the change.
  */
 
 interface WaitingMail {
@@ -39,10 +39,11 @@ async function findMail(
 }
 
 /**
- * Gives a waiting message of `/v1/send` another time. The pause after an attempt still holds.
+ * Changes the send time of a waiting `/v1/send` message. A pause after an attempt still applies.
  * @param given.at null: now.
- * @param given.refuse throws if the message may not leave then.
- * @throws Problem EMAIL_NOT_FOUND, EMAIL_NOT_PENDING, EMAIL_NOT_RESCHEDULABLE, BILLING_LIMIT_EXCEEDED
+ * @param given.refuse throws if the message may not be sent then.
+ * @throws Problem EMAIL_NOT_FOUND, EMAIL_NOT_PENDING, EMAIL_NOT_RESCHEDULABLE,
+ *   BILLING_LIMIT_EXCEEDED
  */
 export async function rescheduleEmail(
   db: Database,
@@ -71,7 +72,7 @@ export async function rescheduleEmail(
   });
 }
 
-/** How often a message is looked for that moves from one chunk of its campaign to another. */
+/** How often to look again for a message that moves from one chunk of its campaign to another. */
 const looksMax = 10;
 
 /**
@@ -90,7 +91,7 @@ export async function cancelEmail(
         : cancelCampaignEmail(tx, mail.id, mail.campaign_id),
     );
     if (isDone) return;
-    // Claimed since it was read, or its chunk has just been ended or divided.
+    // It was claimed since it was read, or its chunk was just ended or split.
     if (look === looksMax)
       throw new Problem('EMAIL_NOT_PENDING', { details: { status: 'SENDING' } });
   }
@@ -112,7 +113,7 @@ async function cancelCampaignEmail(tx: Database, id: string, campaignId: string)
   }
   await sql`delete from campaign_chunk where ${isChunk}`.execute(tx);
   const isFailed = await failEmail(tx, id, sql`true`);
-  // It may have been the last one for which the campaign waited.
+  // The campaign may have waited for this message alone.
   const campaign = await tx
     .selectFrom('campaign')
     .select(['id', 'project_id', 'name'])
@@ -122,7 +123,7 @@ async function cancelCampaignEmail(tx: Database, id: string, campaignId: string)
   return isFailed;
 }
 
-/** Returns false when the row is not waiting any more, or not `isFree`. */
+/** Returns false when the row no longer waits, or is not `isFree`. */
 async function failEmail(
   tx: Database,
   id: string,

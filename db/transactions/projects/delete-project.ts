@@ -11,12 +11,13 @@ import type { RunKind } from '../../../domain/runs/runs.ts';
 
 /**
  * Reset and deletion of a project. One short transaction makes its row unreachable; a run then
- * deletes its data, page by page. A reset project continues in a new row that takes over what is
- * kept.
+ * deletes its data, page by page. A reset project continues in a new row, which takes over the kept
+ * data.
  */
 
 /**
- * Deletes a project: keys, members and domains are gone at once. Returns false when it was gone.
+ * Deletes a project: its keys, members and domains are gone at once. Returns false when it did not
+ * exist.
  */
 export async function removeProject(tx: Database, id: string): Promise<boolean> {
   const publicId = await detach(tx, id, 'delete');
@@ -46,8 +47,8 @@ export const keptOnReset = [
 ] as const;
 
 /**
- * Empties a project: keeps settings, keys, members, domains, secrets, event subscriptions, billing, the send
- * policy and the consent policy. As above.
+ * Empties a project, but keeps settings, keys, members, domains, secrets, event subscriptions,
+ * billing, the send policy and the consent policy. Returns as `removeProject` does.
  */
 export async function resetProject(tx: Database, id: string): Promise<boolean> {
   const before = await tx
@@ -61,7 +62,7 @@ export async function resetProject(tx: Database, id: string): Promise<boolean> {
   const { id: _, removal: __, ...kept } = before;
   const after = await tx
     .insertInto('project')
-    // Its template is deleted: the confirmation mail has the built-in text.
+    // Its template is deleted, so the confirmation mail has the built-in text.
     .values({
       ...kept,
       opt_in_template_id: null,
@@ -92,10 +93,10 @@ async function detach(
     .set({
       removal,
       public_id: sql<string>`coalesce(public_id, id)`,
-      // No real key looks like these, and none has this hash.
+      // No real key looks like these, or has this hash.
       public_key: sql<string>`'removed ' || id`,
       secret_key_hash: sql<Buffer>`sha256(('removed ' || id)::bytea)`,
-      // Nothing is sent by code that still finds the row.
+      // Code that still finds the row sends nothing.
       disabled_reason: sql<string>`coalesce(disabled_reason, 'MANUAL')`,
       updated_at: sql<Date>`now()`,
     })
@@ -128,29 +129,30 @@ export async function signalRemovals(db: Database, max: number): Promise<void> {
   });
 }
 
-/** Rows deleted at once from a table: few enough that no lock is held for long. */
+/** A table whose rows are deleted in pages, small enough that no lock is held for long. */
 interface Page {
   table: string;
   rows: number;
-  /** The rows of the project, where no index has `project_id`. */
+  /** SQL that finds the rows of the project, if no index has `project_id`. */
   of?: string;
-  /** Rows that cannot be deleted yet. While there are any, the later tables wait. */
+  /** SQL of rows that cannot be deleted yet. While there are some, the later tables wait. */
   later?: string;
 }
 
 /**
- * The data of a project, in an order that cascades little: first what runs, then the largest
- * tables. Tables not listed go with a row of those: `goneWithParent` lists them.
+ * The data of a project, in an order that cascades little: first rows that cause work, then the
+ * largest tables. Tables that are not listed are deleted with these: see `goneWithParent`.
  */
 export const removedTables: readonly Page[] = [
   { table: 'execution', rows: 500 },
-  // Being handed over: accepted mail is billed by its row. A lease ends in two minutes.
+  // Claimed mail must stay, because accepted mail is billed by its row. A lease ends in two
+  // minutes.
   { table: 'campaign_chunk', rows: 100, later: 'attempt_id is not null and lease_until > now()' },
   { table: 'email', rows: 1000, later: `status = 'SENDING' and lease_until > now()` },
   { table: 'email_tally', rows: 5000 },
   { table: 'attachment', rows: 20 },
   { table: 'segment_member', rows: 5000, of: 'segment_id in (select id from segment' },
-  // Before the contacts: nothing is left to be cleared of theirs.
+  // Before the contacts, so that no deliveries remain to be cleared for them.
   { table: 'event_delivery', rows: 5000 },
   { table: 'contact', rows: 1000 },
   { table: 'event', rows: 2000 },
@@ -164,14 +166,14 @@ export const removedTables: readonly Page[] = [
   { table: 'campaign', rows: 100 },
   { table: 'body_template', rows: 20 },
   { table: 'segment', rows: 100 },
-  // Temporal has its schedule still: a run is deleting it.
+  // Temporal still has its schedule, and a run is deleting it.
   { table: 'workflow_schedule', rows: 100, later: 'planned_until is not null' },
   { table: 'workflow', rows: 20 },
   { table: 'template', rows: 100 },
   { table: 'topic', rows: 100 },
 ];
 
-/** Tables whose rows go with a row of those above, or by its removal. */
+/** Tables whose rows are deleted with a row of the tables above, or by its removal. */
 export const goneWithParent = [
   'removal',
   'email_moment',
@@ -195,7 +197,7 @@ export const goneWithParent = [
   'idempotency_email',
 ] as const;
 
-/** Removed projects of a public id whose rows are still to be deleted. */
+/** Lists removed projects with this public id whose rows are still to be deleted. */
 export async function listRemovals(
   db: Database,
   publicId: string,
@@ -212,8 +214,8 @@ export async function listRemovals(
 }
 
 /**
- * Deletes one page of a project's data. Returns how many rows, and whether there are no more; none
- * and more: the rest cannot be deleted yet, for two minutes at most.
+ * Deletes one page of a project's data. Returns the number of rows, and true in `isOver` when none
+ * is left. 0 rows and not over: the rest cannot be deleted yet, for two minutes at most.
  */
 export async function deleteProjectPage(
   db: Database,
@@ -252,21 +254,26 @@ export async function deleteProjectPage(
   return { deleted, isOver: deleted === 0 };
 }
 
-/** SQL of whether a contact is being erased: it is in no project, and its run stops with its row. */
+/**
+ * SQL that is true if a contact is being erased. It is in no project, and its run would stop
+ * without its row.
+ */
 function isBeingErased(projectId: string) {
   return sql<boolean>`project_id in (select id from erasure inner_erasure
     where ${isOwnerDeleted(projectId)} and state <> 'completed')`;
 }
 
-/** SQL of whether a row belongs to the public id of a project that is deleted, and not only reset. */
+/**
+ * SQL that is true if a row belongs to the public id of a project that was deleted, not only reset.
+ */
 function isOwnerDeleted(projectId: string) {
   return sql<boolean>`owner_id = (select coalesce(inner_owner.public_id, inner_owner.id)
     from project inner_owner where inner_owner.id = ${projectId} and inner_owner.removal = 'delete')`;
 }
 
 /**
- * Runs of a project that outlive it: its removal may have to run once more; a domain poller
- * continues after a reset, and otherwise makes the mail provider remove the domain; that of an event
+ * Signals to runs that outlive a project are kept: its removal may have to run once more; a domain
+ * poller continues after a reset, or makes the mail provider remove the domain; the run of an event
  * subscription continues, or deletes its deliveries.
  */
 const signalsThatStay: readonly RunKind[] = [

@@ -9,14 +9,14 @@ import {
 import { isBeingForgotten, lockDomainName } from '../../domains/ses-identities.ts';
 import { holdProject } from '../../projects/projects.ts';
 
-/** How long a claim may lack tokens: after that, the process that registered it has died. */
+/** Time to complete a claim. Without tokens after that, the process that registered it has died. */
 const registeringMax = sql`interval '2 minutes'`;
 
 /** A claim that is not registered yet. */
 export type NewClaim = DomainOfRun & Pick<DomainRow, 'ownership_token'>;
 
 /**
- * Claims a name for a project. Returns `taken` when the project has claimed it already or any
+ * Claims a name for a project. Returns `taken` when the project has claimed it already or another
  * project holds it, and `releasing` while the mail provider is removing it, which takes a moment.
  * The row has no tokens yet: `updateDomainTokens` completes it, `abandonDomain` removes it. If
  * neither happens within two minutes, its run removes it.

@@ -9,15 +9,18 @@ import { stopRuns } from './stop-runs.ts';
 import { activeStatuses } from '../../workflows/executions/executions.ts';
 import { judgeReputation, type Measure } from '../../../domain/sender/reputation.ts';
 
-/** Executions and messages that are ended with the request itself: no lock is held for long. */
+/**
+ * Executions and messages that the request itself ends, few enough that no lock is held for long.
+ */
 const pageSize = 500;
 
 /**
- * Adds a reason to those for which a project is disabled, in the caller's transaction. If there was none, its
- * campaigns, executions and jobs are cancelled; the runs of the campaigns suppress their waiting mail. Of
- * very many executions the sweep cancels the rest. Other waiting mail fails when it is due: a project that
- * pays before then loses none. For its reputation it fails at once; of very much, the sweep fails the rest.
- * Returns whether the project was enabled. Call it before other rows of the project are locked.
+ * Adds a reason for which a project is disabled, in the caller's transaction. If it was enabled,
+ * its campaigns, executions and jobs are cancelled, and the runs of the campaigns suppress their
+ * waiting mail. The sweep cancels the rest of very many executions. Other waiting mail fails when
+ * it is due, so a project that pays before loses none. If the reason is its reputation, waiting
+ * mail fails at once; the sweep fails the rest of very much. Returns true if the project was
+ * enabled. Call it before other rows of the project are locked.
  */
 export async function disableProject(
   tx: Database,
@@ -49,15 +52,15 @@ export async function disableProject(
 }
 
 /**
- * Cancels up to `max` executions of disabled projects: an event started them while their project
- * was being disabled, or the project was disabled in the database. Returns how many.
+ * Cancels up to `max` executions of disabled projects: they started while their project was being
+ * disabled, or the project was disabled in the database. Returns their number.
  */
 export async function cancelLateExecutions(db: Database, max: number): Promise<number> {
   return transact(db, async (tx) => {
     const late = await tx
       .selectFrom('project')
       .innerJoin('workflow', 'workflow.project_id', 'project.id')
-      // By workflow: that index has only active executions.
+      // By workflow, because that index has only active executions.
       .innerJoin('execution', 'execution.workflow_id', 'workflow.id')
       .select('execution.id')
       .where('project.disabled_reason', 'is not', null)
@@ -70,7 +73,10 @@ export async function cancelLateExecutions(db: Database, max: number): Promise<n
   });
 }
 
-/** Lifts one of the reasons of a project. Returns whether it was the last, and the project is enabled. */
+/**
+ * Lifts one of the reasons for which a project is disabled. Returns true if it was the last, so the
+ * project is enabled.
+ */
 export async function enableProject(
   tx: Database,
   projectId: string,
@@ -93,14 +99,17 @@ export async function enableProject(
   return isEnabled;
 }
 
-/** Not the campaigns' mail, maybe a million messages: their runs suppress it page by page. */
+/**
+ * Campaign mail is left out, maybe a million messages: the campaigns' runs suppress it page by
+ * page.
+ */
 async function failWaitingMail(tx: Database, projectId: string): Promise<void> {
   await failMail(tx, sql`select email_id from ${waitingOf(sql`${projectId}`)} limit ${pageSize}`);
 }
 
 /**
- * Fails up to `max` waiting messages of projects disabled for their reputation: those that were too many
- * for the request that disabled them, or came meanwhile. Returns how many.
+ * Fails up to `max` waiting messages of projects that were disabled for their reputation: those
+ * that were too many for that request, or were inserted meanwhile. Returns their number.
  */
 export async function failLateMail(db: Database, max: number): Promise<number> {
   return failMail(
@@ -123,8 +132,8 @@ async function failMail(db: Database, ids: RawBuilder<unknown>): Promise<number>
 }
 
 /**
- * Disables a project, in the caller's transaction that holds its row, when the measure that has
- * just changed is critical.
+ * Disables a project when the measure that has just changed is critical. The caller's transaction
+ * has locked its row.
  */
 export async function disableForReputation(
   tx: Database,

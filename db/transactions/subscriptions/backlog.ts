@@ -4,7 +4,7 @@ import { itemsMatch } from '../../sql/subscribed-events.ts';
 import type { EarlierItems } from '../../subscriptions/subscriptions.ts';
 import { historyPage, type HistoryPlace, selectHistory, storeHistory } from './store-history.ts';
 
-/** Events recorded before a subscription that begins in the past. */
+/** Reads events that were recorded before a subscription which begins in the past. */
 
 /** Position of the reading. */
 export interface Backlog {
@@ -14,8 +14,9 @@ export interface Backlog {
 }
 
 /**
- * Makes the deliveries of one page of the events before a subscription, oldest first: of those that were
- * committed when it was made; the others are new. Returns whether all is read.
+ * Creates the deliveries for one page of the events before a subscription, oldest first. It covers
+ * events that were committed when the subscription was created; later ones are new. Returns true
+ * when all are read.
  */
 export async function readBacklogPage(db: Database, id: string): Promise<boolean> {
   return transact(db, async (tx) => {
@@ -31,7 +32,7 @@ export async function readBacklogPage(db: Database, id: string): Promise<boolean
     const [position] = rows;
     if (!position?.backlog) return true;
     const { projectId, seen, backlog } = position;
-    // Use the settings at creation: none of them ends before the log is read.
+    // Uses the settings at creation. They apply until the log is read.
     const { events: items, epoch } = position.earlier[0] ?? position;
     const span = { projectId, items, ...backlog, to: null, eventName: null };
     const until = await storeHistory(tx, span);

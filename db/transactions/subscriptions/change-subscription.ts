@@ -20,15 +20,15 @@ export interface NewSubscription extends SealedHeaders {
   events: string[];
   description: string | null;
   enabled: boolean;
-  /** Events of a request; null: one, without a list. */
+  /** Most events per request; null: one, without a list. */
   batch_max: number | null;
-  /** ISO 8601: it covers events from then on; null: those to come. */
+  /** ISO 8601: it covers events from then on; null: only new ones. */
   from: string | null;
   /** Encrypted. */
   secret: Buffer;
 }
 
-/** The first of these names that is no secret of the project. */
+/** Returns the first of these names that is no secret of the project. */
 async function findMissingSecret(tx: Database, projectId: string, names: readonly string[]) {
   const { rows } = await sql<{ name: string }>`
     select name from unnest(${names}::text[]) as named(name)
@@ -38,8 +38,8 @@ async function findMissingSecret(tx: Database, projectId: string, names: readonl
 }
 
 /**
- * Inserts a subscription, in the caller's transaction, and has its run started. Of all events whose
- * recording begins after the commit, those that match are covered.
+ * Inserts a subscription, in the caller's transaction, and requests its run. It covers all matching
+ * events whose recording begins after the commit.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function insertSubscription(
@@ -48,7 +48,8 @@ export async function insertSubscription(
   { from, ...given }: NewSubscription,
 ): Promise<SubscriptionRow | 'limit' | { missingSecret: string }> {
   await holdProject(tx, projectId);
-  // One at a time: each counts the others, and the secrets that it names stay.
+  // One transaction at a time, so that each sees the others, and the secrets that it refers to
+  // stay.
   await lockSecrets(tx, projectId);
   const { others } = await tx
     .selectFrom('event_subscription')
@@ -83,8 +84,9 @@ export interface SubscriptionChange extends Partial<SealedHeaders> {
 }
 
 /**
- * Changes a subscription, in the caller's transaction. Which events it wants holds for those recorded
- * from now on; those before keep what held then, also where they are not read yet.
+ * Changes a subscription, in the caller's transaction. A change of the wanted events applies to
+ * events recorded from now on. Earlier ones keep the earlier setting, even if they are not read
+ * yet.
  */
 export async function updateSubscription(
   tx: Database,
@@ -102,7 +104,8 @@ export async function updateSubscription(
   const { enabled = before.enabled, paused = before.paused, events = before.events } = change;
   const isOther = enabled !== before.enabled || events.join('\n') !== before.events.join('\n');
   const isSwitched = enabled !== before.enabled;
-  // Each says that the receiver may be well again. Headers are encrypted, each time otherwise.
+  // Each of these changes may mean that the receiver works again. Headers cannot be compared,
+  // because each encryption differs.
   const isFresh =
     isSwitched ||
     paused !== before.paused ||
@@ -130,7 +133,9 @@ export async function updateSubscription(
   return row;
 }
 
-/** Keeps what holds now for the events up to this moment. A disabled one wants none. */
+/**
+ * Keeps the current settings for the events up to this moment. A disabled subscription covers none.
+ */
 function remembering({ enabled, events, epoch }: SubscriptionRow) {
   const held = JSON.stringify([{ events: enabled ? events : [], epoch }]);
   return {
@@ -139,9 +144,9 @@ function remembering({ enabled, events, epoch }: SubscriptionRow) {
   };
 }
 
-/** Begins anew: events recorded meanwhile are not covered. */
+/** Starts again: events recorded while it was disabled are not covered. */
 function enabling({ earlier }: SubscriptionRow) {
-  // Nothing is left to be read of the time before: the events since then need not be passed over.
+  // If all earlier events are read, the events since then need not be skipped one by one.
   const isRead = (earlier as unknown as EarlierItems[]).length === 0;
   return {
     disabled_reason: null,
@@ -150,20 +155,23 @@ function enabling({ earlier }: SubscriptionRow) {
   };
 }
 
-/** Disables a subscription. The run skips the waiting deliveries, as there may be many. */
+/** Disables a subscription. Its run skips the waiting deliveries, because there may be many. */
 function disabling(reason: DisabledReason) {
   return {
     enabled: false,
     disabled_reason: reason,
     covered_from: null,
-    // Events that were not reached have no delivery: a replay finds them.
+    // Events that were not reached get no delivery. A replay finds them.
     backlog: null,
     epoch: sql<number>`epoch + 1`,
     has_outdated: true,
   };
 }
 
-/** Disables a subscription by the service, in the caller's transaction. False: it is already. */
+/**
+ * Disables a subscription because of its receiver, in the caller's transaction. Returns false when
+ * it is disabled already.
+ */
 export async function disableSubscription(
   tx: Database,
   id: string,
@@ -205,7 +213,7 @@ export async function deleteSubscription(
   return true;
 }
 
-/** The same for all of a project that is deleted, in the caller's transaction. */
+/** Deletes all subscriptions of a deleted project, in the caller's transaction. */
 export async function deleteSubscriptions(tx: Database, projectId: string): Promise<void> {
   const rows = await tx
     .deleteFrom('event_subscription')
@@ -215,7 +223,7 @@ export async function deleteSubscriptions(tx: Database, projectId: string): Prom
   for (const row of rows) await signalSubscription(tx, row);
 }
 
-/** Forgets what the subscriptions of a reset project have read and sent: they begin anew. */
+/** Removes the subscriptions' state in a reset project: they start again. */
 export async function restartSubscriptions(tx: Database, projectId: string): Promise<void> {
   const rows = await tx
     .updateTable('event_subscription')

@@ -8,19 +8,19 @@ import { historyPage, type HistoryPlace, selectHistory, storeHistory } from './s
 import type { ReplayData } from '../../../domain/job.ts';
 import { notedSubscription } from '../../../domain/runs/runs.ts';
 
-/** Events that a subscription is sent again, by a job. */
+/** A job that sends a subscription its events again. */
 
 /** Position of a replay. */
 interface ReplayState {
-  /** The last event that it has looked at; null: none. */
+  /** The last event that was checked; null: none. */
   after: HistoryPlace | null;
-  /** `done` of its progress is in percent of the span of time. */
+  /** The progress `done` is in percent of the time span. */
   total: 100;
 }
 
 /**
- * Accepts a replay, in the caller's transaction: one of a subscription at a time.
- * @param ref.projectId of the row; `data.projectId` is the one that is shown
+ * Accepts a replay, in the caller's transaction. A subscription has one at a time.
+ * @param ref.projectId of the row; `data.projectId` is the public one
  */
 export async function insertReplay(
   tx: Database,
@@ -45,8 +45,8 @@ export async function insertReplay(
 }
 
 /**
- * Makes the deliveries of one page of a replay's events pending, in recorded order. Returns whether
- * there is nothing left to do.
+ * Makes the deliveries of one page of a replay's events pending, in recorded order. Returns true
+ * when nothing is left to do.
  */
 export async function recordReplayPage(db: Database, ref: JobRef): Promise<boolean> {
   return transact(db, async (tx) => {
@@ -81,7 +81,7 @@ export async function recordReplayPage(db: Database, ref: JobRef): Promise<boole
   });
 }
 
-/** How much of the span of time is over, from 0 to 1. */
+/** Returns how much of the time span is done, from 0 to 1. */
 function shareOf({ from, to }: ReplayData, at: string): number {
   const span = Math.max(1, Date.parse(to) - Date.parse(from));
   return Math.min(1, Math.max(0, (Date.parse(at) - Date.parse(from)) / span));
@@ -107,7 +107,7 @@ async function replayPage(
             tries = 0, is_retry = true, urgent = false, turn = event_delivery.turn + 1,
             batch_turn = null, epoch = excluded.epoch, due_at = excluded.due_at,
             pending_since = now(), ended_at = null, updated_at = now()
-          -- One that is still to be skipped is as one that was.
+          -- A delivery that will be skipped counts as skipped.
           where (event_delivery.status <> 'pending' or event_delivery.epoch < excluded.epoch)
             and (${!onlyFailed} or event_delivery.status <> 'delivered')
         returning event_id

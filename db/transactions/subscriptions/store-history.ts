@@ -5,36 +5,36 @@ import { derivedEvents, hasDerived } from '../../sql/derived-events.ts';
 import { momentsOf } from '../../sql/mail-moments.ts';
 import { itemsMatch } from '../../sql/subscribed-events.ts';
 
-/** Events of the past, in recorded order. */
+/** Reads past events, in recorded order. */
 
-/** Events looked at in one transaction. */
+/** Events read in one transaction. */
 export const historyPage = 1_000;
 
 /** Derived events of a name stored in one transaction. */
 const storedMax = 500;
 
-/** The last event that was looked at. */
+/** The last event that was read. */
 export interface HistoryPlace {
-  /** Text of a time. */
+  /** A timestamp as text. */
   at: string;
   id: string;
 }
 
 export interface HistorySpan {
   projectId: string;
-  /** Texts of times. `to`: null: until now. */
+  /** Timestamps as text. `to`: null: until now. */
   from: string;
   to: string | null;
   eventName: string | null;
-  /** Event names that the subscription wants. */
+  /** Event names that the subscription covers. */
   items: readonly string[];
-  /** null: it begins. */
+  /** null: the beginning. */
   after: HistoryPlace | null;
 }
 
 /**
- * Stores the next events that are only in rows of messages: deliveries name stored ones. Returns up to
- * where all are stored, not included; null: all of the span are.
+ * Stores the next derived events, because deliveries refer to stored ones. Returns the time before
+ * which all are stored; null: all of the span are.
  */
 export async function storeHistory(tx: Database, span: HistorySpan): Promise<string | null> {
   const { projectId, from, to, eventName, items, after } = span;
@@ -61,7 +61,7 @@ export async function storeHistory(tx: Database, span: HistorySpan): Promise<str
   return bounds.toSorted((a, b) => Date.parse(a) - Date.parse(b))[0] ?? null;
 }
 
-/** SQL of the next page of a span's events, up to where all are stored. */
+/** SQL of the next page of a span's events, up to the time before which all are stored. */
 export function selectHistory(span: HistorySpan, until: string | null): RawBuilder<unknown> {
   const { projectId, from, to, eventName, after } = span;
   return sql`
