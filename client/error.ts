@@ -2,22 +2,22 @@ import type { ErrorAnswer } from './api.ts';
 
 type Told = ErrorAnswer['error'];
 
-/** An answer that is none of success, or no answer at all. */
+/** A response that is no success, or no response at all. */
 export class EverpostError extends Error {
   override readonly name = 'EverpostError';
-  /** For programs: a code of the API, or one of the client's own. */
+  /** For programs: a code of the API, or one of the client. */
   readonly code: Told['code'] | 'TIMEOUT' | 'CONNECTION_FAILED' | 'UNEXPECTED_ANSWER';
-  /** The HTTP status; 0 without an answer. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
-  /** Finds the request in the server's log; null without an answer of the API. */
+  /** Finds the request in the server's log; null without a response from the API. */
   readonly requestId: string | null;
-  /** The fields that a `VALIDATION_ERROR` is about. */
+  /** The invalid fields of a `VALIDATION_ERROR`. */
   readonly errors: NonNullable<Told['errors']>;
-  /** More about the error, for some codes, such as the domain that is not verified. */
+  /** More about the error for some codes, such as the domain that is not verified. */
   readonly details: Record<string, unknown>;
   /** The next thing to do, in a sentence. */
   readonly suggestion: string | null;
-  /** Seconds after which to try again, where the server has said so. */
+  /** Seconds after which to try again, if the server has said so. */
   readonly retryAfter: number | null;
 
   constructor(
@@ -40,7 +40,7 @@ export class EverpostError extends Error {
     this.retryAfter = told.retryAfter ?? null;
   }
 
-  /** The error that a response tells of, also where something else than Everpost has answered. */
+  /** Returns the error in a response, even if another program than Everpost has responded. */
   static of(
     { status, headers }: Response,
     body: Partial<ErrorAnswer> | string | undefined,
@@ -59,7 +59,7 @@ export class EverpostError extends Error {
   }
 }
 
-/** The message, with the fields that it is about: often it is all that a log keeps. */
+/** Returns the message with its fields, because often a log keeps only this. */
 function messageOf({ message, errors = [] }: Told): string {
   const fields = errors.map((error) => `${error.field}: ${error.message}`);
   return [message, ...fields].join(' ');

@@ -5,23 +5,23 @@ export { EverpostError } from './error.ts';
 export type * from './api.ts';
 
 export interface EverpostOptions {
-  /** The address of the API: `https://mail.example.com`. */
+  /** The URL of the API: `https://mail.example.com`. */
   baseUrl: string;
-  /** A secret key (`sk_…`) for everything, a public one (`pk_…`) for `/v1/track` alone. */
+  /** A secret key (`sk_…`) for everything, or a public one (`pk_…`) for `/v1/track` alone. */
   apiKey?: string;
-  /** How often a request that failed is sent again, where that is safe: 3 by default. */
+  /** How often a failed request is sent again, if that is safe. Default: 3. */
   retries?: number;
-  /** How long one try may take, in milliseconds: 30,000 by default. */
+  /** Time limit of one try, in milliseconds. Default: 30,000. */
   timeoutMs?: number;
   /** True: the server refuses unknown keys; otherwise it ignores them. */
   strict?: boolean;
-  /** In place of the global `fetch`: for a proxy, a log, a test. */
+  /** Replaces the global `fetch`: for a proxy, a log, a test. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** Options of every request, besides those that its path takes. */
+/** Options of every request, besides those of its path. */
 export interface CallOptions {
-  /** Ends the request, its repeats and the pauses between them. */
+  /** Ends the request, its retries and the pauses between them. */
   signal?: AbortSignal;
   headers?: Record<string, string>;
 }
@@ -33,7 +33,7 @@ interface Shape {
 }
 type Request<E> = E extends Shape ? E['request'] & CallOptions : never;
 type Answer<E> = E extends Shape ? E['answer'] : never;
-/** The request of a path, which may be left out where all of it may. */
+/** The request of a path. It may be left out if all its fields are optional. */
 type Given<E> = object extends Request<E> ? [request?: Request<E>] : [request: Request<E>];
 
 interface Page<Item> {
@@ -41,13 +41,13 @@ interface Page<Item> {
   cursor?: string;
   hasMore: boolean;
 }
-/** The paths that answer a page and the cursor of the next one. */
+/** The paths that return a page and the cursor of the next one. */
 export type ListPath = {
   [P in keyof Api['get']]: Api['get'][P] extends { answer: Page<unknown> } ? P : never;
 }[keyof Api['get']];
 type ItemOf<P extends ListPath> = Api['get'][P] extends { answer: Page<infer Item> } ? Item : never;
 
-/** A request as the methods hand it on, when the types have done their work. */
+/** A request inside the client, after the types were checked. */
 interface AnyRequest extends CallOptions {
   path?: Record<string, string>;
   query?: Record<string, unknown>;
@@ -55,12 +55,12 @@ interface AnyRequest extends CallOptions {
   idempotencyKey?: string;
 }
 
-/** Longer pauses than this, in seconds, are left to the caller: a window of the limits has 60. */
+/** Longer pauses, in seconds, are left to the caller: a window of the limits has 60. */
 const longestPause = 60;
 
 /**
- * The API of an Everpost server, typed by path. Each method answers what the API does, and throws
- * an `EverpostError` for any other answer, and when there was none.
+ * The API of an Everpost server, typed by path. Each method returns the API's response, and throws
+ * an `EverpostError` for an error or a missing response.
  */
 export class Everpost {
   readonly #baseUrl: string;
@@ -121,7 +121,9 @@ export class Everpost {
     return this.#call('delete', path, request);
   }
 
-  /** All items of a cursor list, one by one; the next page is asked for when it is needed. */
+  /**
+   * Yields all items of a cursor list, one by one. The next page is requested when it is needed.
+   */
   async *list<P extends ListPath>(
     path: P,
     ...[request]: Given<Api['get'][P]>
@@ -139,7 +141,7 @@ export class Everpost {
     }
   }
 
-  /** Sends the request, and again while that is safe and may help. */
+  /** Sends the request, and repeats it while that is safe and may help. */
   async #call<T>(method: Method, path: string, request: AnyRequest = {}): Promise<T> {
     const { signal, idempotencyKey } = request;
     const url = this.#baseUrl + filled(path, request.path ?? {}) + queryOf(request.query ?? {});
@@ -151,7 +153,8 @@ export class Everpost {
         signal?.throwIfAborted();
         if (!(error instanceof EverpostError) || repeats >= this.#retries) throw error;
         if (!mayBeRepeated(error, isSafe)) throw error;
-        // Half to all of 0.5, 1, 2, … seconds, so that clients do not come back all at once.
+        // Random, between half and all of 0.5, 1, 2, … seconds, so that clients do not return all
+        // at once.
         const pause = error.retryAfter ?? 2 ** repeats * (0.25 + Math.random() / 4);
         if (pause > longestPause) throw error;
         await rest(pause, signal);
@@ -159,7 +162,7 @@ export class Everpost {
     }
   }
 
-  /** One try, of which the answer is read within the time limit, too. */
+  /** One try. Its response must be read within the time limit, too. */
   async #try(method: Method, url: string, request: AnyRequest): Promise<unknown> {
     const limit = AbortSignal.timeout(this.#timeoutMs);
     const signal = request.signal ? AbortSignal.any([request.signal, limit]) : limit;
@@ -167,7 +170,7 @@ export class Everpost {
     let body: unknown;
     try {
       const init = { method: method.toUpperCase(), ...this.#content(request), signal };
-      // A redirect would turn a POST into a GET, or show the key to another server.
+      // A redirect would turn a POST into a GET, or send the key to another server.
       response = await this.#fetch(url, { ...init, redirect: 'manual' });
       body = bodyOf(response, await response.text());
     } catch (cause) {
@@ -185,7 +188,7 @@ export class Everpost {
       headers: {
         ...(this.#apiKey === undefined ? {} : { authorization: `Bearer ${this.#apiKey}` }),
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
-        // A form says its own type, with the boundary of its parts.
+        // `fetch` sets a form's type itself, with the boundary of its parts.
         ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
         ...(this.#strict ? { prefer: 'handling=strict' } : {}),
         ...headers,
@@ -196,15 +199,18 @@ export class Everpost {
 }
 
 /**
- * True if sending the same request again may help and cannot do the same thing twice. A request
- * over the limits has done nothing; if the answer is lost, or the server failed, it may have.
+ * Returns true if sending the same request again may help, and cannot do the work twice. A request
+ * over the limits has done nothing. After a lost response or a server error, it may have.
  */
 function mayBeRepeated({ status, code }: EverpostError, isSafe: boolean): boolean {
   if (status === 429) return true;
   return isSafe && (status === 0 || status >= 500 || code === 'IDEMPOTENCY_IN_PROGRESS');
 }
 
-/** The path with its parameters. @throws TypeError when one of them would lead to another path */
+/**
+ * Returns the path with its parameters. @throws TypeError when one of them would lead to another
+ * path
+ */
 function filled(path: string, values: Record<string, string>): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name];
@@ -223,7 +229,7 @@ function queryOf(values: Record<string, unknown>): string {
   return given.length === 0 ? '' : `?${query.toString()}`;
 }
 
-/** The parsed JSON; the text of anything else; nothing where there is none. */
+/** Returns the parsed JSON; the text of any other content; undefined without content. */
 function bodyOf({ headers }: Response, text: string): unknown {
   if (text === '') return undefined;
   const isJson = headers.get('content-type')?.startsWith('application/json') ?? false;

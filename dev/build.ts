@@ -8,15 +8,16 @@ const root = join(import.meta.dirname, '..');
 const target = join(root, 'dist');
 
 /**
- * Makes what production runs, in `dist/`: each of our files as JavaScript, the migrations, the documentation, and the
- * bundle of the workflow code. A process that runs from there is ready sooner, and holds about 180
- * MB less: neither the loader of TypeScript nor the bundler is in it.
- * @throws Error with what the compiler or the bundler says.
+ * Builds for production into `dist/`: each of our files as JavaScript, the migrations, the
+ * documentation, and the bundle of the workflow code. A process that runs from there is ready
+ * sooner, and holds about 180 MB less, because it loads neither the TypeScript loader nor the
+ * bundler.
+ * @throws Error with the output of the compiler or the bundler.
  */
 export async function build(): Promise<void> {
   await rm(target, { recursive: true, force: true });
   await compile();
-  // Browsers load their scripts as written: the compiler would make a module of each.
+  // Browsers load these scripts as written; the compiler would turn each into a module.
   for (const folder of ['db/migrations', 'docs', 'api/docs/browser']) {
     await cp(join(root, folder), join(target, folder), { recursive: true });
   }

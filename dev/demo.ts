@@ -4,8 +4,8 @@ import { Everpost } from '../client/everpost.ts';
 import { readStackFile } from './servers/stack-file.ts';
 
 /**
- * `npm run demo`: plays the main job against the running stack, through the public API only:
- * account, project, sender domain, template, workflow, event, and the resulting mails.
+ * `npm run demo`: does a typical job on the running stack, through the public API only: account,
+ * project, sender domain, template, workflow, event, and the resulting mails.
  */
 
 const stack = await readStackFile(process.env['EVERPOST_DATA_DIR'] ?? './var');
@@ -18,7 +18,7 @@ const api = apiUrl;
 
 let cookie = '';
 
-/** Sends a request, prints it in one line and keeps the session that its answer may begin. */
+/** Sends a request, prints it in one line, and keeps the session that the response may start. */
 async function told(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   console.log(`  ${init.method?.padEnd(5)} ${url.slice(api.length)} ${response.status}`);

@@ -14,11 +14,11 @@ import { shownConfig } from '../domain/secrets/in-templates.ts';
 import type { HistoryLine } from '../worker/history-events.ts';
 import { type FoundRun, NoHistory } from './history-source.ts';
 
-/** Reads an execution from the database, for the data that the history of its run does not have. */
+/** Reads the data of an execution that its run's history does not have from the database. */
 
 /**
- * The execution of a run, as its rows have it.
- * @throws NoHistory when it is the run of something else, or its execution was deleted.
+ * Returns the execution of a run from its rows.
+ * @throws NoHistory when the run is not that of an execution, or the execution was deleted.
  */
 export async function executionOf(
   db: Database,
@@ -38,7 +38,9 @@ export async function executionOf(
   return known;
 }
 
-/** The way of an execution as SVG, as the API draws it. @throws NoHistory when it is too large. */
+/**
+ * Draws the path of an execution as SVG, as the API does. @throws NoHistory when it is too large.
+ */
 export function drawExecution({ graph, state }: KnownExecution): string {
   if (graph.steps.length > pictureStepsMax) {
     throw new NoHistory(`A picture has at most ${pictureStepsMax} steps.`);
@@ -46,10 +48,10 @@ export function drawExecution({ graph, state }: KnownExecution): string {
   return svgOf(layOut(pictureOfExecution(graph, state)));
 }
 
-/** Input and result of a step. Holds a customer's data. */
+/** Input and result of a step. It contains a customer's data. */
 export interface StepData {
   stepId: string;
-  /** As the lines of a history name it: `WEBHOOK "Call"`. */
+  /** The step as in the lines of a history: `WEBHOOK "Call"`. */
   step: string;
   status: string;
   attempts: number;
@@ -64,7 +66,9 @@ export interface ExecutionData {
   steps: StepData[];
 }
 
-/** The inputs and outputs of an execution. Header values that are credentials are masked. */
+/**
+ * Returns the inputs and outputs of an execution. Header values that are credentials are masked.
+ */
 export async function dataOf(db: Database, known: KnownExecution): Promise<ExecutionData> {
   const { graph, stepExecutions, projectId, contactId, context } = known;
   const contact = await findContact(db, projectId, contactId);
@@ -87,7 +91,7 @@ export async function dataOf(db: Database, known: KnownExecution): Promise<Execu
   };
 }
 
-/** The lines of a history, and below the last one about a step what it was given and has given. */
+/** Returns the lines of a history; after the last line about a step come its input and output. */
 export function linesWithData(lines: readonly HistoryLine[], data: ExecutionData): string[] {
   const about = ({ text }: HistoryLine, { step }: StepData) => text.includes(step);
   const shown = (step: StepData): string[] => [

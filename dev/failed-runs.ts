@@ -14,7 +14,7 @@ export interface Verdict {
   /** Place and reason of the failure, as described. */
   failure: string;
   divergence: Divergence | null;
-  /** The newest run of the execution, where a retry or a reset has begun one since. */
+  /** The execution's newest run, if a retry or a reset has started one since. */
   later: { runId: string; status: string } | null;
 }
 
@@ -30,8 +30,8 @@ export function failedSince(now: Date): string {
 }
 
 /**
- * Replays the runs that a query finds, newest first, one at a time, `max` at most. Skips runs that
- * Temporal has removed meanwhile.
+ * Replays the runs that a query finds, newest first, one at a time, at most `max`. Skips runs that
+ * Temporal has deleted meanwhile.
  */
 export async function* replayFailed(
   client: Client,
@@ -63,7 +63,7 @@ async function* found(client: Client, query: string, max: number): AsyncGenerato
   }
 }
 
-/** The newest run of a workflow id, unless it is this one. */
+/** Returns the newest run of a workflow id, unless it is this one. */
 async function newerRun(client: Client, workflowId: string, runId: string) {
   const newest = await orGone(client.workflow.getHandle(workflowId).describe());
   if (!newest || newest.runId === runId) return null;

@@ -19,7 +19,7 @@ export interface FoundRun extends RecordedRun {
   runId: string | null;
 }
 
-/** Run ids of the same workflow id that are listed. */
+/** Listed runs of the same workflow id. */
 const earlierMax = 10;
 
 /** Reads an exported history. @throws NoHistory when the file contains none. */
@@ -43,7 +43,7 @@ export async function readHistory(path: string): Promise<FoundRun> {
 /** Names of maps in a history. Temporal returns their keys in any order. */
 const mapNames = ['indexedFields', 'fields', 'details'];
 
-/** A history as a file: the same text each time. */
+/** Returns a history as the text of a file, always the same. */
 export function fileOf(history: History): string {
   return `${JSON.stringify(JSON.parse(historyToJSON(history)), sortedMap, 2)}\n`;
 }
@@ -56,7 +56,7 @@ function sortedMap(name: string, value: unknown): unknown {
 
 /**
  * Fetches the history of a run by its workflow id in Temporal, or by the id of its row: an
- * execution, a campaign, a domain, a project. Without `runId`, that of the newest run.
+ * execution, a campaign, a domain, a project. Without `runId`, the newest run.
  * @throws NoHistory when Temporal has no such run, or when the id is ambiguous.
  */
 export async function fetchHistory(
@@ -78,7 +78,7 @@ export async function fetchHistory(
   return { ...run, history: await handle.fetchHistory() };
 }
 
-/** A run beside the one that was asked for. */
+/** Another run of the same workflow id. */
 export interface OtherRun {
   runId: string;
   /** When it began, ISO 8601. */
@@ -87,7 +87,7 @@ export interface OtherRun {
   status: string;
 }
 
-/** The other runs that Temporal keeps of a workflow id, newest first. */
+/** Lists the other runs of a workflow id that Temporal keeps, newest first. */
 export async function otherRuns(client: Client, { workflowId, runId }: FoundRun) {
   const others: OtherRun[] = [];
   const query = `WorkflowId = "${workflowId}"`;
@@ -101,7 +101,7 @@ export async function otherRuns(client: Client, { workflowId, runId }: FoundRun)
   return others;
 }
 
-/** Refuses what cannot be an id, before any request. @throws NoHistory */
+/** Refuses texts that cannot be an id, before any request. @throws NoHistory */
 export function refuseSource(source: string, runId: string | undefined): void {
   if (source.includes('@')) {
     throw new NoHistory(
@@ -116,7 +116,7 @@ export function refuseSource(source: string, runId: string | undefined): void {
   if (/["\s]/.test(source)) throw new NoHistory(`"${source}" is no id.`);
 }
 
-/** The workflow ids that are made from an id. */
+/** Returns the workflow ids that contain an id. */
 function idsAround(id: string): string[] {
   return [
     executionRunId(id),

@@ -6,9 +6,9 @@ import { readCsvLines } from '../domain/contact/csv-lines.ts';
 import { readStackFile } from './servers/stack-file.ts';
 
 /**
- * `npm run move`: takes the contacts of another platform over, from the CSV file that it exports,
- * through the public API. It may be repeated: a contact is found again by its address, and who has
- * opted out since is not subscribed again.
+ * `npm run move`: imports the contacts of another platform from its CSV export, through the public
+ * API. It may be repeated: a contact is found again by its address, and contacts that have opted
+ * out since are not subscribed again.
  */
 
 const usage = `Usage: npm run move -- plunk|listmonk FILE [--dry-run]
@@ -30,11 +30,11 @@ interface Contact {
 
 type Cells = Record<string, string>;
 
-/** Requests under way at once. */
+/** Concurrent requests. */
 const parallelism = 4;
 const attemptsMax = 6;
 
-/** The meaning of the columns of each platform; all others are data. */
+/** The meaning of the columns of each platform. All other columns are data. */
 const platforms: Record<string, { toContact(cells: Cells): Contact; dropped: string[] }> = {
   /** `email`, `subscribed`, and a column for each field of data. */
   plunk: {
@@ -55,8 +55,9 @@ function contactOf(email: string, isSubscribed: boolean, data: Contact['data']):
 }
 
 /**
- * Cells as values: those of the columns in `objects` are JSON objects, whose keys become data.
- * @throws SyntaxError when such a cell holds anything else.
+ * Returns cells as values. Those of the columns in `objects` are JSON objects, whose keys become
+ * data.
+ * @throws SyntaxError when such a cell contains anything else.
  */
 function dataOf(cells: Cells, objects: string[]): Contact['data'] {
   const values = Object.entries(cells).flatMap(([name, cell]): [string, unknown][] => {
@@ -75,12 +76,14 @@ function objectOf(name: string, cell: string): object {
 }
 
 interface Row {
-  /** The line of the file that the row begins in, from 1. */
+  /** The line of the file at which the row begins, from 1. */
   line: number;
   contact: Contact;
 }
 
-/** The rows of an exported file, in order. `refuse` is told of those that cannot be read. */
+/**
+ * Yields the rows of an exported file, in order. `refuse` is called with those that cannot be read.
+ */
 async function* readRows(
   file: string,
   { toContact, dropped }: (typeof platforms)[string],
@@ -112,9 +115,9 @@ async function* readRows(
 }
 
 /**
- * Sends a contact, again where that may help.
- * @returns what became of it, or why the API refuses it.
- * @throws Error when the API takes no contact at all.
+ * Sends a contact, and repeats that if it may help.
+ * @returns the result, or why the API refuses it.
+ * @throws Error when the API accepts no contact at all.
  */
 async function send(
   contact: Contact,
@@ -136,7 +139,7 @@ async function send(
       if (answer.status === 401 || answer.status === 403) throw new Error(error.message);
       if (answer.status !== 429 && answer.status < 500) return { refused: reason ?? error.message };
       if (answer.status === 429) {
-        // A limit per minute is no failure: wait for as long as it takes.
+        // A limit per minute is no failure, so wait until it ends.
         attempt = 0;
         await sleep(Number(answer.headers.get('retry-after') ?? 1) * 1000);
         continue;

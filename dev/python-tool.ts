@@ -9,7 +9,7 @@ import { holdDirectory } from './servers/lock.ts';
 
 /** A program from PyPI that simulates an external service or checks our API. */
 export interface PythonTool {
-  /** Its folder in the cache: another version has another name. */
+  /** Its folder in the cache. Each version has its own name. */
   name: string;
   /** The requirement that pip installs, with the exact version. */
   requirement: string;
@@ -21,8 +21,8 @@ const run = promisify(execFile);
 const installMs = 300_000;
 
 /**
- * The path of a program, installed once per machine in the user's cache; null where Python with
- * pip, or PyPI, are not available.
+ * Returns the path of a program, installed once per machine in the user's cache; null if Python
+ * with pip, or PyPI, is not available.
  */
 export async function findPythonTool(tool: PythonTool): Promise<string | null> {
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');

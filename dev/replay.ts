@@ -49,7 +49,7 @@ More: docs/replaying.md`;
 /** The default port of Node.js debuggers. */
 const inspectPort = '9229';
 
-/** Runs that `--failed` replays at most: some minutes. */
+/** Most runs that `--failed` replays: that takes some minutes. */
 const failedMax = 1000;
 
 function readArguments() {
@@ -73,7 +73,10 @@ function readArguments() {
 
 type Options = ReturnType<typeof readArguments>['values'];
 
-/** Shows what happened to a run, step by step, and whether the current code takes the same way. */
+/**
+ * Shows what happened to a run, step by step, and whether the current code issues the same
+ * commands.
+ */
 async function main(): Promise<number> {
   const { positionals, values, tokens } = readArguments();
   const [source, port = inspectPort] = positionals;
@@ -81,7 +84,7 @@ async function main(): Promise<number> {
     (values.help ? console.log : console.error)(usage);
     return values.help ? 0 : 2;
   }
-  // We report divergences in our own words.
+  // We report divergences in our own messages.
   Runtime.install({
     // Ctrl-C ends this command at once.
     shutdownSignals: [],
@@ -97,14 +100,17 @@ async function main(): Promise<number> {
   return withTemporal((client) => replayAllFailed(client, values));
 }
 
-/** An option that was given twice, in a sentence; null: none. The first would be ignored. */
+/**
+ * Returns a sentence about an option that was given twice, of which the first would be ignored;
+ * null: there is none.
+ */
 function repeatedOption(tokens: ReturnType<typeof readArguments>['tokens']): string | null {
   const names = tokens.flatMap((token) => (token.kind === 'option' ? [token.rawName] : []));
   const twice = names.find((name, index) => names.indexOf(name) < index);
   return twice === undefined ? null : `${twice} can be given once: ask for each on its own.`;
 }
 
-/** Names arguments that would be ignored, in a sentence; null: there are none. */
+/** Returns a sentence about arguments that would be ignored; null: there are none. */
 function misuseOf(positionals: readonly string[], options: Options): string | null {
   const [source, second] = positionals;
   if (options.failed && (source || options.trace || options['with-data'] || options.picture)) {
@@ -175,7 +181,7 @@ async function replayOne(source: string, options: Options, port: number): Promis
   return divergence === null ? 0 : 1;
 }
 
-/** Reads what an option needs from the database. Writes the picture. */
+/** Reads the data that an option needs from the database. Writes the picture. */
 async function askDatabase(run: FoundRun, options: Options) {
   const { 'with-data': withData, 'what-if': given, picture } = options;
   if (!withData && given === undefined && picture === undefined) return undefined;
@@ -258,8 +264,8 @@ function waitForDebugger(port: number): void {
 }
 
 /**
- * The same code with a `debugger` statement at the start of the run: the code is loaded only when
- * the replay begins, too late to set a breakpoint by hand.
+ * Adds a `debugger` statement at the start of the run. The code is loaded only when the replay
+ * begins, which is too late to set a breakpoint by hand.
  */
 function stoppingAtBegin(code: string, { history }: FoundRun): string {
   const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
@@ -273,7 +279,7 @@ function stoppingAtBegin(code: string, { history }: FoundRun): string {
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The reader of the output has closed it, such as `head`.
+  // The reader of the output, such as `head`, has closed it.
   if (error.code === 'EPIPE') process.exit(2);
   throw error;
 });

@@ -22,7 +22,7 @@ async function main(): Promise<number> {
     console.error('Nothing runs here. Run "npm start" first, or set DATABASE_URL.');
     return 2;
   }
-  // We report divergences in our own words.
+  // We report divergences in our own messages.
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },

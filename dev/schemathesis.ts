@@ -25,17 +25,17 @@ const root = join(import.meta.dirname, '..');
 const leftOut = 77;
 
 /**
- * How it runs. The seed is fixed, so that two runs on the same code generate the same requests. The
- * stateful phase is left out: its requests depend on the responses and on the remaining time.
+ * The fixed seed makes two runs on the same code generate the same requests. The stateful phase is
+ * left out, because its requests depend on the responses and on the remaining time.
  */
 const manner = '--seed 1 --max-time 60 --workers 2 --phases examples,coverage,fuzzing'.split(' ');
 
 /**
- * The one check that cannot pass: that everything that fits the schemas is accepted. Whether a
- * request is valid also depends on existing data (a segment that is STATIC, a workflow that is
- * enabled, a token that was mailed), on other fields (a segment needs a condition or the type
- * STATIC) and on text rules without a pattern (a date that exists, a name that is not blank). The
- * other direction is checked: whatever violates the schemas is refused.
+ * Excludes the one check that cannot pass: that every request that matches the schemas is accepted.
+ * The validity of a request also depends on existing data (a segment that is STATIC, a workflow
+ * that is enabled, a token that was mailed), on other fields (a segment needs a condition or the
+ * type STATIC) and on text rules without a pattern (a date that exists, a name that is not blank).
+ * The opposite is checked: a request that violates the schemas is refused.
  */
 const unfit = ['--exclude-checks', 'positive_data_acceptance'];
 
@@ -64,7 +64,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Runs `use` with the address of a stack of its own and the secret key of a project in it. */
+/** Runs `use` with the URL of a separate stack and the secret key of a project in it. */
 async function inStack(
   folder: string,
   signal: AbortSignal,

@@ -74,8 +74,8 @@ async function main(): Promise<number> {
 }
 
 /**
- * Prints errors and lines that are not log entries; with `--verbose` every line. Formatted on a
- * terminal; unchanged through a pipe.
+ * Prints errors and lines that are no log entries; with `--verbose` every line. They are formatted
+ * for a terminal, and unchanged in a pipe.
  */
 function logPrinter(): (program: 'api' | 'worker', line: string) => void {
   const { stdout } = process;
@@ -88,8 +88,8 @@ function logPrinter(): (program: 'api' | 'worker', line: string) => void {
 }
 
 /**
- * Returns true if there is no account yet; false also if this cannot be determined, which does not
- * matter.
+ * Returns true if there is no account yet; false also if that cannot be determined, which does no
+ * harm.
  */
 async function hasNoUsers(databaseUrl: string): Promise<boolean> {
   const { db, close } = openDatabase(databaseUrl, { poolMax: 1 });
@@ -142,7 +142,7 @@ ${isVerbose ? '' : quiet}Ctrl-C stops everything. The data stays.
 `;
 }
 
-/** Output is kept in scrollbacks and log files, and the database may be the user's own. */
+/** Terminals and log files keep the output, and the database may be the user's own. */
 function withoutPassword(databaseUrl: string): string {
   const url = new URL(databaseUrl);
   url.password = '';

@@ -11,22 +11,22 @@ import {
   timeOf,
 } from '../worker/history-events.ts';
 
-/** One workflow task of a run: why its code ran, and what it did then. */
+/** One workflow task of a run: why its code ran, and what it then did. */
 export interface TraceTask {
   /** ISO 8601, when it had run. */
   at: string;
   /** Number of the event that completed it; null: it has not run yet. */
   eventId: number | null;
-  /** The events that woke it, in order. */
+  /** The events that started it, in order. */
   woken: string[];
-  /** Its commands with their results, in order; results of activities wake a later task. */
+  /** Its commands with their results, in order. Results of activities start a later task. */
   did: string[];
 }
 
-/** Characters of a value; the whole one is in the history. */
+/** Most characters of a value; the history has the whole value. */
 const valueCharsMax = 2_000;
 
-/** The tasks of a recorded run, oldest first: what a debugger would stop at, one after the other. */
+/** Returns the tasks of a recorded run, oldest first: the points at which a debugger would stop. */
 export function traceHistory({ events }: History): TraceTask[] {
   const tasks: TraceTask[] = [];
   const byId = new Map((events ?? []).map((event) => [Number(event.eventId), event]));
@@ -41,7 +41,7 @@ export function traceHistory({ events }: History): TraceTask[] {
     else woken.push(...wakingOf(event, byId));
   }
   const [last] = (events ?? []).slice(-1);
-  // Events that have come since, or that ended it from outside.
+  // Events that arrived since, or that ended the run from outside.
   if (last && woken.length > 0) tasks.push({ at: timeOf(last), eventId: null, woken, did: [] });
   return tasks;
 }
@@ -95,7 +95,7 @@ function markerText(
   return `${call}${shown(firstPayload(marker.details?.['result']?.payloads), ' → ')}`;
 }
 
-/** The causes that wake the code with this event. */
+/** Returns the reasons why this event runs the code. */
 function wakingOf(event: HistoryEvent, byId: EventsById): string[] {
   const started = event.workflowExecutionStartedEventAttributes;
   if (started) return [`the start${shown(firstPayload(started.input?.payloads))}`];

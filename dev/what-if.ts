@@ -14,16 +14,16 @@ import { createRenderer } from '../providers/rendering/renderer.ts';
 import { NoHistory } from './history-source.ts';
 import { branchesOf } from '../domain/workflow/graph-rules.ts';
 
-/** Other outcomes of a step than the one that an execution had, played in memory. */
+/** Simulates another outcome of a step than an execution had. */
 
-/** How far ahead it looks. */
+/** Longest simulated time, in days. */
 const horizonDays = 400;
-/** As the servers do by default. */
+/** Attempts of a webhook, the servers' default. */
 const webhookAttemptsMax = 5;
 
 /**
- * Plays an execution on from one of its steps, as if that had taken this branch: from the moment it was
- * left, with the contact and the context as they are now, receivers that answer 200, and no events.
+ * Continues an execution from one of its steps, as if the step had taken this branch: from the time
+ * it was left, with the current contact and context, receivers that answer 200, and no events.
  * Nothing is stored, sent or called.
  * @param given `<step>=<branch>`, the step by its id or its name
  * @throws NoHistory when there is no such step or branch.

@@ -1,13 +1,14 @@
 import { createWriteStream, fchmodSync, openSync, renameSync, type WriteStream } from 'node:fs';
 import { maskSecrets } from '../../domain/logging.ts';
 
-/** Maximum size of a log file, in bytes. The one before it is kept as `….1`. */
+/** Maximum size of a log file, in bytes. The previous one is kept as `….1`. */
 const bytesMax = 50 * 2 ** 20;
 
 /**
- * Begins a log anew; only the user who started the stack may read it. A file that is full moves to
- * `<path>.1`, so that a log takes at most twice its maximum.
- * @returns writes one line. An error of the disk must not stop the servers, so it loses the line.
+ * Starts a new log; only the user who started the stack may read it. A full file moves to
+ * `<path>.1`, so a log takes at most twice its maximum.
+ * @returns a function that writes one line. A disk error loses the line, because it must not stop
+ *   the servers.
  */
 export function logFile(path: string, sizeMax = bytesMax): (line: string) => void {
   let file = openLog(path);

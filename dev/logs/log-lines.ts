@@ -1,7 +1,7 @@
 import { prettyFactory } from 'pino-pretty';
 import { z } from 'zod';
 
-/** A log entry that says which request was answered; `api/app.ts` writes it. */
+/** The log entry of an answered request; `api/app.ts` writes it. */
 const RequestEntry = z.object({
   msg: z.literal('request'),
   method: z.string(),
@@ -25,7 +25,7 @@ export function lineReader({ colour }: { colour: boolean }) {
     ignore: [...ignored, 'method', 'path', 'status', 'ms', 'requestId'].join(','),
     messageFormat: '{method} {path} {status} in {ms} ms',
   });
-  /** Lines that are no log entries stay as they are. */
+  /** Lines that are no log entries are printed unchanged. */
   return (program: string, line: string): string => {
     const entry = parsed(line);
     if (entry === null) return `${program.padEnd(6)} | ${line}`;
@@ -37,7 +37,7 @@ export function lineReader({ colour }: { colour: boolean }) {
 /** pino's level of errors. */
 const errorLevel = 50;
 
-/** True for an error, and for a line that is no log entry, such as the stack of a crash. */
+/** Returns true for an error, and for a line that is no log entry, such as the stack of a crash. */
 export function isError(line: string): boolean {
   const entry = parsed(line);
   return entry === null || !(Number(entry.level) < errorLevel);

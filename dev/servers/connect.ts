@@ -1,15 +1,15 @@
 import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
 import { readStackFile } from './stack-file.ts';
 
-/** The servers of the operator commands: from the environment, or from `npm start`. */
+/** The servers for the operator commands: from the environment, or from `npm start`. */
 export interface Servers {
   temporal: Temporal;
   temporalAddress: string;
-  /** Null when PostgreSQL's address is unknown. */
+  /** Null when the URL of PostgreSQL is unknown. */
   databaseUrl: string | null;
 }
 
-/** The servers are unknown: a message that says which to start or to name. */
+/** The servers are unknown. The message says which to start or how to name them. */
 export class NoServers extends Error {}
 
 /**

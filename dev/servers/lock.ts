@@ -10,9 +10,8 @@ export type Release = () => Promise<void>;
 
 /**
  * Takes a lock shared by all stacks of this user on this machine, or returns null when another
- * process has it.
- * The lock is a listening local socket: the kernel closes it with its process, so a lock never
- * outlives a kill -9, and no process id has to be trusted (they are reused).
+ * process has it. The lock is a listening local socket: the kernel closes it with its process. So a
+ * lock never outlives a kill -9, and no process ids are compared, which may be reused.
  * @param name letters, digits and dashes, short: socket paths end at about 100 characters
  */
 export async function holdLock(name: string): Promise<Release | null> {
@@ -26,7 +25,7 @@ export async function holdLock(name: string): Promise<Release | null> {
   }
 }
 
-/** The same for a directory, which must exist; different paths to it mean the same lock. */
+/** Does the same for a directory, which must exist. Different paths to it mean the same lock. */
 export async function holdDirectory(path: string): Promise<Release | null> {
   const digest = createHash('sha256').update(await realpath(path));
   return holdLock(`dir-${digest.digest('hex').slice(0, 16)}`);

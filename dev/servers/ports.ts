@@ -12,11 +12,10 @@ export interface ClaimedPort {
 const searchedPorts = 200;
 
 /**
- * Claims a port for a server of the stack.
- * A port set by the user is taken or refused; a default port that is in use is replaced by the next
- * free one.
+ * Claims a port for a server of the stack. A port set by the user is used, or refused if it is in
+ * use; a default port in use is replaced by the next free one.
  * @param variable the environment variable that sets it, for messages
- * @param given its value; undefined or empty = not set
+ * @param given its value; undefined or empty: not set
  * @throws Error with one sentence naming the variable
  */
 export async function claimPort(
@@ -53,7 +52,7 @@ async function claimFrom(first: number): Promise<ClaimedPort> {
   throw new Error(`No free port from ${first} to ${first + searchedPorts - 1}.`);
 }
 
-// Returns the claim, or why there is none. The lock comes first: two stacks that start at once
+// Returns the claim, or why it failed. The lock comes first, because two stacks that start at once
 // would both find the port free.
 async function tryClaim(port: number): Promise<ClaimedPort | string> {
   const release = await holdLock(`port-${port}`);
@@ -77,7 +76,7 @@ async function whyNot(port: number, host: string): Promise<string | null> {
     const code = error instanceof Error && 'code' in error ? error.code : '';
     if (code === 'EADDRINUSE') return 'another program has that port';
     if (code === 'EACCES') return 'this user may not listen on it';
-    // Without IPv6, the port cannot be in use there.
+    // Without IPv6, the port cannot be in use on that address.
     if (host === '::') return null;
     throw error;
   }

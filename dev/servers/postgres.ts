@@ -16,7 +16,7 @@ export interface PostgresOptions {
   log: (line: string) => void;
   /** Receives a message when the server died and is restarted. */
   onNotice?: (sentence: string) => void;
-  /** True: faster, but everything is lost when the machine stops. For tests. */
+  /** True: faster, but all data are lost when the machine stops. For tests. */
   disposable?: boolean;
   /** Aborts the start. */
   signal?: AbortSignal;
@@ -34,7 +34,7 @@ const name = 'everpost';
 
 /**
  * Starts a PostgreSQL server on 127.0.0.1, creates the database `everpost` when missing, and keeps
- * the server running until `stop`. What a killed start left behind is removed first.
+ * the server running until `stop`. Remains of a killed start are removed first.
  * @throws Error with the last lines of the server when it does not start
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
@@ -87,11 +87,11 @@ function serverArguments(cluster: string, options: PostgresOptions): string[] {
   const settings = {
     listen_addresses: '127.0.0.1',
     port: String(options.port),
-    // TCP only: the usual socket directory belongs to the system's own PostgreSQL.
+    // TCP only, because the usual socket directory belongs to the system's own PostgreSQL.
     unix_socket_directories: '',
-    // One API and one worker with full pools, a demo, a few consoles.
+    // Enough for one API and one worker with full pools, a demo, and a few consoles.
     max_connections: '200',
-    // Errors are logged without rows, statements and values, which hold data of contacts.
+    // Errors are logged without rows, statements and values, which contain data of contacts.
     log_error_verbosity: 'terse',
     log_min_error_statement: 'panic',
     log_parameter_max_length: '0',
@@ -122,7 +122,7 @@ async function createCluster(parts: {
         'move the data over with pg_dump, or choose another EVERPOST_DATA_DIR.',
     );
   }
-  // Created under another name, so that an interrupted initdb is never taken for a database.
+  // Created under another name, so that an interrupted initdb is never mistaken for a database.
   const unfinished = `${parts.cluster}.new`;
   await rm(unfinished, { recursive: true, force: true });
   const lines: string[] = [];
@@ -133,8 +133,8 @@ async function createCluster(parts: {
       `--pwfile=${parts.passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // PostgreSQL's own Unicode rules: the same order and case on every machine, whatever locales
-      // the system has.
+      // PostgreSQL's own Unicode rules give the same order and case on every machine, whatever
+      // locales the system has.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
@@ -178,7 +178,8 @@ async function createDatabase(adminUrl: string): Promise<void> {
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
-  // A broken connection also fails the current query; an unhandled event would end the process.
+  // A broken connection also fails the current query. Without this listener the event would end the
+  // process.
   client.on('error', () => undefined);
   await client.connect();
   try {

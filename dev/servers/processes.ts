@@ -15,7 +15,10 @@ export interface Command {
   /** The system user to run as; needs root. */
   uid?: number;
   gid?: number;
-  /** Opens a message channel to a Node child; the child sees 'disconnect' when we are gone. */
+  /**
+   * Opens a message channel to a Node.js child. The child gets 'disconnect' when this process has
+   * ended.
+   */
   ipc?: boolean;
   stopSignal: StopSignal;
   onLine: (line: string) => void;
@@ -24,7 +27,7 @@ export interface Command {
 /** A process that was started. */
 export interface Running {
   child: ChildProcess;
-  /** Resolves when it has ended, in words: "exit code 1", "SIGKILL". Never rejects. */
+  /** Resolves when it has ended, with a description: "exit code 1", "SIGKILL". Never rejects. */
   ended: Promise<string>;
 }
 
@@ -32,7 +35,7 @@ const killAfterMs = 15_000;
 
 /**
  * Starts a process in its own process group, so that Ctrl-C does not reach it and we decide the
- * order in which things stop. It ends when we end, however that happens.
+ * order of stopping. It ends when this process ends, for whatever reason.
  */
 export function launch(command: Command): Running {
   const child = spawn(command.command, command.args, {
@@ -72,7 +75,7 @@ export async function end(running: Running, stopSignal: StopSignal): Promise<voi
 
 /**
  * Stops a process that a killed start left running: the one in a pid file, if it still runs and its
- * command line contains `mark`. A pid file of anything else is stale (process ids are reused) and
+ * command line contains `mark`. Any other pid file is outdated (process ids are reused) and
  * removed.
  */
 export async function endLeftover(
@@ -93,9 +96,9 @@ export async function endLeftover(
   await rm(pidFile, { force: true });
 }
 
-// A shell that waits for its input to close, which the kernel does when we die, even by kill -9,
-// and then stops the process as `end` would. It exits when the process does, before the process id
-// can be reused.
+// Starts a shell that waits for its input to close. The kernel closes it when this process dies,
+// even by kill -9; the shell then stops the child as `end` would. It exits when the child does,
+// before the process id can be reused.
 function endWithUs(child: ChildProcess, pid: number, stopSignal: StopSignal): void {
   const script = `read -r _; kill -s "$1" "$0"
     n=0; while kill -0 "$0"; do n=$((n+1)); [ $n -gt 60 ] && kill -s KILL "-$0"; sleep 0.25; done`;
@@ -117,7 +120,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-// Empty when there is no such process.
+// Returns the command line of a process; empty when there is none.
 function commandLineOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');

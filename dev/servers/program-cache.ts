@@ -11,19 +11,19 @@ const run = promisify(execFile);
 
 const buildWithinMs = 30 * 60_000;
 
-/** How to look for programs that are not part of Everpost. */
+/** How to find programs that are not part of Everpost. */
 export interface Search {
   /** PATH and XDG_CACHE_HOME are read from it. */
   env: NodeJS.ProcessEnv;
-  /** Receives a message about what takes long. */
+  /** Receives a message about a step that takes long. */
   onNotice: (sentence: string) => void;
   signal?: AbortSignal;
 }
 
 /**
- * The directory `name` of the cache, with these programs in it. When one is missing, `fill` puts
- * all of them into an empty directory; they are moved into place when it is done, so that the cache
- * never has half a program. Two simultaneous starts fill it once.
+ * Returns the directory `name` of the cache, with these programs in it. When one is missing, `fill`
+ * puts all of them into an empty directory, which is moved into place when complete, so that the
+ * cache never has an incomplete program. Two simultaneous starts fill it once.
  */
 export async function cachedPrograms(
   name: string,
@@ -80,7 +80,7 @@ export async function goInstall(
   });
 }
 
-/** The path of a program in the directories of PATH, or null. */
+/** Returns the path of a program in the directories of PATH, or null. */
 export async function inPath(name: string, env: NodeJS.ProcessEnv): Promise<string | null> {
   for (const directory of (env['PATH'] ?? '').split(delimiter)) {
     const path = join(directory, name);
@@ -97,7 +97,7 @@ export function isProgram(path: string): Promise<boolean> {
   );
 }
 
-/** The innermost cause in its last line: "getaddrinfo ENOTFOUND temporal.download". */
+/** Returns the last line of the innermost cause: "getaddrinfo ENOTFOUND temporal.download". */
 export function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return reason(error.cause);

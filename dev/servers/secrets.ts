@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 
 /**
- * Reads a generated secret, creating it if the file does not exist.
- * @param path a file only its owner may read (mode 600)
+ * Reads a generated secret, or creates it if the file does not exist.
+ * @param path a file that only its owner may read (mode 600)
  * @returns 64 characters (48 random bytes, base64url)
- * @throws Error when the file holds fewer than 32 characters, the minimum of a JWT_SECRET
+ * @throws Error when the file has fewer than 32 characters, the minimum of a JWT_SECRET
  */
 export async function keptSecret(path: string): Promise<string> {
   try {

@@ -13,7 +13,7 @@ const StackFile = z.object({
   pid: z.number().int(),
 });
 
-/** The addresses of a running stack; other commands find it through this file. */
+/** The URLs of a running stack. Other commands find it through this file. */
 export type StackFile = z.infer<typeof StackFile>;
 
 /** Writes `<dataDir>/stack.json`, for its owner only: the database address contains a password. */

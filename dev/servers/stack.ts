@@ -40,7 +40,7 @@ export interface Stack {
 }
 
 type Part = 'api' | 'worker' | 'temporal' | 'postgres' | 'file' | 'ports' | 'lock';
-/** First what creates work, then what does it, then what stores it. */
+/** Stops first the parts that create work, then those that do it, then those that store it. */
 const stopOrder: readonly Part[] = [
   'file',
   'api',
@@ -105,7 +105,7 @@ function programEnv(
     DATABASE_URL: found.facts.databaseUrl,
     TEMPORAL_ADDRESS: found.facts.temporalAddress,
     JWT_SECRET: found.secret,
-    // Only this machine by default: it is a developer's.
+    // By default only this machine, because it is a developer's.
     HOST: env['HOST'] || '127.0.0.1',
     PORT: String(found.port),
     API_URL: found.facts.apiUrl,

@@ -9,7 +9,7 @@ import { type Command, end, launch, type Running } from './processes.ts';
 export interface Supervision extends Command {
   /** For messages: "PostgreSQL", "The API". */
   name: string;
-  /** True when its lines reach the terminal anyway, so that a failure need not repeat them. */
+  /** True when its lines are shown in the terminal, so that a failure need not repeat them. */
   shown?: boolean;
   /** File for its process id, for the next start to find it. */
   pidFile?: string;
@@ -36,8 +36,8 @@ const lastLinesMax = 6;
 /**
  * Starts a process, waits until it is ready, and from then on restarts it whenever it dies, after
  * 0.5 s, 1 s, 2 s … 30 s.
- * @throws Error when it dies, or is not ready within 3 minutes, at the first start: retrying would
- *   not help. The process is gone then.
+ * @throws Error when the first start dies, or is not ready within 3 minutes, because retrying would
+ *   not help. The process has ended then.
  */
 export async function supervise(spec: Supervision): Promise<Supervised> {
   const lastLines: string[] = [];
@@ -74,7 +74,7 @@ export async function readyMessage(child: ChildProcess, signal: AbortSignal): Pr
   }
 }
 
-/** Calls `ask` every 100 ms until it returns true. An error counts as "not yet". */
+/** Calls `ask` every 100 ms until it returns true. An error counts as false. */
 export async function until(ask: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
   while (!(await ask().catch(() => false))) {
     await sleep(100, undefined, { signal });

@@ -28,8 +28,8 @@ export interface TemporalSearch extends Search {
 }
 
 /**
- * Finds the `temporal` program, the first of: TEMPORAL_CLI, PATH, our cache directory, the official
- * download, a build with Go. The last two fill the cache, once per machine.
+ * Finds the `temporal` program, in this order: TEMPORAL_CLI, PATH, our cache directory, the
+ * official download, a build with Go. The last two fill the cache, once per machine.
  * @returns its absolute path
  * @throws Error that says what to do when there is none
  */
@@ -52,7 +52,7 @@ export async function findTemporal(search: TemporalSearch): Promise<string> {
   return join(directory, 'temporal');
 }
 
-// Returns why it did not work, null when it did.
+// Returns why the download failed; null when it succeeded.
 async function download(into: string, search: TemporalSearch): Promise<string | null> {
   const machine = `platform=${platform()}&arch=${arch() === 'x64' ? 'amd64' : arch()}`;
   const url = `${search.downloads ?? downloads}/v${version}?${machine}`;

@@ -31,17 +31,17 @@ export interface TemporalPostgresOptions {
   dataDir: string;
   /**
    * URL of a PostgreSQL server whose user may create databases: `temporal` and
-   * `temporal_visibility` are made there and brought up to date.
+   * `temporal_visibility` are created there, or upgraded.
    */
   postgresUrl: string;
   port: number;
   /** Created when missing; `default` by default. */
   namespace?: string;
-  /** Fixed when the databases are made. 4 by default, as in Temporal's own examples. */
+  /** Fixed when the databases are created. 4 by default, as in Temporal's own examples. */
   historyShards?: number;
   /** Receives each line the server logs. */
   log: (line: string) => void;
-  /** Receives a message about what takes long, and when the server died and is restarted. */
+  /** Receives a message about a step that takes long, and when the server died and is restarted. */
   onNotice?: (sentence: string) => void;
   /** Aborts the start. */
   signal?: AbortSignal;
@@ -133,13 +133,13 @@ export async function startTemporalOnPostgres(
   };
 }
 
-/** Its databases, and the schema of each among those in the tool. */
+/** Its databases, each with its schema's name in the tool. */
 const databases = [
   ['temporal', 'postgresql/v12/temporal'],
   ['temporal_visibility', 'postgresql/v12/visibility'],
 ] as const;
 
-/** Makes a database with its schema, or brings the schema up to date. */
+/** Creates a database with its schema, or upgrades the schema. */
 async function prepareDatabase(
   tool: string,
   postgresUrl: string,
@@ -226,7 +226,7 @@ function settings(
   };
 }
 
-/** How long closed runs can be looked at, as in compose.yml. */
+/** How long closed runs are kept, as in compose.yml. */
 const retention = '30 days';
 
 async function registerNamespace(address: string, namespace: string): Promise<void> {

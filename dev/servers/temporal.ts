@@ -18,7 +18,7 @@ export interface TemporalOptions {
   namespace?: string;
   /** Receives each line the server logs. */
   log: (line: string) => void;
-  /** Receives a message about what takes long, and when the server died and is restarted. */
+  /** Receives a message about a step that takes long, and when the server died and is restarted. */
   onNotice?: (sentence: string) => void;
   /** Aborts the start. */
   signal?: AbortSignal;
@@ -53,7 +53,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
   const args = temporalArguments(await readFile(description, 'utf8'), { ...options, dataDir });
   const pidFile = dataDir === null ? {} : { pidFile: pidFileOf(dataDir) };
   if (dataDir !== null) {
-    // Histories contain what customers wrote.
+    // Histories contain customers' texts.
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     await endLeftoverTemporal(dataDir);
   }
@@ -76,10 +76,10 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
 }
 
 /**
- * The arguments of the description's `temporal` command, with the addresses, ports and paths of
- * this machine.
+ * Returns the arguments of the description's `temporal` command, with the addresses, ports and
+ * paths of this machine.
  * @param description the text of temporal-dev.yml
- * @throws Error when the description has no such command or an option is missing in it
+ * @throws Error when the description has no such command, or an option is missing
  */
 export function temporalArguments(
   description: string,
@@ -139,8 +139,9 @@ function namesOf(args: readonly string[]): string[] {
 }
 
 /**
- * Returns true if the namespace has its search attributes. The server listens before; it creates
- * attributes only together with the namespace, so those newer than the data are added here.
+ * Returns true if the namespace has its search attributes. The server listens earlier. It creates
+ * attributes only together with the namespace, so those that are newer than the data are added
+ * here.
  */
 export async function isComplete(
   address: string,
@@ -173,7 +174,7 @@ function valuesOf(args: readonly string[], option: string): string[] {
   return args.filter((arg) => arg.startsWith(start)).map((arg) => arg.slice(start.length));
 }
 
-/** TEMPORAL_… variables are meant for our own processes; the servers would read them, too. */
+/** TEMPORAL_… variables are meant for our own processes, but the servers would read them, too. */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('TEMPORAL_'));
   return Object.fromEntries(entries);

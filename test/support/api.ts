@@ -19,14 +19,14 @@ export interface TestRequest {
   /** Sent as `Cookie`. */
   cookie?: string;
   headers?: Record<string, string>;
-  /** Text and bytes go as they are, anything else as JSON. */
+  /** Text and bytes are sent as they are, anything else as JSON. */
   body?: unknown;
 }
 
 export interface TestAnswer {
   status: number;
   headers: Headers;
-  /** The parsed JSON, or the text of another content type; a test looks into it freely. */
+  /** The parsed JSON, or the text of any other content type. Tests read it untyped. */
   // oxlint-disable-next-line typescript/no-explicit-any
   body: any;
 }
@@ -35,9 +35,11 @@ export interface TestApi {
   url: string;
   db: Database;
   services: Services;
-  /** The runs that the dispatcher was told of, oldest first. Nothing is handed on. */
+  /** The runs that the dispatcher received, oldest first. It sends none of them. */
   dispatched: string[];
-  /** All that is logged; `close` fails when it holds a key, a password, a cookie or a mail body. */
+  /**
+   * All log entries; `close` fails when one contains a key, a password, a cookie or a mail body.
+   */
   log: WatchedLog;
   request(method: string, path: string, request?: TestRequest): Promise<TestAnswer>;
   /** A new user; the cookie is ready to be sent. */
@@ -50,14 +52,14 @@ export interface TestApi {
   close(): Promise<void>;
 }
 
-/** As `startTestApi`, closed at the end of the test or of the file. */
+/** Does the same as `startTestApi`, and closes it at the end of the test or of the file. */
 export const useApi = async (...settings: Parameters<typeof startTestApi>) =>
   use(await startTestApi(...settings));
 
 /**
- * The real API on a free port of this machine with a database of its own: local mail mode, no
- * request limits. `overrides` are environment variables by name. Without `temporal` nothing is
- * handed on to it.
+ * Starts the real API on a free port of this machine with a database of its own: local mail mode,
+ * no request limits. `overrides` are environment variables by name. Without `temporal`, nothing is
+ * sent to Temporal.
  */
 export async function startTestApi(
   overrides: Record<string, string> = {},
@@ -183,7 +185,7 @@ async function createProject(request: TestApi['request'], cookie: string, name: 
 /** Status and code of a refusal. */
 export const codeOf = ({ status, body }: TestAnswer) => [status, body.error?.code];
 
-/** The `Cookie` header that repeats the cookie an answer has set. */
+/** Returns the `Cookie` header that repeats the cookie set by a response. */
 export function cookieOf({ headers }: TestAnswer): string {
   const [cookie = ''] = (headers.getSetCookie()[0] ?? '').split(';');
   return cookie;

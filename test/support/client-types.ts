@@ -1,6 +1,7 @@
 /**
- * The types of the client (`client/api.ts`), made from the OpenAPI document: what each path takes
- * and answers, by method. Pages, redirects, images and files are for browsers, and left out.
+ * Generates the types of the client (`client/api.ts`) from the OpenAPI document: the request and
+ * the response of each path, by method. Pages, redirects, images and files are left out, because
+ * they are for browsers.
  */
 
 interface Schema {
@@ -44,10 +45,10 @@ export interface OpenApi {
   components: { schemas: Record<string, Schema> };
 }
 
-/** Names of the document that would hide JavaScript's own. */
+/** Names in the document that would hide JavaScript's own. */
 const renamed: Record<string, string> = { Error: 'ErrorAnswer' };
 
-/** The source of `client/api.ts`. @throws Error about a schema that no type is known for */
+/** Returns the source of `client/api.ts`. @throws Error for a schema without a known type */
 export function clientTypes({ paths, components }: OpenApi): string {
   const named = Object.entries(components.schemas).map(
     ([name, schema]) =>
@@ -81,7 +82,7 @@ ${named.join('\n\n')}
   );
 }
 
-/** The fields of a request, with those of the body and of the query in one place each. */
+/** Returns the fields of a request: those of the path, the query and the body together. */
 function requestOf({ parameters, requestBody }: Operation): string {
   const fields = ['path', 'query'].flatMap((place) => {
     const own = parameters.filter((parameter) => parameter.in === place);
@@ -130,7 +131,7 @@ function typeOf(schema: Schema): string {
   return 'unknown';
 }
 
-/** The schemas that are joined by "or", those within others too. */
+/** Returns the schemas that are joined by "or", also nested ones. */
 function alternatives(schema: Schema): Schema[] {
   const joined = schema.type === undefined ? (schema.anyOf ?? schema.oneOf) : undefined;
   return joined ? joined.flatMap(alternatives) : [schema];
@@ -154,7 +155,7 @@ function objectOf({ properties = {}, required = [], additionalProperties }: Sche
     return `Record<string, ${typeOf(additionalProperties)}>`;
   }
   if (fields.length === 0 && additionalProperties !== false) return 'Record<string, unknown>';
-  // An index of another type would have to hold for the named fields, too.
+  // An index of another type would also apply to the named fields.
   return braced(additionalProperties ? [...fields, '[key: string]: unknown;'] : fields);
 }
 
@@ -167,7 +168,7 @@ const braced = (fields: string[]) => (fields.length === 0 ? '{}' : `{\n${fields.
 const comment = (text: string | undefined) =>
   text ? `/** ${text.replaceAll('*/', '*\\/').replaceAll('\n', ' ')} */\n` : '';
 
-/** The lines with two spaces for each brace that is open. */
+/** Indents the lines by two spaces for each open brace. */
 function indented(source: string): string {
   let depth = 0;
   const lines = source.split('\n').map((line) => {

@@ -7,7 +7,7 @@ type Responses = Record<
 >;
 
 interface Documented {
-  /** Path and method, as the router tells them apart. */
+  /** Path and method, matched as the router does. */
   route: RegExp;
   method: string;
   responses: Responses;
@@ -20,11 +20,11 @@ interface Document {
   components: { responses: Responses };
 }
 
-/** The operations of the document, those of fixed words before those of ids. */
+/** Returns the operations of the document, fixed words before ids. */
 function operations(): Documented[] {
   const settings = { apiUrl: 'http://localhost', version: '0' };
   const { paths, components } = openApiDocument(endpoints, settings) as unknown as Document;
-  // The description beside a reference names the codes of this operation.
+  // The description beside a reference lists the codes of this operation.
   const resolved = ({ $ref, ...given }: Responses[string]) => ({
     ...components.responses[$ref?.split('/').at(-1) ?? ''],
     ...given,
@@ -47,8 +47,8 @@ function operations(): Documented[] {
 const rank = (path: string) => path.replaceAll(/\{\w+\}/g, '~');
 
 /**
- * @param code of the error that is answered, if it is one
- * @throws Error when an endpoint answers a status, form or error code that the document does not name.
+ * @param code of the error in the response, if any
+ * @throws Error when an endpoint returns a status, form or error code that is not in the document.
  */
 export function requireDocumented(
   method: string,
@@ -59,7 +59,7 @@ export function requireDocumented(
   documented ??= operations();
   const [pathname = ''] = path.split('?');
   const operation = documented.find((one) => one.method === method && one.route.test(pathname));
-  // The document has no entry for a method that the path does not support, nor for one switched off.
+  // The document has no entry for a method that the path does not support, or for a disabled one.
   if (!operation || answer.status === 405 || code === 'ROUTE_NOT_FOUND') return;
   const [type = ''] = (answer.headers.get('content-type') ?? '').split(';');
   const named = operation.responses[answer.status];

@@ -26,7 +26,7 @@ export async function drawDiagrams(): Promise<void> {
 
 function drawn(source: string): string {
   const svg = renderMermaidSVG(source.replace(/^---\n[\s\S]*?\n---\n/, ''), { transparent: true });
-  // The pages have the colors and fonts: their policy allows no style of a drawing.
+  // The pages define colors and fonts, because their policy allows no style in a drawing.
   return svg
     .replace(/<style>[\s\S]*?<\/style>\n?/, '')
     .replace(/^(<svg[^>]*?) style="[^"]*"/, '$1');

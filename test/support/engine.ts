@@ -12,7 +12,7 @@ import { atEnd } from './use.ts';
 
 type Worker = Awaited<ReturnType<typeof composeWorker>>;
 
-/** A whole Everpost for a test: the real API, a worker and its own task queue in Temporal. */
+/** A whole Everpost for a test: the real API, a worker, and its own task queue in Temporal. */
 export interface Engine {
   api: TestApi;
   temporal: Temporal;
@@ -29,10 +29,10 @@ export interface Engine {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<TestAnswer>;
-  /** Starts a worker (again), by default with the present workflow code. */
+  /** Starts a worker (again), by default with the current workflow code. */
   startWorker(bundle?: WorkersOptions['bundle']): Promise<Workers>;
   stopWorker(): Promise<void>;
-  /** The mails to an address, oldest first, once there are `count`. */
+  /** Returns the mails to an address, oldest first, once there are `count`. */
   mailsTo(
     address: string,
     count: number,
@@ -43,8 +43,8 @@ export interface Engine {
 let installed = false;
 
 /**
- * `overrides` are environment variables by name; `worker: false` starts none. `temporalAddress`: of
- * another server than that of the test run.
+ * Starts an engine. `overrides` are environment variables by name; `worker: false` starts none.
+ * `temporalAddress`: another server than that of the test run.
  */
 export async function useEngine(
   overrides: Record<string, string> = {},

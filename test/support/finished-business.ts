@@ -7,10 +7,10 @@ const rowsMax = 100_000;
 const rowsOfOthers = 20_000;
 const large = ['email', 'email_moment', 'event', 'event_delivery', 'execution', 'step_execution'];
 
-/** SQL of the id of a row: in order, so that the indexes are filled fast. */
+/** SQL of the id of a row. Ids are in order, so that the indexes fill fast. */
 const id = (noun: number) => `('0000000${noun}-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid`;
 
-/** SQL of what a column without a default gets, by its type; `n` counts the rows. */
+/** SQL of the value for a column without a default, by its type; `n` counts the rows. */
 const fillers: Readonly<Record<string, string>> = {
   uuid: id(0),
   text: `'x' || n`,
@@ -33,7 +33,7 @@ const mail = id(1);
 const contact = id(2);
 const workflow = id(4).replace('n::text', "'1'");
 
-/** SQL of the columns that say that all is over, by table. */
+/** SQL of the column values of finished rows, by table. */
 const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   contact: { id: contact, subscribed: 'true', created_at: ago },
   // A thousand campaigns with a hundred messages each; one of two was cancelled.
@@ -139,8 +139,8 @@ const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /**
- * Fills the tables with business that is finished, all of one project but for what has none. What refers to it
- * need not exist.
+ * Fills the tables with finished rows, all of one project except tables without projects. Rows they
+ * refer to need not exist.
  */
 export async function fillWithFinished(
   db: Database,

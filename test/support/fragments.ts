@@ -1,16 +1,16 @@
 import { parseSync, Visitor } from 'oxc-parser';
 
-/** A function or value of a file that gives SQL to be put into other statements. */
+/** A function or constant of a file that returns SQL for use in other statements. */
 export interface Fragment {
   name: string;
   isExported: boolean;
-  /** Its SQL, with `$` for what is filled in. */
+  /** Its SQL, with `$` for the inserted values. */
   sql: string;
   /** Its code. */
   source: string;
 }
 
-/** Matches the beginning of a statement or of a part of one; other SQL is an expression. */
+/** Matches the beginning of a statement or of a part of one. Other SQL is an expression. */
 const statement =
   /^[\s$]*(?:(?:insert into|update|delete from|with|select|union)\b|\w+ as (?:materialized )?\()/i;
 
@@ -48,7 +48,7 @@ export function fragmentsOf(file: string, source: string): Fragment[] {
   return found;
 }
 
-/** The tables that SQL reads, with their aliases. */
+/** Returns the tables that SQL reads, with their aliases. */
 export function tablesIn(
   sql: string,
   tables: ReadonlySet<string>,

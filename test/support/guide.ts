@@ -29,7 +29,7 @@ export function blocksOf(markdown: string): GuideBlock[] {
 /** Stands for any value, or the rest of a text. As a key: there may be more keys. */
 const rest = '…';
 
-/** Values that no two runs share: those of one kind are alike. */
+/** Values that differ in each run. Any two of the same kind count as equal. */
 const kinds = [
   /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/,
   /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/,
@@ -39,7 +39,7 @@ const kinds = [
 ];
 
 /**
- * Returns the first difference between an answer and a guide, as `path: shown, answered`; null:
+ * Returns the first difference between a response and a guide, as `path: shown, answered`; null:
  * none. Ids, times and keys match any value of the same kind.
  */
 export function differenceOf(shown: unknown, answered: unknown, path = 'answer'): string | null {

@@ -1,11 +1,11 @@
 import type { Engine } from './engine.ts';
 
-/** The longest time until another worker takes over from a killed one, in seconds. */
+/** Seconds within which another worker must take over from a killed one. */
 const missedWithin = 60;
 
 /**
- * Names of the activities of a run that would not be missed within a minute if their worker were
- * killed: they have no heartbeats.
+ * Lists the activities of a run without heartbeats: if their worker were killed, it would not be
+ * noticed within a minute.
  */
 export async function listUnwatched({ temporal }: Engine, workflowId: string): Promise<string[]> {
   const { events } = await temporal.client.workflow.getHandle(workflowId).fetchHistory();

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { waitFor } from './wait-for.ts';
 
-/** An arbitrary number for the advisory lock; no other code uses it. */
+/** A number for the advisory lock that no other code uses. */
 const lock = 4_711;
 
 /** Makes inserts of mail to an address wait until they are released. */

@@ -3,16 +3,16 @@ import { parseSync } from 'oxc-parser';
 
 /** One import of a file. */
 export interface Import {
-  /** A file of ours by its path from the root, or the name of a package. */
+  /** One of our files by its path from the root, or the name of a package. */
   target: string;
   isPackage: boolean;
-  /** Nothing of it is left when the program runs. */
+  /** True if nothing of it remains at run time. */
   isType: boolean;
-  /** An `import()`, which loads nothing until it runs. */
+  /** True for an `import()`, which loads nothing until it runs. */
   isLazy: boolean;
 }
 
-/** The imports of a TypeScript source, those of `export … from` and `import()` with them. */
+/** Returns the imports of a TypeScript source, including `export … from` and `import()`. */
 export function importsOf(file: string, source: string): Import[] {
   const { module, errors } = parseSync(file, source);
   if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);
@@ -32,7 +32,7 @@ export function importsOf(file: string, source: string): Import[] {
         })),
     ),
     ...module.dynamicImports.flatMap(({ moduleRequest: { start, end } }) => {
-      // Only a text can be followed.
+      // Only a literal text can be followed.
       const text = /^['"](.+)['"]$/.exec(source.slice(start, end))?.[1];
       return text === undefined ? [] : [{ name: text, isType: false, isLazy: true }];
     }),

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 
-/** The tables by which mail is found, as they follow from the rows of `email`. */
+/** SQL of the tables that find mail, as they should be for the rows of `email`. */
 const meant = `
   with moments as (
     select project_id, kind::smallint, at, id as email_id
@@ -38,8 +38,8 @@ const tables = [
 ];
 
 /**
- * SQL of what these tables have too much or too little of: nothing. Also failed messages without an error, by
- * which they are found: none.
+ * SQL of missing and superfluous rows in these tables, and of failed messages without an error,
+ * which finds them. There should be none.
  */
 export const mailTableFaults = `${meant} ${tables
   .flatMap(({ name, from, columns }) => [
@@ -63,7 +63,7 @@ export const mailTableFaults = `${meant} ${tables
   select 'email ' || id || ' is FAILED without an error' from email
     where status = 'FAILED' and error is null`;
 
-/** Makes these tables anew, after something that only a test does: to give a message another id. */
+/** Builds these tables anew, after a change that only tests make: giving a message another id. */
 export async function rebuildMailTables(db: Database): Promise<void> {
   await db.transaction().execute(async (tx) => {
     for (const { name, from, columns } of tables) {

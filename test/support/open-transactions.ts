@@ -8,7 +8,7 @@ import {
   type TemplateVariables,
 } from '../../domain/template/render.ts';
 
-/** A renderer that notes how many transactions were waiting whenever it did something costly. */
+/** A renderer that notes the number of open transactions whenever it renders something costly. */
 export function watchTransactions<R extends Renderer>(
   renderer: R,
   db: Database,

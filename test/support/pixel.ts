@@ -3,13 +3,13 @@ import type { Database } from '../../db/database.ts';
 import { createSigner } from '../../providers/encryption.ts';
 import { trackingLinks } from '../../domain/mail/tracking.ts';
 
-/** The path of the pixel of a mail, as it stands in the mail. */
+/** Returns the path of a mail's pixel, as in the mail. */
 export function pixelOf({ services }: { services: Services }, emailId: string): string {
   const sign = createSigner(services.config.jwtSecret, 'tracking links');
   return trackingLinks('', emailId, sign).pixelUrl;
 }
 
-/** As if all that happened to a mail had been so much longer ago. */
+/** Moves all times of a mail into the past. */
 export async function ageEvents(db: Database, emailId: string, seconds: number): Promise<void> {
   const events = await db
     .selectFrom('event')

@@ -1,7 +1,7 @@
 import { parseSync, Visitor } from 'oxc-parser';
 import { check } from 'recheck';
 
-/** Finds the regular expressions of our code, and those that take long for what is long. */
+/** Finds the regular expressions of our code, and those that take more than linear time. */
 
 export interface Regex {
   /** The line in the file, from 1. */

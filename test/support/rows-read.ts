@@ -24,7 +24,10 @@ const rowsOf = (node: Node): number =>
     ...(node.Plans ?? []).map(rowsOf),
   );
 
-/** The most rows that a part of the statements of `ask` reads; but for those that `isLeftOut`. */
+/**
+ * Returns the most rows that a part of the statements of `ask` reads, except statements for which
+ * `isLeftOut` is true.
+ */
 export async function rowsRead(
   db: Database,
   ask: () => Promise<unknown>,
@@ -33,7 +36,10 @@ export async function rowsRead(
   return Math.max(...(await plansOf(db, ask, isLeftOut)).map(rowsOf));
 }
 
-/** The most pages, of indexes too, that one of the statements of `ask` reads; but for those that `isLeftOut`. */
+/**
+ * Returns the most pages, of indexes too, that one of the statements of `ask` reads, except
+ * statements for which `isLeftOut` is true.
+ */
 export async function pagesRead(
   db: Database,
   ask: () => Promise<unknown>,
@@ -66,17 +72,20 @@ async function plansOf(
 /** The rows and pages that PostgreSQL reads for a statement with one of its plans. */
 export interface Reading {
   text: string;
-  /** `custom`: for these values. `generic`: for any, which PostgreSQL may take from the sixth use. */
+  /**
+   * `custom`: for these values. `generic`: for any, which PostgreSQL may use from the sixth
+   * execution on.
+   */
   plan: 'custom' | 'generic';
-  /** The most rows that a part of it reads. */
+  /** The most rows that a part of the plan reads. */
   rows: number;
   /** Pages, of indexes too. */
   pages: number;
-  /** Tables read from the first row to the last one that is needed. */
+  /** Tables read from the first row to the last needed one. */
   scanned: string[];
 }
 
-/** Both plans of a statement, which is played and rolled back. */
+/** Returns both plans of a statement, which is executed and rolled back. */
 export async function readingsOf(
   db: Database,
   { text, values }: Statement,
@@ -111,7 +120,7 @@ function scannedBy(node: Node): string[] {
   return [...own, ...(node.Plans ?? []).flatMap(scannedBy)];
 }
 
-/** A value as node-postgres gives it, as text in SQL. */
+/** Writes a value that node-postgres has returned as text in SQL. */
 function literalOf(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) {

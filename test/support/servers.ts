@@ -37,7 +37,7 @@ export async function createTestDatabase(): Promise<{ url: string; drop: () => P
       await execute(adminUrl, `create database ${name} template ${template}`);
       break;
     } catch (error) {
-      // Another file copies the template at this moment: one at a time.
+      // Another file is copying the template at this moment, which only one may do.
       const busy = error instanceof pg.DatabaseError && error.code === objectInUse;
       if (!busy || Date.now() > deadline) throw error;
       await sleep(20);
@@ -60,7 +60,7 @@ export async function useDatabase(options?: Parameters<typeof openDatabase>[1]) 
   return { url, ...use(openDatabase(url, options)) };
 }
 
-/** Whatever a test does to mail, the tables by which it is found say the same. */
+/** Tests may change mail in any way; the tables that find it must still match. */
 async function findMailTableFaults(url: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -77,7 +77,7 @@ export function temporalAddress(): string {
   return inject('temporalAddress');
 }
 
-/** The address of another database on the same server. */
+/** Returns the URL of another database on the same server. */
 export function databaseAt(url: string, name: string): string {
   const address = new URL(url);
   address.pathname = `/${name}`;

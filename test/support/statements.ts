@@ -7,7 +7,10 @@ export interface Statement {
   values: readonly unknown[];
 }
 
-/** Records what this process asks PostgreSQL until the end of the test, without its transactions. */
+/**
+ * Records this process's statements to PostgreSQL until the end of the test, without the
+ * transaction commands.
+ */
 export function recordStatements() {
   const query = vi.spyOn(Client.prototype, 'query');
   onTestFinished(() => query.mockRestore());
@@ -50,7 +53,7 @@ const pieces = new RegExp(`'(?:[^']|'')*'|[()]|\\b(?:${clauses})\\b|\\w+|[^\\w()
 const isClause = new RegExp(`^(?:${clauses})$`);
 const widthMax = 100;
 
-/** A statement on lines of its own: a clause each, by its depth, without needless quotes. */
+/** Formats a statement: one clause per line, indented by depth, without needless quotes. */
 export function formatStatement(text: string): string {
   const plain = text
     .replaceAll(/--.*$/gm, '')
@@ -78,7 +81,7 @@ export function formatStatement(text: string): string {
   return lines.join('\n');
 }
 
-/** The line in lines of at most `widthMax` characters, where its words allow. */
+/** Breaks a line into lines of at most `widthMax` characters, where its words allow it. */
 function wrapped(line: string): string[] {
   const indent = /^ */.exec(line)?.[0] ?? '';
   const lines: string[] = [];
@@ -111,7 +114,10 @@ const tables: Readonly<Record<string, RegExp>> = {
 
 export const nouns = [...Object.keys(tables), 'others'];
 
-/** Whose a statement is: by the table it writes first, else by the one it reads first. */
+/**
+ * Returns the noun of a statement: by the table it writes first, otherwise by the one it reads
+ * first.
+ */
 export function nounOf(text: string): string {
   const plain = text.replaceAll('"', '');
   const written = /\b(?:insert into|delete from|(?<!(?:for|do|key) )update) (\w+)/g;

@@ -5,7 +5,7 @@ import { createSweepActivities, type SweepServices } from '../../activities/upke
 import type { TestApi } from './api.ts';
 import type { Engine } from './engine.ts';
 
-/** Lets the grace of all that is due run out, so that a sweep takes it for forgotten. */
+/** Ends the grace time of everything that is due, so that a sweep treats it as forgotten. */
 export async function outliveGrace({ api: { db } }: Engine): Promise<void> {
   const past = sql<Date>`now() - interval '1 minute'`;
   await db.updateTable('outbox').set({ due_at: past }).execute();
@@ -30,7 +30,10 @@ export async function sweepNow(
   });
 }
 
-/** The tasks of the sweep, to be done one at a time, with these settings instead of the usual. */
+/**
+ * Returns the tasks of the sweep, to be run one at a time, with these settings instead of the
+ * defaults.
+ */
 export function tasksOf(api: TestApi, settings: Partial<SweepServices>) {
   const services: SweepServices = {
     describeExecutionRun: async () => ({ kind: 'missing' }),

@@ -6,30 +6,30 @@ import { join } from 'node:path';
 import { afterAll, onTestFinished, TestRunner } from 'vitest';
 
 /**
- * Acts when the test that calls this is over or, called outside of a test, all tests of the file
- * (of the `describe`) are. What was asked for last is done first.
+ * Runs `act` when the test that calls this is over or, outside of a test, when all tests of the
+ * file (or of the `describe`) are. The last one added runs first.
  */
 export function atEnd(act: () => unknown): void {
   const later = TestRunner.getCurrentTest() ? onTestFinished : afterAll;
   later(async () => void (await act()));
 }
 
-/** Something that is closed at the end of the test or of the file, as `atEnd` says. */
+/** Closes something at the end of the test or of the file, by `atEnd`. */
 export function use<T extends { close(): unknown }>(opened: T): T {
   atEnd(() => opened.close());
   return opened;
 }
 
-/** An empty folder, removed with all that is in it at the end. */
+/** Creates an empty folder, which is removed with its content at the end. */
 export async function useFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'everpost-test-'));
-  // Under root PostgreSQL runs as another user, who must get through.
+  // Under root PostgreSQL runs as another user, who must be able to enter it.
   await chmod(folder, 0o755);
   atEnd(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Has a server listen on a free port of this machine, until it is closed. */
+/** Starts a server on a free port of this machine, until it is closed. */
 export async function listen(server: Server) {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -42,7 +42,7 @@ export async function listen(server: Server) {
   return {
     port,
     url: `http://127.0.0.1:${port}`,
-    /** Breaks all connections, too. */
+    /** Breaks all connections as well. */
     async close(): Promise<void> {
       if (!server.listening) return;
       const closed = once(server, 'close');

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Asks again and again until `ask` answers something other than null, undefined or false.
+ * Calls `ask` repeatedly until it returns something other than null, undefined or false.
  * @throws Error naming `what` after `timeoutMs`.
  */
 export async function waitFor<T>(

@@ -1,14 +1,14 @@
-/** Shorter texts may stand in a log for another reason. */
+/** Shorter texts may be in a log for another reason. */
 const charsMin = 12;
 
-/** The log of a server under test: what must not stand in it is told before, and looked for after. */
+/** The log of a server under test. Secrets are registered before, and searched after. */
 export interface WatchedLog {
   stream: { write(line: string): void };
-  /** Keys, passwords, cookies and mail bodies; anything but a text long enough is ignored. */
+  /** Registers keys, passwords, cookies and mail bodies; anything but a long text is ignored. */
   mustNotTell(...secrets: unknown[]): void;
   /** Returns the log entries so far, oldest first. */
   entries(): Record<string, unknown>[];
-  /** @throws Error with the line that tells a secret. */
+  /** @throws Error with the line that contains a secret. */
   check(): void;
 }
 
@@ -19,7 +19,7 @@ export function watchLog(): WatchedLog {
     stream: { write: (line) => void lines.push(line) },
     mustNotTell(...given) {
       for (const secret of given) {
-        // As it would stand in a line of JSON.
+        // As it would be written in a line of JSON.
         if (typeof secret === 'string' && secret.length >= charsMin) {
           secrets.add(JSON.stringify(secret).slice(1, -1));
         }

@@ -29,14 +29,14 @@ const extension = (id: string, value: Buffer) => sequence(oid(id), der(0x04, val
 
 export interface Certificate {
   pem: string;
-  /** The same without the wrapping. */
+  /** The certificate in DER, without the PEM text. */
   der: Buffer;
   name: string;
   privateKey: KeyObject;
 }
 
 export interface CertificateOptions {
-  /** Who vouches for it; itself where not given. */
+  /** The issuer; itself if absent. */
   issuer?: Certificate;
   /** Host names it is valid for. */
   hosts?: string[];

@@ -1,12 +1,12 @@
 import { createServer } from 'node:net';
 import { listen, use } from '../use.ts';
 
-/** An SMTP server that counts what it has taken, and can be made to fail. */
+/** An SMTP server that counts accepted messages, and can be made to fail. */
 export interface CountingSink {
   port: number;
-  /** How often each address was sent a message: the number that must never be 2. */
+  /** Messages per recipient: the number that must never be 2. */
   counts: Map<string, number>;
-  /** How often the message of each email id was taken. */
+  /** Accepted messages per email id. */
   emails: Map<string, number>;
   /** Messages taken so far. */
   taken: number;
@@ -14,15 +14,15 @@ export interface CountingSink {
 }
 
 export interface SinkFaults {
-  /** Breaks the connection instead of answering, each time it has taken so many messages. */
+  /** Breaks the connection instead of replying, after every so many messages. */
   dropEvery?: number;
-  /** Puts recipients off with 450: true for those it does not take now. */
+  /** Returns true for recipients that it delays with 450. */
   putsOff?: (address: string) => boolean;
-  /** Refuses recipients with 550: true for those it will never take. */
+  /** Returns true for recipients that it refuses with 550. */
   refuses?: (address: string) => boolean;
-  /** Milliseconds from the end of a message to its answer. */
+  /** Milliseconds from the end of a message to its reply. */
   slowMs?: number;
-  /** Breaks each connection at once. */
+  /** Closes each connection at once. */
   isAway?: boolean;
 }
 

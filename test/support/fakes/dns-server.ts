@@ -2,30 +2,33 @@ import { createSocket } from 'node:dgram';
 import packet, { type Answer, type Packet, type RecordType } from 'dns-packet';
 import { atEnd } from '../use.ts';
 
-/** A failure of the queries about a name, in place of its records. */
+/** A failure of the queries about a name, instead of its records. */
 export type DnsFault = 'SERVFAIL' | 'REFUSED' | 'silence';
 
 export interface DnsServer {
-  /** `ip:port`, as the setting DNS_SERVERS takes it. */
+  /** `ip:port`, as in the setting DNS_SERVERS. */
   address: string;
-  /** Publishes records of a name, in place of those it had of this type. */
+  /** Publishes records of a name, and replaces those of this type. */
   publish(name: string, type: 'A' | 'AAAA' | 'CNAME' | 'NS', ...values: string[]): void;
   publish(name: string, type: 'TXT', ...values: (string | string[])[]): void;
   publish(name: string, type: 'MX', ...values: { exchange: string; preference: number }[]): void;
   /** Removes all records of a name: it does not exist. */
   remove(name: string): void;
-  /** By name; '' is every name. */
+  /** Faults by name; '' is every name. */
   faults: Map<string, DnsFault>;
   /** Questions so far, as `TYPE name`. */
   questions: string[];
-  /** Called with each question, whose answer waits for it. */
+  /** Called with each question. The answer waits for it. */
   onQuestion: ((question: string) => Promise<void>) | null;
 }
 
 /** Response codes in the flags of an answer (RFC 1035, section 4.1.1). */
 const codes = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 };
 
-/** A name server on loopback that knows what a test publishes, and says NXDOMAIN to all else. */
+/**
+ * Starts a name server on loopback with the records that a test publishes. It answers NXDOMAIN to
+ * all other names.
+ */
 export async function useDnsServer(): Promise<DnsServer> {
   const zone = new Map<string, Answer[]>();
   const socket = createSocket('udp4');

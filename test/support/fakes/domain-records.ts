@@ -1,6 +1,6 @@
 import type { DnsServer } from './dns-server.ts';
 
-/** A sender domain as the API answers it. */
+/** A sender domain as the API returns it. */
 export interface AnsweredDomain {
   id: string;
   domain: string;
@@ -9,11 +9,11 @@ export interface AnsweredDomain {
   records: { type: string; name: string; value: string; purpose: string; status: string }[];
 }
 
-/** The value of the ownership record a domain asks for. */
+/** Returns the value of the ownership record that a domain needs. */
 export const ownershipOf = ({ records }: AnsweredDomain) =>
   records.find(({ purpose }) => purpose === 'ownership')?.value ?? '';
 
-/** Publishes the DKIM records of a domain. `wrong`: which of the three lead elsewhere. */
+/** Publishes the DKIM records of a domain. `wrong`: indexes of those that lead elsewhere. */
 export function publishDkim(dns: DnsServer, { records }: AnsweredDomain, ...wrong: number[]): void {
   for (const [index, { name, value }] of records
     .filter(({ purpose }) => purpose === 'dkim')
@@ -22,7 +22,7 @@ export function publishDkim(dns: DnsServer, { records }: AnsweredDomain, ...wron
   }
 }
 
-/** Publishes the ownership records of these claims of one name, in place of all others. */
+/** Publishes the ownership records of these claims of one name, instead of all others. */
 export function publishOwnership(dns: DnsServer, ...claims: AnsweredDomain[]): void {
   dns.publish(`_everpost.${claims[0]?.domain}`, 'TXT', ...claims.map(ownershipOf));
 }

@@ -8,11 +8,14 @@ import { atEnd } from '../use.ts';
 /** A third-party emulator of AWS: the server of moto, from PyPI, on loopback. */
 export interface Moto {
   endpoint: string;
-  /** Lists the objects it holds of a kind (`ses`, `RawMessage`), with moto's names. */
+  /** Lists its objects of a kind (`ses`, `RawMessage`), with moto's names. */
   list(service: string, kind: string): Promise<Record<string, unknown>[]>;
 }
 
-/** The path of the program, installed once per machine; null where Python or PyPI are missing. */
+/**
+ * Returns the path of the program, installed once per machine; null where Python or PyPI is
+ * missing.
+ */
 function findMoto(): Promise<string | null> {
   return findPythonTool({
     name: 'moto',
@@ -21,7 +24,7 @@ function findMoto(): Promise<string | null> {
   });
 }
 
-/** Null where Python or PyPI are missing. */
+/** Returns null where Python or PyPI is missing. */
 export async function useMoto(): Promise<Moto | null> {
   const program = await findMoto();
   if (!program) return null;

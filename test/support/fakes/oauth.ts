@@ -3,19 +3,22 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { OAuthClient, OAuthEndpoints } from '../../../providers/login/oauth.ts';
 import { listen, use } from '../use.ts';
 
-/** Who is logged in at the fake provider, in the words of both real ones. */
+/** The logged-in user at the fake provider, with the fields of both real ones. */
 export interface FakeUser {
   id: string;
   email: string;
   verified: boolean;
 }
 
-/** A login provider on this machine: OAuth 2.0 with PKCE, answers shaped like GitHub's and Google's. */
+/**
+ * A login provider on this machine: OAuth 2.0 with PKCE, with responses shaped like GitHub's and
+ * Google's.
+ */
 export interface FakeOAuth {
   client: OAuthClient;
   github: OAuthEndpoints;
   google: OAuthEndpoints;
-  /** Who logs in next. */
+  /** The next user to log in. */
   user: FakeUser;
   /** Authorization codes that the token endpoint refused, oldest first. */
   refusals: string[];
@@ -32,7 +35,7 @@ export async function useFakeOAuth(): Promise<FakeOAuth> {
   const tokens = new Map<string, FakeUser>();
   const client = { id: 'client-of-everpost', secret: `secret-${randomUUID()}` };
   const server = createServer((request, response) => {
-    // As some servers do, unasked. The browser of the tests cannot read that.
+    // Some servers send this without a request for it. The browser of the tests cannot read it.
     if (!request.url?.startsWith('/authorize')) response.writeContinue();
     void answer(request, response).catch(() => response.writeHead(500).end());
   });
@@ -94,7 +97,7 @@ export async function useFakeOAuth(): Promise<FakeOAuth> {
     response.writeHead(302, { Location: back.href }).end();
   }
 
-  /** As GitHub: a refusal has the status 200, too. */
+  /** As GitHub does, a refusal also has the status 200. */
   function exchange(form: URLSearchParams): object {
     const code = form.get('code') ?? '';
     const grant = grants.get(code);

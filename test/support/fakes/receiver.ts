@@ -14,18 +14,20 @@ export interface ReceiverAnswer {
   status: number;
   headers?: Record<string, string>;
   body?: unknown;
-  /** The answer is held back until then; meanwhile the request hangs. */
+  /** The response waits for this; until then the request hangs. */
   until?: Promise<void>;
 }
 
-/** A webhook receiver: answers each path as told, the last answer for ever. */
+/**
+ * A webhook receiver. Each path gives the configured responses in order, and repeats the last one.
+ */
 export interface Receiver {
   url: string;
   answer(path: string, ...answers: ReceiverAnswer[]): void;
-  /** Answers a path as its body says. */
+  /** Chooses the response of a path by the request's body. */
   decide(path: string, answer: (body: string) => ReceiverAnswer): void;
   requests(path: string): ReceivedRequest[];
-  /** Has `seen` called with each body of a path; the answer waits for it. */
+  /** Calls `seen` with each body of a path. The response waits for it. */
   watch(path: string, seen: (body: string) => Promise<void>): void;
 }
 

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
-/** Messages as Amazon SES publishes them (SES developer guide), shortened to what is read. */
+/**
+ * Messages as Amazon SES publishes them (SES developer guide), reduced to the fields that we read.
+ */
 
 interface Named {
   emailId?: string;
@@ -17,7 +19,7 @@ function mailOf({ emailId, messageId = randomUUID() }: Named) {
   };
 }
 
-/** An event of a configuration set. `detail` belongs to its kind. */
+/** An event of a configuration set, with the `detail` of its kind. */
 export function sesEvent(
   eventType: string,
   named: Named,

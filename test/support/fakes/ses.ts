@@ -13,14 +13,14 @@ export interface FakeSesIdentity {
   tokens: string[];
   mailFrom: string | null;
   dkimStatus: 'PENDING' | 'SUCCESS' | 'FAILED';
-  /** Who has made the DKIM keys; SES where not given. */
+  /** Who has created the DKIM keys; SES if absent. */
   dkimOrigin?: 'AWS_SES' | 'EXTERNAL';
 }
 
 /**
  * The failure of a request: none (`ok`), an error response, or a broken connection. `drop`: closed
- * without accepting. `accept-then-drop`: accepted, the response is lost. `accept-then-cut`:
- * accepted, the response breaks off. `silence`: accepted, no response at all.
+ * without accepting. `accept-then-drop`: accepted, but the response is lost. `accept-then-cut`:
+ * accepted, but the response breaks off. `silence`: accepted, without any response.
  */
 export type SesFault =
   | 'ok'
@@ -33,7 +33,7 @@ export type SesFault =
       type?: string;
       message?: string;
       headers?: Record<string, string>;
-      /** Another body than SES's JSON, as proxies send it. */
+      /** Another body than the JSON of SES, as proxies send it. */
       page?: string;
     };
 
@@ -50,13 +50,13 @@ export interface FakeSes {
   emails: FakeSesEmail[];
   identities: Map<string, FakeSesIdentity>;
   maxSendRate: number;
-  /** Faults of the next requests, one each, in order. */
+  /** Faults of the next requests, in order. */
   next: SesFault[];
-  /** Fault of every further request; null = none. */
+  /** Fault of every further request; null: none. */
   always: SesFault | null;
-  /** Time before each answer, in ms. */
+  /** Milliseconds before each response. */
   delayMs: number;
-  /** Requests so far, and connections they came over. */
+  /** Requests so far, and the connections they used. */
   requests: number;
   connections: number;
   /** The key the last request was signed with. */
@@ -66,7 +66,7 @@ export interface FakeSes {
   close(): Promise<void>;
 }
 
-/** A server with the SES v2 operations we use, on loopback; the real SDK talks to it. */
+/** Starts a server with the SES v2 operations that we use, on loopback. The real SDK calls it. */
 export async function useFakeSes(): Promise<FakeSes> {
   const server = createServer((request, response) => void serve(ses, request, response));
   server.on('connection', () => (ses.connections += 1));

@@ -1,25 +1,28 @@
 import { createServer, type Socket } from 'node:net';
 import { listen, use } from '../use.ts';
 
-/** An SMTP server whose every answer a test writes. */
+/** An SMTP server whose every reply the test determines. */
 export interface SmtpPeer {
   port: number;
   /** Connections opened so far. */
   connections: number;
   /** Packets received, in order. */
   packets: string[];
-  /** Commands as they were answered, without EHLO; `.` for the end of a message. */
+  /** Commands with a reply, without EHLO; `.` for the end of a message. */
   commands: string[];
-  /** To whom messages were accepted, in order. */
+  /** Recipients of accepted messages, in order. */
   accepted: string[];
-  /** The messages as they came, with their doubled dots. */
+  /** The messages as received, with doubled dots. */
   messages: string[];
 }
 
-/** Lines to answer with; `close` or `reset` to break the connection; undefined: as usual. */
+/** Lines to reply with; `close` or `reset` to break the connection; undefined: the usual reply. */
 export type PeerAnswer = string | undefined;
 
-/** @param nth of this connection, from 1; the connection's number, from 1. */
+/**
+ * @param nth number of the command on this connection, from 1; then the connection's number, from
+ *   1.
+ */
 export type AnswerTo = (
   command: string,
   at: { connection: number; nth: number; socket: Socket },
@@ -33,7 +36,9 @@ const usual: Record<string, string> = {
   QUIT: '221 bye',
 };
 
-/** Answers one command after the other, however many come together. */
+/**
+ * Starts the server. It replies to one command after the other, even if several arrive together.
+ */
 export async function useSmtpPeer(answerTo: AnswerTo = () => undefined): Promise<SmtpPeer> {
   const server = createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => {});

@@ -18,7 +18,7 @@ export interface SmtpSink {
 }
 
 /**
- * A well-behaved SMTP server that keeps the messages it receives. `refuseTo` returns an SMTP code
+ * Starts a regular SMTP server that keeps the messages it receives. `refuseTo` returns an SMTP code
  * for a recipient (450, 550, …) or null. With `user`, it requires that user with the password
  * `secret`; with `startTls`, it offers encryption with an untrusted certificate.
  */
@@ -85,12 +85,12 @@ async function listening(server: SMTPServer): Promise<number> {
 
 /** A stage of an SMTP dialogue; `middle`: before the data is complete. */
 export type SmtpStage = 'greeting' | 'EHLO' | 'MAIL' | 'RCPT' | 'DATA' | 'middle' | 'end';
-/** A reply line, or what a dying server does instead. */
+/** A reply line, or the behaviour of a dying server. */
 export type SmtpAct = 'close' | 'reset' | 'silence' | `${number} ${string}`;
 
 export interface ScriptedSmtp {
   port: number;
-  /** Times a client sent a message to its final dot. */
+  /** How often a client sent a message to its final dot. */
   complete: number;
   /** Commands received. */
   commands: string[];
@@ -107,7 +107,7 @@ const usualAnswers: Record<Exclude<SmtpStage, 'middle'>, string> = {
 };
 const dataEnd = '\r\n.\r\n';
 
-/** A raw TCP server that speaks SMTP as usual, except at the stages of `script`. */
+/** Starts a TCP server that speaks SMTP as usual, except at the stages of `script`. */
 export async function useScriptedSmtp(
   script: Partial<Record<SmtpStage, SmtpAct>>,
   { pipelining = false } = {},
@@ -136,7 +136,7 @@ export async function useScriptedSmtp(
     const readData = () => {
       const end = pending.indexOf(dataEnd);
       if (end < 0) {
-        // A client that is not read from any more cannot finish a large message.
+        // A client cannot finish a large message if the server stops reading.
         if (script.middle) {
           socket.pause();
           act('middle');

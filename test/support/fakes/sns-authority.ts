@@ -5,17 +5,17 @@ import type { SnsEnvelope, SnsSettings } from '../../../providers/mail/ses/sns.t
 import { type Certificate, createCertificate } from './certificate.ts';
 
 /**
- * The addresses and certificates of Amazon SNS, on this machine. An authority of its own issues all
- * certificates: that of the host directly, the signing one through an intermediate. As with SNS,
- * the signing certificate names the address of the intermediate's certificate.
+ * URLs and certificates of Amazon SNS, on this machine. Its own authority issues all certificates:
+ * that of the host directly, the signing one through an intermediate. As with SNS, the signing
+ * certificate contains the URL of the intermediate's certificate.
  */
 export interface SnsAuthority {
   url: string;
-  /** Addresses that were asked for, oldest first. */
+  /** Requested URLs, oldest first. */
   requests: string[];
-  /** Makes the server answer so from now on. */
+  /** Sets the status of all further responses. */
   answerWith(status: number): void;
-  /** Serves a file at an address of its own, and answers the address. */
+  /** Serves a file at its own URL, and returns the URL. */
   serve(file: string | Buffer): string;
   authority: Certificate;
   /** Issuer of the signing certificate. */
@@ -24,11 +24,11 @@ export interface SnsAuthority {
   signing: Certificate;
   /** A notification of `message`, an object or a text, signed. */
   notification(message: unknown, more?: SnsEnvelope, version?: '1' | '2'): SnsEnvelope;
-  /** A signed envelope of any type; `fields` replace what it usually has. */
+  /** A signed envelope of any type; `fields` override the usual ones. */
   envelope(fields: SnsEnvelope, version?: '1' | '2'): SnsEnvelope;
   /** Signed as if it were of another type. */
   envelopeSignedAs(type: string, fields: SnsEnvelope): SnsEnvelope;
-  /** Serve the certificates, once they listen. */
+  /** Serve the certificates, once they are listening. */
   servers: { https: ReturnType<typeof createTlsServer>; http: ReturnType<typeof createServer> };
 }
 
@@ -111,7 +111,9 @@ export function createSnsAuthority(): SnsAuthority {
   };
 }
 
-/** Makes our server trust an authority whose servers listen on these ports, as it would Amazon's. */
+/**
+ * Makes our server trust an authority whose servers listen on these ports, as it trusts Amazon's.
+ */
 export function trusting(pem: string, ports: { https: number; http: number }): SnsSettings {
   const portOf = ({ protocol }: URL) => (protocol === 'https:' ? ports.https : ports.http);
   return {

@@ -4,11 +4,11 @@ import { createSns, type Sns, type SnsSettings } from '../../../providers/mail/s
 import { listen, use } from '../use.ts';
 import { createSnsAuthority, type SnsAuthority, trusting } from './sns-authority.ts';
 
-/** A stand-in for Amazon SNS on this machine, that signs for real. */
+/** A fake Amazon SNS on this machine, with real signatures. */
 export interface FakeSns extends SnsAuthority {
-  /** Trusts this server as it would trust Amazon's. */
+  /** Trusts this server as it trusts Amazon's. */
   sns: Sns;
-  /** The same, as the API uses it. */
+  /** The same, in the form that the API uses. */
   feedbackReaders: Record<string, FeedbackReader>;
   /** Settings by which it trusts this server. */
   settings: SnsSettings;

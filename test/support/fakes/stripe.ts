@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { listen, use } from '../use.ts';
 
 /**
- * Stripe's HTTP API as far as we use it, with a memory: it knows which meter events it has, and
- * refuses an identifier twice as the real one does. (Whether our requests are well-formed is
- * checked against Stripe's own mock in test/conformance.)
+ * A fake of the parts of Stripe's HTTP API that we use. It remembers meter events, and refuses an
+ * identifier twice as the real one does. (Stripe's own mock checks in test/conformance that our
+ * requests are well-formed.)
  */
 export interface FakeStripe {
   /** For STRIPE_API_BASE. */
@@ -16,15 +16,15 @@ export interface FakeStripe {
   requests: { method: string; path: string; form: Record<string, string> }[];
   /** The accepted meter events by identifier. */
   meterEvents: Map<string, Record<string, string>>;
-  /** The status of every subscription there is; the others are unknown. */
+  /** The status of every existing subscription. */
   subscriptions: Map<string, string>;
   /** The status of invoices. */
   invoices: Map<string, string>;
-  /** Delays each prepared response until it resolves. */
+  /** Delays each response until it resolves. */
   answersAfter: Promise<void>;
-  /** The meter refuses what was sent before, in seconds since 1970. */
+  /** The meter refuses events before this time, in seconds since 1970. */
   meterFrom: number;
-  /** Requests to the meter are accepted, and then their answers are lost. */
+  /** True: requests to the meter are accepted, but their responses are lost. */
   losesAnswers: boolean;
   /** A webhook as Stripe sends it: body and header. */
   sign(event: object, given?: { at?: Date; secret?: string }): WebhookRequest;
@@ -76,7 +76,7 @@ const bodies: Record<string, object> = {
   'GET /v1/charges/ch_1': { id: 'ch_1', customer: 'cus_fraud' },
 };
 
-/** As `startFakeStripe`, closed at the end of the test or of the file. */
+/** Does the same as `startFakeStripe`, and closes it at the end of the test or of the file. */
 export const useFakeStripe = async () => use(await startFakeStripe());
 
 export async function startFakeStripe(): Promise<FakeStripe> {
@@ -132,7 +132,9 @@ export async function startFakeStripe(): Promise<FakeStripe> {
     return send(response, 404, { error });
   }
 
-  /** A subscription or an invoice as it stands now; what has ended cannot be ended again. */
+  /**
+   * Returns the current state of a subscription or an invoice. An ended one cannot be ended again.
+   */
   function record(method: string, path: string): object | undefined {
     const [, kind, id = ''] = /^\/v1\/(subscriptions|invoices)\/(\w+)$/.exec(path) ?? [];
     const status = kind === 'invoices' ? fake.invoices.get(id) : fake.subscriptions.get(id);

@@ -1,23 +1,23 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { atEnd, listen, use } from '../use.ts';
 
-/** A line to a server that a test can disturb. */
+/** A connection to a server that a test can disturb. */
 export interface TcpProxy {
-  /** host:port to connect to instead of the server's. */
+  /** host:port to connect to instead of the server. */
   address: string;
   /**
-   * `open` carries everything. `deaf` carries requests but drops the answers, so that work is done
-   * without an answer. `silent` carries nothing either way. Dropped data does not arrive later.
-   * `closed` refuses: each new connection is closed at once.
+   * `open` forwards everything. `deaf` forwards requests but drops the responses, so that work is
+   * done without a response. `silent` forwards nothing. Dropped data do not arrive later. `closed`
+   * closes each new connection at once.
    */
   mode: 'open' | 'deaf' | 'silent' | 'closed';
-  /** How late everything arrives, each way, in milliseconds. */
+  /** Delay in each direction, in milliseconds. */
   delayMs: number;
-  /** Breaks all connections; new ones can be made. */
+  /** Breaks all connections. New ones can be made. */
   cut(): void;
 }
 
-/** Puts a line between a client and the server at `target` (host:port). */
+/** Starts a proxy between a client and the server at `target` (host:port). */
 export async function useTcpProxy(target: string): Promise<TcpProxy> {
   const [host = '', port = ''] = target.split(':');
   const sockets = new Set<Socket>();

@@ -13,7 +13,7 @@ import {
 } from '../../../providers/web/webhook.ts';
 import { listen, use } from '../use.ts';
 
-/** Webhooks as they go over the wire, byte by byte. */
+/** Webhooks as bytes on the wire. */
 
 interface Received {
   method: string;
@@ -27,14 +27,14 @@ export interface WireReceiver {
   port: number;
   received: Received[];
   connections: number;
-  /** Connections open now. */
+  /** Currently open connections. */
   open: number;
   close(): Promise<void>;
 }
 
 export type WireAnswer = (request: Received, response: Parameters<RequestListener>[1]) => void;
 
-/** A web server on loopback that keeps what it is asked. */
+/** Starts a web server on loopback that records its requests. */
 export async function useWireReceiver(
   answer: WireAnswer = (_request, response) => response.end('ok'),
   create: (listener: RequestListener) => Server = createServer,
@@ -59,7 +59,10 @@ export async function useWireReceiver(
   return receiver;
 }
 
-/** A server on loopback that answers every request, once its head is there, with these very bytes. */
+/**
+ * Starts a server on loopback that answers every request, after its headers, with exactly these
+ * bytes.
+ */
 export async function useRawReceiver(
   answer: string | Buffer,
 ): Promise<{ url: string; asked(): number }> {
@@ -77,7 +80,7 @@ export async function useRawReceiver(
 
 const secret = 'whsec_0123456789';
 
-/** Sends a webhook, changed by `call`. */
+/** Sends a webhook with the changes in `call`. */
 export function sendWebhook(
   url: string,
   call: Partial<WebhookAttempt> = {},
@@ -106,5 +109,5 @@ export function postEvent(url: string) {
 export const webhookSignature = (body: string) =>
   `t=1789000000,v1=${createHmac('sha256', secret).update(`1789000000.${body}`).digest('hex')}`;
 
-/** An address as a resolver answers it. */
+/** An address as a resolver returns it. */
 export const v4 = (address: string) => ({ address, family: 4 });

@@ -5,7 +5,7 @@ import { act, campaignIn, createCampaign } from '../projects/campaigns.ts';
 import { endOfJob, importFile } from '../projects/upload.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** One day of a small shop, the same each time: what it asks of PostgreSQL is kept as golden. */
+/** One day of a small shop, always the same. Its SQL statements are kept as golden files. */
 export async function runScenario(engine: Engine): Promise<void> {
   const ask = asking(engine);
   await contacts(ask);

@@ -12,7 +12,9 @@ import {
 import { newAddress } from '../projects/shop.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** Journeys with an action on the execution, such as a moved delay. Same form as `historyCases`. */
+/**
+ * Journeys with an action on the execution, such as a moved delay, in the form of `historyCases`.
+ */
 export const actHistoryCases: Record<
   string,
   (engine: Engine, receiver: Receiver) => Promise<string>
@@ -33,7 +35,7 @@ export const actHistoryCases: Record<
     await until('EXITED');
     return id;
   },
-  // Still held when its history is taken.
+  // Still held when its history is recorded.
   'held-waiting': async (engine) => (await heldBefore(engine, 'Exit')).id,
   'held-and-released': async (engine) => {
     const { id, path, until } = await heldBefore(engine, 'Exit');

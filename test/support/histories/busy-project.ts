@@ -5,7 +5,7 @@ import { createTemplate, createWorkflow } from './executions.ts';
 import { newAddress } from '../projects/shop.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** Every table with rows of projects, as the database has them. */
+/** Lists every table of the database with rows of projects. */
 export async function projectTables(engine: Engine): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select table_name as name from information_schema.columns
@@ -14,7 +14,7 @@ export async function projectTables(engine: Engine): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
-/** How many rows of a project each table has; those without any are left out. */
+/** Returns how many rows of a project each table has, without empty tables. */
 export async function rowsOf(engine: Engine, projectId: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const table of await projectTables(engine)) {
@@ -68,7 +68,7 @@ export async function busyProject(engine: Engine) {
   return { ...project, cookie, domain, call, mail, people, workflowId: workflow.id, runs };
 }
 
-/** The status of a run, as Temporal has it. */
+/** Returns Temporal's status of a run. */
 export async function statusOf(engine: Engine, runId: string): Promise<string> {
   const { status } = await engine.temporal.client.workflow.getHandle(runId).describe();
   return status.name;

@@ -35,7 +35,7 @@ export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<st
     await insertContacts(engine, 3);
     const id = await createCampaign(engine);
     const { db } = engine.api;
-    // Quicker than any pause: it is paused before its run looks at it first.
+    // Without any wait, so that it is paused before its run reads it for the first time.
     const row = await db
       .updateTable('campaign')
       .set({ status: 'PAUSED', paused_reason: 'requested', frozen_at: new Date() })
@@ -48,7 +48,7 @@ export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<st
     await campaignIn(engine, id, 'SENT');
     return `campaign-${id}`;
   },
-  // The first moment comes, and another one is still ahead.
+  // The first moment arrives, while another one is still ahead.
   async 'campaign-local-time'(engine) {
     for (const timeZone of ['Etc/UTC', 'Etc/GMT+1']) {
       await createContact(engine, newAddress(), { data: { timeZone } });
@@ -69,7 +69,7 @@ export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<st
   },
 };
 
-/** Waits until a run has looked at its row and rests. */
+/** Waits until a run has read its row and waits. */
 async function runIsThere(engine: Engine, runId: string): Promise<void> {
   const handle = engine.temporal.client.workflow.getHandle(runId);
   await waitFor('the run to rest', async () => {

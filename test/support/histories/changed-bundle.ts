@@ -4,7 +4,7 @@ import path from 'node:path';
 import { DefaultLogger, bundleWorkflowCode } from '@temporalio/worker';
 import { recorder } from '../../../worker/bundle.ts';
 
-/** A text of the code and what stands there after the change. */
+/** A text of the code, and its replacement. */
 export type CodeChange = readonly [was: string, becomes: string];
 
 const repository = path.join(import.meta.dirname, '../../..');
@@ -13,9 +13,9 @@ const repository = path.join(import.meta.dirname, '../../..');
 const files = ['execution.ts', 'step-calls.ts'];
 
 /**
- * Bundles the workflow code as it would be after these changes to the run of an execution.
- * `forReplay`: with what explains a divergence.
- * @throws Error when the code does not hold a text that is to be changed exactly once.
+ * Bundles the workflow code with these changes to the run of an execution. `forReplay`: adds the
+ * recorder, which explains a divergence.
+ * @throws Error when the code does not have each text exactly once.
  */
 export async function bundleChanged(
   changes: readonly CodeChange[],
@@ -32,8 +32,8 @@ export async function bundleChanged(
 }
 
 /**
- * Bundles the workflow code as `rewrite` makes each file of `workflows/`. The files themselves are
- * left alone: it is given a copy.
+ * Bundles the workflow code with each file of `workflows/` changed by `rewrite`. It changes a copy,
+ * not the files themselves.
  */
 export async function bundleRewritten(
   rewrite: (source: string, file: string) => string,
@@ -62,7 +62,7 @@ export async function bundleRewritten(
   }
 }
 
-/** Makes the changes that a source has the text of, and counts them. */
+/** Makes those changes whose text a source has, and counts them. */
 function change(source: string, changes: readonly CodeChange[], counts: number[]): string {
   return changes.reduce((code, [was, becomes], index) => {
     const parts = code.split(was);

@@ -13,15 +13,15 @@ import { importFile } from '../projects/upload.ts';
 import { askForReplay, beginErasing, subscribedTo } from './run-cases.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** A run that goes on as a new one; its history is the one that ends with that. */
+/** A run that continues as new. Its history is the one that ends with that. */
 export interface ContinuedCase {
-  /** The server suggests it when a history has so many events; in production with 4,096. */
+  /** Length of a history at which the server suggests to continue as new; in production 4,096. */
   afterEvents: number;
-  /** Plays it until it has gone on. Answers its id. */
+  /** Plays it until it has continued as new. Returns its id. */
   play(engine: Engine): Promise<string>;
 }
 
-/** Every kind of run that may go on as a new one, because its history has become long. */
+/** Every kind of run that may continue as new, because its history has become long. */
 export const continuedHistoryCases: Record<string, ContinuedCase> = {
   'execution-continued': {
     afterEvents: 14,
@@ -32,7 +32,7 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
         steps: names.map((name) => ({
           type: 'WEBHOOK',
           name,
-          // Refused, which is an outcome like any other.
+          // A refusal is an outcome, too.
           config: { url: 'http://[::1]/' },
         })),
         ways: [
@@ -162,7 +162,7 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
   'project-delete-continued': { afterEvents: 14, play: (engine) => removed(engine, 'delete') },
 };
 
-/** Does something again and again until the first run of an id has gone on as another. */
+/** Repeats an action until the first run of an id has continued as new. */
 /** Lets an execution wait at a step, and moves it to another version there. */
 async function moved(
   engine: Engine,
@@ -204,7 +204,7 @@ async function continued(
   return workflowId;
 }
 
-/** Has a worker stop in the middle of a job's first shift, and another take it up. */
+/** Stops a worker in the middle of a job's first time slice; another worker continues. */
 async function interruptShift(engine: Engine, jobId: string): Promise<void> {
   await waitFor('the job to be under way', async () => {
     const row = await engine.api.db

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Engine } from '../engine.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** Asks for a job on the executions of a workflow. Answers its id. */
+/** Requests a job on the executions of a workflow. Returns its id. */
 export async function askForJob(
   engine: Engine,
   workflowId: string,
@@ -29,8 +29,8 @@ export async function endOfExecutionJob(
 }
 
 /**
- * Many executions that have failed at a step behind the trigger, straight into the database, each of a
- * contact of its own; the first of them began last.
+ * Inserts many executions that have failed at the step after the trigger, each of a separate
+ * contact. The first of them began last.
  */
 export async function insertFailed(
   { api: { db }, project }: Engine,
@@ -61,7 +61,7 @@ export async function insertFailed(
           (${workflow.steps[step]}::text, 'FAILED')) as step(id, status)`.execute(db);
 }
 
-/** How many executions of a workflow have which status. */
+/** Counts the executions of a workflow by status. */
 export async function countStatuses(
   { api: { db } }: Engine,
   workflowId: string,

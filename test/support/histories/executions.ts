@@ -3,7 +3,7 @@ import type { Engine } from '../engine.ts';
 import { newAddress } from '../projects/shop.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** One step of a journey to be built. */
+/** One step of a workflow to build. */
 export interface StepPlan {
   type: string;
   name: string;
@@ -11,10 +11,13 @@ export interface StepPlan {
   templateId?: string;
 }
 
-/** A way between two named steps, of which TRIGGER is the first, by a branch if it has several. */
+/**
+ * A transition between two named steps (TRIGGER is the first), with a branch if the step has
+ * several.
+ */
 export type WayPlan = [from: string, to: string, branch?: string];
 
-/** Makes a template with a usable sender. Answers its id. */
+/** Creates a template with a usable sender. Returns its id. */
 export async function createTemplate(
   engine: Pick<Engine, 'call' | 'domain'>,
   given: { type?: string; subject?: string; body?: string } = {},
@@ -29,7 +32,7 @@ export async function createTemplate(
   return body.id as string;
 }
 
-/** A workflow to be built. Without `ways` each step leads to the next. */
+/** A workflow to build. Without `ways` each step leads to the next. */
 export interface WorkflowPlan {
   eventName?: string;
   allowReentry?: boolean;
@@ -42,7 +45,7 @@ export interface WorkflowPlan {
 const inLine = (steps: StepPlan[]): WayPlan[] =>
   steps.map(({ name }, index) => [steps[index - 1]?.name ?? 'TRIGGER', name]);
 
-/** Builds and enables a workflow through the API. Answers its id and the ids of its steps. */
+/** Builds and enables a workflow through the API. Returns its id and the ids of its steps. */
 export async function createWorkflow(
   engine: Pick<Engine, 'call'>,
   plan: WorkflowPlan,
@@ -75,13 +78,13 @@ export async function createWorkflow(
   return { id: workflow.id, steps };
 }
 
-/** A new contact. Answers its id. */
+/** Creates a contact. Returns its id. */
 export async function createContact(engine: Engine, email: string, more: object = {}) {
   const { body } = await engine.call('POST', '/contacts', { email, ...more });
   return body.id as string;
 }
 
-/** Starts an execution by hand. Answers its id. */
+/** Starts an execution manually. Returns its id. */
 export async function startByHand(
   engine: Engine,
   workflowId: string,
@@ -96,7 +99,7 @@ export async function startByHand(
   return made.body.id as string;
 }
 
-/** The execution, once it has the status. */
+/** Returns the execution, once it has the status. */
 export async function executionIn(
   engine: Engine,
   workflowId: string,
@@ -111,13 +114,13 @@ export async function executionIn(
   return waitFor(`execution ${executionId} ${status}`, ask, timeoutMs);
 }
 
-/** An execution to be begun: of which workflow, and what else its contact has and it is given. */
+/** An execution to start: its workflow, and the data of its contact and its context. */
 export interface ExecutionPlan extends WorkflowPlan {
   contact?: object;
   context?: object;
 }
 
-/** Builds a workflow, and starts it by hand for a new contact. */
+/** Builds a workflow, and starts it manually for a new contact. */
 export async function beginExecution(engine: Engine, { contact, context, ...plan }: ExecutionPlan) {
   const workflow = await createWorkflow(engine, { eventName: randomUUID(), ...plan });
   const email = newAddress();
@@ -129,7 +132,7 @@ export async function beginExecution(engine: Engine, { contact, context, ...plan
     contactId,
     id,
     path: `/workflows/${workflow.id}/executions/${id}`,
-    /** The execution, once it has the status. */
+    /** Returns the execution, once it has the status. */
     until: (status: string, timeoutMs?: number) =>
       executionIn(engine, workflow.id, id, status, timeoutMs),
   };

@@ -5,7 +5,7 @@ import type { Engine } from '../engine.ts';
 import { optInsOf } from '../projects/opt-ins.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** The runs of opt-in requests whose histories are kept. */
+/** The runs of opt-in requests whose histories are recorded. */
 export const optInHistoryCases: Record<string, (engine: Engine) => Promise<string>> = {
   // Its mail, a reminder, and its end.
   'opt-in-expired': async (engine) => {
@@ -29,7 +29,7 @@ export const optInHistoryCases: Record<string, (engine: Engine) => Promise<strin
   },
 };
 
-/** Asks for the mail of a contact. Answers its run, and how to signal that. */
+/** Requests an opt-in for a contact. Returns its run, and a function that signals it. */
 export async function beginOptIn(engine: Engine, policy: object) {
   const { call, api, project, domain } = engine;
   await call('PUT', '/consent-policy', { from: `team@${domain}`, ...policy });

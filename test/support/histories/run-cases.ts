@@ -15,9 +15,9 @@ import { endOfJob, importFile } from '../projects/upload.ts';
 import { waitFor } from '../wait-for.ts';
 
 /**
- * The runs whose histories are kept in `test/histories/runs/`: at least one of every kind beside
- * the customer's workflows. A case plays one and answers the run's id; the history is taken when
- * the run has ended.
+ * The runs whose histories are recorded in `test/histories/runs/`: at least one of every kind
+ * besides customers' workflows. A case plays one and returns the run's id; its history is recorded
+ * when the run has ended.
  */
 export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>> = {
   'contact-import': (engine) =>
@@ -54,7 +54,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     });
     return runIds.firing(input);
   },
-  // Verified, failed, woken and removed.
+  // Verified, failed, signalled and removed.
   'domain-poller': async (engine) => {
     const { body: domain } = await engine.call('POST', '/domains', {
       domain: `${randomUUID()}.test`,
@@ -90,7 +90,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     await engine.mailsTo(to, 1);
     return deliveryRunId(engine.project.id);
   },
-  // A backlog that is delivered by several activities at once; the run ends after an idle minute.
+  // A backlog that several activities deliver in parallel; the run ends after an idle minute.
   'parallel-deliveries': async (engine) => {
     await insertBacklog(engine, 3_500);
     const to = newAddress();
@@ -132,7 +132,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
   },
   // One page of each task, with no pause.
   'contact-erasure': (engine) => erased(engine, { isUnderWay: false }),
-  // A mail is being handed over, which ends while the run waits.
+  // A mail is being handed over, and settles while the run waits.
   'contact-erasure-waits': (engine) => erased(engine, { isUnderWay: true }),
   'project-reset': (engine) => removed(engine, 'reset'),
   'project-delete': (engine) => removed(engine, 'delete'),
@@ -140,7 +140,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
   ...campaignHistoryCases,
 };
 
-/** Erases a contact with a mail. Answers the id of the run. */
+/** Erases a contact with a mail. Returns the id of the run. */
 async function erased(engine: Engine, { isUnderWay }: { isUnderWay: boolean }): Promise<string> {
   const { jobId, handOver } = await beginErasing(engine, { isUnderWay });
   const stateOf = async () => (await engine.call('GET', `/erasures/${jobId}`)).body.state;
@@ -153,8 +153,8 @@ async function erased(engine: Engine, { isUnderWay }: { isUnderWay: boolean }): 
 }
 
 /**
- * Begins to erase a contact with a mail. With `isUnderWay` the mail is being handed over, and the run waits
- * until `handOver` ends that.
+ * Begins to erase a contact with a mail. With `isUnderWay` the mail is being handed over, and the
+ * run waits until `handOver` settles it.
  */
 export async function beginErasing(engine: Engine, { isUnderWay }: { isUnderWay: boolean }) {
   const to = newAddress();
@@ -184,7 +184,7 @@ export async function subscribedTo(engine: Engine): Promise<{ id: string }> {
   return body;
 }
 
-/** A replay of the last hour. Answers the job's id. */
+/** Requests a replay of the last hour. Returns the job's id. */
 export async function askForReplay(engine: Engine, id: string): Promise<string> {
   const from = new Date(Date.now() - 3_600_000).toISOString();
   const { body } = await engine.call('POST', `/event-subscriptions/${id}/replay`, { from });
@@ -197,7 +197,7 @@ async function ended(engine: Engine, job: string | Promise<string>): Promise<str
   return jobId;
 }
 
-/** A project with a contact that is reset or deleted. */
+/** Creates a project with a contact, and resets or deletes it. */
 async function removed({ api, temporal }: Engine, removal: 'reset' | 'delete'): Promise<string> {
   const { cookie } = await api.signUp();
   const { id, secretKey } = await api.createProject(cookie);
@@ -212,7 +212,7 @@ async function removed({ api, temporal }: Engine, removal: 'reset' | 'delete'): 
   return runId;
 }
 
-/** A workflow that should have fired within the last quarter of an hour. */
+/** Inserts a workflow that should have fired within the last quarter of an hour. */
 async function insertScheduled(engine: Engine) {
   const steps = [{ type: 'EXIT', name: 'Out', config: { reason: 'done' } }];
   const { id: workflowId } = await createWorkflow(engine, { eventName: randomUUID(), steps });

@@ -15,8 +15,8 @@ import {
 import { waitFor } from '../wait-for.ts';
 
 /**
- * The journeys whose histories are kept in `test/histories/`: at least one for every kind of step
- * and outcome. A case plays one execution and answers its id; the history is taken then.
+ * The journeys whose histories are recorded in `test/histories/`: at least one for every kind of
+ * step and outcome. A case plays one execution and returns its id; then its history is recorded.
  */
 export const historyCases: Record<string, (engine: Engine, receiver: Receiver) => Promise<string>> =
   {
@@ -67,7 +67,7 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
       const run = (statement: string) => sql.raw(statement).execute(db);
       return play(engine, {
         steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(engine) }],
-        // Two tries fail in the workflow task, so the step goes on as an activity.
+        // Two tries fail in the workflow task, so the step continues as an activity.
         before: async () => {
           await run(`create function refuse() returns trigger language plpgsql
             as $$ begin raise 'Not now.'; end $$`);
@@ -247,7 +247,7 @@ const multi: Pick<Play, 'steps' | 'ways'> = {
   ],
 };
 
-/** One webhook, answered by these statuses one after the other. */
+/** A webhook whose receiver answers with these statuses, in order. */
 function hook(
   engine: Engine,
   receiver: Receiver,
@@ -289,14 +289,14 @@ const waited: WayPlan[] = [
 interface Play {
   steps: StepPlan[];
   ways?: WayPlan[];
-  /** Done after the workflow is enabled and before the execution starts. */
+  /** Runs after the workflow is enabled, and before the execution starts. */
   before?: () => Promise<unknown>;
   /** Track the event once the execution waits. */
   track?: boolean;
   until: string;
   cancel?: boolean;
   contact?: object;
-  /** Done at the end; `path` is the execution's in the API. */
+  /** Runs at the end; `path` is the execution's in the API. */
   after?: (id: string, path: string) => Promise<unknown>;
 }
 
@@ -310,7 +310,7 @@ async function play(engine: Engine, plan: Play): Promise<string> {
     await executionIn(engine, workflow.id, id, 'WAITING');
     await engine.call('POST', '/v1/track', { email, event: 'clicked', data: { n: 1 } });
   }
-  // A minute is the shortest delay there is.
+  // A minute is the shortest possible delay.
   await executionIn(engine, workflow.id, id, plan.until, 90_000);
   const path = `/workflows/${workflow.id}/executions/${id}`;
   if (plan.cancel) await engine.call('DELETE', path);

@@ -9,7 +9,10 @@ const run = promisify(execFile);
 const version = '1.38.0';
 const folder = join(homedir(), '.cache/everpost', `temporal-test-server-${version}`);
 
-/** True where Temporal's time-skipping server can run: it needs Java, and Maven to be fetched. */
+/**
+ * Returns true if Temporal's time-skipping server can run: it needs Java, and access to Maven
+ * Central.
+ */
 export async function canSkipTime(): Promise<boolean> {
   try {
     await Promise.all([run('java', ['-version']), run('mvn', ['-version'])]);
@@ -19,14 +22,14 @@ export async function canSkipTime(): Promise<boolean> {
   }
 }
 
-/** Starts Temporal's test server, whose clock leaps to the next timer whenever all wait. */
+/** Starts Temporal's test server, whose clock jumps to the next timer whenever every run waits. */
 export async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
   return TestWorkflowEnvironment.createTimeSkipping({
     server: { executable: { type: 'existing-path', path: await program() } },
   });
 }
 
-/** The program of the server; fetched from Maven Central when it is missing. */
+/** Returns the program of the server, which is downloaded from Maven Central when it is missing. */
 async function program(): Promise<string> {
   const script = join(folder, 'temporal-test-server');
   if (await stat(script).catch(() => null)) return script;

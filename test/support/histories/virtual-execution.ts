@@ -6,7 +6,7 @@ import { fixedDelay } from '../../../domain/workflow/steps/delay.ts';
 import type { StepConfig } from '../../../domain/workflow/steps/registry.ts';
 import { waitBranches } from '../../../domain/workflow/steps/step.ts';
 
-/** The outcome of a wait that ended by its event or its time-out. */
+/** Returns the outcome of a wait that ended by its event or its timeout. */
 export function waitOutcome(result: keyof typeof waitBranches): Outcome {
   return { kind: 'branch', branch: waitBranches[result] };
 }
@@ -44,7 +44,7 @@ export function outcomeOf(step: GraphStep, data: Record<string, unknown>, now: n
   }
 }
 
-/** A graph whose steps have their names as ids; the TRIGGER is there already. */
+/** Returns a graph whose steps have their names as ids, after a TRIGGER. */
 function graphOf(
   steps: [name: string, type: StepType, config?: Record<string, unknown>][],
   ways: [from: string, to: string, branch?: string][],

@@ -5,8 +5,8 @@ import { createSns } from '../../../providers/mail/ses/sns.ts';
 import { trusting } from '../fakes/sns-authority.ts';
 
 /**
- * An API process that trusts the `SnsAuthority` whose certificate and ports it is given, for the
- * benchmark of feedback and its fault.
+ * An API process that trusts the given `SnsAuthority` (certificate and ports), for the benchmark of
+ * feedback and its fault test.
  */
 
 const { SNS_AUTHORITY, SNS_PORTS } = process.env;

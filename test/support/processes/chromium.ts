@@ -9,7 +9,7 @@ const chromiumPath = [
   '/usr/bin/google-chrome',
 ].find((file) => existsSync(file));
 
-/** The Chromium of this machine, or the one `CHROMIUM_PATH` names; null: there is none. */
+/** Returns the Chromium of this machine, or the one in `CHROMIUM_PATH`; null: there is none. */
 export async function useBrowser(): Promise<Browser | null> {
   if (!chromiumPath) return null;
   return use(await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] }));

@@ -1,6 +1,6 @@
 /**
- * Processor time that this process has taken so far, in milliseconds. For what must not cost much:
- * unlike a clock it stands still while other programs have the processor.
+ * Returns the CPU time of this process in milliseconds. For limits on costs: unlike a clock it
+ * stands still while other programs use the processor.
  */
 export function cpuMs(): number {
   const { user, system } = process.cpuUsage();

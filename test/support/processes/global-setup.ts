@@ -17,7 +17,7 @@ const undo: (() => Promise<void>)[] = [];
 
 /**
  * Gives a test run one PostgreSQL and one Temporal server: those of TEST_DATABASE_URL and
- * TEST_TEMPORAL_ADDRESS, else own ones that live as long as the run.
+ * TEST_TEMPORAL_ADDRESS, otherwise its own, which end with the run.
  */
 export async function setup(project: TestProject): Promise<void> {
   try {
@@ -44,7 +44,7 @@ async function database(): Promise<string> {
   if (given) return given;
   const dataDir = await mkdtemp(join(tmpdir(), 'everpost-test-'));
   undo.push(() => rm(dataDir, { recursive: true, force: true }));
-  // Under root the server runs as another user, who must get through.
+  // Under root the server runs as another user, who must be able to enter the folder.
   await chmod(dataDir, 0o755);
   const { port, release } = await claimFreePort();
   undo.push(release);
@@ -77,7 +77,7 @@ async function temporal(): Promise<string> {
   return server.address;
 }
 
-/** The workflow code as the workers run it, bundled once for all test files. */
+/** The workflow code as workers run it, bundled once for all test files. */
 async function bundled(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'everpost-bundle-'));
   undo.push(() => rm(dir, { recursive: true, force: true }));
@@ -86,7 +86,7 @@ async function bundled(): Promise<string> {
   return path;
 }
 
-// Their last lines are part of the error when they do not start.
+// Their last lines are in the error when they do not start.
 function quiet(): void {}
 
 function say(line: string): void {

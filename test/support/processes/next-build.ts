@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { useFolder } from '../use.ts';
 import { root } from './npm-start.ts';
 
-/** The schema that the next build has more: columns that this build does not know, and a table. */
+/** The schema change of the next build: columns that this build does not know, and a table. */
 const addition = [
   ...['contact', 'email', 'campaign', 'execution', 'event'].map(
     (table) => `alter table ${table} add column next_build text;`,
@@ -13,7 +13,7 @@ const addition = [
   'create table next_build (project_id uuid primary key);',
 ].join('\n');
 
-/** The type of steps that the next build has more: one file, and its line in the registry. */
+/** A step type that only the next build has: one file, and its line in the registry. */
 const noteStep = `import { z } from 'zod';
 import type { StepModule } from './step.ts';
 
@@ -38,8 +38,8 @@ async function addStepType(folder: string): Promise<void> {
 }
 
 /**
- * The sources of this build in a folder of their own, with a schema file and a type of steps more: what
- * the next release is to this one. Packages are shared.
+ * Creates the sources of a next build in a folder of their own, with one more schema file and one
+ * more step type. Packages are shared.
  */
 export async function useNextBuild(): Promise<string> {
   const folder = join(await useFolder(), 'sources');

@@ -17,16 +17,19 @@ export interface Start {
   child: ChildProcess;
   /** Output so far. */
   output: { text: string };
-  /** Resolves when it says that it runs. */
+  /** Resolves when it prints that it is running. */
   ready(): Promise<void>;
 }
 
-/** `npm start` with a data directory and ports of its own; it is stopped, and they are removed. */
+/**
+ * `npm start` with its own data directory and ports. At the end it is stopped, and the directory is
+ * removed.
+ */
 export interface Laptop {
   dataDir: string;
   /** The environment of every start; may be changed in between. */
   env: NodeJS.ProcessEnv;
-  /** @param command what npm runs, unless it is npm itself */
+  /** @param command the arguments of npm, or another command */
   start(more?: NodeJS.ProcessEnv, command?: readonly string[]): Start;
 }
 

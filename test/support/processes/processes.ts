@@ -11,24 +11,24 @@ import { atEnd } from '../use.ts';
 const root = join(import.meta.dirname, '../../..');
 const readyWithinMs = 60_000;
 
-/** One of the two programs of Everpost, running as a process of its own. */
+/** One of the two programs of Everpost, in a process of its own. */
 export interface Program {
   /** Log lines so far. */
   lines: string[];
-  /** Resolves when it has ended, in words: "exit code 0", "SIGKILL". */
+  /** Resolves when it has ended, with a description: "exit code 0", "SIGKILL". */
   ended: Promise<string>;
   /** True until it has ended. */
   isRunning(): boolean;
   signal(name: NodeJS.Signals): void;
-  /** Ends it without a warning, as the kernel does when memory is short. */
+  /** Kills it without a warning, as the kernel does when memory is short. */
   kill(): Promise<void>;
-  /** Asks it to end; resolves when it has, in words. */
+  /** Asks it to end. Resolves with a description when it has ended. */
   stop(): Promise<string>;
 }
 
 /**
  * Starts a worker process on the database and the task queue of `engine`. `overrides` are
- * environment variables by name, `folder` has other sources. Resolves when it works.
+ * environment variables by name; `folder` has other sources. Resolves when it is ready.
  */
 export async function startWorkerProcess(
   engine: Engine,
@@ -74,17 +74,17 @@ export async function startApiProcess(
   };
 }
 
-/** As `startWorkerProcess`, asked to end with the test or the file. */
+/** Does the same as `startWorkerProcess`, and asks it to end with the test or the file. */
 export const useWorkerProcess = async (...given: Parameters<typeof startWorkerProcess>) =>
   stopped(await startWorkerProcess(...given));
 
-/** As `startApiProcess`, asked to end with the test or the file. */
+/** Does the same as `startApiProcess`, and asks it to end with the test or the file. */
 export const useApiProcess = async (...given: Parameters<typeof startApiProcess>) =>
   stopped(await startApiProcess(...given));
 
 function stopped<P extends Program>(program: P): P {
-  // In order: a killed worker keeps its work from others for the 30 seconds until its heartbeats
-  // are missed.
+  // An orderly end, because a killed worker keeps its work from others for the 30 seconds until its
+  // heartbeats are missed.
   atEnd(() => program.stop());
   return program;
 }
@@ -104,8 +104,8 @@ function environmentOf({ api, taskQueue }: Engine): Record<string, string> {
 
 /**
  * Starts one of the programs with exactly these environment variables. `folder`: the sources of
- * another version; `file`: another process entry; `lines`: where its log goes, for who cannot wait. Resolves when it says that it
- * is ready. @throws Error with its last lines.
+ * another version; `file`: another process entry; `lines`: receives its log at once. Resolves when
+ * it reports that it is ready. @throws Error with its last lines.
  */
 export async function startProgram(
   part: 'api' | 'worker',

@@ -3,11 +3,11 @@ import { sql } from 'kysely';
 import type { TestAnswer } from '../api.ts';
 import { newAddress, type Shop, useShop } from './shop.ts';
 
-/** A shop whose rows are made straight in the database, as the feed reads them. */
+/** A shop whose rows are inserted into the database, as the feed reads them. */
 export interface ActivityShop {
   shop: Shop;
   get(path: string): Promise<TestAnswer['body']>;
-  /** The contact that rows are made for. */
+  /** The contact of the rows. */
   contact: { id: string; email: string };
   insertEmail(given?: object): Promise<string>;
   insertCampaign(given?: object): Promise<string>;

@@ -12,7 +12,7 @@ interface Columns {
   disabled_reason?: string;
 }
 
-/** A project with a verified domain, and what its administrator asks of billing. */
+/** A project with a verified domain, and its administrator's requests to billing. */
 export interface BilledProject {
   id: string;
   publicKey: string;
@@ -26,7 +26,7 @@ export interface BilledProject {
   /** Sets limits. */
   put(body: object): Promise<TestAnswer>;
   post(what: string): Promise<TestAnswer>;
-  /** `/v1/send`, to a new address unless told otherwise. */
+  /** `/v1/send`, to a new address by default. */
   send(to?: unknown, more?: object): Promise<TestAnswer>;
 }
 
@@ -34,10 +34,10 @@ export interface BilledProject {
 export interface Billing {
   api: TestApi;
   stripe: FakeStripe;
-  /** `columns` are set straight in the database. */
+  /** `columns` are set directly in the database. */
   billedProject(columns?: Columns, on?: TestApi): Promise<BilledProject>;
   set(projectId: string, columns: Columns, on?: TestApi): Promise<void>;
-  /** Makes so many sent messages straight in the database. */
+  /** Inserts so many sent messages into the database. */
   sent(projectId: string, count: number, source?: string, on?: TestApi): Promise<unknown>;
 }
 

@@ -13,13 +13,13 @@ interface Draft {
 /** A shop with three contacts, two of them on the plan `pro`, and campaigns to them. */
 export interface CampaignShop {
   shop: Shop;
-  /** A draft to all, changed by `given`. */
+  /** A draft to all contacts, with the changes in `given`. */
   draft(given?: object): Draft;
   /** `POST /campaigns` of such a draft. */
   create(given?: object): Promise<TestAnswer>;
-  /** A new draft, as it is answered. */
+  /** Creates a draft. Returns the response. */
   made(given?: object): Promise<TestAnswer['body']>;
-  /** Puts a new campaign into a state its run would have brought it to. */
+  /** Puts a new campaign into a state that its run would set. */
   inState(status: string, given?: object): Promise<TestAnswer['body']>;
 }
 

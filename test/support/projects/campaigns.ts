@@ -4,7 +4,7 @@ import { statusOf } from '../../../db/sql/mail-status.ts';
 import type { Engine } from '../engine.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** Makes so many subscribed contacts straight in the database. Answers their addresses. */
+/** Inserts so many subscribed contacts into the database. Returns their addresses. */
 export async function insertContacts(
   engine: Engine,
   count: number,
@@ -19,7 +19,7 @@ export async function insertContacts(
   return Array.from({ length: count }, (_, index) => `${mark}-${index + 1}@people.test`);
 }
 
-/** Removes all contacts, locked in order as everywhere: mail to them may be under way. */
+/** Deletes all contacts, locked in the common order, because mail to them may be under way. */
 export async function deleteContacts({ api }: Engine): Promise<void> {
   await api.db.transaction().execute(async (tx) => {
     await tx.selectFrom('contact').select('id').orderBy('id').forUpdate().execute();
@@ -27,7 +27,7 @@ export async function deleteContacts({ api }: Engine): Promise<void> {
   });
 }
 
-/** Makes a campaign to all contacts, changed by `given`. Answers its id. */
+/** Creates a campaign to all contacts, with the changes in `given`. Returns its id. */
 export async function createCampaign(
   engine: Pick<Engine, 'call' | 'domain'>,
   given: object = {},
@@ -44,7 +44,7 @@ export async function createCampaign(
   return body.data.id as string;
 }
 
-/** Does an action that must succeed. Answers the campaign. */
+/** Performs an action that must succeed. Returns the campaign. */
 export async function act(engine: Engine, id: string, action: string, body?: object) {
   const answer = await engine.call('POST', `/campaigns/${id}/${action}`, body);
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
@@ -55,7 +55,7 @@ export async function campaignOf(engine: Engine, id: string) {
   return (await engine.call('GET', `/campaigns/${id}`)).body.data;
 }
 
-/** The campaign, once it has the status. */
+/** Returns the campaign, once it has the status. */
 export async function campaignIn(engine: Engine, id: string, status: string, timeoutMs?: number) {
   const ask = async () => {
     const campaign = await campaignOf(engine, id);
@@ -64,7 +64,7 @@ export async function campaignIn(engine: Engine, id: string, status: string, tim
   return waitFor(`campaign ${id} ${status}`, ask, timeoutMs);
 }
 
-/** How many messages of a campaign are in which status. */
+/** Counts the messages of a campaign by status. */
 export async function emailStatuses(engine: Engine, id: string): Promise<Record<string, number>> {
   const rows = await engine.api.db
     .selectFrom('email')

@@ -7,13 +7,13 @@ import type { Segments } from '../../../domain/filter/parse.ts';
 import { now, plainContact, type TableContact } from '../../domain/filter/filter-table.ts';
 import { useDatabase } from '../servers.ts';
 
-/** A database that contacts are stored in and asked for by conditions. */
+/** A database that stores contacts and evaluates conditions on them. */
 export interface FilterDatabase {
   url: string;
   db: Database;
   /**
-   * Stores contacts with all that belongs to them, each in a project of its own, so that addresses
-   * may repeat; answers their ids in the same order.
+   * Stores contacts with all their data, each in a project of its own, so that addresses may
+   * repeat. Returns their ids in the same order.
    */
   store(contacts: TableContact[], segments: Segments): Promise<string[]>;
   /** Returns the database's result for each contact and each condition. */

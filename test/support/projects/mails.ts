@@ -8,11 +8,11 @@ import type { Database } from '../../../db/database.ts';
 import type { DB } from '../../../db/tables.ts';
 import type { Engine } from '../engine.ts';
 
-/** Rows of campaigns and mails, straight into the database: for tests of a sending and what follows. */
+/** Inserts rows of campaigns and mails into the database, for tests of sending and later events. */
 
 type Fields<Table extends 'campaign' | 'email'> = Partial<Insertable<DB[Table]>>;
 
-/** A campaign at work. Answers its id. */
+/** Inserts a campaign that is sending. Returns its id. */
 export async function insertTestCampaign(
   db: Database,
   projectId: string,
@@ -36,7 +36,7 @@ export async function insertTestCampaign(
   return id;
 }
 
-/** A message that was sent, unless `fields` say otherwise. Answers its id. */
+/** Inserts a sent message, unless `fields` say otherwise. Returns its id. */
 export async function insertTestEmail(
   db: Database,
   given: { projectId: string; contactId: string; campaignId?: string },
@@ -65,7 +65,7 @@ export async function insertTestEmail(
   return id;
 }
 
-/** A message of the engine's project that is due. Answers its id. */
+/** Inserts a due message of the engine's project. Returns its id. */
 export function insertDueEmail(
   { api, project }: Engine,
   contactId: string,
@@ -80,7 +80,7 @@ export function insertDueEmail(
   return insertTestEmail(api.db, { projectId: project.id, contactId }, { ...due, ...fields });
 }
 
-/** As many messages of the engine's project as are due at once, each to a contact of its own. */
+/** Inserts due messages of the engine's project, each to a separate contact. */
 export async function insertBacklog(
   { api: { db }, project, domain }: Engine,
   count: number,
@@ -100,8 +100,8 @@ export async function insertBacklog(
 }
 
 /**
- * Delivers a batch of what is due in the engine's project, as a worker does, all of it with the
- * same content. `change` is what this worker has instead of the engine's services.
+ * Delivers a batch of the due messages in the engine's project, as a worker does, all with the same
+ * content. `change` replaces services of the engine.
  */
 export async function deliverDue(
   { api: { db }, project: { id: projectId }, services }: Engine,
@@ -136,8 +136,8 @@ export const chunkOrigin = (attemptId: string): ChunkOrigin => ({
 });
 
 /**
- * A message of a campaign in a chunk that a worker has claimed. Answers its id, and what the worker
- * knows of its attempt.
+ * Inserts a message of a campaign in a claimed chunk. Returns its id, and the worker's data about
+ * its attempt.
  */
 export async function insertClaimedEmail(
   db: Database,

@@ -29,7 +29,7 @@ export function optInsOf(engine: Engine) {
     idOf,
     mails,
     log,
-    /** Asks for the mail of a new contact; answers its address. */
+    /** Requests an opt-in for a new contact; returns its address. */
     async asked(more: object = {}): Promise<string> {
       const email = newAddress();
       const { status, body } = await call('POST', '/contacts', { email, confirm: true, ...more });
@@ -38,7 +38,7 @@ export function optInsOf(engine: Engine) {
     },
     track: (email: string, more: object = {}, key = project.secretKey) =>
       api.request('POST', '/v1/track', { key, body: { email, event: 'seen', ...more } }),
-    /** The path of the link in the newest mail. */
+    /** Returns the path of the link in the newest mail. */
     async link(email: string, count = 1): Promise<string> {
       const mail = (await mails(email, count)).at(-1);
       const path = /\/confirm\/[0-9a-f]{64}/.exec(mail.html)?.[0];
@@ -48,7 +48,7 @@ export function optInsOf(engine: Engine) {
     open: (path: string) => api.request('GET', path),
     post: (path: string, headers: Record<string, string> = {}) =>
       api.request('POST', path, { headers }),
-    /** Action and topic of each line of the log. */
+    /** Returns action and topic of each line of the log. */
     lines: async (email: string): Promise<string[]> =>
       (await log(email)).map(({ action, topic }) => `${action} ${topic}`),
     async events(email: string) {
@@ -62,7 +62,7 @@ export function optInsOf(engine: Engine) {
         .execute();
       return rows.map(({ name, data }) => [name, data]);
     },
-    /** The emails of an address once there are `count` that have ended. */
+    /** Returns the emails of an address once `count` of them have ended. */
     ended: (email: string, count: number) =>
       waitFor(`the end of ${count} mails`, async () => {
         const { body } = await call('GET', `/emails?contactId=${await idOf(email)}`);

@@ -18,8 +18,7 @@ export type Seed = Record<
 >;
 
 /**
- * Fills a project with one row of each kind, straight into the database. `mark` is in every text,
- * so that a leak can be seen.
+ * Inserts one row of each kind into a project. `mark` is in every text, so that a leak can be seen.
  */
 export async function seedProject(db: Database, projectId: string, mark: string): Promise<Seed> {
   const seed: Seed = {

@@ -3,7 +3,7 @@ import type { ContactRow } from '../../../db/contacts/contacts.ts';
 import type { EmailRow } from '../../../db/emails/emails.ts';
 import { useApi, type TestAnswer, type TestApi } from '../api.ts';
 
-/** The API with a project that may send, and what its requests have left in the database. */
+/** The API with a project that may send, and reads of the rows that its requests leave. */
 export interface Shop {
   api: TestApi;
   project: { id: string; publicKey: string; secretKey: string };
@@ -18,11 +18,11 @@ export interface Shop {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<TestAnswer>;
-  /** `/v1/send` of a plain mail, changed by `given`. A field that is undefined is left out. */
+  /** `/v1/send` with a plain mail and the changes in `given`. Undefined fields are left out. */
   send(given: object, headers?: Record<string, string>): Promise<TestAnswer>;
-  /** `/v1/track` of an event, changed by `given`. */
+  /** `/v1/track` with an event and the changes in `given`. */
   track(given: object, headers?: Record<string, string>): Promise<TestAnswer>;
-  /** Makes a template; answers its id. */
+  /** Creates a template; returns its id. */
   createTemplate(given?: object): Promise<string>;
   contact(email: string): Promise<ContactRow | undefined>;
   /** The mails to an address, oldest first. */
@@ -105,7 +105,7 @@ function succeeded(answer: TestAnswer, expected: number): TestAnswer {
   );
 }
 
-/** Status and code of a refusal, and of each faulty field: what a test compares. */
+/** Returns status and code of a refusal, and of each invalid field, for comparisons. */
 export function refusal({ status, body }: TestAnswer) {
   const errors = (body.error?.errors ?? []) as { field: string; code: string }[];
   return [status, body.error?.code, ...errors.map(({ field, code }) => `${field} ${code}`)];

@@ -1,7 +1,9 @@
-/** A step of a graph that is simulated. */
+/** A step of a simulated graph. */
 export type Step = [type: string, config?: object, more?: object];
 
-/** A graph of steps named and identified by the keys; without `ways` each leads to the next. */
+/**
+ * Builds a graph whose steps have the keys as names and ids. Without `ways` each leads to the next.
+ */
 export function graphOf(steps: Record<string, Step>, ways?: [string, string, string?][]) {
   const ids = ['start', ...Object.keys(steps)];
   const inLine = ids.slice(1).map((id, index): [string, string] => [ids[index] ?? '', id]);

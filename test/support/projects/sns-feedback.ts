@@ -7,16 +7,18 @@ import { insertTestEmail } from './mails.ts';
 
 type Row<Table extends 'contact' | 'email' | 'campaign'> = Promise<Selectable<DB[Table]>>;
 
-/** The API with a project whose mail SNS reports on, and what the reports leave in the database. */
+/**
+ * The API with a project whose mail SNS reports on, and reads of the rows that the reports leave.
+ */
 export interface SnsFeedback {
   api: TestApi;
   fake: FakeSns;
   project: { id: string; secretKey: string };
-  /** Posts a body as SNS sends it. */
+  /** Posts a body as SNS does. */
   post(body: unknown, path?: string): Promise<TestAnswer>;
   /** Posts a signed notification of the message. */
   notify(message: unknown): Promise<TestAnswer>;
-  /** A message to a new contact. */
+  /** Inserts a sent message to a new contact. */
   sentEmail(
     fields?: Parameters<typeof insertTestEmail>[2],
     campaignId?: string,
@@ -29,7 +31,7 @@ export interface SnsFeedback {
     contactId: string,
   ): Promise<Pick<Selectable<DB['event']>, 'name' | 'data' | 'email_id'>[]>;
   namesOf(contactId: string): Promise<string[]>;
-  /** The trace of a message: states with their details. */
+  /** Returns the trace of a message: states with their details. */
   traceOf(id: string): Promise<[state: string, detail: unknown][]>;
 }
 
@@ -42,7 +44,7 @@ export async function useSnsFeedback(): Promise<SnsFeedback> {
   const post: SnsFeedback['post'] = (body, path = '/webhooks/sns') =>
     api.request('POST', path, {
       body: JSON.stringify(body),
-      // As SNS sends it.
+      // The content type that SNS sends.
       headers: { 'Content-Type': 'text/plain; charset=UTF-8' },
     });
   const emailOf: SnsFeedback['emailOf'] = (id) =>

@@ -2,7 +2,7 @@ import type { Engine } from '../engine.ts';
 import type { Receiver } from '../fakes/receiver.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** Subscriptions of an engine's project, and what their receiver has got. */
+/** Subscriptions of an engine's project, and the requests that their receiver has got. */
 
 export interface Made {
   id: string;
@@ -22,7 +22,7 @@ export interface SentBody {
 
 let made = 0;
 
-/** Makes a subscription to a path of its own at the receiver. */
+/** Creates a subscription to a separate path of the receiver. */
 export async function subscribe(
   engine: Engine,
   receiver: Receiver,
@@ -61,7 +61,7 @@ export async function track(
   return body.data.event as string;
 }
 
-/** Waits until so many requests have come. */
+/** Waits until so many requests have arrived. */
 export function received(subscription: Made, count: number, timeoutMs?: number) {
   return waitFor(
     `${count} requests at ${subscription.path}`,
@@ -89,7 +89,7 @@ export async function deliveries(engine: Engine, id: string, query = '') {
   }[];
 }
 
-/** Waits until the deliveries are as `isSo` says. */
+/** Waits until `isSo` is true for the deliveries. */
 export function untilDeliveries(
   engine: Engine,
   id: string,

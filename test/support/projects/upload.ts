@@ -2,7 +2,7 @@ import type { TestRequest } from '../api.ts';
 import type { Engine } from '../engine.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** A form with one file, as a browser sends it. */
+/** Encodes a form with one file, as a browser does. */
 export async function formWith(
   content: string | Uint8Array,
   { field = 'file', filename = 'people.csv', type = 'text/csv' } = {},
@@ -16,7 +16,7 @@ export async function formWith(
   };
 }
 
-/** Hands in a file for import. Answers the job's id. */
+/** Uploads a file for import. Returns the job's id. */
 export async function importFile(engine: Engine, content: string | Uint8Array): Promise<string> {
   const key = engine.project.secretKey;
   const form = await formWith(content);
@@ -25,7 +25,7 @@ export async function importFile(engine: Engine, content: string | Uint8Array): 
   return body.jobId;
 }
 
-/** The job, once it has ended. */
+/** Returns the job, once it has ended. */
 export async function endOfJob(engine: Engine, jobId: string, timeoutMs?: number) {
   const kind = jobId.startsWith('import') ? 'import' : 'bulk';
   const ask = async () => {

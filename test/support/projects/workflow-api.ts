@@ -1,17 +1,17 @@
 import { useApi, type TestAnswer, type TestApi } from '../api.ts';
 
-/** The API with a project, and the workflows of that project. */
+/** The API with a project and its workflows. */
 export interface WorkflowApi {
   api: TestApi;
   /** The user whose project it is. */
   cookie: string;
   projectId: string;
-  /** A request with the secret key of the project, or with that of another one. */
+  /** A request with the secret key of the project, or with another key. */
   call(method: string, path: string, body?: unknown, as?: string): Promise<TestAnswer>;
-  /** A `POST` that must make something. Answers what it made. */
+  /** A `POST` that must succeed. Returns what it created. */
   make(path: string, body: object, as?: string): Promise<TestAnswer['body']>;
   createWorkflow(more?: object, as?: string): Promise<TestAnswer['body']>;
-  /** Adds a DELAY step; answers its record. */
+  /** Adds a DELAY step; returns its record. */
   addDelay(workflowId: string, name?: string): Promise<TestAnswer['body']>;
   /** The whole workflow. */
   read(id: string): Promise<TestAnswer['body']>;
@@ -46,6 +46,6 @@ export async function useWorkflowApi(): Promise<WorkflowApi> {
   };
 }
 
-/** The faulty fields of a refusal with their codes. */
+/** Returns the invalid fields of a refusal with their codes. */
 export const errorFields = (body: { error: { errors: { field: string; code: string }[] } }) =>
   body.error.errors.map(({ field, code }) => `${field} ${code}`);

@@ -1,10 +1,10 @@
 import type { FieldProblem } from '../../../domain/errors.ts';
 import { useApi, type TestAnswer, type TestApi } from '../api.ts';
 
-/** The API, and the steps and transitions of one workflow after the other. */
+/** The API, with the steps and transitions of one workflow at a time. */
 export interface WorkflowGraph {
   api: TestApi;
-  /** A new workflow, which all below is about from now on, with its TRIGGER step. */
+  /** Creates a workflow with its TRIGGER step, to which all functions below apply from now on. */
   begin(): Promise<{ id: string; trigger: string }>;
   /** A request with the secret key of the project. */
   call(
@@ -17,16 +17,18 @@ export interface WorkflowGraph {
   inWorkflow(method: string, path: string, body?: unknown): Promise<TestAnswer>;
   /** The whole workflow. */
   read(): Promise<TestAnswer['body']>;
-  /** Adds a step, by itself linked to nothing; answers its record. */
+  /** Adds a step without a transition; returns its record. */
   add(type: string, more?: object): Promise<TestAnswer['body']>;
   link(fromStepId: string, toStepId: string, more?: object): Promise<TestAnswer>;
   /** Links steps one after the other. */
   chain(...ids: string[]): Promise<void>;
-  /** The ways of the workflow as `from>to` or `from:branch>to`, with names for ids. */
+  /**
+   * Returns the transitions of the workflow as `from>to` or `from:branch>to`, with names for ids.
+   */
   ways(names: Record<string, string>): Promise<string[]>;
 }
 
-/** A config that is enough for each type of step. */
+/** The smallest valid config of each type of step. */
 export const configs: Record<string, object> = {
   DELAY: { amount: 1, unit: 'days' },
   EXIT: {},
@@ -42,7 +44,7 @@ export const configs: Record<string, object> = {
   SEND_EMAIL: {},
 };
 
-/** The config of a CONDITION of several branches. */
+/** The config of a CONDITION with several branches. */
 export const multi = {
   mode: 'multi',
   field: 'data.plan',
@@ -103,7 +105,7 @@ function succeeded({ status, body }: TestAnswer): TestAnswer['body'] {
   return body;
 }
 
-/** Status and faulty fields of a refusal. */
+/** Returns status and invalid fields of a refusal. */
 export const faultsOf = ({ status, body }: TestAnswer) => [
   status,
   ...((body.error.errors ?? []) as FieldProblem[]).map(({ field, code }) => `${field} ${code}`),
