@@ -4388,6 +4388,8 @@ export type ConditionConfigBinary = {
   field: string;
   operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
   value?: unknown;
+  /** Compares with this field, in place of value: event., context. or contact. */
+  valueOf?: unknown;
 };
 
 export type ConditionConfigMulti = {
@@ -4398,6 +4400,8 @@ export type ConditionConfigMulti = {
     name: string;
     operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
     value?: unknown;
+    /** Compares with this field, in place of value: event., context. or contact. */
+    valueOf?: unknown;
   }>;
 };
 
@@ -4480,6 +4484,8 @@ export type ProposedGraph = {
       field: string;
       operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
       value?: unknown;
+      /** Compares with this field, in place of value: event., context. or contact. */
+      valueOf?: unknown;
     }>;
     reason: string;
   }>;
@@ -4639,6 +4645,8 @@ export type KeyedGraph = {
       field: string;
       operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
       value?: unknown;
+      /** Compares with this field, in place of value: event., context. or contact. */
+      valueOf?: unknown;
     }>;
     reason: string;
   }>;
@@ -5377,11 +5385,12 @@ export type CountedWorkflow = {
 
 export type ExitRule = {
   eventName: string;
-  /** All must hold: of the data of the event (`event.`) and of the contact (`contact.`) */
+  /** All must hold: of the data of the event (`event.`), of the contact (`contact.`) and of the context of the execution (`context.`) */
   where?: Array<{
     field: string;
     operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
     value?: unknown;
+    valueOf?: unknown;
   }>;
   /** Becomes the exitReason of the execution */
   reason: string;
@@ -5407,6 +5416,8 @@ export type WorkflowGraphInput = {
       field: string;
       operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
       value?: unknown;
+      /** Compares with this field, in place of value: event., context. or contact. */
+      valueOf?: unknown;
     }>;
     reason: string;
   }>;
@@ -5591,6 +5602,8 @@ export type UpdateWorkflowRequest = {
       field: string;
       operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
       value?: unknown;
+      /** Compares with this field, in place of value: event., context. or contact. */
+      valueOf?: unknown;
     }>;
     reason: string;
   }>;

@@ -87,8 +87,9 @@ export function valueOf(field: ValueField, contact: ContactValues): unknown {
  * also accepts its two values as text.
  */
 export function comparedValue({ kind }: Field, value: unknown): unknown {
-  if (kind === 'email') return lowerAscii(String(value));
-  return kind === 'subscribed' ? value === true || value === 'true' : value;
+  if (kind === 'email' && typeof value === 'string') return lowerAscii(value);
+  if (kind === 'subscribed' && (value === 'true' || value === 'false')) return value === 'true';
+  return value;
 }
 
 /**

@@ -172,25 +172,46 @@ export function fullNameOf(text: string): string {
   return text.startsWith('contact.') ? text.slice('contact.'.length) : text;
 }
 
-/** The name of a field of a CONDITION step with its prefix, as it is stored. */
+/**
+ * The key of contact data that a name without a prefix means in a step; null for all other names. In a
+ * step, `context` is a prefix too.
+ */
+export function bareStepKeyOf(text: string): string | null {
+  const key = bareKeyOf(text);
+  return key === 'context' ? null : key;
+}
+
+/** The name of a field of a step with its prefix, as it is stored. */
 export function fullStepName(text: string): string {
-  if (bareKeyOf(text) !== null) return `data.${text}`;
+  if (bareStepKeyOf(text) !== null) return `data.${text}`;
   // Without a dot: `email`, `createdAt`.
   return text.includes('.') ? text : `contact.${text}`;
 }
 
+/** The source of a field that a step, a trigger or an exit rule names. */
+export type FieldRoot = 'contact' | 'event' | 'context' | 'workflow';
+
+export interface StepField {
+  root: FieldRoot;
+  field: ValueField;
+}
+
 /**
- * Parses the field of a CONDITION step: a field of the contact, with or without `contact.`, or `event.` or `workflow.` before a path in the context of the execution.
+ * Parses the field of a step, a trigger or an exit rule: a field of the contact, with or without
+ * `contact.`, or a path behind `event.`, `context.` or `workflow.`.
  */
-export function stepFieldOf(
-  text: string,
-): { root: 'contact' | 'context'; field: ValueField } | null {
-  const inContext = /^(?:event|workflow)\.(.+)$/s.exec(text)?.[1];
-  if (inContext !== undefined) {
-    return { root: 'context', field: { kind: 'data', path: inContext.split('.') } };
+export function stepFieldOf(text: string): StepField | null {
+  const [, root, path] = /^(event|context|workflow)\.(.+)$/s.exec(text) ?? [];
+  if (root !== undefined && path !== undefined) {
+    return { root: root as FieldRoot, field: { kind: 'data', path: path.split('.') } };
   }
-  const field = fieldOf(text);
+  const field = text === 'context' ? null : fieldOf(text);
   return field && isValueField(field) ? { root: 'contact', field } : null;
+}
+
+/** Parses a name in `valueOf`: as `stepFieldOf`, but a field of the contact has its `contact.`. */
+export function operandFieldOf(text: string): StepField | null {
+  return /^(?:event|context|contact)\./.test(text) ? stepFieldOf(text) : null;
 }
 
 function isValueField(field: Field): field is ValueField {

@@ -20,3 +20,17 @@ export function selection<Shape extends z.ZodRawShape>(shape: Shape) {
         : undefined,
   });
 }
+
+/**
+ * A schema of objects with a key that JavaScript's objects inherit, such as `valueOf`: only keys of the
+ * object itself are read.
+ */
+export function ownKeys<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess(
+    (input) =>
+      typeof input === 'object' && input !== null && !Array.isArray(input)
+        ? Object.assign(Object.create(null), input)
+        : input,
+    schema,
+  );
+}

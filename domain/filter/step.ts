@@ -1,16 +1,42 @@
-import { stepFieldOf, type ValueOperator } from './filter.ts';
+import {
+  needsOf,
+  operandFieldOf,
+  type StepField,
+  stepFieldOf,
+  type ValueOperator,
+} from './filter.ts';
 import { compare, comparedValue, type ContactValues, valueOf } from './evaluate.ts';
 
-/** The filter language as a CONDITION step uses it. */
+/** The filter language as steps, triggers and exit rules use it. */
 
-interface Comparison {
+type Json = Record<string, unknown>;
+
+/** The sources of the fields of a comparison. */
+export interface FieldScope {
+  contact: ContactValues;
+  /** The data of the event that has come; in a step, the context. */
+  event: Json | null;
+  /** The execution's context; of a trigger there is none. */
+  context: Json | null;
+}
+
+/**
+ * An operator with the `value` that a field is compared with, or in `valueOf` the field with that value:
+ * `operandOf` reads it, because every object inherits a function of that name.
+ */
+export interface Comparison {
   operator: ValueOperator;
   value?: unknown;
 }
 
-/** The config of the step: one comparison, or several branches tried in order. */
+/** A comparison of one field. */
+export interface FieldComparison extends Comparison {
+  field: string;
+}
+
+/** The config of a CONDITION: one comparison, or several branches tried in order. */
 export type StepCondition =
-  | ({ mode?: 'binary' | undefined; field: string } & Comparison)
+  | ({ mode?: 'binary' | undefined } & FieldComparison)
   | { mode: 'multi'; field: string; branches: ({ id: string } & Comparison)[] };
 
 /** The output of the step. For a multi condition: of the branch that matched. */
@@ -32,29 +58,70 @@ export interface StepDecision {
  */
 export function evaluateStepCondition(
   config: StepCondition,
-  scope: { contact: ContactValues; context: Record<string, unknown> | null },
+  scope: Pick<FieldScope, 'contact' | 'context'>,
 ): StepDecision {
   const { field } = config;
-  const { contact, context } = scope;
-  const place = stepFieldOf(field);
-  // The context is read like the data of a contact.
-  const source = place?.root === 'context' ? { ...contact, data: context } : contact;
-  const value = place ? valueOf(place.field, source) : undefined;
-  const isMet = ({ operator, value: given }: Comparison) =>
-    place !== null && compare(operator, value, comparedValue(place.field, given));
-  const actualValue = value instanceof Date ? value.toISOString() : (value ?? null);
+  // The context has the data of the events so far.
+  const fields = { ...scope, event: scope.context };
+  const actualValue = asJson(readField(stepFieldOf(field), fields));
   const decision = (by: Comparison | null, result: boolean, branch: string): StepDecision => ({
     field,
     operator: by?.operator ?? null,
-    expectedValue: by?.value ?? null,
+    expectedValue: by && asJson(expectedValue(by, fields)),
     actualValue,
     result,
     branch,
   });
   if (config.mode === 'multi') {
-    const match = config.branches.find(isMet) ?? null;
+    const match = config.branches.find((branch) => isMet({ ...branch, field }, fields)) ?? null;
     return decision(match, match !== null, match?.id ?? 'default');
   }
-  const result = isMet(config);
+  const result = isMet(config, fields);
   return decision(config, result, result ? 'yes' : 'no');
+}
+
+/** True when a comparison holds. A `valueOf` that is missing or null equals nothing, not even null. */
+export function isMet(comparison: FieldComparison, scope: FieldScope): boolean {
+  const place = stepFieldOf(comparison.field);
+  if (!place) return false;
+  const expected = expectedValue(comparison, scope);
+  if (operandOf(comparison) !== null && expected === null) return false;
+  const value = readField(place, scope);
+  return compare(comparison.operator, value, comparedValue(place.field, expected));
+}
+
+/** The field that a comparison compares with; null: a value, or nothing (`exists`, `notExists`). */
+export function operandOf(comparison: Comparison): string | null {
+  const { valueOf } = comparison as { valueOf?: unknown };
+  return typeof valueOf === 'string' && needsOf(comparison.operator) === 'value' ? valueOf : null;
+}
+
+/** The names of the fields of comparisons, each with its place: `0.field`, `0.valueOf`. */
+export function fieldsOf(items: readonly FieldComparison[]): { at: string; name: string }[] {
+  return items.flatMap((item, index) => {
+    const operand = operandOf(item);
+    const operands = operand === null ? [] : [{ at: `${index}.valueOf`, name: operand }];
+    return [{ at: `${index}.field`, name: item.field }, ...operands];
+  });
+}
+
+/** The value that a comparison compares with; null where the field in its `valueOf` has none. */
+export function expectedValue(comparison: Comparison, scope: FieldScope): unknown {
+  const operand = operandOf(comparison);
+  return operand === null ? comparison.value : asJson(readField(operandFieldOf(operand), scope));
+}
+
+/** The value of a field in its source: a time as Date, or JSON; undefined when there is none. */
+export function readField(
+  place: StepField | null,
+  { contact, event, context }: FieldScope,
+): unknown {
+  if (!place) return undefined;
+  if (place.root === 'contact') return valueOf(place.field, contact);
+  // Both are read like the data of a contact.
+  return valueOf(place.field, { ...contact, data: place.root === 'event' ? event : context });
+}
+
+function asJson(value: unknown): unknown {
+  return value instanceof Date ? value.toISOString() : (value ?? null);
 }

@@ -296,7 +296,10 @@ class Player {
   #meet(event: Omit<Happening, 'at'>): void {
     const { exitRules = [] } = this.#input.graph;
     this.#recorded.add({ ...event, at: this.#now });
-    this.#exit ??= exitReasonOf(exitRules, event, this.#contact);
+    this.#exit ??= exitReasonOf(exitRules, event, {
+      contact: this.#contact,
+      context: this.#context,
+    });
   }
 
   #isAtRest(): boolean {

@@ -1,26 +1,27 @@
-import type { ContactValues } from '../filter/evaluate.ts';
-import type { ValueOperator } from '../filter/filter.ts';
-import { evaluateStepCondition } from '../filter/step.ts';
+import { type FieldComparison, type FieldScope, isMet } from '../filter/step.ts';
 
 /** An event that ends the executions of its contact, whatever they are doing. */
 export interface ExitRule {
   eventName: string;
-  /** All must hold: of the event's data (`event.`) and of the contact then (`contact.`). */
-  where?: { field: string; operator: ValueOperator; value?: unknown }[] | undefined;
+  /** All must hold, when the event comes. */
+  where?: FieldComparison[] | undefined;
   /** Becomes the execution's exit reason. */
   reason: string;
 }
 
-/** The reason of the first rule that an event meets, or null. */
+/**
+ * The reason of the first rule that an event meets, or null.
+ * @param scope the contact, and the execution's context
+ */
 export function exitReasonOf(
   rules: readonly ExitRule[],
   event: { name: string; data: Record<string, unknown> | null },
-  contact: ContactValues,
+  scope: Pick<FieldScope, 'contact' | 'context'>,
 ): string | null {
+  const fields = { ...scope, event: event.data };
   const rule = rules.find(
     ({ eventName, where = [] }) =>
-      eventName === event.name &&
-      where.every((part) => evaluateStepCondition(part, { contact, context: event.data }).result),
+      eventName === event.name && where.every((item) => isMet(item, fields)),
   );
   return rule?.reason ?? null;
 }

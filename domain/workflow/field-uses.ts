@@ -1,6 +1,7 @@
 import { reservedDataKeys } from '../contact/data.ts';
 import { type ContactField, isField } from '../contact/field.ts';
 import { stepFieldOf } from '../filter/filter.ts';
+import { type FieldComparison, fieldsOf } from '../filter/step.ts';
 import { stepModules, stepTypesWith, type StepType } from './steps/registry.ts';
 
 /** Uses of a contact field in workflows. */
@@ -24,8 +25,16 @@ export function stepNamesField(
   return changes.dataKeys.includes(field.key);
 }
 
-/** True when the name of a field of a step or of an exit rule means this field of the contact. */
-export function namesField(name: string, field: ContactField): boolean {
+/** True when one of the comparisons reads the field, or something inside its value. */
+export function whereNamesField(
+  where: readonly FieldComparison[] | undefined,
+  field: ContactField,
+): boolean {
+  return fieldsOf(where ?? []).some(({ name }) => namesField(name, field));
+}
+
+/** True when the name of a field of a step means this field of the contact. */
+function namesField(name: string, field: ContactField): boolean {
   const place = stepFieldOf(name);
   return place?.root === 'contact' && isField(place.field, field);
 }

@@ -24,7 +24,7 @@ import { hasUnread } from '../../db/subscriptions/log.ts';
 import { itemsMatch } from '../../db/sql/subscribed-events.ts';
 import { judgedAt, wasSubscribed } from '../../db/sql/campaign-audience.ts';
 import { hadLeftTopic, hasLeftTopic } from '../../db/sql/topic-choices.ts';
-import { isExitEvent, mayBeEnded } from '../../db/sql/exit-rules.ts';
+import { isExitEvent, mayBeEnded } from '../../db/sql/event-conditions.ts';
 import { stepMarks } from '../../db/workflows/executions/starts.ts';
 import { useApi } from '../support/api.ts';
 import { fragmentsOf, tablesIn } from '../support/fragments.ts';

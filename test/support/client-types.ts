@@ -148,8 +148,10 @@ function typeNamed(type: string, schema: Schema): string {
 
 function objectOf({ properties = {}, required = [], additionalProperties }: Schema): string {
   const fields = Object.entries(properties).map(([name, property]) => {
-    const mark = required.includes(name) ? '' : '?';
-    return `${comment(property.description)}${quoted(name)}${mark}: ${typeOf(property)};`;
+    const isRequired = required.includes(name);
+    // An object without `valueOf` has the inherited function, which must fit the type.
+    const type = !isRequired && name in Object.prototype ? 'unknown' : typeOf(property);
+    return `${comment(property.description)}${quoted(name)}${isRequired ? '' : '?'}: ${type};`;
   });
   if (fields.length === 0 && typeof additionalProperties === 'object') {
     return `Record<string, ${typeOf(additionalProperties)}>`;

@@ -7,6 +7,7 @@ import {
   type WorkflowRow,
 } from '../../../db/workflows/workflows.ts';
 import { valueOperators } from '../../../domain/filter/filter.ts';
+import { ownKeys } from '../../../domain/filter/selection.ts';
 import { graphWarningCodes } from '../../../domain/workflow/steps/step.ts';
 import type { GraphWarning } from '../../../domain/workflow/graph-rules.ts';
 import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
@@ -22,18 +23,27 @@ export const tag = 'Workflows';
 
 export const WorkflowById = z.object({ id: Uuid });
 
-const ExitRule = named('ExitRule', {
-  eventName: z.string(),
-  where: z
-    .array(
+/** Conditions on an event, as they are stored. */
+const StoredWhere = z
+  .array(
+    ownKeys(
       z.object({
         field: z.string(),
         operator: z.enum(valueOperators),
         value: z.unknown().optional(),
+        valueOf: z.string().optional(),
       }),
-    )
-    .optional()
-    .describe('All must hold: of the data of the event (`event.`) and of the contact (`contact.`)'),
+    ),
+  )
+  .optional()
+  .describe(
+    'All must hold: of the data of the event (`event.`), of the contact (`contact.`) and of the context ' +
+      'of the execution (`context.`)',
+  );
+
+const ExitRule = named('ExitRule', {
+  eventName: z.string(),
+  where: StoredWhere,
   reason: z.string().describe('Becomes the exitReason of the execution'),
 });
 

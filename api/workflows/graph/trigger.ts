@@ -11,7 +11,7 @@ import {
   type WorkflowRow,
 } from '../../../db/workflows/workflows.ts';
 import { invalidField, Problem, together } from '../../../domain/errors.ts';
-import { type BareName, bareKeyOf, fullStepName } from '../../../domain/filter/filter.ts';
+import { type BareName, bareStepKeyOf, fullStepName } from '../../../domain/filter/filter.ts';
 import { isJsonEqual } from '../../../domain/filter/value.ts';
 import { foreignSecrets, knownAddress, namedSecrets } from '../../../domain/secrets/hosts.ts';
 import { noSchedule } from '../../../domain/workflow/graph-rules.ts';
@@ -54,8 +54,14 @@ function fieldsRead({ type, config }: GivenStep): { at: string; name: string }[]
 
 /** The config of a step as it is stored: with full names of fields. */
 export function settledConfig(step: GivenStep): Record<string, unknown> {
-  const fullNames = fieldsRead(step).map(({ at, name }) => [at, fullStepName(name)]);
-  return { ...step.config, ...Object.fromEntries(fullNames) };
+  const config = structuredClone(step.config);
+  for (const { at, name } of fieldsRead(step)) {
+    const keys = at.split('.');
+    const last = keys.pop() ?? '';
+    const parent = keys.reduce((inner, key) => inner[key] as Record<string, unknown>, config);
+    parent[last] = fullStepName(name);
+  }
+  return config;
 }
 
 /**
@@ -65,7 +71,7 @@ export function settledConfig(step: GivenStep): Record<string, unknown> {
  */
 export function bareNamesOf(step: GivenStep, path: string): BareName[] {
   return fieldsRead(step).flatMap(({ at, name }) => {
-    const key = bareKeyOf(name);
+    const key = bareStepKeyOf(name);
     return key === null ? [] : [{ field: `${path}.${at}`, key, name }];
   });
 }
@@ -188,7 +194,7 @@ export async function refuseExitRules(
 ): Promise<void> {
   const bareNames = rules.flatMap(({ where = [] }, index) =>
     where.flatMap(({ field: name }, part) => {
-      const key = bareKeyOf(name);
+      const key = bareStepKeyOf(name);
       const field = `exitRules.${index}.where.${part}.field`;
       return key === null ? [] : [{ field, key, name }];
     }),

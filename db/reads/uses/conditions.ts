@@ -8,9 +8,9 @@ import { exitRulesOf } from '../../workflows/workflows.ts';
 import { conditionNamesField, type ContactField } from '../../../domain/contact/field.ts';
 import { type Condition, fieldOf, filtersOf, segmentIdsOf } from '../../../domain/filter/filter.ts';
 import {
-  namesField,
   stepNamesField,
   typesWithFields,
+  whereNamesField,
 } from '../../../domain/workflow/field-uses.ts';
 import { stepTypesWith } from '../../../domain/workflow/steps/registry.ts';
 
@@ -60,14 +60,11 @@ export async function findFieldUsers(
     ({ type, config, ...workflow }) =>
       (type !== null && namesInStep(type, config)) ||
       startsBy(workflow) ||
-      exitRulesOf(workflow)
-        .flatMap(({ where = [] }) => where)
-        .some((condition) => namesField(condition.field, field)),
+      exitRulesOf(workflow).some(({ where }) => whereNamesField(where, field)),
   );
   const inside = (await listPinned(db, projectId, [textOf(field)])).filter(
     ({ step, rule }) =>
-      (step && namesInStep(step.type, step.config)) ||
-      (rule?.where ?? []).some((condition) => namesField(condition.field, field)),
+      (step && namesInStep(step.type, step.config)) || whereNamesField(rule?.where, field),
   );
   return {
     segments: segments.filter(names).map(named),

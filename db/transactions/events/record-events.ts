@@ -3,7 +3,7 @@ import { notifyAfterCommit } from '../../commits.ts';
 import type { Database } from '../../database.ts';
 import { anyOf, isoTime } from '../../expressions.ts';
 import { replacingEarlier } from '../../outbox/outbox.ts';
-import { isExitEvent, mayBeEnded } from '../../sql/exit-rules.ts';
+import { isExitEvent, mayBeEnded } from '../../sql/event-conditions.ts';
 import { itemsMatch } from '../../sql/subscribed-events.ts';
 import { applyExitRules } from '../executions/exit-executions.ts';
 import { limits } from '../../../domain/limits.ts';

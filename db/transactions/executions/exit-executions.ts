@@ -2,9 +2,14 @@ import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { failWaitingMail } from '../../emails/endings.ts';
 import { signalExecutions } from '../../outbox/outbox.ts';
-import { mayBeEnded } from '../../sql/exit-rules.ts';
+import {
+  eventScopes,
+  type EventScopesJson,
+  mayBeEnded,
+  namedContext,
+  readEventScopes,
+} from '../../sql/event-conditions.ts';
 import { closingSteps } from '../../workflows/executions/closing.ts';
-import type { ContactValues } from '../../../domain/filter/evaluate.ts';
 import { type ExitRule, exitReasonOf } from '../../../domain/workflow/exit-rules.ts';
 
 /** Executions that end because an event meets an exit rule of the version they run on. */
@@ -26,20 +31,17 @@ export async function applyExitRules(tx: Database, eventIds: readonly string[]):
 
 /** Active executions on versions with exit rules, and what decides which of them end. */
 interface Candidates {
-  executions: { id: string; eventId: string; rules: number }[];
-  events: Record<
-    string,
-    { name: string; data: Record<string, unknown> | null; contact: ContactJson }
-  >;
+  executions: {
+    id: string;
+    eventId: string;
+    rules: number;
+    /** As far as the rules name it. */
+    context: Record<string, unknown> | null;
+  }[];
+  events: EventScopesJson;
   /** Exit rules by version of the executions. */
   rules: Record<number, ExitRule[]>;
 }
-
-/** A contact with its times as texts. */
-type ContactJson = Omit<ContactValues, 'createdAt' | 'updatedAt'> & {
-  createdAt: string;
-  updatedAt: string;
-};
 
 /**
  * All in one statement, each version's rules and each event once. Of a graph only the rules: it may have
@@ -50,7 +52,7 @@ async function findCandidates(tx: Database, eventIds: readonly string[]): Promis
   const { rows } = await sql<Candidates>`
     with candidate as materialized (
       select execution.id, execution.workflow_id, execution.workflow_version as version,
-          event.id as event_id
+          execution.context, event.id as event_id
         from jsonb_array_elements_text(${JSON.stringify(eventIds)}::jsonb) as given(id)
         join event on event.id = given.id::uuid
         join execution on ${mayBeEnded('execution', 'event')}
@@ -65,30 +67,20 @@ async function findCandidates(tx: Database, eventIds: readonly string[]): Promis
     )
     select
       (select coalesce(jsonb_agg(jsonb_build_object('id', candidate.id, 'eventId', event_id,
-            'rules', number)), '[]')
+            'rules', number, 'context', ${namedContext(sql`candidate.context`, sql`ruled.rules`)})), '[]')
           from candidate join ruled using (workflow_id, version)) as executions,
-      (select coalesce(jsonb_object_agg(event.id, jsonb_build_object('name', event.name,
-            'data', event.data, 'contact', jsonb_build_object('email', contact.email,
-              'subscribed', contact.subscribed, 'data', contact.data,
-              'createdAt', contact.created_at, 'updatedAt', contact.updated_at))), '{}')
-          from event join contact on contact.id = event.contact_id
-          where event.id in (select event_id from candidate)) as events,
+      ${eventScopes(sql`in (select event_id from candidate)`)} as events,
       (select coalesce(jsonb_object_agg(number, rules), '{}') from ruled) as rules`.execute(tx);
   return rows[0] ?? { executions: [], events: {}, rules: {} };
 }
 
 /** The executions whose event meets a rule of their version. */
 function metBy({ executions, events, rules }: Candidates): ExitingExecution[] {
-  return executions.flatMap(({ id, eventId, rules: number }) => {
-    const event = events[eventId];
+  const scopes = readEventScopes(events);
+  return executions.flatMap(({ id, eventId, rules: number, context }) => {
+    const event = scopes.get(eventId);
     if (!event) return [];
-    const { createdAt, updatedAt, ...values } = event.contact;
-    const contact = {
-      ...values,
-      createdAt: new Date(createdAt),
-      updatedAt: new Date(updatedAt),
-    };
-    const reason = exitReasonOf(rules[number] ?? [], event, contact);
+    const reason = exitReasonOf(rules[number] ?? [], event, { contact: event.contact, context });
     return reason === null ? [] : [{ id, reason }];
   });
 }

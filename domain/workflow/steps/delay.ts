@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { fault } from '../../errors.ts';
-import { type ContactValues, valueOf } from '../../filter/evaluate.ts';
+import type { ContactValues } from '../../filter/evaluate.ts';
 import { stepFieldOf, type Unit, unitMs } from '../../filter/filter.ts';
+import { readField } from '../../filter/step.ts';
 import { instantOf } from '../../filter/value.ts';
 import { limits } from '../../limits.ts';
 import { Days, WallTimeText } from '../../time/schemas.ts';
@@ -116,7 +117,8 @@ function checkDateField(context: z.core.$RefinementCtx, untilField: string): voi
   const kind = stepFieldOf(untilField)?.field.kind;
   if (kind === 'data' || kind === 'time') return;
   const message =
-    'Must be a date of the contact, such as contact.data.birthday, or begin with event. or workflow.';
+    'Must be a date of the contact, such as contact.data.birthday, or begin with event., context. or ' +
+    'workflow.';
   addFault(context, ['untilField'], 'unsupported_field', message);
 }
 
@@ -216,10 +218,7 @@ function untilDate(
   { untilField, offset, ifPast = 'continue' }: Form<'untilField'>,
   { now, contact, context }: DelayScope,
 ): DelayEnd {
-  const place = stepFieldOf(untilField);
-  // The context is read like the data of a contact.
-  const source = place?.root === 'context' ? { ...contact, data: context } : contact;
-  const value = place ? valueOf(place.field, source) : undefined;
+  const value = readField(stepFieldOf(untilField), { contact, context, event: context });
   const date = instantOf(value);
   const fieldValue = value instanceof Date ? value.toISOString() : (value ?? null);
   const target = date === null ? null : date + (offset ? offset.amount * unitMs[offset.unit] : 0);

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { type FieldCode, fault, whenRight } from '../../errors.ts';
 import {
-  type Field,
+  type FieldRoot,
+  operandFieldOf,
+  type StepField,
   stepFieldOf,
-  type ValueOperator,
   valueOperators,
 } from '../../filter/filter.ts';
 import { comparisonFaults } from '../../filter/parse.ts';
-import { selection } from '../../filter/selection.ts';
+import { type Comparison, operandOf } from '../../filter/step.ts';
+import { ownKeys, selection } from '../../filter/selection.ts';
 import { isUuid } from '../../ids.ts';
 import { limits } from '../../limits.ts';
 import { eventNameFault, meantMailEvent } from '../../event-names.ts';
@@ -58,14 +60,30 @@ export const StoredId = z
   .refine(isUuid, fault('invalid_string', 'Must be a uuid.'))
   .transform((id) => id.toLowerCase());
 
-/** Issues of one comparison. `path` is its place in the config. */
+/**
+ * Issues of one comparison: of its operator, and of the value or the field that it compares with.
+ * @param path its place in the config
+ * @param place its field; null: not a valid one
+ * @param roots of the fields that it can compare with
+ */
 export function checkComparison(
   context: z.core.$RefinementCtx,
   path: (string | number)[],
-  field: Field,
-  comparison: { operator: ValueOperator; value?: unknown },
+  place: StepField | null,
+  comparison: Comparison,
+  roots: readonly FieldRoot[],
 ): void {
-  for (const { at, message, ...params } of comparisonFaults(field, comparison)) {
+  const operand = operandOf(comparison);
+  if (operand !== null) {
+    const at = [...path, 'valueOf'];
+    if (comparison.value !== undefined) {
+      addFault(context, at, 'not_allowed', 'Cannot be combined with value. Send one of the two.');
+    }
+    checkOperand(context, at, operand, roots);
+  }
+  if (!place) return;
+  for (const { at, message, ...params } of comparisonFaults(place.field, comparison)) {
+    if (operand !== null && at !== 'operator') continue;
     context.addIssue({ code: 'custom', path: [...path, at], message, params });
   }
 }
@@ -91,41 +109,80 @@ export function checkBranchIds(
   });
 }
 
-export const unsupportedField = 'Must be a field of contacts, or begin with event. or workflow.';
+function checkOperand(
+  context: z.core.$RefinementCtx,
+  path: (string | number)[],
+  name: string,
+  roots: readonly FieldRoot[],
+): void {
+  if (roots.includes(operandFieldOf(name)?.root ?? 'workflow')) return;
+  const known = operandRoots.filter((root) => roots.includes(root)).map((root) => `${root}.`);
+  const message = `Must be a field that begins with ${inWords(known)}.`;
+  addFault(context, path, 'unsupported_field', message);
+}
 
-export const Comparison = { operator: z.enum(valueOperators), value: z.unknown().optional() };
+/** The roots that `valueOf` can have. */
+export const operandRoots = ['event', 'context', 'contact'] as const;
 
-export const OfField = { field: z.string(), ...Comparison };
+/** The roots of the field of a CONDITION. */
+export const conditionRoots = [...operandRoots, 'workflow'] as const;
+
+/** Issues of the field of a comparison. */
+export function checkField(
+  context: z.core.$RefinementCtx,
+  path: (string | number)[],
+  field: string,
+  roots: readonly FieldRoot[],
+): StepField | null {
+  const place = stepFieldOf(field);
+  if (place && roots.includes(place.root)) return place;
+  const known = roots.filter((root) => root !== 'contact').map((root) => `${root}.`);
+  const message = `Must be a field of contacts, or begin with ${inWords(known)}.`;
+  addFault(context, path, 'unsupported_field', message);
+  return null;
+}
+
+function inWords(words: readonly string[]): string {
+  return words.length < 2
+    ? words.join('')
+    : `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`;
+}
+
+/** An operator with the value, or the field, that it compares with. */
+export const OfOperator = {
+  operator: z.enum(valueOperators),
+  value: z.unknown().optional(),
+  valueOf: z
+    .string()
+    .optional()
+    .describe('Compares with this field, in place of value: event., context. or contact.'),
+};
+
+export const OfField = { field: z.string(), ...OfOperator };
 export const ofField = Object.keys(OfField);
 
-export function checkOfField(
-  config: { field: string; operator: ValueOperator; value?: unknown },
-  context: z.core.$RefinementCtx,
-): void {
-  const place = stepFieldOf(config.field);
-  if (place) checkComparison(context, [], place.field, config);
-  else addFault(context, ['field'], 'unsupported_field', unsupportedField);
+/** An item of a `where`, about fields of these roots. */
+function whereItem(roots: readonly FieldRoot[]) {
+  const item = selection(OfField).superRefine(
+    (given, context) => {
+      const place = checkField(context, ['field'], given.field, roots);
+      checkComparison(context, [], place, given, roots);
+    },
+    whenRight(...ofField),
+  );
+  return ownKeys(item);
 }
 
 /** Most exit rules of a workflow, and most conditions of one. */
 const exitRulesMax = 10;
 const exitConditionsMax = 20;
 
-const ExitCondition = selection(OfField).superRefine(
-  (config, context) => {
-    if (!config.field.startsWith('workflow.')) return checkOfField(config, context);
-    const message = 'Must be a field of contacts, or begin with event.';
-    addFault(context, ['field'], 'unsupported_field', message);
-  },
-  whenRight(...ofField),
-);
-
 /** The exit rules of a workflow: see `exit-rules.ts`. */
 export const ExitRules = z
   .array(
     selection({
       eventName: ExpectedEvent,
-      where: z.array(ExitCondition).max(exitConditionsMax).optional(),
+      where: z.array(whereItem(operandRoots)).max(exitConditionsMax).optional(),
       reason: z.string().max(limits.exitReasonChars),
     }),
   )

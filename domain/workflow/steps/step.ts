@@ -43,7 +43,7 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   sendsMail?: true;
   /** The address that it calls, as it is written: the secrets in the config go there. */
   address?(config: Config): string;
-  /** The fields of contact and context that it reads, each with the key of the config that names it. */
+  /** The fields that it reads, each with its place in the config, such as `field` or `where.0.field`. */
   fieldsRead?(config: Config): { at: string; name: string }[];
   /** Returns the contact data that it changes. */
   contactChanges?(config: Config): { dataKeys: string[]; subscribed: boolean };

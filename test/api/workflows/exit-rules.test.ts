@@ -116,6 +116,17 @@ describe('exit rules of a workflow', () => {
     expect(await refused({ ...bought, where: [valueless] })).toEqual(
       invalid('exitRules.0.where.0.value invalid_type'),
     );
+    const { operator, field } = where({}).where[0]!;
+    const compared = (given: object) => ({ ...bought, where: [{ field, operator, ...given }] });
+    expect(await refused(compared({ valueOf: 'context.amount' }))).toEqual([200, undefined]);
+    expect(await refused(compared({ value: 1, valueOf: 'event.x' }))).toEqual(
+      invalid('exitRules.0.where.0.valueOf not_allowed'),
+    );
+    for (const valueOf of ['workflow.x', 'data.x', 'order.id', 'contact.x']) {
+      expect(await refused(compared({ valueOf }))).toEqual(
+        invalid('exitRules.0.where.0.valueOf unsupported_field'),
+      );
+    }
     expect((await call('PATCH', `/workflows/${id}`, { exitRules: null })).status).toBe(422);
   });
 
@@ -242,6 +253,35 @@ describe('an event that meets an exit rule', () => {
     await call('PATCH', `/contacts/${contactId}`, { subscribed: true });
     await track('bought', { amount: 20 });
     expect(await endOf(id)).toEqual(exited('customer'));
+  });
+
+  it('compares the event with the context of each execution and with the contact', async () => {
+    const rule = (field: string, valueOf: string) => ({
+      eventName: 'refunded',
+      where: [{ field, operator: 'equals', valueOf }],
+      reason: valueOf,
+    });
+    const workflow = await ruled(
+      [rule('event.orderId', 'context.orderId'), rule('context.plan', 'contact.data.plan')],
+      { allowReentry: true },
+    );
+    const [one, other] = [await inside([workflow]), await inside([workflow])];
+    const context = { orderId: 7, plan: 'free', note: 'x'.repeat(1000) };
+    await db
+      .updateTable('execution')
+      .set({ context: JSON.stringify(context) })
+      .where('id', 'in', [one.id, other.id])
+      .execute();
+    await one.track('refunded', { orderId: 8 });
+    await one.track('refunded', { orderId: '7' });
+    await one.track('refunded');
+    expect(await endOf(one.id)).toEqual(active);
+    await one.track('refunded', { orderId: 7 });
+    expect(await endOf(one.id)).toEqual(exited('context.orderId'));
+    expect(await endOf(other.id)).toEqual(active);
+    await call('PATCH', `/contacts/${other.contactId}`, { data: { plan: 'free' } });
+    await other.track('refunded');
+    expect(await endOf(other.id)).toEqual(exited('contact.data.plan'));
   });
 
   it('gives the reason of the first that holds, of the version that is running', async () => {
