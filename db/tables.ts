@@ -1011,6 +1011,7 @@ export interface WorkflowSchedule {
   next_reconcile_at: Generated<Timestamp | null>;
   planned_until: Timestamp | null;
   project_id: string;
+  revision: Generated<number>;
   workflow_id: string;
 }
 
@@ -1209,7 +1210,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   workflow: ["allow_reentry", "created_at", "description", "enabled", "exit_rules", "id", "name", "paused_at", "project_id", "trigger_event_name", "trigger_schedule", "trigger_type", "updated_at", "version"],
   workflow_cancellation: ["project_id", "until", "workflow_id"],
   workflow_release: ["project_id", "workflow_id"],
-  workflow_schedule: ["next_at", "next_reconcile_at", "planned_until", "project_id", "workflow_id"],
+  workflow_schedule: ["next_at", "next_reconcile_at", "planned_until", "project_id", "revision", "workflow_id"],
   workflow_step: ["config", "created_at", "id", "key", "name", "position_x", "position_y", "project_id", "template_id", "type", "updated_at", "workflow_id"],
   workflow_transition: ["branch", "created_at", "from_step_id", "id", "priority", "project_id", "to_step_id", "updated_at", "wait_outcome", "workflow_id"],
   workflow_version: ["created_at", "graph", "project_id", "version", "workflow_id"],

@@ -119,7 +119,9 @@ create table workflow_schedule (
   -- Temporal has the planned times up to this one; null: it has no schedule.
   planned_until timestamptz(3),
   -- When the sweep must check it: a firing is late, or more times must be sent; null: never.
-  next_reconcile_at timestamptz(3) default now()
+  next_reconcile_at timestamptz(3) default now(),
+  -- Counts changes of its workflow and project, so that an update sent before them does not undo them.
+  revision integer not null default 1
 );
 comment on table workflow_schedule is 'What Temporal is told of the schedules of workflows.';
 create index workflow_schedule_reconcile on workflow_schedule (next_reconcile_at) where next_reconcile_at is not null;

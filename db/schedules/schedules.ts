@@ -42,6 +42,12 @@ const missedAfterMs = 3_600_000;
 /** The firings of a workflow that are kept. */
 export const firingsKept = 100;
 
+/** A row is due for a look after a change. */
+const changedNow = {
+  next_reconcile_at: sql<Date>`now()`,
+  revision: sql<number>`workflow_schedule.revision + 1`,
+};
+
 /**
  * Records, in the transaction that has changed a workflow, that its schedule in Temporal changes or is deleted.
  * @param workflow as it is now
@@ -53,13 +59,14 @@ export async function changeSchedule(tx: Database, workflow: WorkflowRow): Promi
     await sql`
       insert into workflow_schedule (workflow_id, project_id, next_at, next_reconcile_at)
         values (${workflow.id}, ${workflow.project_id}, ${next}, now())
-        on conflict (workflow_id) do update set next_at = excluded.next_at, next_reconcile_at = now()`.execute(
+        on conflict (workflow_id) do update set next_at = excluded.next_at, next_reconcile_at = now(),
+          revision = workflow_schedule.revision + 1`.execute(
       tx,
     );
   } else {
     const { numUpdatedRows } = await tx
       .updateTable('workflow_schedule')
-      .set({ next_reconcile_at: sql<Date>`now()` })
+      .set(changedNow)
       .where('workflow_id', '=', workflow.id)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return;
@@ -78,7 +85,7 @@ async function keep(tx: Database, workflowId: string): Promise<void> {
 export async function markSchedulesDue(tx: Database, projectId: string): Promise<void> {
   await tx
     .updateTable('workflow_schedule')
-    .set({ next_reconcile_at: sql<Date>`now()` })
+    .set(changedNow)
     .where('project_id', '=', projectId)
     .execute();
 }
@@ -154,6 +161,8 @@ export interface ScheduleUpdate {
   projectId: string;
   name: string;
   instants: Date[];
+  /** The state of the row that this was read from. */
+  revision: number;
 }
 
 /**
@@ -168,12 +177,13 @@ export async function prepareSchedule(
     const workflow = await holdFiringWorkflow(tx, workflowId);
     const row = await tx
       .selectFrom('workflow_schedule')
-      .select(['project_id', 'next_at'])
+      .select(['project_id', 'next_at', 'revision'])
       .where('workflow_id', '=', workflowId)
       .forUpdate()
       .executeTakeFirst();
     if (!row) return null;
-    const update = { workflowId, projectId: row.project_id, name: workflow?.name ?? '' };
+    const { project_id: projectId, revision } = row;
+    const update = { workflowId, projectId, name: workflow?.name ?? '', revision };
     if (!workflow) return { ...update, instants: [] };
     const now = new Date();
     const schedule = scheduleOf(workflow);
@@ -263,15 +273,19 @@ async function updateNext(tx: Database, workflowId: string, next: Date): Promise
     .execute();
 }
 
-/** Records that Temporal has the schedule. A schedule that is switched off is deleted. */
+/**
+ * Records that Temporal has the schedule, unless it has changed since it was prepared: then a run
+ * prepares it again. A schedule that is switched off is deleted.
+ */
 export async function recordScheduleUpdate(db: Database, update: ScheduleUpdate): Promise<void> {
-  const { workflowId, instants } = update;
+  const { workflowId, instants, revision } = update;
   const last = instants.at(-1);
   if (last) {
     await db
       .updateTable('workflow_schedule')
       .set({ planned_until: last })
       .where('workflow_id', '=', workflowId)
+      .where('revision', '=', revision)
       .execute();
     return;
   }
@@ -283,10 +297,10 @@ export async function recordScheduleUpdate(db: Database, update: ScheduleUpdate)
       -- Its project is disabled, so nothing is planned. Enabling the project makes it due for a
       -- check.
       update workflow_schedule set planned_until = null, next_reconcile_at = null, next_at = '9999-01-01'
-        where workflow_id in (select id from kept)
+        where workflow_id in (select id from kept) and revision = ${revision}
     )
     delete from workflow_schedule where workflow_id = ${workflowId}
-      and workflow_id not in (select id from kept)`.execute(db);
+      and workflow_id not in (select id from kept) and revision = ${revision}`.execute(db);
 }
 
 /**
