@@ -32,7 +32,7 @@ import { guarded } from './providers/mail/guarded-mailer.ts';
 import type { Mailer } from './providers/mail/mailer.ts';
 import { Metrics, type Reading } from './providers/metrics.ts';
 import { createOAuth } from './providers/login/oauth.ts';
-import { createPayments } from './providers/payments.ts';
+import { createPayments } from './providers/payments/stripe.ts';
 import { createDrawer } from './providers/rendering/drawer.ts';
 import { createRenderer } from './providers/rendering/renderer.ts';
 import { createWebhookSender } from './providers/web/webhook.ts';

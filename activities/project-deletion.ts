@@ -6,7 +6,7 @@ import {
 } from '../db/transactions/projects/delete-project.ts';
 import { findProject } from '../db/projects/projects.ts';
 import type { Files } from '../providers/files.ts';
-import type { Payments } from '../providers/payments.ts';
+import type { Payments } from '../providers/payments/stripe.ts';
 import { pause, timeBoxed } from './running/time-box.ts';
 import { reportDueUsage } from './upkeep/usage.ts';
 

@@ -5,7 +5,7 @@ import {
   listUsageReports,
   type UsageReport,
 } from '../../db/billing/usage-reports.ts';
-import { type Payments, UsageRefused } from '../../providers/payments.ts';
+import { type Payments, UsageRefused } from '../../providers/payments/stripe.ts';
 
 export interface UsageServices {
   db: Database;

@@ -16,7 +16,7 @@ import {
 } from '../../domain/billing.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { Problem, found } from '../../domain/errors.ts';
-import { type Payments, currencies } from '../../providers/payments.ts';
+import { type Payments, currencies } from '../../providers/payments/stripe.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Invoice as PaidInvoice } from '../../providers/payments.ts';
+import type { Invoice as PaidInvoice } from '../../providers/payments/stripe.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time, Uuid } from '../http/schemas.ts';
 import { askProvider, billed } from './billing.ts';

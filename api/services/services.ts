@@ -12,7 +12,7 @@ import type { OAuth } from '../../providers/login/oauth.ts';
 import type { Identities } from '../../providers/mail/identities.ts';
 import type { FeedbackReader } from '../../providers/mail/provider.ts';
 import type { Metrics } from '../../providers/metrics.ts';
-import type { Payments } from '../../providers/payments.ts';
+import type { Payments } from '../../providers/payments/stripe.ts';
 import type { Drawer } from '../../providers/rendering/drawer.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 import type { WebhookSender } from '../../providers/web/webhook.ts';

@@ -18,12 +18,11 @@ import { paymentFailedMail } from '../../domain/mail/account-mail.ts';
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import {
-  InvalidSignature,
   type InvoiceOfEvent,
   type PaymentEvent,
-  type Payments,
   UnreadableEvent,
-} from '../../providers/payments.ts';
+} from '../../providers/payments/events.ts';
+import { InvalidSignature, type Payments } from '../../providers/payments/stripe.ts';
 import { askProvider } from '../billing/billing.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';

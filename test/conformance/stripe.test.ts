@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimFreePort } from '../../dev/servers/ports.ts';
-import { createPayments, type Payments } from '../../providers/payments.ts';
+import { createPayments, type Payments } from '../../providers/payments/stripe.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /**

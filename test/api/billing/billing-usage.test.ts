@@ -5,7 +5,7 @@ import { warnOfLimits } from '../../../activities/upkeep/limit-warnings.ts';
 import { createRemovalActivities } from '../../../activities/project-deletion.ts';
 import { reportDueUsage } from '../../../activities/upkeep/usage.ts';
 import { listUsageReports } from '../../../db/billing/usage-reports.ts';
-import { createPayments } from '../../../providers/payments.ts';
+import { createPayments } from '../../../providers/payments/stripe.ts';
 import { useApi } from '../../support/api.ts';
 import { useFakeStripe } from '../../support/fakes/stripe.ts';
 
