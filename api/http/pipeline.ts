@@ -1,48 +1,25 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Middleware } from 'koa';
 import { notFound, Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
-import { limits } from '../../domain/limits.ts';
 import type { Database } from '../../db/database.ts';
 import {
   fieldsOf,
   findCaller,
   findMember,
-  findSessionUser,
   refuseDisabled,
   requireRights,
   writes,
 } from '../access/auth.ts';
 import type { Caller, Project, ProjectCaller } from '../access/caller.ts';
 import { anonymous, readBytes, readJson, refuseUnreadableBody, takesBody } from './bodies/body.ts';
-import { type AnyEndpoint, Answer } from './endpoint.ts';
+import type { AnyEndpoint } from './endpoint.ts';
 import type { Services } from '../services/services.ts';
-import { asProblem, errorBody } from './envelope.ts';
-import {
-  honoursKey,
-  type KeySpace,
-  type KeyUse,
-  type StoredAnswer,
-  useIdempotencyKey,
-} from './idempotency.ts';
+import { noteUnknown, partsOf, type Prepared } from './handling.ts';
 import { networkOf } from '../services/rate-limit.ts';
-import { joined, jsonAnswer, send, streamed } from './response.ts';
-import { SecurityLog } from '../access/security-log.ts';
-import { clientOf } from '../access/session.ts';
+import { runOnce } from './repeats.ts';
+import { send } from './response.ts';
 import { readUpload } from './bodies/upload.ts';
-import {
-  checkRequest,
-  ignoredHeader,
-  isStrict,
-  type ReadRequest,
-  readRequest,
-  refuse,
-  refuseAll,
-  type RequestParts,
-  type UnknownKey,
-  unknownIn,
-  unknownKeys,
-} from './validation.ts';
+import { refuse, unknownKeys } from './validation.ts';
 
 /**
  * The steps of every request, in the order of precedence of their errors: body size, content type,
@@ -119,205 +96,7 @@ function bodyOwner(caller: Caller, project: Project | null): string {
   return project?.id ?? caller?.userId ?? anonymous;
 }
 
-/** Names unknown keys in the response if they are ignored. Returns true if they must be refused. */
-function noteUnknown(ctx: Context, unknown: readonly UnknownKey[]): boolean {
-  if (isStrict(ctx.get('prefer'))) {
-    ctx.set('Preference-Applied', 'handling=strict');
-    return true;
-  }
-  const before = ctx.res.getHeader('Everpost-Ignored');
-  const ignored = ignoredHeader(typeof before === 'string' ? before : '', unknown);
-  if (ignored !== '') ctx.set('Everpost-Ignored', ignored);
-  return false;
-}
-
-/** Milliseconds between renewals of a running request's key: five before it is stale. */
-const keyRenewalMs = limits.idempotencyStaleMs / 5;
-
-/** Runs the handler, or repeats the stored response for the request's key. */
-async function runOnce(
-  ctx: Context,
-  endpoint: AnyEndpoint,
-  prepared: Prepared,
-  services: Services,
-): Promise<StoredAnswer> {
-  const space = keySpace(endpoint, prepared);
-  const key = ctx.get('idempotency-key');
-  // An empty header is a key that is too short, not a missing key.
-  if (space === null || ctx.headers['idempotency-key'] === undefined) {
-    return runHandler(ctx, endpoint, prepared, null, services);
-  }
-  const settle = (work: () => Promise<void>, over = () => {}) =>
-    settleKey(work, over, services.log);
-  const use = await useIdempotencyKey(
-    {
-      db: prepared.db,
-      settleDb: services.db,
-      settle,
-      cipher: services.cipher,
-      ttlHours: services.config.idempotencyTtlHours,
-    },
-    { space, key, method: endpoint.method, path: ctx.path, body: prepared.body },
-  );
-  if ('replay' in use) {
-    ctx.set('Idempotency-Replayed', 'true');
-    return use.replay;
-  }
-  const { first } = use;
-  const renewal = setInterval(() => void first.renew().catch(() => {}), keyRenewalMs);
-  const over = () => clearInterval(renewal);
-  const answered = await runHandler(ctx, endpoint, prepared, first, services).catch(
-    async (error: unknown) => {
-      await settle(() => settleRefusal(first, error, ctx.state['requestId'] as string), over);
-      throw error;
-    },
-  );
-  await settle(() => first.complete(answered), over);
-  return answered;
-}
-
-/** Pause between two attempts to settle a key, in milliseconds. */
-const settleEveryMs = 1_000;
-/**
- * The last attempt begins so many milliseconds before the key may be stale: longer than a statement
- * may take.
- */
-const settleMarginMs = 60_000;
-
-/**
- * Settles a key, then calls `over`. If the database is unavailable, it tries again after the client
- * has its response, until shortly before the key is stale. So a repeat neither finds the key taken
- * nor does the work again. Never throws.
- */
-async function settleKey(
-  settle: () => Promise<void>,
-  over: () => void,
-  log: Services['log'],
-): Promise<void> {
-  const attempt = () =>
-    settle().then(
-      () => null,
-      (error: unknown) => ({ error }),
-    );
-  const failed = await attempt();
-  if (!failed) return over();
-  log.warn(failed, 'An idempotency key could not be settled; it is tried again');
-  void (async () => {
-    // Before others may take it over.
-    const end = Date.now() + limits.idempotencyStaleMs - settleMarginMs;
-    do await sleep(settleEveryMs, null, { ref: false });
-    while ((await attempt()) && Date.now() < end);
-    over();
-  })();
-}
-
-/**
- * Settles the key of a failed request. A client error frees it, and so does an unavailable service,
- * because a retry may succeed. If mail was accepted, the retry continues after it. Any other
- * internal error is stored as the response, because part of the work may be done.
- */
-async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Promise<void> {
-  const problem = asProblem(error);
-  const isFree = problem.status < 500 || problem.status === 503;
-  if (isFree || (await use.hasAccepted())) return use.release();
-  const text = JSON.stringify(errorBody(problem, requestId));
-  return use.complete({ status: problem.status, text });
-}
-
 type Params = Record<string, string>;
-
-/** A handler's input before path, query and body are validated. */
-interface Prepared {
-  caller: Caller;
-  member: ProjectCaller | null;
-  body: unknown;
-  bytes: Buffer;
-  /** Unknown keys that the request wants to be refused. */
-  refused: readonly UnknownKey[];
-  /** The database handle with the share of the request's project. */
-  db: Database;
-}
-
-interface Handled extends Prepared {
-  keyUse: KeyUse | null;
-  security: SecurityLog;
-}
-
-type AnyCall = Parameters<AnyEndpoint['handle']>[0];
-
-async function runHandler(
-  ctx: Context,
-  endpoint: AnyEndpoint,
-  prepared: Prepared,
-  keyUse: KeyUse | null,
-  services: Services,
-): Promise<StoredAnswer> {
-  const { caller, db } = prepared;
-  const read = partsOf(ctx, endpoint, prepared);
-  const { parts, wrong } = read;
-  const security = new SecurityLog({ db, log: services.log }, ctx, caller);
-  const call = createCall(ctx, endpoint, { ...prepared, keyUse, security }, parts, services);
-  const isUnreadable = wrong.has('body') && parts.body === undefined;
-  const canCheck = !isUnreadable && !wrong.has('params') && !wrong.has('query');
-  await refuseAll(read, {
-    check: () => (canCheck ? endpoint.check?.(call) : undefined),
-    beside: (names) => (canCheck ? endpoint.checkBeside?.(call, names) : undefined),
-  });
-  const result = await endpoint.handle(call).catch(async (error: unknown) => {
-    throw await firstRefusal(endpoint, call, error);
-  });
-  security.flush();
-  const { data: answered, options } = result instanceof Answer ? result : new Answer(result, {});
-  for (const [name, value] of Object.entries(options.headers ?? {})) {
-    // `Vary` is extended, not replaced, because CORS has set it, too.
-    if (name === 'Vary') ctx.vary(value);
-    else ctx.set(name, value);
-  }
-  const contentType = options.contentType ?? endpoint.contentType;
-  if (contentType) ctx.type = contentType;
-  const status = options.status ?? endpoint.status ?? 200;
-  if (options.text) {
-    return { status, text: '', stream: await streamed(options.text, options.signal) };
-  }
-  if (options.parts) {
-    const whole = jsonAnswer(endpoint, answered, status);
-    const present = (part: unknown) => jsonAnswer(endpoint, part, status).text;
-    return { ...whole, stream: joined(whole.text, options.parts, present) };
-  }
-  if (answered instanceof Buffer) return { status, text: '', bytes: answered };
-  if (contentType) return { status, text: String(answered) };
-  return jsonAnswer(endpoint, answered, status);
-}
-
-/** Statuses that come after those for invalid fields: for missing objects, and for their state. */
-const laterStatuses: readonly number[] = [400, 402, 403, 404, 409];
-
-/**
- * Returns the error for the response: the invalid fields that `checkBeside` finds, otherwise the
- * error of the handler. An error that lists accepted mail is never replaced.
- */
-async function firstRefusal(
-  endpoint: AnyEndpoint,
-  call: AnyCall,
-  error: unknown,
-): Promise<unknown> {
-  if (!(error instanceof Problem) || !laterStatuses.includes(error.status)) return error;
-  const accepted = error.details?.['emails'];
-  if (Array.isArray(accepted) && accepted.length > 0) return error;
-  try {
-    await endpoint.checkBeside?.(call, new Set());
-    return error;
-  } catch (earlier) {
-    return earlier instanceof Problem && earlier.code === 'VALIDATION_ERROR' ? earlier : error;
-  }
-}
-
-/** Returns path, query and body for the handler, with their errors. */
-function partsOf(ctx: Context, endpoint: AnyEndpoint, { body, refused }: Prepared): ReadRequest {
-  const given = { params: ctx['params'] as unknown, query: { ...ctx.query }, body };
-  if (endpoint.asSent) return { parts: given, errors: [], wrong: new Set(), cut: [] };
-  return readRequest(endpoint, given, refused);
-}
 
 /**
  * Returns the caller in the project that the request names, with the required rights. It is checked
@@ -341,73 +120,6 @@ async function memberNow(
     throw notFound('PROJECT', named);
   }
   return member;
-}
-
-const noParts: RequestParts = { params: undefined, query: undefined, body: undefined };
-
-/** A handler's input. */
-function createCall(
-  ctx: Context,
-  endpoint: AnyEndpoint,
-  { caller, member, bytes, db, keyUse, security }: Handled,
-  { params, query, body }: RequestParts,
-  services: Services,
-): AnyCall {
-  // Methods instead of arrow functions, to which esbuild (`keepNames`) would assign a name on each
-  // call.
-  const own: Omit<AnyCall, Exclude<keyof Services, 'db'>> = {
-    db,
-    params,
-    query,
-    body,
-    caller,
-    member,
-    refuseUnknown(schema, value) {
-      const unknown = unknownIn(schema, value);
-      if (noteUnknown(ctx, unknown)) checkRequest({}, noParts, unknown);
-    },
-    async authorize(projectId) {
-      const within = caller && (await findMember(db, caller, projectId));
-      if (!within) throw notFound('PROJECT', projectId);
-      requireRights(endpoint, caller, within);
-      return within;
-    },
-    request: {
-      id: ctx.state['requestId'] as string,
-      method: ctx.method,
-      ip: ctx.ip,
-      client: clientOf(ctx),
-      header(name) {
-        return ctx.get(name);
-      },
-      cookie(name) {
-        return ctx.cookies.get(name);
-      },
-      bytes,
-    },
-    keyUse: keyUse && {
-      accepted: keyUse.accepted,
-      emailId: keyUse.emailId,
-      recordAccepted: (tx, email) => keyUse.recordAccepted(tx, email),
-      completeIn: (tx, data, status) => keyUse.completeIn(tx, jsonAnswer(endpoint, data, status)),
-    },
-    findSessionUser() {
-      return findSessionUser(ctx, call);
-    },
-    count(limit, counted) {
-      return services.rateLimits.count(ctx, limit, counted);
-    },
-    note(event, tx) {
-      return security.note(event, tx);
-    },
-    noteRefusal(event) {
-      security.noteRefusal(event);
-    },
-  };
-  // Inherited, because copying the services of the process would cost more than the rest of a small
-  // request.
-  const call = Object.setPrototypeOf(own, services) as AnyCall;
-  return call;
 }
 
 /** Replaces the public project id in the path by the id of its rows. */
@@ -470,11 +182,4 @@ async function countRequest(
   return endpoint.limit === 'auth'
     ? rateLimits.count(ctx, 'auth', `${endpoint.id} ${networkOf(ctx.ip)}`)
     : rateLimits.count(ctx, 'ip', networkOf(ctx.ip));
-}
-
-/** Returns the owner of the keys that a request uses, or null if the header is ignored. */
-function keySpace(endpoint: AnyEndpoint, { caller, member }: Prepared): KeySpace | null {
-  if (caller === null || !honoursKey(endpoint)) return null;
-  if (caller.kind === 'project') return { ownerId: caller.projectId, isPublic: caller.isPublic };
-  return { ownerId: member?.projectId ?? caller.userId, isPublic: false };
 }

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context } from 'koa';
+import { limits } from '../../domain/limits.ts';
+import type { AnyEndpoint } from './endpoint.ts';
+import type { Services } from '../services/services.ts';
+import { asProblem, errorBody } from './envelope.ts';
+import { type Prepared, runHandler } from './handling.ts';
+import {
+  honoursKey,
+  type KeySpace,
+  type KeyUse,
+  type StoredAnswer,
+  useIdempotencyKey,
+} from './idempotency.ts';
+
+/** Milliseconds between renewals of a running request's key: five before it is stale. */
+const keyRenewalMs = limits.idempotencyStaleMs / 5;
+
+/** Runs the handler, or repeats the stored response for the request's key. */
+export async function runOnce(
+  ctx: Context,
+  endpoint: AnyEndpoint,
+  prepared: Prepared,
+  services: Services,
+): Promise<StoredAnswer> {
+  const space = keySpace(endpoint, prepared);
+  const key = ctx.get('idempotency-key');
+  // An empty header is a key that is too short, not a missing key.
+  if (space === null || ctx.headers['idempotency-key'] === undefined) {
+    return runHandler(ctx, endpoint, prepared, null, services);
+  }
+  const settle = (work: () => Promise<void>, over = () => {}) =>
+    settleKey(work, over, services.log);
+  const use = await useIdempotencyKey(
+    {
+      db: prepared.db,
+      settleDb: services.db,
+      settle,
+      cipher: services.cipher,
+      ttlHours: services.config.idempotencyTtlHours,
+    },
+    { space, key, method: endpoint.method, path: ctx.path, body: prepared.body },
+  );
+  if ('replay' in use) {
+    ctx.set('Idempotency-Replayed', 'true');
+    return use.replay;
+  }
+  const { first } = use;
+  const renewal = setInterval(() => void first.renew().catch(() => {}), keyRenewalMs);
+  const over = () => clearInterval(renewal);
+  const answered = await runHandler(ctx, endpoint, prepared, first, services).catch(
+    async (error: unknown) => {
+      await settle(() => settleRefusal(first, error, ctx.state['requestId'] as string), over);
+      throw error;
+    },
+  );
+  await settle(() => first.complete(answered), over);
+  return answered;
+}
+
+/** Pause between two attempts to settle a key, in milliseconds. */
+const settleEveryMs = 1_000;
+/**
+ * The last attempt begins so many milliseconds before the key may be stale: longer than a statement
+ * may take.
+ */
+const settleMarginMs = 60_000;
+
+/**
+ * Settles a key, then calls `over`. If the database is unavailable, it tries again after the client
+ * has its response, until shortly before the key is stale. So a repeat neither finds the key taken
+ * nor does the work again. Never throws.
+ */
+async function settleKey(
+  settle: () => Promise<void>,
+  over: () => void,
+  log: Services['log'],
+): Promise<void> {
+  const attempt = () =>
+    settle().then(
+      () => null,
+      (error: unknown) => ({ error }),
+    );
+  const failed = await attempt();
+  if (!failed) return over();
+  log.warn(failed, 'An idempotency key could not be settled; it is tried again');
+  void (async () => {
+    // Before others may take it over.
+    const end = Date.now() + limits.idempotencyStaleMs - settleMarginMs;
+    do await sleep(settleEveryMs, null, { ref: false });
+    while ((await attempt()) && Date.now() < end);
+    over();
+  })();
+}
+
+/**
+ * Settles the key of a failed request. A client error frees it, and so does an unavailable service,
+ * because a retry may succeed. If mail was accepted, the retry continues after it. Any other
+ * internal error is stored as the response, because part of the work may be done.
+ */
+async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Promise<void> {
+  const problem = asProblem(error);
+  const isFree = problem.status < 500 || problem.status === 503;
+  if (isFree || (await use.hasAccepted())) return use.release();
+  const text = JSON.stringify(errorBody(problem, requestId));
+  return use.complete({ status: problem.status, text });
+}
+
+/** Returns the owner of the keys that a request uses, or null if the header is ignored. */
+function keySpace(endpoint: AnyEndpoint, { caller, member }: Prepared): KeySpace | null {
+  if (caller === null || !honoursKey(endpoint)) return null;
+  if (caller.kind === 'project') return { ownerId: caller.projectId, isPublic: caller.isPublic };
+  return { ownerId: member?.projectId ?? caller.userId, isPublic: false };
+}
