@@ -65,6 +65,11 @@ await waitFor(
 );
 await sql`update event_subscription set seen = pg_current_snapshot()`.execute(db);
 
+// Its finished mail is not looked through for mail that waits in a project suspended for its reputation.
+await sql`insert into suspension (project_id, reason) values (${projectId}, 'EMAIL_REPUTATION')`.execute(
+  db,
+);
+
 // Many projects do nothing.
 await sql`
   insert into project (name, public_key, secret_key_hash, secret_key_last4, webhook_signing_secret)

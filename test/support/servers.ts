@@ -84,6 +84,14 @@ export function databaseAt(url: string, name: string): string {
   return address.href;
 }
 
+/** The address of a database behind a TCP proxy (host:port), without the socket of tests' own server. */
+export function databaseBehind(proxy: string, url: string): string {
+  const address = new URL(url);
+  address.host = proxy;
+  address.search = '';
+  return address.href;
+}
+
 /** Runs one statement on a connection of its own. */
 export async function execute(url: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });

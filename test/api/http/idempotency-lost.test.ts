@@ -6,16 +6,14 @@ import { expect, it } from 'vitest';
 import { claimIdempotencyKey, releaseLostKey } from '../../../db/idempotency.ts';
 import { useApi } from '../../support/api.ts';
 import { useTcpProxy } from '../../support/fakes/tcp-proxy.ts';
-import { useDatabase } from '../../support/servers.ts';
+import { databaseBehind, useDatabase } from '../../support/servers.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** The line to the database breaks while a request claims its idempotency key. */
 
 const { url, db } = await useDatabase();
-const server = new URL(url);
-const line = await useTcpProxy(server.host);
-server.host = line.address;
-const api = await useApi({ DATABASE_URL: server.href });
+const line = await useTcpProxy(new URL(url).host);
+const api = await useApi({ DATABASE_URL: databaseBehind(line.address, url) });
 const { cookie } = await api.signUp();
 const { secretKey } = await api.createProject(cookie);
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
+import { transact } from '../../../db/database.ts';
 import { statusOf } from '../../../db/sql/mail-status.ts';
 import type { Engine } from '../engine.ts';
 import { waitFor } from '../wait-for.ts';
@@ -21,7 +22,7 @@ export async function insertContacts(
 
 /** Deletes all contacts, locked in the common order, because mail to them may be under way. */
 export async function deleteContacts({ api }: Engine): Promise<void> {
-  await api.db.transaction().execute(async (tx) => {
+  await transact(api.db, async (tx) => {
     await tx.selectFrom('contact').select('id').orderBy('id').forUpdate().execute();
     await tx.deleteFrom('contact').execute();
   });

@@ -7,6 +7,7 @@ import { useWorkerProcess } from '../../support/processes/processes.ts';
 import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { useTcpProxy } from '../../support/fakes/tcp-proxy.ts';
+import { databaseBehind } from '../../support/servers.ts';
 import { atEnd } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -59,10 +60,12 @@ describe('a batch that was claimed', () => {
 
   it('is due again when the answer to the claim was lost', async () => {
     const { db } = engine.api;
-    const url = new URL(engine.api.services.config.databaseUrl);
-    const line = await useTcpProxy(url.host);
-    url.host = line.address;
-    const worker = await useWorkerProcess(engine, { ...smtp, DATABASE_URL: url.href });
+    const { databaseUrl } = engine.api.services.config;
+    const line = await useTcpProxy(new URL(databaseUrl).host);
+    const worker = await useWorkerProcess(engine, {
+      ...smtp,
+      DATABASE_URL: databaseBehind(line.address, databaseUrl),
+    });
     // A claim stands still until we let it go on.
     await sql`create function stand_still() returns trigger language plpgsql as
       'begin perform pg_advisory_xact_lock(7); return new; end'`.execute(db);

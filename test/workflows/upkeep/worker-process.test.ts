@@ -11,7 +11,7 @@ import { useTcpProxy } from '../../support/fakes/tcp-proxy.ts';
 import { beginExecution } from '../../support/histories/executions.ts';
 import { root } from '../../support/processes/npm-start.ts';
 import { startWorkerProcess, useWorkerProcess } from '../../support/processes/processes.ts';
-import { temporalAddress } from '../../support/servers.ts';
+import { databaseBehind, temporalAddress } from '../../support/servers.ts';
 import { atEnd, useFolder } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -44,8 +44,8 @@ it('takes tasks while its version is the current one, and answers for its health
     const response = await fetch(`http://127.0.0.1:${port}/health/${path}`);
     return [response.status, await response.json()];
   };
-  const { host, href } = new URL(engine.api.services.config.databaseUrl);
-  const line = await useTcpProxy(host);
+  const { databaseUrl } = engine.api.services.config;
+  const line = await useTcpProxy(new URL(databaseUrl).host);
   const first = await beginExecution(engine, waiting('first'));
   const handle = engine.temporal.client.workflow.getHandle(`execution-${first.id}`);
   const inVersion = (version: string) =>
@@ -57,7 +57,7 @@ it('takes tasks while its version is the current one, and answers for its health
   await Promise.all([
     start('one'),
     start('two', {
-      DATABASE_URL: href.replace(host, line.address),
+      DATABASE_URL: databaseBehind(line.address, databaseUrl),
       WORKER_HEALTH_PORT: String(port),
       HOST: '127.0.0.1',
     }),
