@@ -60,9 +60,7 @@ export async function changeSchedule(tx: Database, workflow: WorkflowRow): Promi
       insert into workflow_schedule (workflow_id, project_id, next_at, next_reconcile_at)
         values (${workflow.id}, ${workflow.project_id}, ${next}, now())
         on conflict (workflow_id) do update set next_at = excluded.next_at, next_reconcile_at = now(),
-          revision = workflow_schedule.revision + 1`.execute(
-      tx,
-    );
+          revision = workflow_schedule.revision + 1`.execute(tx);
   } else {
     const { numUpdatedRows } = await tx
       .updateTable('workflow_schedule')
