@@ -18,7 +18,7 @@ export interface PostgresOptions {
   /** Receives a message when the server died and is restarted. */
   onNotice?: (sentence: string) => void;
   /**
-   * True: faster, but everything is lost when the machine stops, and whoever has an account here may
+   * True: faster, but all data are lost when the machine stops, and every account of the machine may
    * connect. For tests.
    */
   disposable?: boolean;
@@ -102,9 +102,9 @@ function serverArguments(cluster: string, options: PostgresOptions): string[] {
   const settings = {
     listen_addresses: '127.0.0.1',
     port: String(options.port),
-    // TCP only: the usual socket directory belongs to the system's own PostgreSQL.
+    // TCP only, because the usual socket directory belongs to the system's own PostgreSQL.
     unix_socket_directories: options.disposable ? tmpdir() : '',
-    // One API and one worker with full pools, a demo, a few consoles.
+    // Enough for one API and one worker with full pools, a demo, and a few consoles.
     max_connections: '200',
     // Errors are logged without rows, statements and values, which contain data of contacts.
     log_error_verbosity: 'terse',
