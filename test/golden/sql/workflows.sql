@@ -370,10 +370,6 @@ returning workflow.allow_reentry, workflow.created_at, workflow.description, wor
     workflow.updated_at, workflow.version
 
 update workflow_schedule
-set next_reconcile_at = now()
-where workflow_id = $1
-
-update workflow_schedule
 set next_reconcile_at = now() + interval '1 minute'
 where workflow_id in (
   select workflow_id
@@ -383,6 +379,10 @@ where workflow_id in (
   limit $1
   for update skip locked)
 returning workflow_id
+
+update workflow_schedule
+set next_reconcile_at = now(), revision = workflow_schedule.revision + 1
+where workflow_id = $1
 
 update workflow_step
 set key = given.key from jsonb_to_recordset($1::jsonb) as given(id uuid, key text)
