@@ -719,6 +719,8 @@ export interface Api {
           pageSize?: number;
           /** Only those in this state */
           status?: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
+          /** Only executions with exactly this key */
+          key?: string;
           /** Paused singly, not with their workflow */
           paused?: 'true' | 'false';
         };
@@ -779,6 +781,8 @@ export interface Api {
           email?: string;
           /** The id of a step */
           stepId?: string;
+          /** Only executions with exactly this key */
+          key?: string;
           /** Only those on this version */
           version?: number;
           /** Paused singly, not with their workflow */
@@ -855,6 +859,12 @@ export interface Api {
             exited: number;
             failed: number;
             cancelled: number;
+          };
+          /** Events of the period, of the last 30 days, that started none; only of workflows with executionKey or `parallel` */
+          notStarted?: {
+            no_key: number;
+            key_too_long: number;
+            too_many: number;
           };
           steps: Array<{
             stepId: string;
@@ -1994,6 +2004,12 @@ export interface Api {
             data: Record<string, unknown>;
           };
           context: Record<string, unknown> | null;
+          /** Whether `context` as an event would start it; only of a workflow with executionKey */
+          start?: {
+            starts: boolean;
+            reason: 'no_key' | 'key_too_long' | null;
+            key: string | null;
+          };
           /** Probable mistakes in the graph, at most 100 */
           warnings: Array<WorkflowWarning>;
         };
@@ -3415,7 +3431,7 @@ export type TimelineEntryList = {
 
 export type TimelineEntry = {
   at: string;
-  type: 'event' | 'email' | 'execution' | 'segment' | 'consent' | 'not_reached';
+  type: 'event' | 'email' | 'execution' | 'not_started' | 'segment' | 'consent' | 'not_reached';
   title: string;
   detail: Record<string, unknown>;
   /** Ids of what it is about */
@@ -3553,6 +3569,8 @@ export type ContactExport = {
     workflowId: string;
     workflowVersion: number;
     contactId: string;
+    /** Tells it apart from other executions of the contact; null: started without a key */
+    key: string | null;
     status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
     currentStepId: string | null;
     exitReason: string | null;
@@ -4049,6 +4067,8 @@ export type ActivityItem = {
 export type StartExecutionRequest = {
   contactId: string;
   context?: Record<string, unknown>;
+  /** By default it is read from the context at the path of `executionKey` */
+  key?: string | number | boolean;
 };
 
 export type Execution = {
@@ -4056,6 +4076,8 @@ export type Execution = {
   workflowId: string;
   workflowVersion: number;
   contactId: string;
+  /** Tells it apart from other executions of the contact; null: started without a key */
+  key: string | null;
   status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
   currentStepId: string | null;
   exitReason: string | null;
@@ -4090,6 +4112,8 @@ export type NamedExecution = {
   workflowId: string;
   workflowVersion: number;
   contactId: string;
+  /** Tells it apart from other executions of the contact; null: started without a key */
+  key: string | null;
   status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
   currentStepId: string | null;
   exitReason: string | null;
@@ -4123,6 +4147,8 @@ export type ExecutionDetails = {
   workflowId: string;
   workflowVersion: number;
   contactId: string;
+  /** Tells it apart from other executions of the contact; null: started without a key */
+  key: string | null;
   status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
   currentStepId: string | null;
   exitReason: string | null;
@@ -4171,6 +4197,8 @@ export type FoundExecution = {
   workflowId: string;
   workflowVersion: number;
   contactId: string;
+  /** Tells it apart from other executions of the contact; null: started without a key */
+  key: string | null;
   status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
   currentStepId: string | null;
   exitReason: string | null;
@@ -4287,6 +4315,8 @@ export type MovedExecution = {
   workflowId: string;
   workflowVersion: number;
   contactId: string;
+  /** Tells it apart from other executions of the contact; null: started without a key */
+  key: string | null;
   status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
   currentStepId: string | null;
   exitReason: string | null;
@@ -4678,6 +4708,8 @@ export type SimulateExecutionRequest = {
   }>;
   /** The arms that SPLIT steps draw, by the id or the key of the step */
   arms?: Record<string, string>;
+  /** By default it is read from the context at the path of `executionKey` */
+  key?: string | number | boolean;
   startAt?: string;
   until?: string;
   horizonDays?: number;
@@ -5365,7 +5397,16 @@ export type CountedWorkflow = {
     segmentId?: string;
     filter?: Condition;
   };
+  /** `reentry.mode` is not `once` */
   allowReentry: boolean;
+  /** Where the key stands in the data of the event */
+  executionKey: string | null;
+  reentry: {
+    /** When a contact may enter again, with the same key: never, when no execution is active, always */
+    mode: 'once' | 'after_end' | 'parallel';
+    /** A start is refused for so long after the last one */
+    minIntervalSeconds: number | null;
+  };
   /** One more with every change of steps, transitions, trigger or exit rules */
   version: number;
   /** Events that end an execution, whatever it is doing */
@@ -5399,7 +5440,15 @@ export type ExitRule = {
 export type WorkflowGraphInput = {
   name?: string;
   description?: string | null;
+  /** false: `reentry.mode` is `once`; true: it is not, by default `after_end` */
   allowReentry?: boolean;
+  /** Where the key stands in the data of the starting event, such as `event.orderId`: a contact may be in the workflow once for each key. null: without keys */
+  executionKey?: string | null;
+  /** Replaced as a whole */
+  reentry?: {
+    mode?: 'once' | 'after_end' | 'parallel';
+    minIntervalSeconds?: number | null;
+  };
   trigger?: {
     type?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
     config?: {
@@ -5440,8 +5489,15 @@ export type CreateWorkflowRequest = {
   /** `{eventName}`, instead of eventName */
   triggerConfig?: CreateWorkflowRequestTriggerConfig | null;
   triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
-  /** By default false */
+  /** false: `reentry.mode` is `once`; true: it is not, by default `after_end` */
   allowReentry?: boolean;
+  /** Where the key stands in the data of the starting event, such as `event.orderId`: a contact may be in the workflow once for each key. null: without keys */
+  executionKey?: string | null;
+  /** Replaced as a whole */
+  reentry?: {
+    mode?: 'once' | 'after_end' | 'parallel';
+    minIntervalSeconds?: number | null;
+  };
   /** Counts with `graph` only */
   enabled?: boolean | null;
   /** The whole workflow, as GET …/graph answers it */
@@ -5462,7 +5518,16 @@ export type Workflow = {
     segmentId?: string;
     filter?: Condition;
   };
+  /** `reentry.mode` is not `once` */
   allowReentry: boolean;
+  /** Where the key stands in the data of the event */
+  executionKey: string | null;
+  reentry: {
+    /** When a contact may enter again, with the same key: never, when no execution is active, always */
+    mode: 'once' | 'after_end' | 'parallel';
+    /** A start is refused for so long after the last one */
+    minIntervalSeconds: number | null;
+  };
   /** One more with every change of steps, transitions, trigger or exit rules */
   version: number;
   /** Events that end an execution, whatever it is doing */
@@ -5495,7 +5560,16 @@ export type WorkflowGraph = {
     segmentId?: string;
     filter?: Condition;
   };
+  /** `reentry.mode` is not `once` */
   allowReentry: boolean;
+  /** Where the key stands in the data of the event */
+  executionKey: string | null;
+  reentry: {
+    /** When a contact may enter again, with the same key: never, when no execution is active, always */
+    mode: 'once' | 'after_end' | 'parallel';
+    /** A start is refused for so long after the last one */
+    minIntervalSeconds: number | null;
+  };
   /** One more with every change of steps, transitions, trigger or exit rules */
   version: number;
   /** Events that end an execution, whatever it is doing */
@@ -5546,7 +5620,16 @@ export type Transition = {
 export type PortableGraph = {
   name: string;
   description: string | null;
+  /** `reentry.mode` is not `once` */
   allowReentry: boolean;
+  /** Where the key stands in the data of the event */
+  executionKey: string | null;
+  reentry: {
+    /** When a contact may enter again, with the same key: never, when no execution is active, always */
+    mode: 'once' | 'after_end' | 'parallel';
+    /** A start is refused for so long after the last one */
+    minIntervalSeconds: number | null;
+  };
   trigger: {
     /** MANUAL: started only through the API */
     type: 'EVENT' | 'MANUAL' | 'SCHEDULE';
@@ -5595,7 +5678,15 @@ export type UpdateWorkflowRequest = {
     filter?: ConditionInput | null;
   };
   enabled?: boolean;
+  /** false: `reentry.mode` is `once`; true: it is not, by default `after_end` */
   allowReentry?: boolean;
+  /** Where the key stands in the data of the starting event, such as `event.orderId`: a contact may be in the workflow once for each key. null: without keys */
+  executionKey?: string | null;
+  /** Replaced as a whole */
+  reentry?: {
+    mode?: 'once' | 'after_end' | 'parallel';
+    minIntervalSeconds?: number | null;
+  };
   exitRules?: Array<{
     eventName: string;
     where?: Array<{

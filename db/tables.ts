@@ -497,11 +497,13 @@ export interface Execution {
   held_at: Timestamp | null;
   history: Generated<Json>;
   id: Generated<string>;
+  key: string | null;
   move_job_id: string | null;
   next_reconcile_at: Generated<Timestamp | null>;
   pause_reason: string | null;
   paused_at: Timestamp | null;
   project_id: string;
+  slot: Generated<string | null>;
   start_generation: Generated<number>;
   started_at: Generated<Timestamp>;
   status: Generated<string>;
@@ -630,6 +632,16 @@ export interface Membership {
   project_id: string;
   role: string;
   user_id: string;
+}
+
+export interface NotStarted {
+  at: Timestamp;
+  contact_id: string;
+  event_name: string;
+  id: Generated<string>;
+  project_id: string;
+  reason: string;
+  workflow_id: string;
 }
 
 export interface OptIn {
@@ -976,15 +988,17 @@ export interface WorkerProcess {
 }
 
 export interface Workflow {
-  allow_reentry: Generated<boolean>;
   created_at: Generated<Timestamp>;
   description: string | null;
   enabled: Generated<boolean>;
+  execution_key: string | null;
   exit_rules: Generated<Json>;
   id: Generated<string>;
   name: string;
   paused_at: Timestamp | null;
   project_id: string;
+  reentry_min_interval: number | null;
+  reentry_mode: Generated<string>;
   trigger_event_name: string | null;
   /**
    * Of the trigger SCHEDULE: {cron, timeZone, segmentId, filter}, as far as they are given; else null.
@@ -1096,6 +1110,7 @@ export interface DB {
   late_mail: LateMail;
   mailbox_message: MailboxMessage;
   membership: Membership;
+  not_started: NotStarted;
   opt_in: OptIn;
   outbox: Outbox;
   payment_receipt: PaymentReceipt;
@@ -1165,7 +1180,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   event_subscription: ["backlog", "batch_max", "batch_turn", "clear_at", "covered_from", "created_at", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "next_reconcile_at", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
   event_subscription_minute: ["minute", "requests", "subscription_id"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
-  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "move_job_id", "next_reconcile_at", "pause_reason", "paused_at", "project_id", "start_generation", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
+  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "key", "move_job_id", "next_reconcile_at", "pause_reason", "paused_at", "project_id", "slot", "start_generation", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
   exit_event: ["event_name", "project_id", "workflow_id"],
   firing: ["after_created_at", "after_id", "at", "audience", "completed_at", "matched", "project_id", "started", "started_at", "status", "workflow_id"],
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "status_code", "use_id"],
@@ -1177,6 +1192,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   late_mail: ["contact_id", "email_id", "sent_at"],
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
   membership: ["by_key_at", "created_at", "project_id", "role", "user_id"],
+  not_started: ["at", "contact_id", "event_name", "id", "project_id", "reason", "workflow_id"],
   opt_in: ["asked_at", "contact_id", "counted_at", "created_at", "email", "ended_at", "expire_after", "first_mail_at", "id", "last_mail_at", "mail_wanted", "mails", "next_reconcile_at", "of_mail", "project_id", "remind_after", "reminded_at", "state", "token_hash", "topic_ids"],
   outbox: ["action", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
   payment_receipt: ["created_at", "event_id"],
@@ -1207,7 +1223,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   wait: ["contact_id", "created_at", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
   watermark: ["at", "name"],
   worker_process: ["id", "provider", "rate_per_project_per_second", "rate_per_second", "seen_at", "started_at", "stopped_at"],
-  workflow: ["allow_reentry", "created_at", "description", "enabled", "exit_rules", "id", "name", "paused_at", "project_id", "trigger_event_name", "trigger_schedule", "trigger_type", "updated_at", "version"],
+  workflow: ["created_at", "description", "enabled", "execution_key", "exit_rules", "id", "name", "paused_at", "project_id", "reentry_min_interval", "reentry_mode", "trigger_event_name", "trigger_schedule", "trigger_type", "updated_at", "version"],
   workflow_cancellation: ["project_id", "until", "workflow_id"],
   workflow_release: ["project_id", "workflow_id"],
   workflow_schedule: ["next_at", "next_reconcile_at", "planned_until", "project_id", "revision", "workflow_id"],

@@ -34,7 +34,7 @@ export async function playWhatIf(
   given: string,
 ): Promise<Simulation> {
   const { step, branch } = choiceOf(known, given);
-  const { projectId, workflowId, contactId, context, graph, state } = known;
+  const { projectId, workflowId, contactId, context, key, graph, state } = known;
   const [contact, project] = [
     await findContact(db, projectId, contactId),
     await findProject(db, projectId),
@@ -51,7 +51,7 @@ export async function playWhatIf(
         behind: { stepId: step.id, branch },
         triggerEventName: null,
         contact: { ...contact, createdAt: contact.created_at, updatedAt: contact.updated_at },
-        subject: { contact: contactId, key: null },
+        subject: { contact: contactId, key },
         context,
         project,
         policy: await readSendPolicy(db, projectId),

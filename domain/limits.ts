@@ -4,6 +4,13 @@ export const limits = {
   chainDepth: 10,
   /** Executions of a workflow for one contact per hour that other executions started. */
   causedPerHour: 100,
+  /** Active executions of one contact in a workflow that runs them in parallel. */
+  parallelExecutions: 100,
+  /** Active executions with different keys of one contact in one workflow. */
+  activeKeys: 1000,
+  /** An execution key, and the path at which it stands. */
+  executionKeyChars: 200,
+  reentrySecondsMax: 31_536_000,
   /** A body that anyone may send, without credentials. */
   openBodyBytes: 16 * 1024,
   /** Any other body that contains no mail text. */

@@ -62,7 +62,8 @@ export class RowEffects implements StepEffects {
   }
 
   get subject() {
-    return { contact: this.visit.execution.contact_id, key: null };
+    const { contact_id: contact, key } = this.visit.execution;
+    return { contact, key };
   }
 
   now(): Date {
@@ -87,7 +88,11 @@ export class RowEffects implements StepEffects {
     return {
       ...this.#variables(await this.#contactAndProject(), stepExecution.id),
       workflow: { id: execution.workflow_id, name: execution.workflow_name },
-      execution: { id: execution.id, startedAt: execution.started_at.toISOString() },
+      execution: {
+        id: execution.id,
+        startedAt: execution.started_at.toISOString(),
+        ...(execution.key !== null && { key: execution.key }),
+      },
     };
   }
 

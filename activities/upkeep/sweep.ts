@@ -15,6 +15,7 @@ import { foldEventTally } from '../../db/transactions/events/delete-events.ts';
 import { continueHeldMail } from '../../db/delivery/releases.ts';
 import { continueReleases } from '../../db/workflows/executions/pausing.ts';
 import { continueCancellations } from '../../db/transactions/executions/cancel-executions.ts';
+import { deleteOldNotStarted } from '../../db/workflows/not-started.ts';
 import { deleteExpiredIdempotencyKeys } from '../../db/idempotency.ts';
 import { deleteOldPaymentReceipts } from '../../db/billing/payments.ts';
 import { signalRemovals } from '../../db/transactions/projects/delete-project.ts';
@@ -95,6 +96,8 @@ export interface SweepTasks {
   FOLD_EVENT_TALLY(): Promise<void>;
   /** Counts the opens, clicks and other events of mail for days that are over. */
   TALLY_MAIL(): Promise<void>;
+  /** Deletes notes of events that started no execution, after 30 days. */
+  CLEAR_NOT_STARTED(): Promise<void>;
   /** Deletes jobs that are too old to be read. */
   CLEAR_JOBS(): Promise<void>;
   /** Computes or counts the segments that are due, every five minutes each. */
@@ -141,7 +144,7 @@ const cancellingMs = 10_000;
 const releasingMs = 20_000;
 /** Milliseconds for which one sweep deletes rows of deleted workflows and segments. */
 const removingMs = 20_000;
-/** Milliseconds for which one sweep deletes old bodies; the next one continues. */
+/** Milliseconds for which one sweep deletes old rows of a kind; the next one continues. */
 const clearingMs = 10_000;
 /** Milliseconds for which one sweep counts days of mail; the next one continues. */
 const tallyingMs = 5_000;
@@ -217,6 +220,7 @@ export function createSweepActivities(
       while (!isLate() && (await foldCampaignTally(db)));
       while (!isLate() && (await tallyMoments(db)));
     },
+    CLEAR_NOT_STARTED: () => clearNotStarted(db),
     async CLEAR_JOBS() {
       await deleteOldJobs(db);
     },
@@ -272,6 +276,11 @@ async function clearEventDeliveries(db: Database): Promise<void> {
       await noteCleared(db, id);
     }
   }
+}
+
+async function clearNotStarted(db: Database): Promise<void> {
+  const isLate = after(clearingMs);
+  while (!isLate() && (await deleteOldNotStarted(db)));
 }
 
 async function clearMailBodies({ db, bodyRetentionDays }: SweepServices): Promise<void> {

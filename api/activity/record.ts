@@ -77,10 +77,16 @@ function metadataOf(row: ActivityRow): Record<string, unknown> {
     case 'workflow.completed':
       return {
         workflowName: row.workflow_name,
+        ...keyOf(row),
         status: row.status,
         exitReason: row.exit_reason,
       };
   }
+}
+
+/** The key of an execution, where it has one. */
+function keyOf({ key }: { key: string | null }): { key?: string } {
+  return key === null ? {} : { key };
 }
 
 function emailOf(row: ActivityRow) {
@@ -116,8 +122,8 @@ export function presentUpcoming(row: UpcomingRow): Item {
   if (row.kind === 'campaign') return present(row, 'campaign.scheduled', campaignOf(row));
   const { workflow_name: workflowName, step_name: stepName, subject } = row;
   return row.is_email
-    ? present(row, 'workflow.email.scheduled', { workflowName, subject, stepName })
-    : present(row, 'workflow.waiting', { workflowName, stepName });
+    ? present(row, 'workflow.email.scheduled', { workflowName, ...keyOf(row), subject, stepName })
+    : present(row, 'workflow.waiting', { workflowName, ...keyOf(row), stepName });
 }
 
 function present(

@@ -12,6 +12,7 @@ import { type CursorForm, encodeCursor } from '../../domain/cursor.ts';
 import { found } from '../../domain/errors.ts';
 import { holdOf } from '../../domain/outcomes/hold.ts';
 import { outcomeOf } from '../../domain/outcomes/outcome.ts';
+import type { NotStartedReason } from '../../domain/workflow/start.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   cursorListOf,
@@ -66,7 +67,8 @@ export const getTimeline = endpoint({
   tag,
   summary: 'List what happened to a contact, and what did not reach it, newest first',
   description:
-    'A cursor list of events, mail, executions, changes of segments and subscriptions, and opt-in requests ' +
+    'A cursor list of events, mail, executions, events that started none (type `not_started`, with `detail.reason`), ' +
+    'changes of segments and subscriptions, and opt-in requests ' +
     '(type `consent`, with `detail.consent`). ' +
     '`not_reached` are campaigns and mail of workflows that were for this contact and did not reach ' +
     'it, with `detail.reason` as GET /campaigns/{id}/recipients/{contactId} gives it. `detail.reasonCode` ' +
@@ -139,8 +141,14 @@ function presentItem(item: TimelineItem): Entry {
       return { at, type, title: mail.subject, detail, links };
     }
     case 'execution': {
-      const { workflowId: workflow, workflowName: title, ...detail } = item.execution;
+      const { workflowId: workflow, workflowName: title, key, ...other } = item.execution;
+      const detail = { ...(key !== null && { key }), ...other };
       return { at, type, title, detail, links: linksOf({ execution: item.id, workflow }) };
+    }
+    case 'not_started': {
+      const { workflowId: workflow, workflowName, ...detail } = item.notStarted;
+      const title = `${workflowName} did not start: ${notStartedTitles[detail.reason]}`;
+      return { at, type, title, detail, links: linksOf({ workflow }) };
     }
     case 'opt_in': {
       const { state: consent, topics, endedAt } = item.optIn;
@@ -154,6 +162,12 @@ function presentItem(item: TimelineItem): Entry {
     }
   }
 }
+
+const notStartedTitles: Record<NotStartedReason, string> = {
+  no_key: 'the event has no key',
+  key_too_long: 'the key of the event is too long',
+  too_many: 'too many executions of the contact are active',
+};
 
 const optInTitles = {
   pending: 'Was asked to confirm, and has not yet',

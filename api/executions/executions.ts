@@ -10,7 +10,7 @@ import {
   findExecution,
   listExecutions,
 } from '../../db/workflows/executions/executions.ts';
-import { insertExecution } from '../../db/transactions/executions/start-execution.ts';
+import { givenKey, insertExecution } from '../../db/transactions/executions/start-execution.ts';
 import { listStepExecutions } from '../../db/workflows/executions/steps.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { jsonBytes } from '../../domain/contact/data.ts';
@@ -32,6 +32,7 @@ import {
   queryInt,
   time,
 } from '../http/schemas.ts';
+import { Key, OfKey } from '../workflows/graph/starts.ts';
 import {
   ContactName,
   Execution,
@@ -71,16 +72,26 @@ export const startExecution = endpoint({
   summary: 'Start an execution for a contact',
   description:
     '`context` is at most 64 KB as JSON. WORKFLOW_NOT_ENABLED: enable the workflow first. ' +
-    'EXECUTION_EXISTS: the contact is in it, or has been and `allowReentry` is off.',
+    'EXECUTION_EXISTS: `reentry` does not allow another execution of the contact now, of the same key where the ' +
+    'workflow has an `executionKey`; or as many as may be are active.',
   access: 'secret',
   status: 201,
   params: WorkflowById,
-  body: z.object({ contactId: Uuid, context: Context.optional() }),
+  body: z.object({ contactId: Uuid, context: Context.optional(), key: Key.optional() }),
   response: Execution,
   problems: ['WORKFLOW_NOT_FOUND', 'CONTACT_NOT_FOUND', 'WORKFLOW_NOT_ENABLED', 'EXECUTION_EXISTS'],
   example: {
     body: { contactId: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11', context: { source: 'ad' } },
     response: { ...executionExample, temporalRunId: null },
+  },
+  async checkBeside(
+    { db, caller: { projectId }, params: { id }, body: { key, context = null } },
+    wrong,
+  ) {
+    const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
+    if (!wrong.has('key') && !wrong.has('context')) {
+      givenKey(workflow.execution_key, { key, context });
+    }
   },
   async handle({ db, caller: { projectId, project }, params: { id }, body }) {
     found('WORKFLOW', id, await findWorkflow(db, projectId, id));
@@ -91,6 +102,7 @@ export const startExecution = endpoint({
         workflowId: id,
         contactId: body.contactId,
         context: body.context ?? null,
+        key: body.key,
       }),
     );
     return presentExecution(execution, project);
@@ -112,6 +124,7 @@ export const getExecutions = endpoint({
     page: queryInt(1, Number.MAX_SAFE_INTEGER, 1),
     pageSize: queryInt(1, limits.pageSize, limits.pageSizeDefault),
     status: z.enum(statuses).optional(),
+    key: OfKey,
     paused: z
       .enum(['true', 'false'])
       .transform((text) => text === 'true')

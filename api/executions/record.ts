@@ -52,6 +52,10 @@ export const Execution = named('Execution', {
   workflowId: Workflow.shape.id,
   workflowVersion: z.int().meta({ examples: [2] }),
   contactId: Contact.shape.id,
+  key: z
+    .string()
+    .nullable()
+    .describe('Tells it apart from other executions of the contact; null: started without a key'),
   status: z.enum(statuses),
   currentStepId: z.uuid().nullable(),
   exitReason: z.string().nullable(),

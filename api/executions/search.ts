@@ -16,6 +16,7 @@ import {
   queryInt,
   Uuid,
 } from '../http/schemas.ts';
+import { OfKey } from '../workflows/graph/starts.ts';
 import {
   ContactName,
   Execution,
@@ -78,6 +79,7 @@ export const findExecutions = endpoint({
     contactId: Uuid.optional(),
     email: Email.optional().meta({ description: 'The address of the contact, in any case' }),
     stepId: Uuid.optional(),
+    key: OfKey,
     version: queryInt(1, 2_147_483_647, 0).transform((version) => version || undefined),
     paused: z
       .enum(['true', 'false'])

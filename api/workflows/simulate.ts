@@ -7,9 +7,9 @@ import { listCountedMail } from '../../db/transactions/mail/hold-back.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { readSendPolicy } from '../../db/projects/send-policy.ts';
 import { readsOfSimulation } from '../../db/reads/simulation.ts';
-import { findWorkflow } from '../../db/workflows/workflows.ts';
+import { findWorkflow, type WorkflowRow } from '../../db/workflows/workflows.ts';
 import { eventData, planContactData } from '../../domain/contact/data.ts';
-import { found, Problem, whenRight } from '../../domain/errors.ts';
+import { found, invalidField, Problem, together, whenRight } from '../../domain/errors.ts';
 import { unitMs } from '../../domain/filter/filter.ts';
 import { limits } from '../../domain/limits.ts';
 import type { Inspection } from '../../domain/template/inspect.ts';
@@ -25,9 +25,11 @@ import {
   simulatedStepsMax,
   TooManySteps,
 } from '../../domain/simulation/simulation.ts';
+import { startKeyOf } from '../../domain/workflow/start.ts';
 import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { stepTypes } from '../../domain/workflow/steps/registry.ts';
 import { GivenContact } from '../contacts/given.ts';
+import { Key } from './graph/starts.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { ContactData, fault, JsonObject, Moment, Time, time, Uuid } from '../http/schemas.ts';
 import { withinEventData } from '../public/track.ts';
@@ -84,6 +86,7 @@ const Given = z
       .record(z.string(), z.string())
       .default({})
       .describe('The arms that SPLIT steps draw, by the id or the key of the step'),
+    key: Key.optional(),
     startAt: Moment.optional(),
     until: Moment.optional(),
     horizonDays: z.int().min(1).max(3650).optional(),
@@ -158,6 +161,14 @@ const Played = z.object({
     data: z.record(z.string(), z.unknown()),
   }),
   context: z.record(z.string(), z.unknown()).nullable(),
+  start: z
+    .object({
+      starts: z.boolean(),
+      reason: z.enum(['no_key', 'key_too_long']).nullable(),
+      key: z.string().nullable(),
+    })
+    .optional()
+    .describe('Whether `context` as an event would start it; only of a workflow with executionKey'),
   warnings: GraphWarnings,
 });
 
@@ -216,7 +227,10 @@ export const simulateExecution = endpoint({
     const graph = body.graph
       ? simulatedGraph(body.graph)
       : await findGraph(db, workflow, body.version);
-    await resolveGiven(db, workflow.id, graph, body);
+    await together(
+      () => startOf(workflow, body),
+      () => resolveGiven(db, workflow.id, graph, body),
+    );
   },
   async handle(call) {
     const { db, config, caller, params, body } = call;
@@ -229,6 +243,7 @@ export const simulateExecution = endpoint({
       : await findGraph(db, workflow, body.version);
     const { receivers, graph } = await resolveGiven(db, workflow.id, drawn, body);
     await refuseBroken(db, workflow, drawn);
+    const { key, start } = startOf(workflow, body);
     const project = found('PROJECT', projectId, await findProject(db, projectId));
     const policy = await readSendPolicy(db, projectId);
     const days = body.horizonDays ?? horizonDays;
@@ -238,7 +253,7 @@ export const simulateExecution = endpoint({
       triggerEventName:
         workflow.trigger_type === 'SCHEDULE' ? 'schedule' : workflow.trigger_event_name,
       contact,
-      subject: { contact: body.contactId ?? contact.email, key: null },
+      subject: { contact: body.contactId ?? contact.email, key },
       context: body.context ?? null,
       project,
       policy,
@@ -262,7 +277,7 @@ export const simulateExecution = endpoint({
     const keys = [...Object.keys(contact.data ?? {}), ...given];
     const warnings = await findWarnings(db, projectId, graph, keys);
     try {
-      return presented(await simulate(input, services), warnings);
+      return { ...presented(await simulate(input, services), warnings), ...(start && { start }) };
     } catch (error) {
       if (error instanceof TooManySteps || error instanceof TooMuchRendering) {
         throw new Problem('SIMULATION_TOO_LARGE');
@@ -271,6 +286,26 @@ export const simulateExecution = endpoint({
     }
   },
 });
+
+/**
+ * The key of the execution, and whether its context as an event would start it.
+ * @throws Problem VALIDATION_ERROR for a key where the workflow has none
+ */
+function startOf(
+  { execution_key: executionKey }: WorkflowRow,
+  { key, context }: Partial<z.output<typeof Given>>,
+): { key: string | null; start?: NonNullable<z.output<typeof Played>['start']> } {
+  if (executionKey === null) {
+    if (key === undefined) return { key: null };
+    throw invalidField('key', 'not_allowed', 'The workflow has no executionKey.');
+  }
+  const found = startKeyOf(executionKey, context ?? null);
+  const start =
+    'key' in found
+      ? { starts: true, reason: null, key: found.key }
+      : { starts: false, reason: found.fault, key: null };
+  return { key: key ?? start.key, start };
+}
 
 async function contactOf(
   db: Database,

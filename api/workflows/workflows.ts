@@ -1,4 +1,3 @@
-import { v7 as uuidV7 } from 'uuid';
 import { z } from 'zod';
 import { columnsFrom } from '../../db/columns.ts';
 import { type Database, transact } from '../../db/database.ts';
@@ -9,8 +8,6 @@ import {
   findWorkflowGraph,
   insertGraph,
   insertWorkflow,
-  listSteps,
-  listTransitions,
   listWorkflows as listWorkflowRows,
   lockWorkflows,
   recordWorkflowEdit,
@@ -33,7 +30,6 @@ import {
   Name,
   bulkUpdate,
   bulkUpdateExample,
-  copyName,
   fault,
   named,
   pageExample,
@@ -47,6 +43,7 @@ import {
   findWarnings,
   refuseBroken,
 } from './graph/enabling.ts';
+import { duplicateWorkflow } from './duplicate.ts';
 import { listWorkflowFields } from './fields.ts';
 import { transitionEndpoints } from './graph/graph.ts';
 import {
@@ -61,6 +58,7 @@ import {
 import { graphEndpoints } from './portable/graph.ts';
 import { GivenGraph } from './portable/record.ts';
 import { fillWorkflow, refuseGraph } from './portable/storing.ts';
+import { changedStart, newStart, startFields, startOfNew } from './graph/starts.ts';
 import { stepEndpoints } from './graph/steps.ts';
 import {
   changeExitRules,
@@ -113,7 +111,7 @@ export const createWorkflow = endpoint({
   summary: 'Create a workflow, with its trigger or with its whole graph',
   description:
     '`eventName` is the event that starts it; it can also be set later. With `allowReentry` a ' +
-    'contact may go through it more than once. With `graph` it is made as a whole: its trigger counts ' +
+    'contact may go through it more than once; `reentry` says when, `executionKey` once for each order or booking. With `graph` it is made as a whole: its trigger counts ' +
     'instead of `eventName`, errors name a step by its key, and `enabled: true` enables it at once. ' +
     'WORKFLOW_INVALID: it cannot be enabled, and `errors` lists everything that is in the way. ' +
     '`warnings` name what can run and is hardly meant: steps that nobody comes to, a time-out that ' +
@@ -134,7 +132,7 @@ export const createWorkflow = endpoint({
         fault('not_allowed', 'A new workflow is started by an event.'),
       )
       .optional(),
-    allowReentry: z.boolean().optional().describe('By default false'),
+    ...startFields,
     enabled: z.boolean().nullish().describe('Counts with `graph` only'),
     graph: GivenGraph.optional().describe('The whole workflow, as GET …/graph answers it'),
   }),
@@ -144,8 +142,12 @@ export const createWorkflow = endpoint({
     body: { name: 'Onboarding', eventName: 'signed_up' },
     response: { ...workflowExample, version: 1 },
   },
-  async check({ db, caller: { projectId }, body: { graph } }) {
-    if (graph) await refuseGraph(db, projectId, null, graph, ['graph']);
+  async check({ db, caller: { projectId }, body }) {
+    const { graph } = body;
+    await together(
+      () => graph && refuseGraph(db, projectId, null, graph, ['graph']),
+      () => changedStart(newStart, body, graph?.trigger?.type),
+    );
   },
   async handle({ db, renderer, caller: { projectId, project }, body }) {
     const { graph } = body;
@@ -161,9 +163,9 @@ export const createWorkflow = endpoint({
         ...columnsFrom({
           name: body.name,
           description: body.description ?? graph?.description,
-          allowReentry: body.allowReentry ?? graph?.allowReentry ?? false,
           triggerEventName: eventName,
         }),
+        ...startOfNew(body),
       });
       const trigger = {
         project_id: projectId,
@@ -212,7 +214,7 @@ const WorkflowChange = z.object({
   triggerType: TriggerType.optional(),
   triggerConfig: TriggerConfig.optional(),
   enabled: z.boolean().optional(),
-  allowReentry: z.boolean().optional(),
+  ...startFields,
   exitRules: ExitRules.optional(),
   paused: z.boolean().optional().describe('true: no step of its executions begins until false'),
 });
@@ -243,13 +245,14 @@ export const updateWorkflow = endpoint({
     await together(
       () => refuseTrigger(db, before, body),
       () => exitRules && refuseExitRules(db, projectId, exitRules),
+      () => changedStart(before, body, body.triggerType),
     );
   },
   async handle({ db, renderer, caller, params: { id }, body }) {
     const broken = body.enabled
       ? await findBrokenInWorkflow({ db, renderer }, caller.projectId, id)
       : undefined;
-    const { triggerType: _, triggerConfig: _c, exitRules, paused, ...fields } = body;
+    const { name, description, enabled, exitRules, paused } = body;
     const record = await transact(db, async (tx) => {
       const [row] = await lockWorkflows(tx, caller.projectId, [id], { for: 'edit' });
       const before = found('WORKFLOW', id, row);
@@ -258,7 +261,10 @@ export const updateWorkflow = endpoint({
         exitRules !== undefined && (await changeExitRules(tx, before, exitRules)),
       ];
       if (paused !== undefined) await pauseWorkflow(tx, before, paused);
-      const after = await updateWorkflowRow(tx, id, columnsFrom(fields));
+      const after = await updateWorkflowRow(tx, id, {
+        ...columnsFrom({ name, description, enabled }),
+        ...changedStart(before, body, body.triggerType),
+      });
       const warnings: GraphWarning[] = [];
       if (body.enabled) {
         const graph = await findWorkflowGraph(tx, id);
@@ -319,69 +325,6 @@ async function removeWorkflows(
     if (count > 0) throw new Problem('WORKFLOW_HAS_ACTIVE_EXECUTIONS', { details: { count } });
     await deleteWorkflows(tx, ids);
   });
-}
-
-export const duplicateWorkflow = endpoint({
-  id: 'duplicateWorkflow',
-  method: 'POST',
-  path: '/workflows/{id}/duplicate',
-  tag,
-  summary: 'Copy a workflow with its graph, not enabled',
-  description: 'The copy has `(Copy)` after its name, version 1 and no executions.',
-  access: 'secret',
-  status: 201,
-  params: WorkflowById,
-  response: Workflow,
-  problems: ['WORKFLOW_NOT_FOUND'],
-  example: { response: { ...workflowExample, name: copyName(workflowExample.name), version: 1 } },
-  async handle({ db, caller: { projectId, project }, params: { id } }) {
-    return transact(db, async (tx) => {
-      const [row] = await lockWorkflows(tx, projectId, [id], { for: 'edit' });
-      const original = found('WORKFLOW', id, row);
-      const {
-        id: _,
-        enabled: _e,
-        version: _v,
-        paused_at: _p,
-        exit_rules: rules,
-        created_at: _c,
-        updated_at: _u,
-        ...values
-      } = original;
-      const copy = await insertWorkflow(tx, {
-        ...values,
-        name: copyName(original.name),
-        exit_rules: JSON.stringify(rules),
-      });
-      await copyGraph(tx, id, copy.id);
-      await snapshotWorkflow(tx, copy);
-      return presentWorkflow(copy, project);
-    });
-  },
-});
-
-async function copyGraph(tx: Database, fromId: string, toId: string): Promise<void> {
-  const steps = await listSteps(tx, fromId);
-  const transitions = await listTransitions(tx, fromId);
-  // Created in order: the ids order steps that are created at the same moment.
-  const newIds = new Map(steps.map((step) => [step.id, uuidV7()]));
-  const newId = (id: string) => newIds.get(id) ?? id;
-  await insertGraph(
-    tx,
-    steps.map(({ template_name: _t, created_at: _c, updated_at: _u, ...step }) => ({
-      ...step,
-      id: newId(step.id),
-      workflow_id: toId,
-      config: JSON.stringify(step.config),
-    })),
-    transitions.map(({ created_at: _c, updated_at: _u, ...transition }) => ({
-      ...transition,
-      id: uuidV7(),
-      workflow_id: toId,
-      from_step_id: newId(transition.from_step_id),
-      to_step_id: newId(transition.to_step_id),
-    })),
-  );
 }
 
 export const bulkUpdateWorkflows = endpoint({

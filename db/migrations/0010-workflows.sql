@@ -9,7 +9,13 @@ create table workflow (
   trigger_type text not null default 'EVENT'
       check (trigger_type in ('EVENT', 'MANUAL', 'SCHEDULE')),
   trigger_event_name text,
-  allow_reentry boolean not null default false,
+  -- Path in the data of the starting event: executions of a contact with different keys run beside
+  -- each other; null: the workflow has no keys.
+  execution_key text,
+  reentry_mode text not null default 'once'
+      check (reentry_mode in ('once', 'after_end', 'parallel')),
+  -- Least time between two starts of a contact and key, in seconds; null: none.
+  reentry_min_interval integer check (reentry_min_interval > 0),
   version integer not null default 1,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
@@ -17,7 +23,9 @@ create table workflow (
   paused_at timestamptz(3),
   -- As currently edited. Executions use those in their version's graph.
   exit_rules jsonb not null default '[]',
-  trigger_schedule jsonb
+  trigger_schedule jsonb,
+  check (reentry_mode <> 'once' or reentry_min_interval is null),
+  check (execution_key is null or reentry_mode <> 'parallel')
 );
 comment on table workflow is 'A customer''s workflow: name, trigger, state.';
 comment on column workflow.trigger_schedule is 'Of the trigger SCHEDULE: {cron, timeZone, segmentId, filter}, as far as they are given; else null.';

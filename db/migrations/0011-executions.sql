@@ -45,10 +45,15 @@ create table execution (
   earlier_versions integer[],
   -- Steps that completed with `success: false`: a failed webhook after which the flow continues.
   warnings integer not null default 0,
+  -- Tells it apart from others of its contact and workflow; null: started without a key.
+  key text,
+  -- The place it takes while it is active, which no other one of its contact and workflow takes: its
+  -- key, or '' without one, or a text of its own where executions run in parallel; null: it takes none.
+  slot text default '',
   foreign key (workflow_id, workflow_version) references workflow_version
 );
 comment on table execution is 'One contact''s pass through one version of a workflow; Temporal workflow execution-<id>.';
-create unique index execution_one_active on execution (workflow_id, contact_id)
+create unique index execution_one_active on execution (workflow_id, contact_id, slot)
   where status in ('RUNNING', 'WAITING');
 create index execution_page on execution (workflow_id, started_at desc, id desc);
 create index execution_status on execution (workflow_id, status, started_at desc, id desc);
@@ -71,12 +76,32 @@ create index execution_moving on execution (move_job_id, id)
   where move_job_id is not null;
 create index execution_warned on execution (workflow_id, started_at desc, id desc)
   where warnings > 0;
+create index execution_contact_key on execution (contact_id, workflow_id, key, started_at)
+  where key is not null;
+create index execution_key on execution (workflow_id, key, started_at desc, id desc)
+  where key is not null;
 create index execution_stuck_page
   on execution (workflow_id, started_at desc, id desc)
   where stuck_since is not null and status in ('RUNNING', 'WAITING');
 
 create trigger execution_history before insert or update of status on execution
   for each row execute function note_status();
+
+-- Events that started no execution although they name the trigger's event: kept 30 days.
+create table not_started (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null,
+  workflow_id uuid not null,
+  contact_id uuid not null references contact on delete cascade,
+  event_name text not null,
+  reason text not null check (reason in ('no_key', 'key_too_long', 'too_many')),
+  -- When the event happened.
+  at timestamptz(3) not null
+);
+comment on table not_started is 'Events that started no execution of a workflow, and why.';
+create index not_started_contact on not_started (contact_id, at desc, id desc);
+create index not_started_workflow on not_started (workflow_id, at);
+create index not_started_expired on not_started (at);
 
 create table step_execution (
   id uuid primary key default uuid_v7(),

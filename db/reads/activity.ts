@@ -140,7 +140,7 @@ export async function listActivity(
           octet_length(email.body_values::text) + octet_length(body_template.body::text), 0) as body_bytes,
         campaign.name as campaign_name, campaign.subject as campaign_subject,
         campaign.total_recipients, campaign.audience_type, segment.name as segment_name,
-        execution.workflow_name, execution.status, execution.exit_reason
+        execution.workflow_name, execution.key, execution.status, execution.exit_reason
       from page
       left join event on page.kind = 'event' and event.id = page.id
       left join email on page.kind = 'email' and email.id = page.id
@@ -218,6 +218,8 @@ export interface ActivityRow {
   audience_type: string | null;
   segment_name: string | null;
   workflow_name: string | null;
+  /** The key of the execution. */
+  key: string | null;
   status: string | null;
   exit_reason: string | null;
 }
@@ -326,6 +328,8 @@ export interface UpcomingRow {
   audience_type: string | null;
   segment_name: string | null;
   workflow_name: string | null;
+  /** The key of the execution. */
+  key: string | null;
   step_name: string | null;
   /** True for a mail that a step will send at that time. */
   is_email: boolean;
@@ -366,7 +370,7 @@ export async function listUpcoming(
       select page.kind, page.id, page.at,
           step ->> 'type' = ${anyOf(typesWithMail, 'text')} as is_email, step ->> 'name' as step_name,
           (step ->> 'templateId')::uuid as template_id, execution.contact_id,
-          execution.workflow_name
+          execution.workflow_name, execution.key
         from page
         left join execution on execution.id = page.execution_id
         left join workflow_version version on version.workflow_id = execution.workflow_id
@@ -374,7 +378,7 @@ export async function listUpcoming(
         left join lateral jsonb_path_query_first(version.graph, '$.steps[*] ? (@.id == $id)',
           jsonb_build_object('id', page.step_id)) step on true
     ), named as (
-      select kind, id, at, is_email, step_name, template_id, contact_id, workflow_name, case
+      select kind, id, at, is_email, step_name, template_id, contact_id, workflow_name, key, case
           when kind = 'campaign' then 'campaign_' || id || '_scheduled'
           when is_email then 'workflow_step_' || id || '_scheduled'
           else 'workflow_step_' || id || '_waiting' end as item_id
@@ -384,7 +388,7 @@ export async function listUpcoming(
         named.contact_id, contact.email as contact_email,
         campaign.name as campaign_name, coalesce(campaign.subject, template.subject) as subject,
         campaign.total_recipients, campaign.audience_type, segment.name as segment_name,
-        named.workflow_name, named.step_name, coalesce(named.is_email, false) as is_email
+        named.workflow_name, named.key, named.step_name, coalesce(named.is_email, false) as is_email
       from named
       left join campaign on kind = 'campaign' and campaign.id = named.id
       left join segment on segment.id = campaign.segment_id

@@ -5,6 +5,7 @@ import { isoInstant, isoTime } from '../expressions.ts';
 import { listMissedCampaigns, type MissedCampaign } from './missed-campaigns.ts';
 import { campaignStatusOf, isUnsettled, statusOf } from '../sql/mail-status.ts';
 import type { Position } from '../../domain/cursor.ts';
+import type { NotStartedReason } from '../../domain/workflow/start.ts';
 
 /**
  * Builds the timeline of one contact, including campaigns that did not reach it, from the rows of
@@ -15,6 +16,7 @@ export const timelineTypes = [
   'event',
   'email',
   'execution',
+  'not_started',
   'segment',
   'consent',
   'not_reached',
@@ -55,6 +57,7 @@ export type TimelineItem = Item &
     | { kind: 'execution'; execution: TimelineExecution }
     | { kind: 'campaign'; campaign: MissedCampaign }
     | { kind: 'opt_in'; optIn: TimelineOptIn }
+    | { kind: 'not_started'; notStarted: TimelineNotStarted }
   );
 
 export interface TimelineMail {
@@ -88,11 +91,19 @@ export interface JudgedColumns {
 export interface TimelineExecution {
   workflowId: string;
   workflowName: string;
+  key: string | null;
   version: number;
   status: string;
   exitReason: string | null;
   error: string | null;
   completedAt: string | null;
+}
+
+export interface TimelineNotStarted {
+  workflowId: string;
+  workflowName: string;
+  reason: NotStartedReason;
+  eventName: string;
 }
 
 export interface TimelineOptIn {
@@ -196,16 +207,21 @@ async function listStored(
           'executionId', email.workflow_execution_id, 'workflowId', execution.workflow_id) end as mail,
         case when page.kind = 'execution' then jsonb_build_object(
           'workflowId', execution.workflow_id, 'workflowName', execution.workflow_name,
-          'version', execution.workflow_version, 'status', execution.status,
+          'key', execution.key, 'version', execution.workflow_version, 'status', execution.status,
           'exitReason', execution.exit_reason, 'error', execution.error,
           'completedAt', ${isoTime(sql`execution.completed_at`)}) end as execution,
         case when page.kind = 'opt_in' then jsonb_build_object('state', opt_in.state,
           'topics', array(select key from topic where topic.id = any(opt_in.topic_ids)
             order by topic.created_at, topic.id),
-          'endedAt', ${isoTime(sql`opt_in.ended_at`)}) end as "optIn"
+          'endedAt', ${isoTime(sql`opt_in.ended_at`)}) end as "optIn",
+        case when page.kind = 'not_started' then jsonb_build_object('workflowId', workflow.id,
+          'workflowName', workflow.name, 'reason', not_started.reason,
+          'eventName', not_started.event_name) end as "notStarted"
       from page
       left join event on page.kind = 'event' and event.id = page.id
       left join email on page.kind = 'email' and email.id = page.id
+      left join not_started on page.kind = 'not_started' and not_started.id = page.id
+      left join workflow on workflow.id = not_started.workflow_id
       left join opt_in on page.kind = 'opt_in' and opt_in.id = page.id
       left join execution on execution.id =
         case page.kind when 'execution' then page.id else email.workflow_execution_id end
@@ -214,7 +230,7 @@ async function listStored(
 }
 
 interface Source {
-  kind: 'email' | 'execution' | 'opt_in';
+  kind: 'email' | 'execution' | 'not_started' | 'opt_in';
   type: RawBuilder<unknown>;
   at: RawBuilder<unknown>;
   /** The table, and which of its rows. */
@@ -246,6 +262,17 @@ function sourcesOf(
             type: sql`'consent'`,
             at: sql`created_at`,
             from: sql`opt_in where ${isOwn}`,
+          },
+        ]
+      : []),
+    ...(types.includes('not_started')
+      ? [
+          {
+            kind: 'not_started' as const,
+            type: sql`'not_started'`,
+            at: sql`at`,
+            from: sql`not_started where ${isOwn} and exists (
+              select from workflow inner_kept where inner_kept.id = not_started.workflow_id)`,
           },
         ]
       : []),

@@ -12,6 +12,7 @@ import { deletePage } from '../pages.ts';
 const belongings = {
   workflow: [
     { table: 'execution', column: 'workflow_id', rows: 500 },
+    { table: 'not_started', column: 'workflow_id', rows: 5000 },
     // Each row is a graph of up to a megabyte.
     { table: 'workflow_version', column: 'workflow_id', rows: 20 },
   ],

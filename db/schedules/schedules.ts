@@ -144,7 +144,7 @@ export async function holdFiringWorkflow(
 ): Promise<WorkflowRow | undefined> {
   const { rows } = await sql<WorkflowRow>`
     select workflow.id, workflow.project_id, workflow.name, workflow.enabled, workflow.trigger_type,
-        workflow.trigger_schedule, workflow.version, workflow.allow_reentry
+        workflow.trigger_schedule, workflow.version
       from workflow join project on project.id = workflow.project_id
       where workflow.id = ${workflowId} and workflow.enabled
         and workflow.trigger_type = 'SCHEDULE' and project.disabled_reason is null

@@ -6,6 +6,8 @@ import { withinTime } from '../bounded.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { branchOf } from './branches.ts';
+import { countNotStarted } from './not-started.ts';
+import type { NotStartedReason } from '../../domain/workflow/start.ts';
 import type { StepModule } from '../../domain/workflow/steps/step.ts';
 
 /** Numbers of a workflow's executions, counted when they are asked for. */
@@ -60,6 +62,8 @@ export interface WorkflowStats {
   executions: ExecutionCounts;
   /** By step id, all steps of the graph. */
   steps: Map<string, StepCounts>;
+  /** Events of the period that started no execution. */
+  notStarted: Record<NotStartedReason, number>;
 }
 
 /**
@@ -111,7 +115,7 @@ export async function findStats(
       const step = steps.get(stepId);
       if (step) Object.assign(step, counts);
     }
-    return { executions, steps };
+    return { executions, steps, notStarted: await countNotStarted(tx, workflowId, period) };
   });
 }
 

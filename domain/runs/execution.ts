@@ -28,6 +28,8 @@ export interface ExecutionStart {
 export interface DueStart {
   start: ExecutionStart;
   projectName: string;
+  /** The key of the execution, which may be personal; null: it has none. */
+  key: string | null;
   /** Number of this start of the execution: each retry has a higher one. */
   generation: number;
   /** True if its run ended before its start was recorded. */

@@ -329,11 +329,11 @@ class Player {
   }
 
   #effects(step: GraphStep): StepEffects {
-    const { project, policy, workflow, startAt } = this.#input;
+    const { project, policy, workflow, startAt, subject } = this.#input;
     const { renderer, billed, mark, secrets, topics } = this.#services;
     return {
       beganAt: this.#now,
-      subject: this.#input.subject,
+      subject,
       renderer,
       isBilled: billed,
       now: () => this.#now,
@@ -342,7 +342,11 @@ class Player {
       readVariables: async () => ({
         ...this.#variables(),
         workflow,
-        execution: { id: this.#executionId, startedAt: startAt.toISOString() },
+        execution: {
+          id: this.#executionId,
+          startedAt: startAt.toISOString(),
+          ...(subject.key !== null && { key: subject.key }),
+        },
       }),
       findMail: async (templateId, topicId) => {
         const found = templateId === null ? noMail : await this.#services.findMail(templateId);

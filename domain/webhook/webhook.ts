@@ -8,6 +8,8 @@ export interface WebhookVariables extends TemplateVariables {
     id: string;
     /** ISO 8601. */
     startedAt: string;
+    /** Absent: it was started without a key. */
+    key?: string;
   };
 }
 
@@ -132,7 +134,7 @@ function contentOf(
       data: contact.data,
     },
     workflow: { id: workflow.id, name: workflow.name },
-    execution: { id: execution.id, startedAt: execution.startedAt },
+    execution,
     event: context ?? null,
   };
 }

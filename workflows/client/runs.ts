@@ -19,6 +19,7 @@ import {
 } from '../../domain/runs/runs.ts';
 import {
   contactKey,
+  executionKey,
   projectKey,
   projectNameKey,
   statusKey,
@@ -69,7 +70,7 @@ export async function startExecution(
 async function tryStart(
   client: Client,
   taskQueue: string,
-  { start, projectName, generation, isAwaited }: DueStart & { isAwaited?: boolean },
+  { start, projectName, key, generation, isAwaited }: DueStart & { isAwaited?: boolean },
   workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' | 'ALLOW_DUPLICATE',
 ): Promise<string | null> {
   try {
@@ -91,6 +92,7 @@ async function tryStart(
         { key: statusKey, value: 'RUNNING' },
         { key: projectNameKey, value: projectName },
         { key: workflowNameKey, value: start.workflowName },
+        ...executionKey(key),
       ],
     });
     return handle.firstExecutionRunId;

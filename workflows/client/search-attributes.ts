@@ -23,10 +23,26 @@ export const workflowNameKey = defineSearchAttributeKey(
   SearchAttributeType.KEYWORD,
 );
 
+const executionKeyKey = defineSearchAttributeKey('ExecutionKey', SearchAttributeType.KEYWORD);
+
+/** The search attribute of the key of an execution. Only a key that looks like an id goes to Temporal. */
+export function executionKey(key: string | null) {
+  const isId = key !== null && /^[A-Za-z0-9._:-]{1,64}$/.test(key);
+  return isId ? [{ key: executionKeyKey, value: key }] : [];
+}
+
+const keys = [
+  projectKey,
+  contactKey,
+  workflowKey,
+  statusKey,
+  projectNameKey,
+  workflowNameKey,
+  executionKeyKey,
+];
+
 /** `FailedStep` is set by the runs themselves. */
-const names = [projectKey, contactKey, workflowKey, statusKey, projectNameKey, workflowNameKey]
-  .map((key) => key.name)
-  .concat('FailedStep');
+const names = [...keys.map((key) => key.name), 'FailedStep'];
 
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keywordType = 2;

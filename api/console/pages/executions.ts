@@ -65,13 +65,15 @@ export function executionTable(
   { isOfOne = false } = {},
 ): Html {
   const name = isOfOne ? [] : ['Contact'];
+  const hasKeys = executions.some(({ key }) => key !== null);
   return table(
-    [...name, 'Workflow', 'State', 'At', 'Started'],
+    [...name, 'Workflow', ...(hasKeys ? ['Key'] : []), 'State', 'At', 'Started'],
     executions.map((execution) => {
       const link = (text: string) => html`<a href="${path(pathOf(execution))}">${text}</a>`;
       const { contact, workflow, failedStep, currentStep, startedAt } = execution;
       return [
         ...(isOfOne ? [link(workflow.name)] : [link(contact.email), workflow.name]),
+        ...(hasKeys ? [execution.key] : []),
         executionState(execution),
         (failedStep ?? currentStep)?.name,
         moment(startedAt),
@@ -133,6 +135,7 @@ const showExecution = projectPage({
               ${execution.workflowVersion}`,
           ],
           ['Contact', html`<a href="${path(`/contacts/${contact.id}`)}">${contact.email}</a>`],
+          ...(execution.key === null ? [] : [['Key', execution.key] as const]),
           ['Started', moment(execution.startedAt)],
           ['Ended', moment(execution.completedAt)],
           ...(execution.context

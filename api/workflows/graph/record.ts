@@ -13,6 +13,7 @@ import type { GraphWarning } from '../../../domain/workflow/graph-rules.ts';
 import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
 import { shownConfig } from '../../../domain/secrets/in-templates.ts';
 import { exampleOf, present } from '../../http/record.ts';
+import { presentStart, StartRecord } from './starts.ts';
 import { ConditionAnswer } from '../../segments/conditions.ts';
 import type { OwnerProject } from '../../access/caller.ts';
 import { named, ofProject, Time, times, Uuid } from '../../http/schemas.ts';
@@ -75,7 +76,7 @@ export const Workflow = named('Workflow', {
       filter: ConditionAnswer.optional(),
     })
     .meta({ examples: [{ eventName: 'signed_up' }] }),
-  allowReentry: z.boolean(),
+  ...StartRecord,
   version: z.int().meta({
     description: 'One more with every change of steps, transitions, trigger or exit rules',
     examples: [2],
@@ -100,6 +101,7 @@ export function triggerConfig(
 export function presentWorkflow(row: WorkflowRow, { publicId: projectId }: OwnerProject) {
   return present(Workflow, row, {
     projectId,
+    ...presentStart(row),
     triggerConfig: triggerConfig(row),
     exitRules: exitRulesOf(row),
   });

@@ -21,6 +21,12 @@ const Stats = z.object({
     failed: Count,
     cancelled: Count,
   }),
+  notStarted: z
+    .object({ no_key: Count, key_too_long: Count, too_many: Count })
+    .optional()
+    .describe(
+      'Events of the period, of the last 30 days, that started none; only of workflows with executionKey or `parallel`',
+    ),
   steps: z.array(
     z.object({
       stepId: z.uuid(),
@@ -92,9 +98,11 @@ export const getWorkflowStats = endpoint({
   async handle({ db, caller: { projectId }, params: { id }, query }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     const graph = await findGraph(db, workflow, query.version);
-    const { executions, steps } = await findStats(db, id, graph, query);
+    const { executions, steps, notStarted } = await findStats(db, id, graph, query);
+    const refuses = workflow.execution_key !== null || workflow.reentry_mode === 'parallel';
     return {
       executions,
+      ...(refuses && { notStarted }),
       steps: graph.steps.flatMap(({ id: stepId, name, type }) => {
         const counts = steps.get(stepId);
         if (!counts) return [];

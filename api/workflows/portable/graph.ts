@@ -10,6 +10,7 @@ import {
 } from '../../../db/workflows/workflows.ts';
 import { found } from '../../../domain/errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
+import { changedStart } from '../graph/starts.ts';
 import { editGraph } from '../graph/graph.ts';
 import { tag, WorkflowById, workflowGraphExample } from '../graph/record.ts';
 import { readWorkflow, WholeWorkflow } from '../graph/whole.ts';
@@ -47,7 +48,7 @@ const setWorkflowGraph = endpoint({
     'Takes what GET answers; a step may have `templateId` in place of `template`. Steps whose key is ' +
     'known keep their id, so that waits, numbers and migrations know them; those that are left out ' +
     'are removed. A step without a key gets one that is made from its name. Settings (`name`, ' +
-    '`description`, `allowReentry`, `trigger`, `exitRules`) that are left out stay. An equal graph ' +
+    '`description`, `allowReentry`, `executionKey`, `reentry`, `trigger`, `exitRules`) that are left out stay. An equal graph ' +
     'makes no new version. Errors name a step by its key.',
   access: 'secret',
   params: WorkflowById,
@@ -73,9 +74,13 @@ const setWorkflowGraph = endpoint({
 async function changeSettings(
   tx: Database,
   before: WorkflowRow,
-  { name, description, allowReentry }: z.output<typeof GivenGraph>,
+  given: z.output<typeof GivenGraph>,
 ): Promise<void> {
-  const after = columnsFrom({ name, description, allowReentry });
+  const { name, description, trigger } = given;
+  const after = {
+    ...columnsFrom({ name, description }),
+    ...changedStart(before, given, trigger?.type),
+  };
   const isSame = Object.entries(after).every(
     ([column, value]) => before[column as keyof WorkflowRow] === value,
   );

@@ -17,6 +17,7 @@ import {
 } from '../../http/schemas.ts';
 import { choosing } from '../../http/validation.ts';
 import { itemsMax } from '../graph/proposed-graph.ts';
+import { startFields } from '../graph/starts.ts';
 import { presentWorkflow, Step, Workflow } from '../graph/record.ts';
 import { ofTypes, Position, templateOfConfig, withTemplate } from '../graph/steps.ts';
 import type { OwnerProject } from '../../access/caller.ts';
@@ -31,6 +32,8 @@ export const PortableGraph = named('PortableGraph', {
   name: Workflow.shape.name,
   description: Workflow.shape.description,
   allowReentry: Workflow.shape.allowReentry,
+  executionKey: Workflow.shape.executionKey,
+  reentry: Workflow.shape.reentry,
   trigger: z.object({ type: Workflow.shape.triggerType, config: Workflow.shape.triggerConfig }),
   exitRules: Workflow.shape.exitRules,
   steps: z.array(
@@ -60,15 +63,19 @@ export function presentPortable(
   steps: readonly KeyedStepRow[],
   transitions: readonly TransitionRow[],
 ): z.input<typeof PortableGraph> {
-  const { name, description, allowReentry, triggerType, triggerConfig, exitRules } =
-    presentWorkflow(workflow, project);
+  const { name, description, allowReentry, executionKey, reentry, ...shown } = presentWorkflow(
+    workflow,
+    project,
+  );
   const keys = new Map(steps.map(({ id, key }) => [id, key]));
   return {
     name,
     description,
     allowReentry,
-    trigger: { type: triggerType, config: triggerConfig },
-    exitRules,
+    executionKey,
+    reentry,
+    trigger: { type: shown.triggerType, config: shown.triggerConfig },
+    exitRules: shown.exitRules,
     steps: steps.map((row) => ({
       key: row.key,
       type: row.type as StepType,
@@ -190,7 +197,7 @@ function stepOf(given: GivenValues): Omit<PortableStep, 'key'> & { key: string |
 export const GivenGraph = named('WorkflowGraphInput', {
   name: Name.optional(),
   description: Description.optional(),
-  allowReentry: z.boolean().optional(),
+  ...startFields,
   trigger: z
     .object({ type: TriggerType.default('EVENT'), config: TriggerConfig.default({}) })
     .optional(),
@@ -205,6 +212,8 @@ export const portableExample: z.input<typeof PortableGraph> = {
   name: 'Onboarding',
   description: null,
   allowReentry: false,
+  executionKey: null,
+  reentry: { mode: 'once', minIntervalSeconds: null },
   trigger: { type: 'EVENT', config: { eventName: 'signed_up' } },
   exitRules: [],
   steps: [

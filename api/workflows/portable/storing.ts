@@ -20,6 +20,7 @@ import {
 import { findWarnings, refuseBroken } from '../graph/enabling.ts';
 import { outcomeOf, refuseTooLarge } from '../graph/graph.ts';
 import { graphOf, type GraphFields, renamed } from '../graph/proposed-graph.ts';
+import { changedStart, newStart } from '../graph/starts.ts';
 import { requireTopics } from '../../topics/references.ts';
 import { requireTemplates, topicOfConfig, withKept, withTemplate } from '../graph/steps.ts';
 import {
@@ -107,16 +108,18 @@ export async function refuseGraph(
   db: Database,
   projectId: string,
   workflow: WorkflowRow | null,
-  { steps = [], transitions = [], exitRules = [], trigger }: Partial<Given>,
+  given: Partial<Given>,
   path: readonly string[],
 ): Promise<void> {
-  const before = workflow ?? { project_id: projectId, trigger_type: 'EVENT' };
+  const { steps = [], transitions = [], exitRules = [], trigger } = given;
+  const before = workflow ?? { ...newStart, project_id: projectId };
   const drawn = workflow ? (await findDrawing(db, workflow.id)).steps : [];
   const change = trigger && { triggerType: trigger.type, triggerConfig: trigger.config };
   await together(
     () => steps.length > 0 && keyedGraph({ steps, transitions, exitRules }, path),
     () => inPlace(path, () => refuseExitRules(db, projectId, exitRules)),
     () => change && inPlace(path, () => refuseTrigger(db, before, change)),
+    () => inPlace(path, () => changedStart(before, given, trigger?.type)),
     () => drawnSteps(db, projectId, steps, drawn, path),
   );
 }
@@ -132,7 +135,7 @@ async function storeTrigger(
 }
 
 /** Does what names the fields of a workflow in its errors. */
-async function inPlace<T>(path: readonly string[], work: () => Promise<T>): Promise<T> {
+async function inPlace<T>(path: readonly string[], work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -29,6 +29,7 @@ const history = [
   },
   { table: 'email', isPast: sql<boolean>`status not in ('PENDING', 'SENDING')` },
   { table: 'execution', isPast: sql<boolean>`status not in ('RUNNING', 'WAITING')` },
+  { table: 'not_started', isPast: sql<boolean>`true` },
 ];
 
 /**

@@ -48,6 +48,7 @@ const again = '';
 const tasks: Record<string, Task> = {
   emails: deleteEmails,
   executions: deleting('execution', 'executions', 100),
+  notStarted: deleting('not_started', null, 2000),
   events: deleting('event', 'events', 2000),
   memberships: deleting('segment_member', 'memberships', 2000),
   topics: deleting('contact_topic', 'topics', 2000),
@@ -95,12 +96,16 @@ function isOpen(erasure: ErasureRow): erasure is Open {
   return erasure.state !== 'completed' && erasure.contact_id !== null && erasure.email !== null;
 }
 
-/** Deletes the rows of a table that belong to the contact. */
-function deleting(table: string, count: keyof ErasureCounts, rows: number): Task {
+/**
+ * Deletes the rows of a table that belong to the contact.
+ * @param count what the receipt calls them; null: it does not count them
+ */
+function deleting(table: string, count: keyof ErasureCounts | null, rows: number): Task {
   return async (tx, { contact_id }) => {
     const where = sql<boolean>`contact_id = ${contact_id}`;
     const deleted = await deletePage(tx, { table, where, rows });
-    return { counts: { [count]: deleted }, next: deleted === rows ? again : null };
+    const counts = count === null ? {} : { [count]: deleted };
+    return { counts, next: deleted === rows ? again : null };
   };
 }
 

@@ -4,6 +4,7 @@ import type { Database } from '../../database.ts';
 import { anyOf, isoTime } from '../../expressions.ts';
 import { replacingEarlier } from '../../outbox/outbox.ts';
 import { isExitEvent, mayBeEnded } from '../../sql/event-conditions.ts';
+import { isTaken, unlessStarted } from '../../workflows/executions/start-rules.ts';
 import { itemsMatch } from '../../sql/subscribed-events.ts';
 import { applyExitRules } from '../executions/exit-executions.ts';
 import { limits } from '../../../domain/limits.ts';
@@ -171,14 +172,11 @@ async function applyEffects(
           where recorded.contact_id is not null
             and not exists (select from project
               where project.id = ${projectId} and project.disabled_reason is not null)
-            and (workflow.allow_reentry or not exists (
-              select from execution earlier
-                where earlier.workflow_id = workflow.id
-                  and earlier.contact_id = recorded.contact_id))
+            and not ${isTaken('workflow', sql`recorded.contact_id`)}
           order by workflow.id
           -- Waits for one that is being deleted, and then starts nothing.
           for key share of workflow
-        on conflict (workflow_id, contact_id) where status in ('RUNNING', 'WAITING') do nothing
+        ${unlessStarted}
         returning id, project_id, current_step_id, started_at, workflow_id, status
     ), triggered as (
       insert into step_execution (project_id, execution_id, step_id, status, output,

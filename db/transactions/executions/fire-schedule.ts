@@ -8,6 +8,7 @@ import type { FiringRow } from '../../schedules/firings.ts';
 import { beginFiring, holdFiringWorkflow } from '../../schedules/schedules.ts';
 import { listConditionsFor } from '../../segments/segments.ts';
 import { conditionSql } from '../../sql/filter.ts';
+import { newSlot, startRefusal, unlessStarted } from '../../workflows/executions/start-rules.ts';
 import type { Condition } from '../../../domain/filter/filter.ts';
 
 /** Firings of schedules: each starts an execution for every contact that matches. */
@@ -111,6 +112,9 @@ async function audienceSql(tx: Database, firing: FiringRow): Promise<RawBuilder<
   return conditionSql(condition, { now: started_at ?? new Date(), segments, projectId });
 }
 
+/** The key of an execution that a schedule starts. */
+const withoutKey = sql`null::text`;
+
 /** Starts executions by the rules of re-entry. Returns for how many contacts, and how many. */
 async function startAll(
   tx: Database,
@@ -130,17 +134,15 @@ async function startAll(
   const { rows } = await sql<{ runId: string }>`
     with started as (
       insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-          current_step_id, context)
+          current_step_id, context, slot)
         select workflow.project_id, workflow.id, workflow.version, workflow.name, contact.id,
-            step.id, ${context}::jsonb
+            step.id, ${context}::jsonb, ${newSlot('workflow', withoutKey)}
           from workflow
           join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
           join contact on contact.id = ${anyOf(held.map(({ id }) => id))}
           where workflow.id = ${workflowId}
-            and (workflow.allow_reentry or not exists (
-              select from execution earlier
-                where earlier.workflow_id = workflow.id and earlier.contact_id = contact.id))
-        on conflict (workflow_id, contact_id) where status in ('RUNNING', 'WAITING') do nothing
+            and ${startRefusal('workflow', { contactId: sql`contact.id`, key: withoutKey })} is null
+        ${unlessStarted}
         returning id, project_id, current_step_id, started_at
     ), triggered as (
       insert into step_execution (project_id, execution_id, step_id, status, output,

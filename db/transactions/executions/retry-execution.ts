@@ -4,7 +4,7 @@ import type { Database } from '../../database.ts';
 import { enqueueExecutions } from '../../outbox/outbox.ts';
 import { holdEnabledProject } from '../../projects/projects.ts';
 import { moveFailed, planFailed } from './move-executions.ts';
-import { refuseActive } from './start-execution.ts';
+import { placeAgain } from './start-execution.ts';
 import type { ExecutionRow } from '../../workflows/executions/executions.ts';
 import { lockExecutions } from '../../workflows/executions/lock.ts';
 import { isWorkflowPaused } from '../../workflows/executions/pausing.ts';
@@ -44,7 +44,7 @@ export async function retryExecution(
     .forKeyShare()
     .executeTakeFirst();
   if (!workflow) throw notFound('WORKFLOW', workflowId);
-  await refuseActive(tx, execution);
+  const slot = await placeAgain(tx, failed);
   if (version !== undefined && version !== failed.workflow_version) {
     if (!(await moveFailed(tx, failed, version, graphs))) throw noSuchStep();
   }
@@ -56,7 +56,7 @@ export async function retryExecution(
   };
   const row = await tx
     .updateTable('execution')
-    .set({ ...again, start_generation: sql<number>`start_generation + 1` })
+    .set({ ...again, slot, start_generation: sql<number>`start_generation + 1` })
     .where('id', '=', id)
     .returning(columnsOf('execution'))
     .executeTakeFirstOrThrow();

@@ -3,7 +3,7 @@ import { columnsOf } from '../../columns.ts';
 import type { Database } from '../../database.ts';
 import { enqueueExecutions, signalExecutions } from '../../outbox/outbox.ts';
 import { holdEnabledProject } from '../../projects/projects.ts';
-import { refuseActive } from './start-execution.ts';
+import { placeAgain } from './start-execution.ts';
 import { closeSteps } from '../../workflows/executions/closing.ts';
 import type { ExecutionRow } from '../../workflows/executions/executions.ts';
 import { lockExecutions } from '../../workflows/executions/lock.ts';
@@ -32,7 +32,7 @@ export async function skipStep(
   if (!execution) throw notFound('EXECUTION', id);
   const hasFailed = execution.status === 'FAILED';
   const { graph, marks, step } = await findSkipped(tx, execution, branch);
-  if (hasFailed) await refuseActive(tx, execution);
+  const slot = hasFailed ? await placeAgain(tx, execution) : execution.slot;
   await endWait(tx, id, step.id);
   await tx
     .updateTable('step_execution')
@@ -60,6 +60,7 @@ export async function skipStep(
             current_step_id: null,
             completed_at: sql<Date>`clock_timestamp()`,
           }),
+      slot,
       error: null,
       held_at: null,
       next_reconcile_at: reconcileWhenRunning,

@@ -1,15 +1,24 @@
+import { sql } from 'kysely';
 import { columnsOf } from '../../columns.ts';
 import type { Database } from '../../database.ts';
 import { enqueueExecutions } from '../../outbox/outbox.ts';
 import { holdEnabledProject } from '../../projects/projects.ts';
 import { type ExecutionRow, activeStatuses } from '../../workflows/executions/executions.ts';
-import { notFound, Problem } from '../../../domain/errors.ts';
+import {
+  newSlot,
+  startRefusal,
+  type StartRefusal,
+} from '../../workflows/executions/start-rules.ts';
+import { invalidField, notFound, Problem } from '../../../domain/errors.ts';
+import { limits } from '../../../domain/limits.ts';
+import { startKeyOf } from '../../../domain/workflow/start.ts';
 import { triggerOutput } from '../../../domain/workflow/steps/trigger.ts';
 
 /**
  * Starts an execution by hand, in the caller's transaction.
+ * @param given.key the key; undefined: it is read from the context
  * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED, CONTACT_NOT_FOUND, WORKFLOW_NOT_FOUND,
- *   WORKFLOW_NOT_ENABLED, EXECUTION_EXISTS.
+ *   WORKFLOW_NOT_ENABLED, EXECUTION_EXISTS; VALIDATION_ERROR with the field `key`
  */
 export async function insertExecution(
   tx: Database,
@@ -18,6 +27,7 @@ export async function insertExecution(
     workflowId: string;
     contactId: string;
     context: Record<string, unknown> | null;
+    key?: string | undefined;
   },
 ): Promise<ExecutionRow> {
   const { projectId, workflowId, contactId, context } = given;
@@ -27,7 +37,8 @@ export async function insertExecution(
   const workflow = await tx
     .selectFrom('workflow')
     .innerJoin('workflow_step as step', 'step.workflow_id', 'workflow.id')
-    .select(['workflow.version', 'workflow.name', 'workflow.enabled', 'workflow.allow_reentry'])
+    .select(['workflow.version', 'workflow.name', 'workflow.enabled'])
+    .select(['workflow.execution_key', 'workflow.reentry_mode'])
     .select('step.id as trigger_step_id')
     .where('workflow.id', '=', workflowId)
     .where('step.type', '=', 'TRIGGER')
@@ -35,7 +46,8 @@ export async function insertExecution(
     .executeTakeFirst();
   if (!workflow) throw notFound('WORKFLOW', workflowId);
   if (!workflow.enabled) throw new Problem('WORKFLOW_NOT_ENABLED');
-  await refuseSecond(tx, given, workflow.allow_reentry ? activeStatuses : null);
+  const key = givenKey(workflow.execution_key, given);
+  const { slot } = await placeOf(tx, { workflowId, contactId, key });
   const execution = await tx
     .insertInto('execution')
     .values({
@@ -46,12 +58,70 @@ export async function insertExecution(
       contact_id: contactId,
       current_step_id: workflow.trigger_step_id,
       context: context && JSON.stringify(context),
+      key,
+      slot,
     })
     .returning(columnsOf('execution'))
     .executeTakeFirstOrThrow();
   await insertTriggerStep(tx, execution, workflow.trigger_step_id);
   await enqueueExecutions(tx, 'start', [execution]);
   return execution;
+}
+
+/**
+ * The key of a start by hand: the one that is given, else that of its context.
+ * @throws Problem VALIDATION_ERROR with the field `key`
+ */
+export function givenKey(
+  executionKey: string | null,
+  { key, context }: { key?: string | undefined; context: Record<string, unknown> | null },
+): string | null {
+  if (key !== undefined) {
+    if (executionKey !== null) return key;
+    throw invalidField('key', 'not_allowed', 'The workflow has no executionKey.');
+  }
+  const found = startKeyOf(executionKey, context);
+  if ('key' in found) return found.key;
+  const path = executionKey?.replace(/^event/, 'context');
+  throw found.fault === 'no_key'
+    ? invalidField('key', 'required', `Give a key, or a text, number or boolean in ${path}.`)
+    : invalidField('key', 'too_big', `Must be at most ${limits.executionKeyChars} characters.`);
+}
+
+/**
+ * The place of a new execution among the active ones of its contact.
+ * @throws Problem EXECUTION_EXISTS
+ */
+async function placeOf(
+  tx: Database,
+  start: { workflowId: string; contactId: string; key: string | null },
+): Promise<{ slot: string }> {
+  const key = sql`${start.key}::text`;
+  const { rows } = await sql<{ refusal: StartRefusal | null; mode: string; slot: string }>`
+    select ${startRefusal('workflow', { contactId: sql`${start.contactId}::uuid`, key })} as refusal,
+        reentry_mode as mode, ${newSlot('workflow', key)} as slot
+      from workflow where id = ${start.workflowId}`.execute(tx);
+  const [{ refusal, mode, slot } = { refusal: null, mode: 'once', slot: '' }] = rows;
+  if (refusal === null) return { slot };
+  const isActiveOne = refusal === 'too_many' || (refusal === 'exists' && mode !== 'once');
+  // The limit of active executions counts those of all keys.
+  const hasKey = start.key !== null && refusal !== 'too_many';
+  const earlier = await tx
+    .selectFrom('execution')
+    .select(['id', 'status'])
+    .where('workflow_id', '=', start.workflowId)
+    .where('contact_id', '=', start.contactId)
+    .$if(hasKey, (query) => query.where('key', '=', start.key))
+    .$if(isActiveOne, (query) => query.where('status', 'in', activeStatuses))
+    .orderBy('started_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  throw executionExists(earlier);
+}
+
+function executionExists(earlier: { id: string; status: string } | undefined): Problem {
+  const details = earlier && { executionId: earlier.id, status: earlier.status };
+  return new Problem('EXECUTION_EXISTS', { ...(details && { details }) });
 }
 
 /** Serializes starts for a contact, by hand or by event. Returns whether the contact exists. */
@@ -66,37 +136,40 @@ async function lockContact(tx: Database, id: string): Promise<boolean> {
 }
 
 /**
- * @param given.besides an execution to ignore.
- * @param statuses of the executions that conflict; null: all do.
- * @throws Problem EXECUTION_EXISTS naming the newest conflicting one.
+ * Finds the place that a failed execution takes when it becomes active again, in the transaction of a caller
+ * who holds its contact.
+ * @returns its slot; null: it takes none, and nothing is in its way
+ * @throws Problem EXECUTION_EXISTS while another one of its contact, workflow and key is active; where they
+ *   run in parallel, while as many as may be are
  */
-async function refuseSecond(
+export async function placeAgain(
   tx: Database,
-  given: { workflowId: string; contactId: string; besides?: string },
-  statuses: typeof activeStatuses | null,
-): Promise<void> {
-  const earlier = await tx
+  execution: Pick<ExecutionRow, 'id' | 'workflow_id' | 'contact_id' | 'key' | 'slot'>,
+): Promise<string | null> {
+  const { workflow_id: workflowId, contact_id: contactId, key, slot } = execution;
+  if (slot === null) return null;
+  const workflow = await tx
+    .selectFrom('workflow')
+    .select('reentry_mode')
+    .where('id', '=', workflowId)
+    .executeTakeFirst();
+  const isParallel = workflow?.reentry_mode === 'parallel' && key === null;
+  const others = await tx
     .selectFrom('execution')
     .select(['id', 'status'])
-    .where('workflow_id', '=', given.workflowId)
-    .where('contact_id', '=', given.contactId)
-    .$if(statuses !== null, (query) => query.where('status', 'in', statuses ?? []))
-    .$if(given.besides !== undefined, (query) => query.where('id', '<>', given.besides ?? ''))
+    .where('workflow_id', '=', workflowId)
+    .where('contact_id', '=', contactId)
+    .where('status', 'in', activeStatuses)
+    .where('id', '<>', execution.id)
+    .$if(!isParallel, (query) => query.where('slot', 'is not', null))
+    .$if(!isParallel, (query) => query.where('key', 'is not distinct from', key))
     .orderBy('started_at', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  if (!earlier) return;
-  const { id: executionId, status } = earlier;
-  throw new Problem('EXECUTION_EXISTS', { details: { executionId, status } });
-}
-
-/** @throws Problem EXECUTION_EXISTS while the contact of an execution has another active one. */
-export async function refuseActive(
-  tx: Database,
-  execution: Pick<ExecutionRow, 'id' | 'workflow_id' | 'contact_id'>,
-): Promise<void> {
-  const { id: besides, workflow_id: workflowId, contact_id: contactId } = execution;
-  await refuseSecond(tx, { workflowId, contactId, besides }, activeStatuses);
+    .limit(isParallel ? limits.parallelExecutions : 1)
+    .execute();
+  if (others.length === (isParallel ? limits.parallelExecutions : 1)) {
+    throw executionExists(others[0]);
+  }
+  return isParallel ? execution.id : slot;
 }
 
 /** The trigger step of an execution is complete from the start. */

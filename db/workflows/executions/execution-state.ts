@@ -8,6 +8,7 @@ export interface KnownExecution {
   projectId: string;
   workflowId: string;
   contactId: string;
+  key: string | null;
   /** Id of its newest run in Temporal; null: none has been started. */
   runId: string | null;
   context: Record<string, unknown> | null;
@@ -37,6 +38,7 @@ export async function findExecutionState(
       'execution.project_id',
       'execution.workflow_id',
       'execution.contact_id',
+      'execution.key',
       'execution.temporal_run_id',
       'execution.context',
       'execution.workflow_name',
@@ -64,6 +66,7 @@ export async function findExecutionState(
     projectId: row.project_id,
     workflowId: row.workflow_id,
     contactId: row.contact_id,
+    key: row.key,
     runId: row.temporal_run_id,
     context: row.context as Record<string, unknown> | null,
     graph: row.graph as unknown as Graph,

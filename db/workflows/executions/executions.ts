@@ -95,6 +95,7 @@ export async function listExecutions(
   workflowId: string,
   query: {
     status?: string | undefined;
+    key?: string | undefined;
     /** By its own pause, also of those that have ended. */
     paused?: boolean | undefined;
     page: number;
@@ -107,6 +108,7 @@ export async function listExecutions(
     .$if(query.status !== undefined, (builder) =>
       builder.where('execution.status', '=', query.status ?? ''),
     )
+    .$if(query.key !== undefined, (builder) => builder.where('execution.key', '=', query.key ?? ''))
     .$if(query.paused !== undefined, (builder) =>
       builder.where('execution.paused_at', query.paused ? 'is not' : 'is', null),
     );

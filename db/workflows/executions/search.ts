@@ -16,6 +16,7 @@ export interface ExecutionSearch {
   /** The step it is in, or has ended in. */
   stepId?: string | undefined;
   version?: number | undefined;
+  key?: string | undefined;
   /** By its own pause, also of those that have ended. */
   paused?: boolean | undefined;
   hasWarnings?: boolean | undefined;
@@ -41,7 +42,7 @@ export interface FoundExecution extends ExecutionListItem {
 /**
  * Executions that match, newest start first, and how many they are; 0 on later pages. Those of a
  * contact are few. Others are looked for in each workflow, where an index has them in the order of the
- * list by status, warnings, stuck or pause: a page costs as much with millions of them.
+ * list by status, key, warnings, stuck or pause: a page costs as much with millions of them.
  */
 export async function searchExecutions(
   db: Database,
@@ -93,7 +94,7 @@ function matching(
   const { statuses, workflowId, contactId, email, error } = search;
   const isOfContact = contactId !== undefined || email !== undefined;
   // These have an index of their own, which the statuses would only divide.
-  const isRare = search.isStuck || search.hasWarnings || search.paused;
+  const isRare = search.isStuck || search.hasWarnings || search.paused || search.key !== undefined;
   // Only a failed execution has an error.
   const asked = error === undefined ? statuses : ['FAILED'].filter((one) => isAmong(one, statuses));
   const byStatus = asked !== undefined && !isOfContact && !isRare;
@@ -142,6 +143,7 @@ function filters(search: ExecutionSearch): RawBuilder<unknown>[] {
   return [
     ...when(stepId, (id) => sql`current_step_id = ${id}`),
     ...when(version, (number) => sql`workflow_version = ${number}`),
+    ...when(search.key, (text) => sql`key = ${text}`),
     ...when(paused, (is) => (is ? sql`paused_at is not null` : sql`paused_at is null`)),
     ...(search.hasWarnings ? [sql`warnings > 0`] : []),
     ...when(startedAfter, (moment) => sql`started_at > ${moment}`),

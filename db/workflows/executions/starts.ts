@@ -64,6 +64,7 @@ export async function listExecutionStarts(
       'execution.workflow_version as version',
       'execution.contact_id as contactId',
       'project.name as projectName',
+      'execution.key',
       microseconds(sql`execution.started_at`).as('startedAt'),
       'execution.current_step_id as currentStepId',
       'execution.start_generation as generation',
@@ -76,7 +77,7 @@ export async function listExecutionStarts(
     .execute();
   const starts = rows.map(async (row): Promise<DueStart | null> => {
     const { currentStepId, generation, status, updatedAt, isMoved, ...rest } = row;
-    const { marks: steps, projectName, ...ids } = rest;
+    const { marks: steps, projectName, key, ...ids } = rest;
     const graph = await findGraph(ids.workflowId, ids.version);
     // Deleted just now, and the execution with it.
     if (!graph) return null;
@@ -91,6 +92,7 @@ export async function listExecutionStarts(
         next: step ? refOf(step) : null,
       },
       projectName,
+      key,
       generation,
       hasEnded: !isActive({ status }),
       updatedAt,

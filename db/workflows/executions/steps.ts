@@ -21,6 +21,7 @@ export interface StepVisit {
     | 'contact_id'
     | 'workflow_id'
     | 'workflow_name'
+    | 'key'
     | 'started_at'
     | 'context'
     | 'exit_pending'
@@ -37,6 +38,15 @@ export interface StepVisit {
   completedAt: string | null;
 }
 
+type EnteredRow = StepVisit['execution'] & {
+  step_execution_id: string;
+  step_status: string;
+  attempts: number;
+  output: StepExecutionRow['output'];
+  step_started_at: Date;
+  completed_at: string | null;
+};
+
 /**
  * Enters a step, in the caller's transaction: the contact and then the execution are locked, the
  * execution is RUNNING at this step, the step execution exists. Repeating it changes nothing. Nor
@@ -51,31 +61,14 @@ export async function enterStep(
 ): Promise<StepVisit | null> {
   const { executionId, stepId, version } = at;
   // One statement, because every step of every execution runs it.
-  const { rows } = await sql<{
-    id: string;
-    project_id: string;
-    contact_id: string;
-    workflow_id: string;
-    workflow_name: string;
-    started_at: Date;
-    context: ExecutionRow['context'];
-    exit_pending: string | null;
-    move_job_id: string | null;
-    is_paused: boolean;
-    step_execution_id: string;
-    step_status: string;
-    attempts: number;
-    output: StepExecutionRow['output'];
-    step_started_at: Date;
-    completed_at: string | null;
-  }>`
+  const { rows } = await sql<EnteredRow>`
     with held as (
       select id from contact
         where id = (select contact_id from execution where id = ${executionId})
         for no key update
     ), active as (
-      select execution.id, execution.project_id, contact_id, workflow_id, workflow_name, started_at,
-          context, exit_pending, move_job_id,
+      select execution.id, execution.project_id, contact_id, workflow_id, workflow_name, key,
+          started_at, context, exit_pending, move_job_id,
           coalesce(execution.paused_at, workflow.paused_at) is not null as is_paused
         from held, execution left join workflow on workflow.id = execution.workflow_id
         where execution.id = ${executionId} and execution.contact_id = held.id
@@ -111,7 +104,7 @@ export async function enterStep(
         where execution.id = ${executionId} and step.status not in ('COMPLETED', 'WAITING')
     )
     select active.id, active.project_id, active.contact_id, active.workflow_id,
-        active.workflow_name, active.started_at, active.context, active.exit_pending,
+        active.workflow_name, active.key, active.started_at, active.context, active.exit_pending,
         active.move_job_id, active.is_paused, step.id as step_execution_id,
         step.status as step_status, step.attempts, step.output, step.started_at as step_started_at,
         case when step.status = 'COMPLETED' then step.completed_at::text end as completed_at

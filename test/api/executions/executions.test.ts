@@ -44,6 +44,7 @@ describe('POST /workflows/{id}/executions', () => {
       id: expect.any(String),
       workflowId,
       workflowVersion: expect.any(Number),
+      key: null,
       contactId: contact.id,
       status: 'RUNNING',
       currentStepId: expect.any(String),

@@ -52,6 +52,8 @@ describe('creating a workflow', () => {
       triggerType: 'EVENT',
       triggerConfig: { eventName: 'e' },
       allowReentry: false,
+      executionKey: null,
+      reentry: { mode: 'once', minIntervalSeconds: null },
       version: 1,
       exitRules: [],
       pausedAt: null,

@@ -72,6 +72,7 @@ describe('startTemporal', { timeout: 60_000 }, () => {
           'CustomerWorkflowStatus',
           'ProjectName',
           'WorkflowName',
+          'ExecutionKey',
           'FailedStep',
         ]),
       );

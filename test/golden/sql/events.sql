@@ -71,8 +71,14 @@ select ((
     from opt_in
     where contact_id = $9 and project_id = $10) + (
     select count(*)
-    from execution
+    from not_started
     where contact_id = $11 and project_id = $12 and exists (
+      select
+      from workflow inner_kept
+      where inner_kept.id = not_started.workflow_id)) + (
+    select count(*)
+    from execution
+    where contact_id = $13 and project_id = $14 and exists (
       select
       from workflow inner_kept
       where inner_kept.id = execution.workflow_id)))::int as total
@@ -242,16 +248,25 @@ with page as (
       order by created_at desc, id desc
       limit $13)
     union all (
+      select 'not_started' as kind, 'not_started' as type, id, at as at
+      from not_started
+      where contact_id = $14 and project_id = $15 and exists (
+        select
+        from workflow inner_kept
+        where inner_kept.id = not_started.workflow_id) and true
+      order by at desc, id desc
+      limit $16)
+    union all (
       select 'execution' as kind, 'execution' as type, id, started_at as at
       from execution
-      where contact_id = $14 and project_id = $15 and exists (
+      where contact_id = $17 and project_id = $18 and exists (
         select
         from workflow inner_kept
         where inner_kept.id = execution.workflow_id) and true
       order by started_at desc, id desc
-      limit $16)) part
+      limit $19)) part
   order by at desc, id desc
-  limit $17 )
+  limit $20 )
 select page.kind, page.type, page.id, to_char(page.at at time zone 'utc',
     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, event.name, event.data, event.email_id, case when
     page.kind = 'email' then jsonb_build_object('subject', email.subject, 'status', case when
@@ -282,8 +297,8 @@ select page.kind, page.type, page.id, to_char(page.at at time zone 'utc',
           inner_expired.lease_until < now()) else false end), 'campaignId', email.campaign_id,
           'executionId', email.workflow_execution_id, 'workflowId', execution.workflow_id) end as
           mail, case when page.kind = 'execution' then jsonb_build_object( 'workflowId',
-          execution.workflow_id, 'workflowName', execution.workflow_name, 'version',
-          execution.workflow_version, 'status', execution.status, 'exitReason',
+          execution.workflow_id, 'workflowName', execution.workflow_name, 'key', execution.key,
+          'version', execution.workflow_version, 'status', execution.status, 'exitReason',
           execution.exit_reason, 'error', execution.error, 'completedAt',
           to_char(execution.completed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end
           as execution, case when page.kind = 'opt_in' then jsonb_build_object('state',
@@ -291,10 +306,14 @@ select page.kind, page.type, page.id, to_char(page.at at time zone 'utc',
     select key from topic
     where topic.id = any(opt_in.topic_ids)
     order by topic.created_at, topic.id), 'endedAt', to_char(opt_in.ended_at at time zone 'utc',
-        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as "optIn"
+        'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as "optIn", case when page.kind = 'not_started' then
+        jsonb_build_object('workflowId', workflow.id, 'workflowName', workflow.name, 'reason',
+        not_started.reason, 'eventName', not_started.event_name) end as "notStarted"
 from page
 left join event on page.kind = 'event' and event.id = page.id
 left join email on page.kind = 'email' and email.id = page.id
+left join not_started on page.kind = 'not_started' and not_started.id = page.id
+left join workflow on workflow.id = not_started.workflow_id
 left join opt_in on page.kind = 'opt_in' and opt_in.id = page.id
 left join execution on execution.id = case page.kind when 'execution' then page.id else
     email.workflow_execution_id end
@@ -441,7 +460,8 @@ select page.type, page.item_id, to_char(page.at at time zone 'utc', 'YYYY-MM-DD"
     coalesce(octet_length(email.body), octet_length(email.body_values::text) +
     octet_length(body_template.body::text), 0) as body_bytes, campaign.name as campaign_name,
     campaign.subject as campaign_subject, campaign.total_recipients, campaign.audience_type,
-    segment.name as segment_name, execution.workflow_name, execution.status, execution.exit_reason
+    segment.name as segment_name, execution.workflow_name, execution.key, execution.status,
+    execution.exit_reason
 from page
 left join event on page.kind = 'event' and event.id = page.id
 left join email on page.kind = 'email' and email.id = page.id

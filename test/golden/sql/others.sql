@@ -5,6 +5,13 @@ where recorded_at < now() - $1 * interval '1 day' and ctid = any (array(
     where recorded_at < now() - $2 * interval '1 day'
     limit $3))
 
+delete from not_started
+where at < now() - make_interval(days => $1) and ctid = any (array(
+    select ctid
+    from not_started
+    where at < now() - make_interval(days => $2)
+    limit $3))
+
 delete from suppression
 where until <= now() and ctid = any (array(
     select ctid
@@ -79,6 +86,11 @@ select pg_advisory_xact_lock(hashtextextended($1, 0))
 select project_id
 from send_policy
 where released_to is not null
+
+select reason, count(*)::int as times
+from not_started
+where workflow_id = $1
+group by reason
 
 select set_config('lock_timeout', $1, true)
 

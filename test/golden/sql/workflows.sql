@@ -11,12 +11,13 @@ insert into wait (step_execution_id, project_id, execution_id, contact_id, event
 values ($1, $2, $3, $4, $5, $6)
 on conflict (step_execution_id) do nothing
 
-insert into workflow (project_id, name, allow_reentry, trigger_event_name)
-values ($1, $2, $3, $4)
-returning workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
+insert into workflow (project_id, name, trigger_event_name, execution_key, reentry_mode,
+    reentry_min_interval)
+values ($1, $2, $3, $4, $5, $6)
+returning workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
-    workflow.updated_at, workflow.version
+    workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
+    workflow.trigger_schedule, workflow.trigger_type, workflow.updated_at, workflow.version
 
 insert into workflow_step (id, key, project_id, workflow_id, type, name, position_x, position_y,
     config, template_id)
@@ -115,11 +116,12 @@ for update
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
     execution.current_step_id, execution.depth, execution.earlier_versions, execution.error,
     execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
-    execution.id, execution.move_job_id, execution.next_reconcile_at, execution.pause_reason,
-    execution.paused_at, execution.project_id, execution.start_generation, execution.started_at,
-    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
-    execution.updated_at, execution.warnings, execution.workflow_id, execution.workflow_name,
-    execution.workflow_version, contact.email as contact_email, (
+    execution.id, execution.key, execution.move_job_id, execution.next_reconcile_at,
+    execution.pause_reason, execution.paused_at, execution.project_id, execution.slot,
+    execution.start_generation, execution.started_at, execution.status, execution.stuck_reason,
+    execution.stuck_since, execution.temporal_run_id, execution.updated_at, execution.warnings,
+    execution.workflow_id, execution.workflow_name, execution.workflow_version, contact.email as
+    contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
   from jsonb_array_elements(version.graph -> 'steps') as step
   where step ->> 'id' = execution.current_step_id::text) as current_step
@@ -138,11 +140,12 @@ order by execution.started_at desc, execution.id desc
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
     execution.current_step_id, execution.depth, execution.earlier_versions, execution.error,
     execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
-    execution.id, execution.move_job_id, execution.next_reconcile_at, execution.pause_reason,
-    execution.paused_at, execution.project_id, execution.start_generation, execution.started_at,
-    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
-    execution.updated_at, execution.warnings, execution.workflow_id, execution.workflow_name,
-    execution.workflow_version, contact.email as contact_email, (
+    execution.id, execution.key, execution.move_job_id, execution.next_reconcile_at,
+    execution.pause_reason, execution.paused_at, execution.project_id, execution.slot,
+    execution.start_generation, execution.started_at, execution.status, execution.stuck_reason,
+    execution.stuck_since, execution.temporal_run_id, execution.updated_at, execution.warnings,
+    execution.workflow_id, execution.workflow_name, execution.workflow_version, contact.email as
+    contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
   from jsonb_array_elements(version.graph -> 'steps') as step
   where step ->> 'id' = execution.current_step_id::text) as current_step, version.graph
@@ -155,11 +158,12 @@ where execution.id = $1
 select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
     execution.current_step_id, execution.depth, execution.earlier_versions, execution.error,
     execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
-    execution.id, execution.move_job_id, execution.next_reconcile_at, execution.pause_reason,
-    execution.paused_at, execution.project_id, execution.start_generation, execution.started_at,
-    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
-    execution.updated_at, execution.warnings, execution.workflow_id, execution.workflow_name,
-    execution.workflow_version, contact.email as contact_email, (
+    execution.id, execution.key, execution.move_job_id, execution.next_reconcile_at,
+    execution.pause_reason, execution.paused_at, execution.project_id, execution.slot,
+    execution.start_generation, execution.started_at, execution.status, execution.stuck_reason,
+    execution.stuck_since, execution.temporal_run_id, execution.updated_at, execution.warnings,
+    execution.workflow_id, execution.workflow_name, execution.workflow_version, contact.email as
+    contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
   from jsonb_array_elements(version.graph -> 'steps') as step
   where step ->> 'id' = execution.current_step_id::text) as current_step, workflow.name as
@@ -189,10 +193,10 @@ order by execution.started_at desc, execution.id desc
 
 select execution.id as "executionId", execution.project_id as "projectId", execution.workflow_id as
     "workflowId", execution.workflow_name as "workflowName", execution.workflow_version as version,
-    execution.contact_id as "contactId", project.name as "projectName", to_char(execution.started_at
-    at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "startedAt", execution.current_step_id
-    as "currentStepId", execution.start_generation as generation, execution.status,
-    execution.earlier_versions is not null as "isMoved", (
+    execution.contact_id as "contactId", project.name as "projectName", execution.key,
+    to_char(execution.started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as
+    "startedAt", execution.current_step_id as "currentStepId", execution.start_generation as
+    generation, execution.status, execution.earlier_versions is not null as "isMoved", (
   select coalesce(jsonb_agg(jsonb_build_object('stepId', step_id, 'status', status, 'branch',
       coalesce(inner_mark_of.output ->> 'branch', inner_mark_of.output ->> 'arm',
       lower(inner_mark_of.output ->> 'waitOutcome')), 'startedAt', to_char(started_at at time zone
@@ -278,26 +282,26 @@ from step_execution
 where execution_id = $1
 order by created_at, id
 
-select workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
+select workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
-    workflow.updated_at, workflow.version
+    workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
+    workflow.trigger_schedule, workflow.trigger_type, workflow.updated_at, workflow.version
 from workflow
 where project_id = $1 and id = $2
 
-select workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
+select workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
-    workflow.updated_at, workflow.version
+    workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
+    workflow.trigger_schedule, workflow.trigger_type, workflow.updated_at, workflow.version
 from workflow
 where project_id = $1 and id = any($2::uuid[])
 order by id
 for no key update
 
-select workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
+select workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
-    workflow.updated_at, workflow.version, (
+    workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
+    workflow.trigger_schedule, workflow.trigger_type, workflow.updated_at, workflow.version, (
   select count(*)::int
   from workflow_step
   where workflow_step.workflow_id = workflow.id) as steps, (
@@ -354,20 +358,21 @@ where id = $5
 returning settled_at::text as at
 
 update workflow
-set enabled = $1, updated_at = now()
-where id = $2
-returning workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
+set enabled = $1, execution_key = $2, reentry_mode = $3, reentry_min_interval = $4, updated_at =
+    now()
+where id = $5
+returning workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
-    workflow.updated_at, workflow.version
+    workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
+    workflow.trigger_schedule, workflow.trigger_type, workflow.updated_at, workflow.version
 
 update workflow
 set version = $1, updated_at = now()
 where id = $2
-returning workflow.allow_reentry, workflow.created_at, workflow.description, workflow.enabled,
+returning workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
-    workflow.updated_at, workflow.version
+    workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
+    workflow.trigger_schedule, workflow.trigger_type, workflow.updated_at, workflow.version
 
 update workflow_schedule
 set next_reconcile_at = now() + interval '1 minute'
@@ -469,9 +474,9 @@ with held as (
     from execution
     where id = $1)
   for no key update ), active as (
-  select execution.id, execution.project_id, contact_id, workflow_id, workflow_name, started_at,
-      context, exit_pending, move_job_id, coalesce(execution.paused_at, workflow.paused_at) is not
-      null as is_paused
+  select execution.id, execution.project_id, contact_id, workflow_id, workflow_name, key,
+      started_at, context, exit_pending, move_job_id, coalesce(execution.paused_at,
+      workflow.paused_at) is not null as is_paused
   from held, execution
   left join workflow on workflow.id = execution.workflow_id
   where execution.id = $2 and execution.contact_id = held.id and status in ('RUNNING', 'WAITING')
@@ -500,9 +505,9 @@ with held as (
   from step
   where execution.id = $8 and step.status not in ('COMPLETED', 'WAITING') )
 select active.id, active.project_id, active.contact_id, active.workflow_id, active.workflow_name,
-    active.started_at, active.context, active.exit_pending, active.move_job_id, active.is_paused,
-    step.id as step_execution_id, step.status as step_status, step.attempts, step.output,
-    step.started_at as step_started_at, case when step.status = 'COMPLETED' then
+    active.key, active.started_at, active.context, active.exit_pending, active.move_job_id,
+    active.is_paused, step.id as step_execution_id, step.status as step_status, step.attempts,
+    step.output, step.started_at as step_started_at, case when step.status = 'COMPLETED' then
     step.completed_at::text end as completed_at
 from active
 cross join step
@@ -557,14 +562,20 @@ with recorded as (
   where recorded.contact_id is not null and not exists (
     select
     from project
-    where project.id = $9 and project.disabled_reason is not null) and (workflow.allow_reentry or
-        not exists (
-      select
-      from execution earlier
-      where earlier.workflow_id = workflow.id and earlier.contact_id = recorded.contact_id))
+    where project.id = $9 and project.disabled_reason is not null) and not case
+        workflow.reentry_mode when 'once' then exists (
+    select
+    from execution inner_earlier
+    where inner_earlier.workflow_id = workflow.id and inner_earlier.contact_id =
+        recorded.contact_id) when 'after_end' then exists (
+    select
+    from execution inner_earlier
+    where inner_earlier.workflow_id = workflow.id and inner_earlier.contact_id = recorded.contact_id
+        and inner_earlier.status in ('RUNNING', 'WAITING') and inner_earlier.slot is not null) else
+        false end
   order by workflow.id
   for key share of workflow
-  on conflict (workflow_id, contact_id)
+  on conflict (workflow_id, contact_id, slot)
   where status in ('RUNNING', 'WAITING') do nothing
   returning id, project_id, current_step_id, started_at, workflow_id, status ), triggered as (
   insert into step_execution (project_id, execution_id, step_id, status, output, started_at,

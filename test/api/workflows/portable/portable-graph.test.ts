@@ -45,6 +45,8 @@ describe('the graph of a workflow', () => {
       name: 'W',
       description: null,
       allowReentry: false,
+      executionKey: null,
+      reentry: { mode: 'once', minIntervalSeconds: null },
       trigger: { type: 'EVENT', config: { eventName: 'e' } },
       exitRules: [],
       steps: [
@@ -209,7 +211,8 @@ describe('putting a graph', () => {
     await put(nineSteps);
     const { version, updatedAt } = await read();
     const graphNow = await get();
-    const settings = { name: 'Other', description: 'Text', allowReentry: true };
+    const reentry = { mode: 'after_end', minIntervalSeconds: 60 };
+    const settings = { name: 'Other', description: 'Text', allowReentry: true, reentry };
     const { body } = await put({ ...graphNow, ...settings });
     expect(body).toMatchObject({ ...settings, version });
     expect(body.updatedAt > updatedAt).toBe(true);

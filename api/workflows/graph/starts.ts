@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import type { WorkflowRow } from '../../../db/workflows/workflows.ts';
+import { invalidField, Refusals } from '../../../domain/errors.ts';
+import { limits } from '../../../domain/limits.ts';
+import { type Reentry, reentryModes } from '../../../domain/workflow/start.ts';
+import { fault } from '../../http/schemas.ts';
+
+/** The keys of executions, and when a contact may enter a workflow again. */
+
+const KeyText = z.string().min(1).max(limits.executionKeyChars);
+
+/** A key in a request: numbers and booleans mean their text. */
+export const Key = z
+  .union([KeyText, z.number().transform(String), z.boolean().transform(String)])
+  .describe('By default it is read from the context at the path of `executionKey`');
+
+/** The filter of a list. */
+export const OfKey = KeyText.optional().describe('Only executions with exactly this key');
+
+const ExecutionKey = z
+  .string()
+  .max(limits.executionKeyChars)
+  .refine(
+    (path) => /^event(\.[^.]+)+$/s.test(path),
+    fault('unsupported_field', 'Must be a path in the data of the event, such as event.orderId.'),
+  )
+  .nullable()
+  .meta({
+    description:
+      'Where the key stands in the data of the starting event, such as `event.orderId`: a contact may be in the ' +
+      'workflow once for each key. null: without keys',
+  });
+
+const GivenReentry = z
+  .object({
+    mode: z.enum(reentryModes).default('once'),
+    minIntervalSeconds: z.int().min(1).max(limits.reentrySecondsMax).nullable().default(null),
+  })
+  .describe('Replaced as a whole');
+
+/** The settings in a request; what is left out stays. */
+export const startFields = {
+  allowReentry: z
+    .boolean()
+    .optional()
+    .describe('false: `reentry.mode` is `once`; true: it is not, by default `after_end`'),
+  executionKey: ExecutionKey.optional(),
+  reentry: GivenReentry.optional(),
+};
+
+export type StartFields = z.output<z.ZodObject<typeof startFields>>;
+
+/** The settings in a record of a workflow. */
+export const StartRecord = {
+  allowReentry: z.boolean().describe('`reentry.mode` is not `once`'),
+  executionKey: z.string().nullable().describe('Where the key stands in the data of the event'),
+  reentry: z
+    .object({
+      mode: z
+        .enum(reentryModes)
+        .describe(
+          'When a contact may enter again, with the same key: never, when no execution is active, always',
+        ),
+      minIntervalSeconds: z
+        .int()
+        .nullable()
+        .describe('A start is refused for so long after the last one'),
+    })
+    .meta({ examples: [{ mode: 'once', minIntervalSeconds: null }] }),
+};
+
+type StartColumns = Pick<WorkflowRow, 'execution_key' | 'reentry_mode' | 'reentry_min_interval'>;
+type StartRow = StartColumns & Pick<WorkflowRow, 'trigger_type'>;
+
+/** The settings of a workflow that has none yet. */
+export const newStart: StartRow = {
+  trigger_type: 'EVENT',
+  execution_key: null,
+  reentry_mode: 'once',
+  reentry_min_interval: null,
+};
+
+export function presentStart(row: StartColumns): { allowReentry: boolean; reentry: Reentry } {
+  return {
+    allowReentry: row.reentry_mode !== 'once',
+    reentry: {
+      mode: row.reentry_mode as Reentry['mode'],
+      minIntervalSeconds: row.reentry_min_interval,
+    },
+  };
+}
+
+/**
+ * The columns of a workflow after a change of its settings.
+ * @param triggerType the trigger after the change
+ * @throws Problem VALIDATION_ERROR with everything that is wrong, with the fields of `startFields`
+ */
+export function changedStart(
+  before: StartRow,
+  given: StartFields,
+  triggerType = before.trigger_type,
+): StartColumns {
+  const { allowReentry, executionKey = before.execution_key } = given;
+  const { mode, minIntervalSeconds } = given.reentry ?? reentryOf(before, allowReentry);
+  const refusals = new Refusals();
+  const refuse = (isWrong: boolean, ...problem: Parameters<typeof invalidField>) => {
+    if (isWrong) refusals.add(invalidField(...problem));
+  };
+  refuse(
+    executionKey !== null && triggerType === 'SCHEDULE',
+    'executionKey',
+    'not_allowed',
+    'A schedule has no event with a key.',
+  );
+  refuse(
+    executionKey !== null && mode === 'parallel',
+    'reentry.mode',
+    'not_allowed',
+    'With executionKey, executions run in parallel by their keys: choose once or after_end.',
+  );
+  refuse(
+    allowReentry !== undefined && allowReentry === (mode === 'once'),
+    'reentry.mode',
+    'custom',
+    'allowReentry and reentry contradict each other. Leave allowReentry out.',
+  );
+  refuse(
+    mode === 'once' && minIntervalSeconds !== null,
+    'reentry.minIntervalSeconds',
+    'not_allowed',
+    'With once, a contact never enters again: choose after_end or parallel.',
+  );
+  refusals.throw();
+  return {
+    execution_key: executionKey,
+    reentry_mode: mode,
+    reentry_min_interval: minIntervalSeconds,
+  };
+}
+
+/** Rules of re-entry as `allowReentry` alone changes them. */
+function reentryOf(before: StartColumns, allowReentry: boolean | undefined): Reentry {
+  const { reentry } = presentStart(before);
+  if (allowReentry === false) return { mode: 'once', minIntervalSeconds: null };
+  if (allowReentry === true && reentry.mode === 'once') return { ...reentry, mode: 'after_end' };
+  return reentry;
+}
+
+/** The columns of a new workflow: settings in the body override those of its graph. */
+export function startOfNew(
+  body: StartFields & {
+    graph?: (StartFields & { trigger?: { type: string } | undefined }) | undefined;
+  },
+): StartColumns {
+  const type = body.graph?.trigger?.type ?? newStart.trigger_type;
+  const ofGraph = { ...changedStart(newStart, body.graph ?? {}, type), trigger_type: type };
+  return changedStart(ofGraph, body);
+}

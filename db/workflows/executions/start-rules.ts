@@ -1,0 +1,75 @@
+import { type RawBuilder, sql } from 'kysely';
+import { limits } from '../../../domain/limits.ts';
+
+/**
+ * Rules of re-entry, as SQL. Each question is one look-up in an index, however many executions a contact
+ * has had. The caller holds the contact, so that no other start comes in between.
+ */
+
+/** Why a start is refused: another execution exists, the last start is too recent, or too many are active. */
+export type StartRefusal = 'exists' | 'too_soon' | 'too_many';
+
+/**
+ * Returns SQL of `StartRefusal` for a contact that would enter a workflow; null: it may start.
+ * @param workflow the alias of the workflow's row
+ * @param start.key the key of the execution, null where the workflow has no keys
+ */
+export function startRefusal(
+  workflow: string,
+  { contactId, key }: { contactId: RawBuilder<unknown>; key: RawBuilder<unknown> },
+): RawBuilder<StartRefusal | null> {
+  const column = (name: string) => sql.ref(`${workflow}.${name}`);
+  const isOfContact = isOwn(workflow, contactId);
+  const isRecent = sql`inner_earlier.started_at >
+    clock_timestamp() - make_interval(secs => ${column('reentry_min_interval')})`;
+  const hasKey = sql`${isOfContact} and inner_earlier.key = ${key}`;
+  const exists = (which: RawBuilder<unknown>) =>
+    sql`exists (select from execution inner_earlier where ${which})`;
+  const areAsMany = (which: RawBuilder<unknown>, max: number) =>
+    sql`(select count(*) from (select from execution inner_earlier where ${which}
+      limit ${max}) inner_counted) = ${max}`;
+  return sql<StartRefusal | null>`case
+    when ${column('execution_key')} is null then case
+      when ${isTaken(workflow, contactId)} then 'exists'
+      when ${column('reentry_min_interval')} is not null and ${exists(sql`${isOfContact} and ${isRecent}`)}
+        then 'too_soon'
+      when ${column('reentry_mode')} = 'parallel'
+        and ${areAsMany(sql`${isOfContact} and ${isActive}`, limits.parallelExecutions)} then 'too_many' end
+    when ${column('reentry_mode')} = 'once' and ${exists(hasKey)} then 'exists'
+    when ${exists(sql`${isOfContact} and ${isActive} and inner_earlier.slot = ${key}`)} then 'exists'
+    when ${column('reentry_min_interval')} is not null and ${exists(sql`${hasKey} and ${isRecent}`)}
+      then 'too_soon'
+    when ${areAsMany(sql`${isOfContact} and ${isActive} and inner_earlier.slot is not null`, limits.activeKeys)}
+      then 'too_many'
+    end`;
+}
+
+/**
+ * Returns SQL that is true while an execution of a contact prevents another one, in a workflow without
+ * keys: any execution, or any that is active.
+ */
+export function isTaken(workflow: string, contactId: RawBuilder<unknown>): RawBuilder<boolean> {
+  const isOfContact = isOwn(workflow, contactId);
+  return sql<boolean>`case ${sql.ref(`${workflow}.reentry_mode`)}
+    when 'once' then exists (select from execution inner_earlier where ${isOfContact})
+    when 'after_end' then exists (select from execution inner_earlier
+      where ${isOfContact} and ${isActive} and inner_earlier.slot is not null)
+    else false end`;
+}
+
+/** The place of a new execution among the active ones: see the column `slot`. */
+export function newSlot(workflow: string, key: RawBuilder<unknown>): RawBuilder<string> {
+  return sql<string>`case ${sql.ref(`${workflow}.reentry_mode`)} when 'parallel' then uuid_v7()::text
+    else coalesce(${key}, '') end`;
+}
+
+/** Ignores a start that another one of the same statement has come before. */
+export const unlessStarted = sql`
+  on conflict (workflow_id, contact_id, slot) where status in ('RUNNING', 'WAITING') do nothing`;
+
+const isActive = sql`inner_earlier.status in ('RUNNING', 'WAITING')`;
+
+function isOwn(workflow: string, contactId: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`inner_earlier.workflow_id = ${sql.ref(`${workflow}.id`)}
+    and inner_earlier.contact_id = ${contactId}`;
+}

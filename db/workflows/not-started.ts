@@ -1,0 +1,33 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import { deletePage } from '../pages.ts';
+import type { NotStartedReason } from '../../domain/workflow/start.ts';
+
+/** Events that started no execution although a workflow waits for them: see `not_started`. */
+
+const keptDays = 30;
+/** Rows deleted at once. */
+const pageRows = 5000;
+
+/** How many events of a period started no execution of a workflow, by reason. */
+export async function countNotStarted(
+  db: Database,
+  workflowId: string,
+  { startDate, endDate }: { startDate?: Date | undefined; endDate?: Date | undefined },
+): Promise<Record<NotStartedReason, number>> {
+  const { rows } = await sql<{ reason: NotStartedReason; times: number }>`
+    select reason, count(*)::int as times from not_started
+      where workflow_id = ${workflowId}
+        ${startDate ? sql`and at >= ${startDate}` : sql``}
+        ${endDate ? sql`and at <= ${endDate}` : sql``}
+      group by reason`.execute(db);
+  const counts = { no_key: 0, key_too_long: 0, too_many: 0 };
+  for (const { reason, times } of rows) counts[reason] = times;
+  return counts;
+}
+
+/** Deletes a page of the rows that are older than 30 days. Returns whether there may be more. */
+export async function deleteOldNotStarted(db: Database): Promise<boolean> {
+  const where = sql<boolean>`at < now() - make_interval(days => ${keptDays})`;
+  return (await deletePage(db, { table: 'not_started', where, rows: pageRows })) === pageRows;
+}

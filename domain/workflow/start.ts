@@ -1,0 +1,50 @@
+import { readPath } from '../filter/value.ts';
+import { limits } from '../limits.ts';
+
+/** How executions of a workflow are started: which key they get, and when a contact may have another. */
+
+export const reentryModes = ['once', 'after_end', 'parallel'] as const;
+
+/** When a contact may enter a workflow again. */
+export interface Reentry {
+  /**
+   * `once`: never; `after_end`: while no execution is active; `parallel`: always, up to a limit.
+   * With execution keys each key counts by itself.
+   */
+  mode: (typeof reentryModes)[number];
+  /** Least time between two starts, in seconds; null: none. */
+  minIntervalSeconds: number | null;
+}
+
+/** Why an event starts no execution, where that is worth a note. */
+export const notStartedReasons = ['no_key', 'key_too_long', 'too_many'] as const;
+export type NotStartedReason = (typeof notStartedReasons)[number];
+
+export type KeyFault = Extract<NotStartedReason, 'no_key' | 'key_too_long'>;
+
+/** The key of an execution, null where the workflow has no keys; or why there is none. */
+export type StartKey = { key: string | null } | { fault: KeyFault };
+
+/**
+ * Returns the key that a value makes: text as it is, numbers and booleans as JSON. So `1` and `"1"` are
+ * one key.
+ */
+export function keyOf(value: unknown): { key: string } | { fault: KeyFault } {
+  const text =
+    typeof value === 'number' || typeof value === 'boolean' ? JSON.stringify(value) : value;
+  if (typeof text !== 'string' || text === '') return { fault: 'no_key' };
+  return text.length > limits.executionKeyChars ? { fault: 'key_too_long' } : { key: text };
+}
+
+/**
+ * Returns the key of an execution that starts with this data.
+ * @param executionKey path of the key: `event.orderId`; null: the workflow has no keys
+ * @param data of the event, or the context of a start by hand
+ */
+export function startKeyOf(
+  executionKey: string | null,
+  data: Record<string, unknown> | null,
+): StartKey {
+  if (executionKey === null) return { key: null };
+  return keyOf(readPath(data, executionKey.split('.').slice(1)));
+}
