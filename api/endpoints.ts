@@ -63,6 +63,8 @@ import { contactTopicEndpoints } from './topics/contact-topics.ts';
 import { topicEndpoints } from './topics/topics.ts';
 import { trackingEndpoints } from './emails/tracking.ts';
 import { feedbackEndpoints } from './webhooks/feedback.ts';
+import { restoreVersion } from './workflows/versions/restore.ts';
+import { getVersion, listVersions } from './workflows/versions/versions.ts';
 import { workflowEndpoints } from './workflows/workflows.ts';
 
 /** Every endpoint of the API: routed, documented and swept by the tests. */
@@ -131,6 +133,9 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...segmentEndpoints,
   ...templateEndpoints,
   ...workflowEndpoints,
+  listVersions,
+  getVersion,
+  restoreVersion,
   showConsole,
   ...metaEndpoints(() => endpoints),
 ];

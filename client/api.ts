@@ -1323,6 +1323,34 @@ export interface Api {
       };
       answer: PortableGraph;
     };
+    /** List the versions of a workflow, newest first */
+    '/workflows/{id}/versions': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+        };
+        query?: {
+          /** Items per page, at most */
+          limit?: number;
+          /** The `cursor` of the page before */
+          cursor?: string;
+        };
+      };
+      answer: WorkflowVersionList;
+    };
+    /** Get one version of a workflow with its graph */
+    '/workflows/{id}/versions/{version}': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** A version of the workflow */
+          version: number;
+        };
+      };
+      answer: WorkflowVersionGraph;
+    };
     /** Name and version, or the way to the landing page */
     '/': {
       request: {};
@@ -2446,6 +2474,19 @@ export interface Api {
       };
       answer: Transition;
     };
+    /** Draw a workflow as it was in a version */
+    '/workflows/{id}/versions/{version}/restore': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** A version of the workflow */
+          version: number;
+        };
+        idempotencyKey?: string;
+      };
+      answer: WorkflowGraph;
+    };
   };
   put: {
     /** Change a campaign; a whole record can be sent back */
@@ -2938,7 +2979,7 @@ export interface Api {
 export type ErrorAnswer = {
   success: false;
   error: {
-    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'TOPIC_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'UPLOAD_QUOTA_EXCEEDED' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
+    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'TOPIC_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'VERSION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'UPLOAD_QUOTA_EXCEEDED' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
     message: string;
     statusCode: number;
     requestId: string;
@@ -5643,6 +5684,12 @@ export type PortableGraph = {
   };
   /** Events that end an execution, whatever it is doing */
   exitRules: Array<ExitRule>;
+  transitions: Array<{
+    /** Key of a step */
+    from: string;
+    to: string;
+    branch?: string;
+  }>;
   steps: Array<{
     /** Unique in the workflow; not changed by a new name */
     key: string;
@@ -5657,12 +5704,6 @@ export type PortableGraph = {
       x: number;
       y: number;
     };
-  }>;
-  transitions: Array<{
-    /** Key of a step */
-    from: string;
-    to: string;
-    branch?: string;
   }>;
 };
 
@@ -5940,4 +5981,101 @@ export type CreateTransitionRequest = {
   branch?: string | null;
   waitOutcome?: 'EVENT' | 'TIMEOUT' | null;
   priority?: number;
+};
+
+export type WorkflowVersionList = {
+  data: Array<WorkflowVersion>;
+  cursor?: string;
+  hasMore: boolean;
+  /** All that match, on the first page; 0 on later ones */
+  total: number;
+};
+
+export type WorkflowVersion = {
+  version: number;
+  /** When it was made */
+  at: string;
+  /** Who made it; null: not known */
+  causedBy: Actor | null;
+  /** Against the version before, at most 100; values of headers are masked */
+  changes: Array<VersionChange>;
+  /** The version that it restored */
+  restoredFrom: number | null;
+  /** Active executions that are on it now */
+  active: number;
+  /** Whether it is the one that is drawn now */
+  current: boolean;
+};
+
+export type Actor = {
+  type: 'user' | 'key';
+  /** Of the user; `secret` or `public` for a key */
+  id: string;
+  /** Address of the user, null when the account is gone; `Secret key` or `Public key` */
+  name: string | null;
+};
+
+export type VersionChange = {
+  kind: 'created' | 'restored' | 'trigger' | 'exit_rules' | 'step_added' | 'step_removed' | 'step_changed' | 'transition_added' | 'transition_removed';
+  /** Of a transition: the step it begins at */
+  stepId: string | null;
+  name: string | null;
+  /** The change in words */
+  text: string;
+};
+
+export type WorkflowVersionGraph = {
+  version: number;
+  /** When it was made */
+  at: string;
+  /** Who made it; null: not known */
+  causedBy: Actor | null;
+  /** Against the version before, at most 100; values of headers are masked */
+  changes: Array<VersionChange>;
+  /** The version that it restored */
+  restoredFrom: number | null;
+  /** Active executions that are on it now */
+  active: number;
+  /** Whether it is the one that is drawn now */
+  current: boolean;
+  graph: VersionGraph;
+};
+
+export type VersionGraph = {
+  trigger: {
+    /** MANUAL: started only through the API */
+    type: 'EVENT' | 'MANUAL' | 'SCHEDULE';
+    config: {
+      eventName?: string;
+      cron?: string;
+      timeZone?: string;
+      segmentId?: string;
+      filter?: Condition;
+    };
+  };
+  /** Events that end an execution, whatever it is doing */
+  exitRules: Array<ExitRule>;
+  transitions: Array<{
+    /** Key of a step */
+    from: string;
+    to: string;
+    branch?: string;
+  }>;
+  steps: Array<{
+    /** Unique in the workflow; not changed by a new name */
+    key: string;
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+    name: string;
+    config: Record<string, unknown>;
+    /** `name` is null when the template was deleted */
+    template?: {
+      id: string;
+      name: string | null;
+    };
+    position: {
+      x: number;
+      y: number;
+    };
+    id: string;
+  }>;
 };

@@ -49,7 +49,7 @@ type ItemOf<P extends ListPath> = Api['get'][P] extends { answer: Page<infer Ite
 
 /** A request inside the client, after the types were checked. */
 interface AnyRequest extends CallOptions {
-  path?: Record<string, string>;
+  path?: Record<string, string | number>;
   query?: Record<string, unknown>;
   body?: unknown;
   idempotencyKey?: string;
@@ -211,10 +211,11 @@ function mayBeRepeated({ status, code }: EverpostError, isSafe: boolean): boolea
  * Returns the path with its parameters. @throws TypeError when one of them would lead to another
  * path
  */
-function filled(path: string, values: Record<string, string>): string {
+function filled(path: string, values: Record<string, string | number>): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name];
-    if (typeof value !== 'string' || ['', '.', '..'].includes(value)) {
+    const isText = typeof value === 'string' && !['', '.', '..'].includes(value);
+    if (!isText && typeof value !== 'number') {
       throw new TypeError(`${path} needs ${name}, and not ${JSON.stringify(value)}.`);
     }
     return encodeURIComponent(value);

@@ -1015,6 +1015,13 @@ export interface WorkflowCancellation {
   workflow_id: string;
 }
 
+export interface WorkflowGraph {
+  difference: Json | null;
+  version: number | null;
+  whole: Json | null;
+  workflow_id: string | null;
+}
+
 export interface WorkflowRelease {
   project_id: string;
   workflow_id: string;
@@ -1034,9 +1041,9 @@ export interface WorkflowStep {
   created_at: Generated<Timestamp>;
   id: Generated<string>;
   /**
-   * What the step is called in the portable graph of its workflow; null: not made from its name yet.
+   * What the step is called in the portable graph of its workflow.
    */
-  key: string | null;
+  key: string;
   name: string;
   position_x: number;
   position_y: number;
@@ -1061,9 +1068,14 @@ export interface WorkflowTransition {
 }
 
 export interface WorkflowVersion {
+  base: number | null;
+  caused_by: string | null;
+  changes: Generated<Json>;
   created_at: Generated<Timestamp>;
-  graph: Json;
+  difference: Json | null;
+  graph: Json | null;
   project_id: string;
+  restored_from: number | null;
   version: number;
   workflow_id: string;
 }
@@ -1143,6 +1155,7 @@ export interface DB {
   worker_process: WorkerProcess;
   workflow: Workflow;
   workflow_cancellation: WorkflowCancellation;
+  workflow_graph: WorkflowGraph;
   workflow_release: WorkflowRelease;
   workflow_schedule: WorkflowSchedule;
   workflow_step: WorkflowStep;
@@ -1225,9 +1238,10 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   worker_process: ["id", "provider", "rate_per_project_per_second", "rate_per_second", "seen_at", "started_at", "stopped_at"],
   workflow: ["created_at", "description", "enabled", "execution_key", "exit_rules", "id", "name", "paused_at", "project_id", "reentry_min_interval", "reentry_mode", "trigger_event_name", "trigger_schedule", "trigger_type", "updated_at", "version"],
   workflow_cancellation: ["project_id", "until", "workflow_id"],
+  workflow_graph: ["difference", "version", "whole", "workflow_id"],
   workflow_release: ["project_id", "workflow_id"],
   workflow_schedule: ["next_at", "next_reconcile_at", "planned_until", "project_id", "revision", "workflow_id"],
   workflow_step: ["config", "created_at", "id", "key", "name", "position_x", "position_y", "project_id", "template_id", "type", "updated_at", "workflow_id"],
   workflow_transition: ["branch", "created_at", "from_step_id", "id", "priority", "project_id", "to_step_id", "updated_at", "wait_outcome", "workflow_id"],
-  workflow_version: ["created_at", "graph", "project_id", "version", "workflow_id"],
+  workflow_version: ["base", "caused_by", "changes", "created_at", "difference", "graph", "project_id", "restored_from", "version", "workflow_id"],
 };

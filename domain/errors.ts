@@ -72,6 +72,7 @@ export const problems = {
   WORKFLOW_NOT_FOUND: [404, 'There is no such workflow.'],
   STEP_NOT_FOUND: [404, 'There is no such step in this workflow.'],
   TRANSITION_NOT_FOUND: [404, 'There is no such transition in this workflow.'],
+  VERSION_NOT_FOUND: [404, 'The workflow never had this version.'],
   EXECUTION_NOT_FOUND: [404, 'There is no such execution.'],
   DOMAIN_NOT_FOUND: [404, 'There is no such domain.'],
   PROJECT_NOT_FOUND: [404, 'There is no such project.'],
@@ -288,6 +289,7 @@ type Resource =
   | 'WORKFLOW'
   | 'STEP'
   | 'TRANSITION'
+  | 'VERSION'
   | 'EXECUTION'
   | 'DOMAIN'
   | 'PROJECT'

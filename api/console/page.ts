@@ -22,6 +22,7 @@ const doneTexts = {
   replaying: 'Events of the last 24 hours that were not delivered are being sent again.',
   erasing: 'The contact is gone; what others keep of it is being removed.',
   migrating: 'They are being moved to the newest version.',
+  restored: 'The version was restored. Open executions stay on theirs.',
 } as const;
 
 /** The data for rendering a page. */

@@ -1,14 +1,15 @@
 import { v7 as uuidV7 } from 'uuid';
 import { type Database, transact } from '../../db/database.ts';
+import { storeVersion } from '../../db/workflows/versions.ts';
 import {
   insertGraph,
   insertWorkflow,
   listSteps,
   listTransitions,
   lockWorkflows,
-  snapshotWorkflow,
 } from '../../db/workflows/workflows.ts';
 import { found } from '../../domain/errors.ts';
+import { actorOf } from '../accounts/actor.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { copyName } from '../http/schemas.ts';
 import { presentWorkflow, tag, Workflow, WorkflowById, workflowExample } from './graph/record.ts';
@@ -26,7 +27,8 @@ export const duplicateWorkflow = endpoint({
   response: Workflow,
   problems: ['WORKFLOW_NOT_FOUND'],
   example: { response: { ...workflowExample, name: copyName(workflowExample.name), version: 1 } },
-  async handle({ db, caller: { projectId, project }, params: { id } }) {
+  async handle({ db, caller, params: { id } }) {
+    const { projectId, project } = caller;
     return transact(db, async (tx) => {
       const [row] = await lockWorkflows(tx, projectId, [id], { for: 'edit' });
       const original = found('WORKFLOW', id, row);
@@ -46,7 +48,7 @@ export const duplicateWorkflow = endpoint({
         exit_rules: JSON.stringify(rules),
       });
       await copyGraph(tx, id, copy.id);
-      await snapshotWorkflow(tx, copy);
+      await storeVersion(tx, copy, { causedBy: actorOf(caller) });
       return presentWorkflow(copy, project);
     });
   },

@@ -10,11 +10,12 @@ import {
   insertWorkflow,
   listWorkflows as listWorkflowRows,
   lockWorkflows,
-  recordWorkflowEdit,
-  snapshotWorkflow,
+  insertExitEvents,
+  exitRulesOf,
   updateWorkflow as updateWorkflowRow,
   type WorkflowRow,
 } from '../../db/workflows/workflows.ts';
+import { recordWorkflowEdit, storeVersion } from '../../db/workflows/versions.ts';
 import { deleteWorkflows } from '../../db/transactions/executions/delete-workflows.ts';
 import { pauseWorkflow, releaseExecutions } from '../../db/workflows/executions/pausing.ts';
 import { changeSchedule } from '../../db/schedules/schedules.ts';
@@ -22,6 +23,8 @@ import { Problem, found, foundAll, together } from '../../domain/errors.ts';
 import type { GraphWarning } from '../../domain/workflow/graph-rules.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { ExitRules, ExpectedEvent } from '../../domain/workflow/steps/schemas.ts';
+import { triggerKey } from '../../domain/workflow/portable/step-keys.ts';
+import { actorOf } from '../accounts/actor.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
@@ -149,8 +152,10 @@ export const createWorkflow = endpoint({
       () => changedStart(newStart, body, graph?.trigger?.type),
     );
   },
-  async handle({ db, renderer, caller: { projectId, project }, body }) {
+  async handle({ db, renderer, caller, body }) {
+    const { projectId, project } = caller;
     const { graph } = body;
+    const causedBy = actorOf(caller);
     const eventName = body.eventName ?? body.triggerConfig?.eventName ?? null;
     const broken =
       graph && body.enabled
@@ -173,16 +178,18 @@ export const createWorkflow = endpoint({
         type: 'TRIGGER',
         position_x: 100,
         position_y: 100,
+        key: triggerKey,
         ...triggerStep(workflow),
       };
       await insertGraph(tx, [trigger], []);
       if (!graph) {
-        await snapshotWorkflow(tx, workflow);
+        await storeVersion(tx, workflow, { causedBy });
         return presentWorkflow(workflow, project);
       }
       const { filled, warnings } = await fillWorkflow(tx, workflow, graph, {
         enabled: body.enabled ?? false,
         broken,
+        causedBy,
       });
       return { ...presentWorkflow(filled, project), ...withWarnings(warnings) };
     });
@@ -276,8 +283,10 @@ export const updateWorkflow = endpoint({
         ...withWarnings(warnings),
       });
       if (after.enabled !== before.enabled) await changeSchedule(tx, after);
-      if (changes.includes(true)) return shown(await recordWorkflowEdit(tx, after));
-      if (after.enabled) await snapshotWorkflow(tx, after);
+      if (changes.includes(true)) {
+        return shown(await recordWorkflowEdit(tx, after, { causedBy: actorOf(caller) }));
+      }
+      if (body.enabled) await insertExitEvents(tx, id, exitRulesOf(after));
       return shown(after);
     });
     // Very many continue within minutes after the answer.

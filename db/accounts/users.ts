@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
-import { countRows } from '../expressions.ts';
+import { anyOf, countRows } from '../expressions.ts';
 import type { AppUser } from '../tables.ts';
 
 export type UserRow = Selectable<AppUser>;
@@ -13,6 +13,20 @@ export async function findUser(db: Database, id: string): Promise<UserRow | unde
     .select(columnsOf('app_user'))
     .where('id', '=', id)
     .executeTakeFirst();
+}
+
+/** The addresses of users, by their ids. */
+export async function listUserEmails(
+  db: Database,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('app_user')
+    .select(['id', 'email'])
+    .where('id', '=', anyOf(ids))
+    .execute();
+  return new Map(rows.map(({ id, email }) => [id, email]));
 }
 
 /** `email` in its stored form: trimmed and lower case. */

@@ -48,15 +48,14 @@ create table workflow_step (
   template_id uuid references template,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  key text
+  key text not null
 );
 comment on table workflow_step is 'The steps of a workflow as it is being drawn.';
-comment on column workflow_step.key is 'What the step is called in the portable graph of its workflow; null: not made from its name yet.';
+comment on column workflow_step.key is 'What the step is called in the portable graph of its workflow.';
 create unique index workflow_step_one_trigger on workflow_step (workflow_id) where type = 'TRIGGER';
 create index workflow_step_workflow on workflow_step (workflow_id, created_at, id);
 create index workflow_step_template on workflow_step (template_id) where template_id is not null;
-create unique index workflow_step_key on workflow_step (workflow_id, key)
-  where key is not null;
+create unique index workflow_step_key on workflow_step (workflow_id, key);
 create index workflow_step_secret on workflow_step (project_id, id)
   where config::text like '%secret.%';
 create index workflow_step_topic on workflow_step (project_id, (config ->> 'topicId'))
@@ -80,16 +79,54 @@ create unique index workflow_transition_one_way on workflow_transition (from_ste
 create index workflow_transition_to on workflow_transition (to_step_id);
 create index workflow_transition_workflow on workflow_transition (workflow_id, created_at, id);
 
--- Graph on which executions run. Written once, never changed.
+-- Every version of a workflow, written once by the edit that made it.
 create table workflow_version (
   workflow_id uuid not null,
   version integer not null,
   project_id uuid not null,
-  graph jsonb not null,
+  -- The whole graph; null: the row has its difference from the whole graph of version `base`.
+  graph jsonb,
+  base integer,
+  difference jsonb,
+  -- The caller that made it, as api/accounts/actor.ts writes it; null: not known.
+  caused_by text,
+  restored_from integer,
+  -- Changes against the version before, in words: at most 100 of {kind, stepId, name, text}.
+  changes jsonb not null default '[]',
   created_at timestamptz(3) not null default now(),
-  primary key (workflow_id, version)
+  primary key (workflow_id, version),
+  check (num_nulls(graph, base) = 1 and num_nulls(base, difference) in (0, 2))
 );
-comment on table workflow_version is 'The whole graph of a workflow as it was run, never changed.';
+comment on table workflow_version is 'The versions of a workflow, each with its graph, never changed.';
+
+-- The graph of each version, however it is stored: `whole` with `difference` applied, which is null for
+-- a graph that is stored whole. domain/workflow/versions/difference.ts says what a difference is.
+create view workflow_graph as
+  select stored.workflow_id, stored.version, coalesce(stored.graph, base.graph) as whole,
+      stored.difference
+    from workflow_version stored
+    left join workflow_version base
+      on base.workflow_id = stored.workflow_id and base.version = stored.base;
+comment on view workflow_graph is 'The graph of each version, however it is stored.';
+
+-- The steps of a graph.
+create function graph_steps(whole jsonb, difference jsonb) returns setof jsonb
+  language sql immutable parallel safe as $$
+  select coalesce(changed.value, step.value)
+    from jsonb_array_elements(whole -> 'steps') step
+    full join jsonb_each(difference -> 'steps') changed on changed.key = step.value ->> 'id'
+    where changed.value is distinct from 'null'
+$$;
+
+-- One step of a graph, or null.
+create function graph_step(whole jsonb, difference jsonb, step_id uuid) returns jsonb
+  language sql immutable parallel safe as $$
+  select case
+    when difference -> 'steps' ? step_id::text
+      then nullif(difference -> 'steps' -> step_id::text, 'null')
+    else jsonb_path_query_first(whole, '$.steps[*] ? (@.id == $id)', jsonb_build_object('id', step_id))
+  end
+$$;
 
 -- Workflows that have, or had in a version, an exit rule for an event.
 create table exit_event (

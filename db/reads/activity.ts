@@ -373,10 +373,9 @@ export async function listUpcoming(
           execution.workflow_name, execution.key
         from page
         left join execution on execution.id = page.execution_id
-        left join workflow_version version on version.workflow_id = execution.workflow_id
+        left join workflow_graph version on version.workflow_id = execution.workflow_id
           and version.version = execution.workflow_version
-        left join lateral jsonb_path_query_first(version.graph, '$.steps[*] ? (@.id == $id)',
-          jsonb_build_object('id', page.step_id)) step on true
+        left join lateral graph_step(version.whole, version.difference, page.step_id) step on true
     ), named as (
       select kind, id, at, is_email, step_name, template_id, contact_id, workflow_name, key, case
           when kind = 'campaign' then 'campaign_' || id || '_scheduled'

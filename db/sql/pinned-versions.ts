@@ -29,14 +29,15 @@ export function pinnedParts(projectId: string): RawBuilder<unknown> {
             where inside.version is not null
         )
         select version from inside where version is not null) inside
-      join workflow_version inner_version on inner_version.workflow_id = inner_flow.id
+      join workflow_graph inner_version on inner_version.workflow_id = inner_flow.id
         and inner_version.version = inside.version
       cross join lateral (
         select step, null::jsonb as rule
-          from jsonb_array_elements(inner_version.graph -> 'steps') step
+          from graph_steps(inner_version.whole, inner_version.difference) step
           where step ->> 'type' <> 'TRIGGER'
         union all
         select null, rule
-          from jsonb_array_elements(coalesce(inner_version.graph -> 'exitRules', '[]')) rule) part
+          from jsonb_array_elements(coalesce(
+            coalesce(inner_version.difference, inner_version.whole) -> 'exitRules', '[]')) rule) part
       where inner_flow.project_id = ${projectId}) pinned`;
 }

@@ -143,6 +143,22 @@ export async function countTemplateEmails(
   );
 }
 
+/** The names of the templates that exist, by id. */
+export async function listTemplateNames(
+  db: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('template')
+    .select(['id', 'name'])
+    .where('project_id', '=', projectId)
+    .where('id', '=', anyOf(ids))
+    .execute();
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
 /** Returns the templates that exist, by id, with the properties that enabling a workflow checks. */
 export async function findTemplateSenders(
   db: Database,

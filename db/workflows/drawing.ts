@@ -1,69 +1,29 @@
 import { sql } from 'kysely';
-import type { GraphTransition } from '../../domain/workflow/graph.ts';
-import { keysOf } from '../../domain/workflow/portable/step-keys.ts';
-import type { DrawnStep, Drawing, Redrawing } from '../../domain/workflow/portable/redrawing.ts';
-import { type Database, transact } from '../database.ts';
+import { type GraphTransition, withExitRules } from '../../domain/workflow/graph.ts';
+import type { DrawnStep, Redrawing } from '../../domain/workflow/portable/redrawing.ts';
+import type { DrawnVersion, TriggerType } from '../../domain/workflow/versions/version.ts';
+import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import {
   deleteSteps,
+  exitRulesOf,
   insertGraph,
   listSteps,
   listTransitions,
-  lockWorkflows,
-  type StepRow,
+  type WorkflowRow,
 } from './workflows.ts';
 
-/** The graph of a workflow as it is being drawn, with the keys of its steps. */
+/** Workflows as they are being drawn. */
 
-type KeyedStep = StepRow & { key: string; template_name: string | null };
-
-/**
- * The steps of a workflow with their keys, oldest first. A key that was made is stored, so that it
- * outlives the name it was made from.
- */
-export async function listKeyedSteps(
+/** Returns a workflow as it is drawn: everything that a version of it has. */
+export async function findDrawing(
   db: Database,
-  projectId: string,
-  workflowId: string,
-): Promise<KeyedStep[]> {
-  const steps = await listSteps(db, workflowId);
-  if (steps.every(hasKey)) return steps;
-  return transact(db, async (tx) => {
-    await lockWorkflows(tx, projectId, [workflowId], { for: 'edit' });
-    await storeStepKeys(tx, workflowId);
-    return (await listSteps(tx, workflowId)).filter(hasKey);
-  });
-}
-
-function hasKey<Step extends StepRow>(step: Step): step is Step & { key: string } {
-  return step.key !== null;
-}
-
-/** Makes the keys of steps without one, of a workflow that the caller has locked for editing. */
-export async function storeStepKeys(tx: Database, workflowId: string): Promise<void> {
-  const steps = await tx
-    .selectFrom('workflow_step')
-    .select(['id', 'key', 'type', 'name'])
-    .where('workflow_id', '=', workflowId)
-    .orderBy('created_at')
-    .orderBy('id')
-    .execute();
-  const keys = keysOf(steps);
-  const made = steps.flatMap(({ id, key }, index) =>
-    key === null ? { id, key: keys[index] } : [],
-  );
-  if (made.length === 0) return;
-  await sql`update workflow_step set key = given.key
-    from jsonb_to_recordset(${JSON.stringify(made)}::jsonb) as given(id uuid, key text)
-    where workflow_step.id = given.id`.execute(tx);
-}
-
-/** Returns the drawn graph of a workflow that the caller has locked for editing. */
-export async function findDrawing(tx: Database, workflowId: string): Promise<Drawing> {
-  await storeStepKeys(tx, workflowId);
-  const steps = (await listSteps(tx, workflowId)).filter(hasKey);
-  const transitions = await listTransitions(tx, workflowId);
-  return {
+  workflow: Pick<WorkflowRow, 'id' | 'trigger_type' | 'exit_rules'>,
+): Promise<DrawnVersion> {
+  const steps = await listSteps(db, workflow.id);
+  const transitions = await listTransitions(db, workflow.id);
+  const drawing = {
+    triggerType: workflow.trigger_type as TriggerType,
     steps: steps.map((row) => ({
       id: row.id,
       key: row.key,
@@ -80,6 +40,7 @@ export async function findDrawing(tx: Database, workflowId: string): Promise<Dra
       branch: row.branch,
     })),
   };
+  return withExitRules(drawing, exitRulesOf(workflow));
 }
 
 /** Stores what makes another drawing of the one that is stored. The caller has locked the workflow. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Graph } from '../../domain/workflow/graph.ts';
+import { graphAfter, type GraphDifference } from '../../domain/workflow/versions/difference.ts';
 import type { Database } from '../database.ts';
 
 /**
@@ -22,11 +23,24 @@ async function readGraph(
   db: Database,
   workflowId: string,
   version: number,
-): Promise<string | undefined> {
-  const { rows } = await sql<{ graph: string }>`
-    select graph::text as graph from workflow_version
+): Promise<GraphTexts | undefined> {
+  const { rows } = await sql<GraphTexts>`
+    select whole::text as whole, difference::text as difference from workflow_graph
       where workflow_id = ${workflowId} and version = ${version}::bigint`.execute(db);
-  return rows[0]?.graph;
+  return rows[0];
+}
+
+/** A stored graph as texts of JSON. */
+interface GraphTexts {
+  whole: string;
+  difference: string | null;
+}
+
+function parsed({ whole, difference }: GraphTexts): Graph {
+  const graph = JSON.parse(whole) as Graph;
+  return difference === null
+    ? graph
+    : graphAfter({ whole: graph, difference: JSON.parse(difference) as GraphDifference<Graph> });
 }
 
 /** The graph of one version; undefined: the workflow never had it. */
@@ -35,8 +49,8 @@ export async function findVersionGraph(
   workflowId: string,
   version: number,
 ): Promise<Graph | undefined> {
-  const text = await readGraph(db, workflowId, version);
-  return text === undefined ? undefined : (JSON.parse(text) as Graph);
+  const texts = await readGraph(db, workflowId, version);
+  return texts && parsed(texts);
 }
 
 /** Reads graphs, and knows those that it has read. */
@@ -50,10 +64,10 @@ export function graphReader(db: Database): FindGraph {
     version: number,
   ): Promise<Graph | undefined> {
     try {
-      const text = await readGraph(db, workflowId, version);
-      if (text === undefined) known.delete(key);
-      else keep(key, text.length);
-      return text === undefined ? undefined : (JSON.parse(text) as Graph);
+      const texts = await readGraph(db, workflowId, version);
+      if (texts) keep(key, texts.whole.length);
+      else known.delete(key);
+      return texts && parsed(texts);
     } catch (error) {
       known.delete(key);
       throw error;

@@ -272,41 +272,6 @@ export async function findWorkflowGraph(db: Database, workflowId: string): Promi
   return withExitRules({ steps: steps as Graph['steps'], transitions }, exitRules);
 }
 
-/**
- * Stores the graph as it is drawn as the current version of a workflow, in the transaction that made that
- * version: each number that an answer shows can be read later. If the workflow is enabled, executions run
- * on it from now on. A version that is stored already is not changed.
- */
-export async function snapshotWorkflow(
-  tx: Database,
-  { id, enabled }: Pick<WorkflowRow, 'id' | 'enabled'>,
-): Promise<void> {
-  const current = await findWorkflowGraph(tx, id);
-  const graph = JSON.stringify(current);
-  await tx
-    .insertInto('workflow_version')
-    .columns(['workflow_id', 'project_id', 'version', 'graph'])
-    .expression(
-      tx
-        .selectFrom('workflow')
-        .select(['id', 'project_id', 'version', sql<string>`${graph}::jsonb`.as('graph')])
-        .where('id', '=', id),
-    )
-    .onConflict((conflict) => conflict.columns(['workflow_id', 'version']).doNothing())
-    .execute();
-  if (enabled) await insertExitEvents(tx, id, current.exitRules ?? []);
-}
-
-/**
- * Counts an edit of steps, transitions, trigger or exit rules of a locked workflow; if it is enabled, new
- * executions use the edit from now on.
- */
-export async function recordWorkflowEdit(tx: Database, locked: WorkflowRow): Promise<WorkflowRow> {
-  const workflow = await updateWorkflow(tx, locked.id, { version: locked.version + 1 });
-  await snapshotWorkflow(tx, workflow);
-  return workflow;
-}
-
 /** The keys of the data of the newest 100 events of a name, sorted. */
 export async function listEventDataFields(
   db: Database,

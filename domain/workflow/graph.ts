@@ -33,13 +33,18 @@ export interface Graph {
   exitRules?: readonly ExitRule[];
 }
 
-/** A graph with these exit rules. Without any, it is as those of the time before there were rules. */
-export function withExitRules(graph: Graph, exitRules: readonly ExitRule[]): Graph {
+/** A graph with these exit rules. Without any, it has no such key. */
+export function withExitRules<G extends Graph>(graph: G, exitRules: readonly ExitRule[]): G {
   return exitRules.length === 0 ? graph : { ...graph, exitRules };
 }
 
 export function findStep(graph: Graph, stepId: string): GraphStep | undefined {
   return graph.steps.find((step) => step.id === stepId);
+}
+
+/** The templates that the steps of a graph name, each once. */
+export function templateIdsOf({ steps }: Pick<Graph, 'steps'>): string[] {
+  return [...new Set(steps.flatMap(({ templateId }) => templateId ?? []))];
 }
 
 /** The outgoing transitions of a step. */

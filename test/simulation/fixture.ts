@@ -50,8 +50,8 @@ export async function createFixture(client: pg.Client): Promise<void> {
       values ('${ids.workflow}', '${ids.project}', 'Welcome', true, 'began');`);
   for (const { id: stepId, type, name, config } of steps) {
     await client.query(
-      `insert into workflow_step (id, project_id, workflow_id, type, name, position_x, position_y,
-          config) values ($1, $2, $3, $4, $5, 0, 0, $6)`,
+      `insert into workflow_step (id, project_id, workflow_id, type, key, name, position_x, position_y,
+          config) values ($1::uuid, $2, $3, $4, $1::uuid::text, $5, 0, 0, $6)`,
       [stepId, ids.project, ids.workflow, type, name, config],
     );
   }

@@ -85,7 +85,7 @@ const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     ended_at: `now() - n * interval '20 s'`,
     recorded_at: `now() - n * interval '20 s'`,
   },
-  workflow_version: { workflow_id: workflow, version: 'n' },
+  workflow_version: { workflow_id: workflow, version: 'n', graph: `'{}'` },
   execution: {
     id: id(6),
     workflow_id: workflow,

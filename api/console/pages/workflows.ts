@@ -3,6 +3,8 @@ import { migrateExecutions } from '../../executions/migrate.ts';
 import { dryRunEdit } from '../../workflows/dry-run.ts';
 import { getWorkflowPicture } from '../../workflows/pictures/pictures.ts';
 import { getWorkflowStats } from '../../workflows/pictures/stats.ts';
+import { restoreVersion } from '../../workflows/versions/restore.ts';
+import { listVersions } from '../../workflows/versions/versions.ts';
 import { getWorkflow, listWorkflows, updateWorkflow } from '../../workflows/workflows.ts';
 import { ask, type MemberCall } from '../ask.ts';
 import { type Html, html } from '../../html/html.ts';
@@ -12,6 +14,7 @@ import {
   count,
   figures,
   heading,
+  moment,
   pager,
   section,
   state,
@@ -67,10 +70,11 @@ const showWorkflow = projectPage({
   summary: 'A workflow and its executions',
   async show({ call, token, path }) {
     const { id = '' } = call.params;
-    const [workflow, stats, compared] = await Promise.all([
+    const [workflow, stats, compared, versions] = await Promise.all([
       ask(call, getWorkflow, { params: { id } }),
       ask(call, getWorkflowStats, { params: { id } }),
       ask(call, dryRunEdit, { params: { id }, body: { examples: 0 } }),
+      ask(call, listVersions, { params: { id }, query: { limit: String(versionsShown) } }),
     ]);
     const { name, version, pausedAt, warnings = [] } = workflow;
     const pausing = pausedAt
@@ -92,7 +96,8 @@ const showWorkflow = projectPage({
             label: `Move all to version ${version}`,
             fields: { to: String(version) },
           }),
-      )}`,
+      )}
+      ${section(versions.hasMore ? `Last ${versionsShown} versions` : 'Versions', historyTable(versions.data, { token, action: path(`/workflows/${id}/restore`) }))}`,
     };
   },
 });
@@ -163,6 +168,31 @@ function versionTable(newest: number, { versions }: Compared): Html {
   );
 }
 
+/** Versions on the page of a workflow. */
+const versionsShown = 20;
+
+function historyTable(
+  versions: z.output<typeof listVersions.response>['data'],
+  { token, action }: { token: string; action: string },
+): Html {
+  return table(
+    ['Version', 'Made', 'By', 'Changes', ''],
+    versions.map(({ version, at, causedBy, changes, current }) => [
+      current ? `${version} (newest)` : version,
+      moment(at),
+      causedBy?.name ?? '–',
+      html`${changes.slice(0, changesShown).map(({ text }) => html`<div>${text}</div>`)}
+      ${changes.length > changesShown && html`<div class="soft">and ${changes.length - changesShown} more</div>`}`,
+      !current &&
+        actForm(token, { action, label: 'Restore', fields: { version: String(version) } }),
+    ]),
+    'No versions.',
+  );
+}
+
+/** Changes of a version in its row. */
+const changesShown = 5;
+
 function olderThan(newest: number, { versions }: Compared): number {
   return versions.reduce((sum, { version, active }) => sum + (version < newest ? active : 0), 0);
 }
@@ -196,6 +226,16 @@ const migrateWorkflow = projectAct({
   },
 });
 
+const restoreWorkflow = projectAct({
+  path: '/workflows/{id}/restore',
+  does: restoreVersion,
+  async act(call, form) {
+    const { id = '' } = call.params;
+    await ask(call, restoreVersion, { params: { id, version: form.get('version') ?? '' } });
+    return { to: `/workflows/${id}`, done: 'restored' };
+  },
+});
+
 export const workflowPages = [
   showWorkflows,
   showWorkflow,
@@ -205,4 +245,5 @@ export const workflowPages = [
   pauseWorkflow,
   resumeWorkflow,
   migrateWorkflow,
+  restoreWorkflow,
 ];

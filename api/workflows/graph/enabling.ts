@@ -13,7 +13,7 @@ import {
   type GraphWarning,
   graphWarnings,
 } from '../../../domain/workflow/graph-rules.ts';
-import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
+import { type Graph, type GraphStep, templateIdsOf } from '../../../domain/workflow/graph.ts';
 import { unknownKeyTexts } from '../../contacts/known-fields.ts';
 import type { Services } from '../../services/services.ts';
 import { findBrokenText } from '../../templates/stored.ts';
@@ -70,8 +70,7 @@ export async function refuseBroken(
   graph: Graph,
   broken: ReadonlyMap<string, string> = new Map(),
 ): Promise<void> {
-  const templateIds = graph.steps.flatMap((step) => step.templateId ?? []);
-  const senders = await findTemplateSenders(db, workflow.project_id, templateIds);
+  const senders = await findTemplateSenders(db, workflow.project_id, templateIdsOf(graph));
   const errors = enablingProblems(
     graph,
     {

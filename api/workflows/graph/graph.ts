@@ -8,15 +8,16 @@ import {
   insertTransition,
   listTransitions,
   lockWorkflows,
-  recordWorkflowEdit,
 } from '../../../db/workflows/workflows.ts';
-import { storeStepKeys } from '../../../db/workflows/drawing.ts';
+import { recordWorkflowEdit } from '../../../db/workflows/versions.ts';
 import { jsonBytes } from '../../../domain/contact/data.ts';
 import { Problem, Refusals, found, invalidField, notFound } from '../../../domain/errors.ts';
 import { type Graph, type GraphStep, findStep } from '../../../domain/workflow/graph.ts';
 import { transitionFault, branchesOf } from '../../../domain/workflow/graph-rules.ts';
 import { waitBranches } from '../../../domain/workflow/steps/step.ts';
 import { limits } from '../../../domain/limits.ts';
+import { actorOf } from '../../accounts/actor.ts';
+import type { ProjectCaller } from '../../access/caller.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { named, Uuid } from '../../http/schemas.ts';
 import { Transition, WorkflowById, presentTransition, tag, transitionExample } from './record.ts';
@@ -36,7 +37,7 @@ export interface Edit {
 export async function editGraph<T>(
   call: {
     db: Database;
-    caller: { projectId: string };
+    caller: ProjectCaller;
     params: { id: string };
     keyUse: { completeIn: (tx: Database, data: unknown) => Promise<void> } | null;
   },
@@ -46,13 +47,11 @@ export async function editGraph<T>(
   return transact(call.db, async (tx) => {
     const [row] = await lockWorkflows(tx, call.caller.projectId, [id], { for: 'edit' });
     const workflow = found('WORKFLOW', id, row);
-    // Before a step has another name: a key is made from the one it has now.
-    await storeStepKeys(tx, id);
     const graph = await findWorkflowGraph(tx, id);
     const { changed, answer } = await edit({ tx, workflow, graph });
     if (changed) {
       await refuseTooLarge(tx, id);
-      await recordWorkflowEdit(tx, workflow);
+      await recordWorkflowEdit(tx, workflow, { causedBy: actorOf(call.caller) });
     }
     // A repeated request must not add a second step.
     await call.keyUse?.completeIn(tx, answer);

@@ -29,6 +29,7 @@ import {
 } from '../../../domain/workflow/graph-rules.ts';
 import { findStep } from '../../../domain/workflow/graph.ts';
 import { stepTypes, type StepType, stepModules } from '../../../domain/workflow/steps/registry.ts';
+import { newKey } from '../../../domain/workflow/portable/step-keys.ts';
 import { keptConfig } from '../../../domain/secrets/in-templates.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { chosenBy, inputSchema, JsonObject, Name, Uuid } from '../../http/schemas.ts';
@@ -176,6 +177,7 @@ async function addStep(
   await requireTopics(tx, workflow.project_id, [topicOfConfig(given.config)]);
   if (given.type === 'TRIGGER') throw new Problem('TRIGGER_STEP_EXISTS');
   return insertStepRow(tx, {
+    key: newKey(given, await listSteps(tx, workflow.id)),
     project_id: workflow.project_id,
     workflow_id: workflow.id,
     type: given.type,

@@ -1,14 +1,11 @@
 import type { z } from 'zod';
 import { columnsFrom } from '../../../db/columns.ts';
 import type { Database } from '../../../db/database.ts';
-import { listKeyedSteps } from '../../../db/workflows/drawing.ts';
-import {
-  findWorkflow,
-  listTransitions,
-  updateWorkflow,
-  type WorkflowRow,
-} from '../../../db/workflows/workflows.ts';
+import { findDrawing } from '../../../db/workflows/drawing.ts';
+import { listTemplateNames } from '../../../db/templates/templates.ts';
+import { findWorkflow, updateWorkflow, type WorkflowRow } from '../../../db/workflows/workflows.ts';
 import { found } from '../../../domain/errors.ts';
+import { templateIdsOf } from '../../../domain/workflow/graph.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { changedStart } from '../graph/starts.ts';
 import { editGraph } from '../graph/graph.ts';
@@ -33,8 +30,9 @@ const getWorkflowGraph = endpoint({
   example: { response: portableExample },
   async handle({ db, caller: { projectId, project }, params: { id } }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
-    const steps = await listKeyedSteps(db, projectId, id);
-    return presentPortable(workflow, project, steps, await listTransitions(db, id));
+    const drawn = await findDrawing(db, workflow);
+    const templates = await listTemplateNames(db, projectId, templateIdsOf(drawn));
+    return presentPortable(workflow, project, drawn, templates);
   },
 });
 

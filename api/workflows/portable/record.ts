@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { StepRow, TransitionRow, WorkflowRow } from '../../../db/workflows/workflows.ts';
+import type { WorkflowRow } from '../../../db/workflows/workflows.ts';
 import { ownConfig } from '../../../domain/workflow/compare.ts';
 import { keysOf, triggerKey } from '../../../domain/workflow/portable/step-keys.ts';
+import type { DrawnVersion } from '../../../domain/workflow/versions/version.ts';
 import { stepTypes, type StepType } from '../../../domain/workflow/steps/registry.ts';
 import { ExitRules } from '../../../domain/workflow/steps/schemas.ts';
 import { shownConfig } from '../../../domain/secrets/in-templates.ts';
@@ -28,24 +29,10 @@ import { TriggerConfig, TriggerType } from '../graph/trigger.ts';
  * another project. Steps are called by their keys.
  */
 
-export const PortableGraph = named('PortableGraph', {
-  name: Workflow.shape.name,
-  description: Workflow.shape.description,
-  allowReentry: Workflow.shape.allowReentry,
-  executionKey: Workflow.shape.executionKey,
-  reentry: Workflow.shape.reentry,
+/** The parts of a workflow that a version has, beside its steps. */
+const graphFields = {
   trigger: z.object({ type: Workflow.shape.triggerType, config: Workflow.shape.triggerConfig }),
   exitRules: Workflow.shape.exitRules,
-  steps: z.array(
-    z.object({
-      key: z.string().describe('Unique in the workflow; not changed by a new name'),
-      type: Step.shape.type,
-      name: Step.shape.name,
-      config: Step.shape.config,
-      template: z.object({ id: z.uuid(), name: z.string() }).optional(),
-      position: Step.shape.position,
-    }),
-  ),
   transitions: z.array(
     z.object({
       from: z.string().describe('Key of a step'),
@@ -53,43 +40,91 @@ export const PortableGraph = named('PortableGraph', {
       branch: z.string().optional(),
     }),
   ),
+};
+
+const KeyedStep = z.object({
+  key: z.string().describe('Unique in the workflow; not changed by a new name'),
+  type: Step.shape.type,
+  name: Step.shape.name,
+  config: Step.shape.config,
+  template: z.object({ id: z.uuid(), name: z.string() }).optional(),
+  position: Step.shape.position,
 });
 
-type KeyedStepRow = StepRow & { key: string; template_name: string | null };
+export const PortableGraph = named('PortableGraph', {
+  name: Workflow.shape.name,
+  description: Workflow.shape.description,
+  allowReentry: Workflow.shape.allowReentry,
+  executionKey: Workflow.shape.executionKey,
+  reentry: Workflow.shape.reentry,
+  ...graphFields,
+  steps: z.array(KeyedStep),
+});
+
+/** The graph of a version, which has no settings of the workflow. */
+export const VersionGraph = named('VersionGraph', {
+  ...graphFields,
+  steps: z.array(
+    KeyedStep.extend({
+      id: z.uuid(),
+      template: z
+        .object({ id: z.uuid(), name: z.string().nullable() })
+        .optional()
+        .describe('`name` is null when the template was deleted'),
+    }),
+  ),
+});
 
 export function presentPortable(
   workflow: WorkflowRow,
   project: OwnerProject,
-  steps: readonly KeyedStepRow[],
-  transitions: readonly TransitionRow[],
+  drawn: DrawnVersion,
+  templates: ReadonlyMap<string, string>,
 ): z.input<typeof PortableGraph> {
-  const { name, description, allowReentry, executionKey, reentry, ...shown } = presentWorkflow(
+  const { name, description, allowReentry, executionKey, reentry } = presentWorkflow(
     workflow,
     project,
   );
-  const keys = new Map(steps.map(({ id, key }) => [id, key]));
+  const { steps, ...graph } = presentVersionGraph(drawn, templates);
   return {
     name,
     description,
     allowReentry,
     executionKey,
     reentry,
-    trigger: { type: shown.triggerType, config: shown.triggerConfig },
-    exitRules: shown.exitRules,
-    steps: steps.map((row) => ({
-      key: row.key,
-      type: row.type as StepType,
-      name: row.name,
-      config: shownConfig(ownConfig(row)),
-      ...(row.template_id === null || row.template_name === null
-        ? {}
-        : { template: { id: row.template_id, name: row.template_name } }),
-      position: { x: row.position_x, y: row.position_y },
+    ...graph,
+    steps: steps.map(({ id: _id, template, ...step }) => ({
+      ...step,
+      ...(template && { template: { ...template, name: template.name ?? '' } }),
     })),
-    transitions: transitions.map((row) => ({
-      from: keys.get(row.from_step_id) ?? '',
-      to: keys.get(row.to_step_id) ?? '',
-      ...(row.branch === null ? {} : { branch: row.branch }),
+  };
+}
+
+/** @param templates names of the templates by their ids */
+export function presentVersionGraph(
+  { triggerType, exitRules = [], steps, transitions }: DrawnVersion,
+  templates: ReadonlyMap<string, string>,
+): z.input<typeof VersionGraph> {
+  const keys = new Map(steps.map(({ id, key }) => [id, key]));
+  const trigger = steps.find(({ type }) => type === 'TRIGGER');
+  return {
+    trigger: { type: triggerType, config: trigger?.config ?? {} },
+    exitRules: [...exitRules],
+    steps: steps.map(({ templateId, ...step }) => ({
+      id: step.id,
+      key: step.key,
+      type: step.type,
+      name: step.name,
+      config: shownConfig(ownConfig(step)),
+      ...(templateId !== null && {
+        template: { id: templateId, name: templates.get(templateId) ?? null },
+      }),
+      position: step.position,
+    })),
+    transitions: transitions.map(({ fromStepId, toStepId, branch }) => ({
+      from: keys.get(fromStepId) ?? '',
+      to: keys.get(toStepId) ?? '',
+      ...(branch !== null && { branch }),
     })),
   };
 }

@@ -6,7 +6,6 @@ import { branchesOf } from '../../../domain/workflow/graph-rules.ts';
 import { findStep, type Graph, type GraphStep } from '../../../domain/workflow/graph.ts';
 import type { StepConfig } from '../../../domain/workflow/steps/registry.ts';
 import { forceArm } from '../../../domain/workflow/steps/split.ts';
-import { keysOf } from '../../../domain/workflow/portable/step-keys.ts';
 import { chosenBy, inputSchema } from '../../http/schemas.ts';
 import { graphOf, ProposedGraph } from '../graph/proposed-graph.ts';
 import { GivenGraph } from './record.ts';
@@ -111,14 +110,10 @@ async function stepFinder(
 /** The keys of a workflow's steps by their ids, and the ids by the keys. */
 async function otherNames(db: Database, workflowId: string): Promise<Map<string, string>> {
   const steps = await listSteps(db, workflowId);
-  const keys = keysOf(steps);
   return new Map(
-    steps.flatMap(({ id }, index): [string, string][] => {
-      const key = keys[index] ?? '';
-      return [
-        [id, key],
-        [key, id],
-      ];
-    }),
+    steps.flatMap(({ id, key }): [string, string][] => [
+      [id, key],
+      [key, id],
+    ]),
   );
 }

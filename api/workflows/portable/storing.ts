@@ -3,11 +3,8 @@ import type { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
 import { changeSchedule } from '../../../db/schedules/schedules.ts';
 import { findDrawing, redraw } from '../../../db/workflows/drawing.ts';
-import {
-  snapshotWorkflow,
-  updateWorkflow,
-  type WorkflowRow,
-} from '../../../db/workflows/workflows.ts';
+import { storeVersion } from '../../../db/workflows/versions.ts';
+import { updateWorkflow, type WorkflowRow } from '../../../db/workflows/workflows.ts';
 import { invalidField, together } from '../../../domain/errors.ts';
 import type { Graph } from '../../../domain/workflow/graph.ts';
 import type { GraphWarning } from '../../../domain/workflow/graph-rules.ts';
@@ -65,8 +62,23 @@ export async function storeGraph(
     (await inPlace(path, () => changeExitRules(tx, workflow, exitRules)));
   const triggerChanged = trigger !== undefined && (await storeTrigger(tx, workflow, trigger, path));
   // The TRIGGER is called by its event now.
-  const before = await findDrawing(tx, workflow.id);
+  const before = await findDrawing(tx, workflow);
   const after = await drawingOf(tx, workflow, { given, keyed }, before, path);
+  const redrawn = await storeDrawing(tx, workflow, before, after);
+  return triggerChanged || rulesChanged || redrawn;
+}
+
+/**
+ * Stores other steps and transitions of a workflow that the caller has locked for editing. Returns whether
+ * they are others.
+ * @throws Problem TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND
+ */
+export async function storeDrawing(
+  tx: Database,
+  workflow: WorkflowRow,
+  before: Drawing,
+  after: Drawing,
+): Promise<boolean> {
   const made = redrawing(before, after);
   const used = [...made.addedSteps, ...made.changedSteps];
   const templateIds = used.map(({ templateId }) => templateId);
@@ -78,7 +90,7 @@ export async function storeGraph(
     const from = stepsById.get(fromStepId);
     return from ? outcomeOf(from, branch) : null;
   });
-  return triggerChanged || rulesChanged || isRedrawn(made);
+  return isRedrawn(made);
 }
 
 /**
@@ -113,7 +125,7 @@ export async function refuseGraph(
 ): Promise<void> {
   const { steps = [], transitions = [], exitRules = [], trigger } = given;
   const before = workflow ?? { ...newStart, project_id: projectId };
-  const drawn = workflow ? (await findDrawing(db, workflow.id)).steps : [];
+  const drawn = workflow ? (await findDrawing(db, workflow)).steps : [];
   const change = trigger && { triggerType: trigger.type, triggerConfig: trigger.config };
   await together(
     () => steps.length > 0 && keyedGraph({ steps, transitions, exitRules }, path),
@@ -155,7 +167,7 @@ async function drawingOf(
   { given, keyed }: { given: Given; keyed: Graph },
   before: Drawing,
   path: readonly string[],
-): Promise<Drawing & { steps: DrawnStep[] }> {
+): Promise<Drawing> {
   const steps = await drawnSteps(tx, projectId, given.steps, before.steps, path);
   const ids = new Map(steps.map(({ key, id }) => [key, id]));
   const transitions = keyed.transitions.map(({ fromStepId, toStepId, branch }) => ({
@@ -224,19 +236,28 @@ function configOf(
  * Fills a workflow that was just made with the graph of the request. Its warnings name steps by keys.
  * @param options.enabled whether it is enabled at once
  * @param options.broken of `findBrokenTemplates`, if it is
+ * @param options.causedBy the actor, as `actorOf` gives it
  * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, WORKFLOW_INVALID
  */
 export async function fillWorkflow(
   tx: Database,
   workflow: WorkflowRow,
   given: Given,
-  { enabled, broken }: { enabled: boolean; broken: ReadonlyMap<string, string> | undefined },
+  {
+    enabled,
+    broken,
+    causedBy,
+  }: {
+    enabled: boolean;
+    broken: ReadonlyMap<string, string> | undefined;
+    causedBy: string | null;
+  },
 ): Promise<{ filled: WorkflowRow; warnings: GraphWarning[] }> {
   const path = ['graph'];
   await storeGraph(tx, workflow, given, path);
   await refuseTooLarge(tx, workflow.id);
   const filled = await updateWorkflow(tx, workflow.id, { enabled });
-  await snapshotWorkflow(tx, filled);
+  await storeVersion(tx, filled, { causedBy });
   const keyed = keyedGraph(given, path);
   const warnings = await findWarnings(tx, workflow.project_id, keyed);
   if (!enabled) return { filled, warnings };

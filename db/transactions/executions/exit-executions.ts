@@ -60,7 +60,7 @@ async function findCandidates(tx: Database, eventIds: readonly string[]): Promis
       select used.workflow_id, used.version, stored.rules, row_number() over () as number
         from (select distinct workflow_id, version from candidate) as used
         cross join lateral (
-          select graph -> 'exitRules' as rules from workflow_version stored
+          select coalesce(difference, whole) -> 'exitRules' as rules from workflow_graph stored
             where stored.workflow_id = used.workflow_id and stored.version = used.version
             offset 0) as stored
         where stored.rules is not null

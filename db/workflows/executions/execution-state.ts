@@ -2,6 +2,7 @@ import type { Database } from '../../database.ts';
 import { listStepExecutions, type StepExecutionRow } from './steps.ts';
 import type { ExecutionState } from '../../../domain/picture/graph-picture.ts';
 import type { Graph } from '../../../domain/workflow/graph.ts';
+import { graphAfter, type StoredGraph } from '../../../domain/workflow/versions/difference.ts';
 
 /** An execution as it is, with its graph and all that it did. */
 export interface KnownExecution {
@@ -29,7 +30,7 @@ export async function findExecutionState(
   const row = await db
     .selectFrom('execution')
     .innerJoin('workflow', 'workflow.id', 'execution.workflow_id')
-    .innerJoin('workflow_version as version', (join) =>
+    .innerJoin('workflow_graph as version', (join) =>
       join
         .onRef('version.workflow_id', '=', 'execution.workflow_id')
         .onRef('version.version', '=', 'execution.workflow_version'),
@@ -52,7 +53,8 @@ export async function findExecutionState(
       'execution.paused_at',
       'execution.held_at',
       'workflow.paused_at as workflow_paused_at',
-      'version.graph',
+      'version.whole',
+      'version.difference',
     ])
     .where('execution.id', '=', executionId)
     .$if(workflowId !== undefined, (query) =>
@@ -69,7 +71,7 @@ export async function findExecutionState(
     key: row.key,
     runId: row.temporal_run_id,
     context: row.context as Record<string, unknown> | null,
-    graph: row.graph as unknown as Graph,
+    graph: graphAfter(row as unknown as StoredGraph<Graph>),
     state: {
       workflowName: row.workflow_name,
       version: row.workflow_version,

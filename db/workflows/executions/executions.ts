@@ -7,6 +7,7 @@ import type { DB, Execution } from '../../tables.ts';
 import { closingSteps } from './closing.ts';
 import { findVersionGraph } from '../graphs.ts';
 import type { Graph, GraphStep } from '../../../domain/workflow/graph.ts';
+import { graphAfter, type StoredGraph } from '../../../domain/workflow/versions/difference.ts';
 
 export type ExecutionRow = Selectable<Execution>;
 
@@ -150,7 +151,7 @@ export async function findExecutionOf(
   id: string,
 ): Promise<ExecutionInGraph | undefined> {
   const row = await withContactAndStep(db.selectFrom('execution').where('execution.id', '=', id))
-    .select('version.graph')
+    .select(['version.whole', 'version.difference'])
     .executeTakeFirst();
   if (!row) return undefined;
   const graphs: Awaited<ReturnType<typeof findVersionGraph>>[] = [];
@@ -159,7 +160,8 @@ export async function findExecutionOf(
     graphs.push(await findVersionGraph(db, row.workflow_id, version));
   }
   const formerSteps = graphs.flatMap((graph) => graph?.steps ?? []);
-  return { ...(row as unknown as ExecutionInGraph), formerSteps };
+  const graph = graphAfter(row as unknown as StoredGraph<Graph>);
+  return { ...(row as unknown as ExecutionListItem), graph, formerSteps };
 }
 
 /**
@@ -169,7 +171,7 @@ export async function findExecutionOf(
 export function withContactAndStep(query: SelectQueryBuilder<DB, 'execution', object>) {
   return query
     .innerJoin('contact', 'contact.id', 'execution.contact_id')
-    .innerJoin('workflow_version as version', (join) =>
+    .innerJoin('workflow_graph as version', (join) =>
       join
         .onRef('version.workflow_id', '=', 'execution.workflow_id')
         .onRef('version.version', '=', 'execution.workflow_version'),
@@ -179,7 +181,7 @@ export function withContactAndStep(query: SelectQueryBuilder<DB, 'execution', ob
     .select(
       sql`(select jsonb_build_object('id', step -> 'id', 'name', step -> 'name',
             'type', step -> 'type')
-          from jsonb_array_elements(version.graph -> 'steps') as step
-          where step ->> 'id' = execution.current_step_id::text)`.as('current_step'),
+          from graph_step(version.whole, version.difference, execution.current_step_id) as step
+          where step is not null)`.as('current_step'),
     );
 }

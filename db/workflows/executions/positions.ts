@@ -75,9 +75,9 @@ export async function findActiveStep(
       select ${newest(sql`active.version`)} from active where active.version is not null
     )
     select step from active
-      join workflow_version stored
+      join workflow_graph stored
         on stored.workflow_id = ${workflowId} and stored.version = active.version,
-      lateral jsonb_array_elements(stored.graph -> 'steps') as step
-      where step ->> 'id' = ${stepId} limit 1`.execute(db);
+      lateral graph_step(stored.whole, stored.difference, ${stepId}) as step
+      where step is not null limit 1`.execute(db);
   return rows[0]?.step;
 }

@@ -8,7 +8,7 @@ export interface DrawnStep extends GraphStep {
   position: { x: number; y: number };
 }
 
-/** The steps and transitions of a workflow as they are being drawn. */
+/** Steps and transitions as they are drawn. */
 export interface Drawing {
   steps: readonly DrawnStep[];
   transitions: readonly GraphTransition[];

@@ -11,14 +11,18 @@ export const triggerKey = 'trigger';
 /** Most characters of a key that is made from a name, without the number that makes it unique. */
 const madeChars = 40;
 
+interface NamedStep {
+  key: string | null;
+  type: string;
+  name: string;
+}
+
 /**
  * Returns the key of each step. A step without a key gets one made from its name, or from its type if
  * the name has no letter or digit. The same steps always get the same keys.
  * @param steps all steps of a workflow, in order of creation.
  */
-export function keysOf(
-  steps: readonly { key: string | null; type: string; name: string }[],
-): string[] {
+export function keysOf(steps: readonly NamedStep[]): string[] {
   const taken = new Set([triggerKey, ...steps.flatMap(({ key }) => key ?? [])]);
   const numbers = new Map<string, number>();
   const free = (made: string): string => {
@@ -33,6 +37,11 @@ export function keysOf(
     taken.add(known);
     return known;
   });
+}
+
+/** The key of a new step beside all other steps of its workflow. */
+export function newKey(step: { type: string; name: string }, others: readonly NamedStep[]): string {
+  return keysOf([...others, { ...step, key: null }]).at(-1) ?? '';
 }
 
 /** Lower case, without accents, words joined by hyphens. */

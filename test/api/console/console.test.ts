@@ -162,6 +162,22 @@ describe('the console', () => {
     expect((await open(`${home}/workflows/${made.body.id}?done=paused`)).html).toContain('Paused.');
   });
 
+  it('lists the versions of a workflow with their changes, and restores one', async () => {
+    const made = await call('POST', '/workflows', { name: 'Edited', eventName: 'joined' });
+    const page = `${home}/workflows/${made.body.id}`;
+    const step = { type: 'DELAY', name: 'Two <days>', config: { amount: 2, unit: 'days' } };
+    await call('POST', `/workflows/${made.body.id}/steps`, step);
+    const { html, token, cookie } = await open(page);
+    expect(html).toContain('Two &lt;days&gt;: added');
+    expect(html).toContain('<td>Secret key</td>');
+    const pressed = await press(`${page}/restore`, { token, version: '1' }, cookie);
+    expect([pressed.status, pressed.headers.get('location')]).toEqual([
+      303,
+      `${page}?done=restored`,
+    ]);
+    expect((await open(page)).html).toContain('Restored from version 1');
+  });
+
   it('takes its forms by whatever name the server is reached, and from no other site', async () => {
     const made = await call('POST', '/workflows', { name: 'Held', eventName: 'joined' });
     const path = `${home}/workflows/${made.body.id}/pause`;

@@ -40,9 +40,9 @@ for (const [type, config, templateId] of [
   ['WEBHOOK', { url: 'https://shop.test/', headers: { key: '{{secret.TOKEN}}' } }, null],
 ]) {
   await sql`
-    insert into workflow_step (project_id, workflow_id, type, name, position_x, position_y, config,
-        template_id)
-      select ${projectId}, ${workflow.id}, ${type}, 'Step ' || n, 0, 0,
+    insert into workflow_step (project_id, workflow_id, type, key, name, position_x, position_y,
+        config, template_id)
+      select ${projectId}, ${workflow.id}, ${type}, ${type} || n, 'Step ' || n, 0, 0,
           ${JSON.stringify(config)}::jsonb, ${templateId}::uuid
         from generate_series(1, 103) n`.execute(db);
 }

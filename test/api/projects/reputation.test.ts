@@ -396,8 +396,8 @@ async function insertExecution(projectId: string, contactId: string, eventName =
       insert into workflow (project_id, name, enabled, trigger_event_name)
         values (${projectId}, 'w', true, ${eventName}) returning id
     ), step as (
-      insert into workflow_step (project_id, workflow_id, type, name, position_x, position_y)
-        select ${projectId}, id, 'TRIGGER', 't', 0, 0 from made
+      insert into workflow_step (project_id, workflow_id, type, key, name, position_x, position_y)
+        select ${projectId}, id, 'TRIGGER', 'trigger', 't', 0, 0 from made
     ), version as (
       insert into workflow_version (workflow_id, version, project_id, graph)
         select id, 1, ${projectId}, '{}' from made

@@ -144,7 +144,7 @@ describe('versions of a workflow', () => {
     expect(await versions(id)).toEqual([...drawn, second, third, [5, ['Trigger: e', 'A']]]);
   });
 
-  it('hold what an execution needs of each step and transition', async () => {
+  it('hold what an execution needs of each step and transition, and how it is drawn', async () => {
     const { id } = await createWorkflow();
     const delay = await addDelay(id, 'A');
     await call('PATCH', `/workflows/${id}`, { enabled: true });
@@ -156,9 +156,12 @@ describe('versions of a workflow', () => {
       .where('version', '=', 2)
       .executeTakeFirstOrThrow();
     expect(graph).toEqual({
+      triggerType: 'EVENT',
       steps: [
         {
           id: steps[0].id,
+          key: 'trigger',
+          position: { x: 100, y: 100 },
           type: 'TRIGGER',
           name: 'Trigger: signed_up',
           config: { eventName: 'signed_up' },
@@ -166,6 +169,8 @@ describe('versions of a workflow', () => {
         },
         {
           id: delay.id,
+          key: 'a',
+          position: { x: 100, y: 220 },
           type: 'DELAY',
           name: 'A',
           config: { amount: 1, unit: 'days' },

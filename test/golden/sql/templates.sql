@@ -14,6 +14,10 @@ select id, from_email, type
 from template
 where project_id = $1 and id = any($2::uuid[])
 
+select id, name
+from template
+where project_id = $1 and id = any($2::uuid[])
+
 select template.body, template.created_at, template.description, template.from_email,
     template.from_name, template.id, template.name, template.project_id, template.reply_to,
     template.subject, template.topic_id, template.type, template.updated_at

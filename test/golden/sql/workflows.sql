@@ -23,16 +23,16 @@ insert into workflow_step (id, key, project_id, workflow_id, type, name, positio
     config, template_id)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 
-insert into workflow_step (project_id, workflow_id, type, name, position_x, position_y, config,
+insert into workflow_step (key, project_id, workflow_id, type, name, position_x, position_y, config,
     template_id)
-values ($1, $2, $3, $4, $5, $6, $7, $8)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 returning workflow_step.config, workflow_step.created_at, workflow_step.id, workflow_step.key,
     workflow_step.name, workflow_step.position_x, workflow_step.position_y,
     workflow_step.project_id, workflow_step.template_id, workflow_step.type,
     workflow_step.updated_at, workflow_step.workflow_id
 
-insert into workflow_step (project_id, workflow_id, type, position_x, position_y, name, config)
-values ($1, $2, $3, $4, $5, $6, $7)
+insert into workflow_step (project_id, workflow_id, type, position_x, position_y, key, name, config)
+values ($1, $2, $3, $4, $5, $6, $7, $8)
 
 insert into workflow_transition (id, project_id, workflow_id, from_step_id, to_step_id, branch,
     wait_outcome)
@@ -46,11 +46,9 @@ returning workflow_transition.branch, workflow_transition.created_at,
     workflow_transition.project_id, workflow_transition.to_step_id, workflow_transition.updated_at,
     workflow_transition.wait_outcome, workflow_transition.workflow_id
 
-insert into workflow_version (workflow_id, project_id, version, graph)
-select id, project_id, version, $1::jsonb as graph
-from workflow
-where id = $2
-on conflict (workflow_id, version) do nothing
+insert into workflow_version (workflow_id, project_id, version, graph, base, difference, caused_by,
+    restored_from, changes)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 
 select (
   select coalesce(jsonb_agg(jsonb_build_object('stepId', step_id, 'status', status, 'branch',
@@ -123,11 +121,11 @@ select execution.completed_at, execution.contact_id, execution.context, executio
     execution.workflow_id, execution.workflow_name, execution.workflow_version, contact.email as
     contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
-  from jsonb_array_elements(version.graph -> 'steps') as step
-  where step ->> 'id' = execution.current_step_id::text) as current_step
+  from graph_step(version.whole, version.difference, execution.current_step_id) as step
+  where step is not null) as current_step
 from execution
 inner join contact on contact.id = execution.contact_id
-inner join workflow_version as version on version.workflow_id = execution.workflow_id and
+inner join workflow_graph as version on version.workflow_id = execution.workflow_id and
     version.version = execution.workflow_version
 where execution.id in (
   select execution.id
@@ -147,11 +145,11 @@ select execution.completed_at, execution.contact_id, execution.context, executio
     execution.workflow_id, execution.workflow_name, execution.workflow_version, contact.email as
     contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
-  from jsonb_array_elements(version.graph -> 'steps') as step
-  where step ->> 'id' = execution.current_step_id::text) as current_step, version.graph
+  from graph_step(version.whole, version.difference, execution.current_step_id) as step
+  where step is not null) as current_step, version.whole, version.difference
 from execution
 inner join contact on contact.id = execution.contact_id
-inner join workflow_version as version on version.workflow_id = execution.workflow_id and
+inner join workflow_graph as version on version.workflow_id = execution.workflow_id and
     version.version = execution.workflow_version
 where execution.id = $1
 
@@ -165,13 +163,13 @@ select execution.completed_at, execution.contact_id, execution.context, executio
     execution.workflow_id, execution.workflow_name, execution.workflow_version, contact.email as
     contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
-  from jsonb_array_elements(version.graph -> 'steps') as step
-  where step ->> 'id' = execution.current_step_id::text) as current_step, workflow.name as
-      current_workflow_name, to_char(execution.started_at at time zone 'utc',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as started_instant
+  from graph_step(version.whole, version.difference, execution.current_step_id) as step
+  where step is not null) as current_step, workflow.name as current_workflow_name,
+      to_char(execution.started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as
+      started_instant
 from execution
 inner join contact on contact.id = execution.contact_id
-inner join workflow_version as version on version.workflow_id = execution.workflow_id and
+inner join workflow_graph as version on version.workflow_id = execution.workflow_id and
     version.version = execution.workflow_version
 inner join workflow on workflow.id = execution.workflow_id
 where execution.id in (
@@ -219,17 +217,8 @@ select exit_rules
 from workflow
 where id = $1
 
-select graph::text as graph
-from workflow_version
-where workflow_id = $1 and version = $2::bigint
-
 select id, from_step_id as "fromStepId", to_step_id as "toStepId", branch
 from workflow_transition
-where workflow_id = $1
-order by created_at, id
-
-select id, key, type, name
-from workflow_step
 where workflow_id = $1
 order by created_at, id
 
@@ -281,6 +270,17 @@ select step_execution.attempts, step_execution.completed_at, step_execution.crea
 from step_execution
 where execution_id = $1
 order by created_at, id
+
+select stored.version, stored.created_at, stored.caused_by, stored.restored_from, stored.changes,
+    stored.base, graph.whole, graph.difference
+from workflow_version as stored
+inner join workflow_graph as graph on graph.workflow_id = stored.workflow_id and graph.version =
+    stored.version
+where stored.workflow_id = $1 and stored.version = $2::bigint
+
+select whole::text as whole, difference::text as difference
+from workflow_graph
+where workflow_id = $1 and version = $2::bigint
 
 select workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
@@ -388,10 +388,6 @@ returning workflow_id
 update workflow_schedule
 set next_reconcile_at = now(), revision = workflow_schedule.revision + 1
 where workflow_id = $1
-
-update workflow_step
-set key = given.key from jsonb_to_recordset($1::jsonb) as given(id uuid, key text)
-where workflow_step.id = given.id
 
 update workflow_step
 set name = given.name, config = given.config, template_id = given."templateId", position_x =

@@ -119,6 +119,7 @@ async function seedWorkflow(db: Database, seed: Seed, mark: string): Promise<voi
         ...step,
         id: triggerId,
         type: 'TRIGGER',
+        key: 'trigger',
         name: mark,
         config: JSON.stringify({ eventName: mark }),
       },
@@ -126,6 +127,7 @@ async function seedWorkflow(db: Database, seed: Seed, mark: string): Promise<voi
         ...step,
         id: seed.stepId,
         type: 'EXIT',
+        key: 'exit',
         name: mark,
         config: JSON.stringify({ reason: mark }),
       },
@@ -141,6 +143,7 @@ async function seedWorkflow(db: Database, seed: Seed, mark: string): Promise<voi
       to_step_id: seed.stepId,
     })
     .execute();
+  const drawn = { name: mark, templateId: null, position: { x: 0, y: 0 } };
   await db
     .insertInto('workflow_version')
     .values({
@@ -148,9 +151,10 @@ async function seedWorkflow(db: Database, seed: Seed, mark: string): Promise<voi
       workflow_id: seed.workflowId,
       version: 1,
       graph: JSON.stringify({
+        triggerType: 'EVENT',
         steps: [
-          { id: triggerId, type: 'TRIGGER', name: mark, config: {}, templateId: null },
-          { id: seed.stepId, type: 'EXIT', name: mark, config: {}, templateId: null },
+          { ...drawn, id: triggerId, key: 'trigger', type: 'TRIGGER', config: { eventName: mark } },
+          { ...drawn, id: seed.stepId, key: 'exit', type: 'EXIT', config: { reason: mark } },
         ],
         transitions: [
           {
@@ -158,7 +162,6 @@ async function seedWorkflow(db: Database, seed: Seed, mark: string): Promise<voi
             fromStepId: triggerId,
             toStepId: seed.stepId,
             branch: null,
-            priority: 0,
           },
         ],
       }),

@@ -81,9 +81,9 @@ describe('the picture of a workflow', () => {
 
   it('is refused for more steps than anybody could read', async () => {
     const { id } = await createWorkflow();
-    await sql`insert into workflow_step (project_id, workflow_id, type, name, config, position_x,
-        position_y)
-      select ${projectId}, ${id}, 'DELAY', 'Step', '{}', 0, 0 from generate_series(1, 1000)`.execute(
+    await sql`insert into workflow_step (project_id, workflow_id, type, key, name, config,
+        position_x, position_y)
+      select ${projectId}, ${id}, 'DELAY', n, 'Step', '{}', 0, 0 from generate_series(1, 1000) n`.execute(
       db,
     );
     const { status, body } = await call('GET', `/workflows/${id}/graph.svg`);

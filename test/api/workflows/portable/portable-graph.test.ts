@@ -88,20 +88,9 @@ describe('the graph of a workflow', () => {
     expect(keys).toEqual(['trigger', 'one-day', 'second-day']);
   });
 
-  it('gives keys to steps that have none yet', async () => {
+  it('gives a new step a key that no other has, and a copy the same keys', async () => {
     await putIds({ steps: [trigger, keyed('a', 'DELAY', { name: 'A' })], transitions: [] });
-    await api.db
-      .insertInto('workflow_step')
-      .values({
-        project_id: (await read()).projectId,
-        workflow_id: id,
-        type: 'EXIT',
-        name: 'A',
-        position_x: 0,
-        position_y: 0,
-        config: '{}',
-      })
-      .execute();
+    await add('EXIT', { name: 'A' });
     const keys = (await get()).steps.map(({ key }: { key: string }) => key);
     expect(keys).toEqual(['trigger', 'a', 'a-2']);
     const { body: copy } = await inWorkflow('POST', '/duplicate');

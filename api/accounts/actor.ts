@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { listUserEmails } from '../../db/accounts/users.ts';
+import type { Database } from '../../db/database.ts';
+import { named } from '../http/schemas.ts';
+import type { ProjectCaller } from '../access/caller.ts';
+
+/** Actors: the users and keys that cause something. They are stored as `<type>:<id>`. */
+
+export const Actor = named('Actor', {
+  type: z.enum(['user', 'key']),
+  id: z.string().describe('Of the user; `secret` or `public` for a key'),
+  name: z
+    .string()
+    .nullable()
+    .describe('Address of the user, null when the account is gone; `Secret key` or `Public key`'),
+}).meta({ examples: [{ type: 'key', id: 'secret', name: 'Secret key' }] });
+
+/** The caller of a request, as it is stored. */
+export function actorOf({ userId, isPublic }: ProjectCaller): string {
+  if (userId !== null) return `user:${userId}`;
+  return isPublic ? 'key:public' : 'key:secret';
+}
+
+const keyNames: Readonly<Record<string, string>> = { secret: 'Secret key', public: 'Public key' };
+
+/** Returns how stored actors are shown, with the addresses that their users have now. */
+export async function readActors(
+  db: Database,
+  stored: readonly (string | null)[],
+): Promise<(actor: string | null) => z.input<typeof Actor> | null> {
+  const ids = stored.flatMap((actor) => {
+    const parts = partsOf(actor);
+    return parts?.type === 'user' ? [parts.id] : [];
+  });
+  const emails = await listUserEmails(db, [...new Set(ids)]);
+  return (actor) => {
+    const parts = partsOf(actor);
+    if (!parts) return null;
+    const names = parts.type === 'user' ? emails.get(parts.id) : keyNames[parts.id];
+    return { ...parts, name: names ?? null };
+  };
+}
+
+function partsOf(actor: string | null): { type: 'user' | 'key'; id: string } | null {
+  const [type, id = ''] = actor?.split(':') ?? [];
+  return type === 'user' || type === 'key' ? { type, id } : null;
+}

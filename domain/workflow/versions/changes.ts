@@ -1,0 +1,198 @@
+import { isJsonEqual } from '../../filter/value.ts';
+import { hidden, shownConfig } from '../../secrets/in-templates.ts';
+import { cutText } from '../../text-rules.ts';
+import { ownConfig } from '../compare.ts';
+import type { ExitRule } from '../exit-rules.ts';
+import type { GraphTransition } from '../graph.ts';
+import { type DrawnStep, redrawing } from '../portable/redrawing.ts';
+import type { DrawnVersion } from './version.ts';
+
+/** The changes that a version of a workflow made, in words. */
+
+export const changeKinds = [
+  'created',
+  'restored',
+  'trigger',
+  'exit_rules',
+  'step_added',
+  'step_removed',
+  'step_changed',
+  'transition_added',
+  'transition_removed',
+] as const;
+
+/** One change. A change of a transition names the step that the transition begins at. */
+export interface VersionChange {
+  kind: (typeof changeKinds)[number];
+  stepId: string | null;
+  name: string | null;
+  text: string;
+}
+
+/** Most changes that a version lists; later ones are left out. */
+export const changesMax = 100;
+
+/** Most characters of the text of a change, and of a value in it. */
+const textChars = 300;
+const valueChars = 60;
+
+/**
+ * Returns the changes of a version against the one before, in the order of `changeKinds`.
+ * @param before null: there is none
+ * @param restoredFrom the version that was restored; null: none was
+ */
+export function versionChanges(
+  before: DrawnVersion | null,
+  after: DrawnVersion,
+  restoredFrom: number | null,
+): VersionChange[] {
+  if (!before) return [change('created', null, createdText(after))];
+  const made = redrawing(before, after);
+  const [stepsBefore, stepsAfter] = [byId(before.steps), byId(after.steps)];
+  const steps = (ids: readonly string[], known: Map<string, DrawnStep>) =>
+    ids.flatMap((id) => known.get(id) ?? []);
+  const removedWays = new Set(made.removedTransitions);
+  const restored = `Restored from version ${restoredFrom}`;
+  const triggerTexts = triggerDifferences(before, after);
+  return [
+    ...(restoredFrom === null ? [] : [change('restored', null, restored)]),
+    ...texts('trigger', null, 'Trigger', triggerTexts),
+    ...texts('exit_rules', null, 'Exit rules', ruleDifferences(before, after)),
+    ...made.addedSteps.map((step) => change('step_added', step, `${step.name}: added`)),
+    ...steps(made.removedSteps, stepsBefore).map((step) =>
+      change('step_removed', step, `${step.name}: removed`),
+    ),
+    ...made.changedSteps.flatMap((step) => {
+      const old = stepsBefore.get(step.id) ?? step;
+      // The TRIGGER is called by its event.
+      const isOnlyTrigger = step.type === 'TRIGGER' && triggerTexts.length > 0;
+      const differences = isOnlyTrigger ? moved(old, step) : stepDifferences(old, step);
+      return texts('step_changed', step, step.name, differences);
+    }),
+    ...made.addedTransitions.map((way) => wayChange('transition_added', way, stepsAfter)),
+    ...before.transitions
+      .filter(({ id }) => removedWays.has(id))
+      .map((way) => wayChange('transition_removed', way, stepsBefore)),
+  ].slice(0, changesMax);
+}
+
+function byId(steps: readonly DrawnStep[]): Map<string, DrawnStep> {
+  return new Map(steps.map((step) => [step.id, step]));
+}
+
+type NamedStep = Pick<DrawnStep, 'id' | 'name'>;
+
+function change(kind: VersionChange['kind'], step: NamedStep | null, text: string): VersionChange {
+  const { id = null, name = null } = step ?? {};
+  return { kind, stepId: id, name, text: cutText(text, textChars) };
+}
+
+/** One change with all differences of a thing; none when there are none. */
+function texts(
+  kind: VersionChange['kind'],
+  step: NamedStep | null,
+  subject: string,
+  differences: readonly string[],
+): VersionChange[] {
+  if (differences.length === 0) return [];
+  return [change(kind, step, `${subject}: ${differences.join(', ')}`)];
+}
+
+function createdText({ steps }: DrawnVersion): string {
+  const count = steps.length - 1;
+  if (count <= 0) return 'Created';
+  return `Created with ${count} ${count === 1 ? 'step' : 'steps'} after the trigger`;
+}
+
+function wayChange(
+  kind: 'transition_added' | 'transition_removed',
+  { fromStepId, toStepId, branch }: GraphTransition,
+  steps: Map<string, DrawnStep>,
+): VersionChange {
+  const from = steps.get(fromStepId) ?? { id: fromStepId, name: '?' };
+  const to = steps.get(toStepId)?.name ?? '?';
+  const by = branch === null ? '' : ` (${branch})`;
+  const what = kind === 'transition_added' ? 'added' : 'removed';
+  return change(kind, from, `${from.name} → ${to}${by}: ${what}`);
+}
+
+function triggerDifferences(before: DrawnVersion, after: DrawnVersion): string[] {
+  const [configBefore, configAfter] = [before, after].map(
+    ({ steps }) => steps.find(({ type }) => type === 'TRIGGER')?.config ?? {},
+  );
+  return [
+    ...valueDifferences('type', before.triggerType, after.triggerType),
+    ...configDifferences(configBefore ?? {}, configAfter ?? {}),
+  ];
+}
+
+function ruleDifferences(before: DrawnVersion, after: DrawnVersion): string[] {
+  const [rules, newRules] = [before.exitRules ?? [], after.exitRules ?? []];
+  const without = (some: readonly ExitRule[], others: readonly ExitRule[]) =>
+    some.filter((rule) => !others.some((other) => isJsonEqual(rule, other)));
+  const named = (some: readonly ExitRule[], what: string) =>
+    some.map(({ eventName }) => `${shown(eventName)} ${what}`);
+  const differences = [
+    ...named(without(newRules, rules), 'added'),
+    ...named(without(rules, newRules), 'removed'),
+  ];
+  return differences.length > 0 || isJsonEqual(rules, newRules) ? differences : ['another order'];
+}
+
+function stepDifferences(before: DrawnStep, after: DrawnStep): string[] {
+  return [
+    ...valueDifferences('name', before.name, after.name),
+    ...configDifferences(ownConfig(before), ownConfig(after)),
+    ...templateDifferences(before.templateId, after.templateId),
+    ...moved(before, after),
+  ];
+}
+
+function templateDifferences(before: string | null, after: string | null): string[] {
+  if (before === after) return [];
+  if (before === null) return ['template chosen'];
+  return [after === null ? 'template removed' : 'another template'];
+}
+
+function moved(before: DrawnStep, after: DrawnStep): string[] {
+  return isJsonEqual(before.position, after.position) ? [] : ['moved'];
+}
+
+/** The differences of two configs, without the values of credentials. */
+function configDifferences(
+  before: Record<string, unknown>,
+  after: Record<string, unknown>,
+): string[] {
+  const [hiddenBefore, hiddenAfter] = [leaves(shownConfig(before)), leaves(shownConfig(after))];
+  const [leavesBefore, leavesAfter] = [leaves(before), leaves(after)];
+  const paths = new Set([...leavesBefore.keys(), ...leavesAfter.keys()]);
+  return [...paths].flatMap((path) => {
+    const differences = valueDifferences(path, leavesBefore.get(path), leavesAfter.get(path));
+    const isHidden = [hiddenBefore, hiddenAfter].some((known) => known.get(path) === hidden);
+    return isHidden && differences.length > 0 ? [`${path} changed`] : differences;
+  });
+}
+
+/** Most keys of a path. What lies deeper is shown as a part of its object. */
+const pathMax = 6;
+
+/** The values inside a value by their paths. An empty list or object is a value. */
+function leaves(value: unknown, path: readonly string[] = []): Map<string, unknown> {
+  const isInner = typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+  if (!isInner || path.length === pathMax)
+    return new Map(path.length === 0 ? [] : [[path.join('.'), value]]);
+  return new Map(
+    Object.entries(value).flatMap(([key, inner]) => [...leaves(inner, [...path, key])]),
+  );
+}
+
+function valueDifferences(path: string, before: unknown, after: unknown): string[] {
+  if (isJsonEqual(before ?? null, after ?? null)) return [];
+  if (before === undefined) return [`${path} set to ${shown(after)}`];
+  if (after === undefined) return [`${path} removed`];
+  return [`${path} ${shown(before)} → ${shown(after)}`];
+}
+
+function shown(value: unknown): string {
+  return cutText(JSON.stringify(value), valueChars);
+}

@@ -1,0 +1,74 @@
+import { jsonBytes } from '../../contact/data.ts';
+import { isJsonEqual } from '../../filter/value.ts';
+import type { Graph } from '../graph.ts';
+
+/**
+ * How large graphs are stored: as the difference from an earlier whole graph. Ten thousand small edits
+ * of a graph of a megabyte must not take ten gigabytes.
+ */
+
+/** Steps and transitions that changed, by their ids, null for those that are gone; the rest is whole. */
+export type GraphDifference<G extends Graph> = Omit<G, 'steps' | 'transitions'> & {
+  steps: Record<string, G['steps'][number] | null>;
+  transitions: Record<string, G['transitions'][number] | null>;
+};
+
+export interface StoredGraph<G extends Graph> {
+  whole: G;
+  /** null: the graph is the whole one. */
+  difference: GraphDifference<G> | null;
+}
+
+/** Bytes of JSON up to which a graph is stored whole. */
+const wholeBytes = 16 * 1024;
+/** A difference is stored where it takes at most this part of the whole graph. */
+const differencePart = 1 / 16;
+
+/** The difference of a graph from an earlier one; null: the graph is to be stored whole. */
+export function smallDifference<G extends Graph>(whole: G, graph: G): GraphDifference<G> | null {
+  const bytes = jsonBytes(graph);
+  if (bytes <= wholeBytes) return null;
+  const difference = {
+    ...graph,
+    steps: listDifference(whole.steps, graph.steps),
+    transitions: listDifference(whole.transitions, graph.transitions),
+  };
+  return jsonBytes(difference) <= bytes * differencePart ? difference : null;
+}
+
+function listDifference<Item extends { id: string }>(
+  before: readonly Item[],
+  after: readonly Item[],
+): Record<string, Item | null> {
+  const known = new Map(before.map((item) => [item.id, item]));
+  const kept = new Set(after.map(({ id }) => id));
+  return Object.fromEntries([
+    ...before.filter(({ id }) => !kept.has(id)).map(({ id }) => [id, null] as const),
+    ...after
+      .filter((item) => !isJsonEqual(known.get(item.id) ?? null, item))
+      .map((item) => [item.id, item] as const),
+  ]);
+}
+
+/** A graph as it was stored. */
+export function graphAfter<G extends Graph>({ whole, difference }: StoredGraph<G>): G {
+  if (!difference) return whole;
+  return {
+    ...difference,
+    steps: listAfter(whole.steps, difference.steps),
+    transitions: listAfter(whole.transitions, difference.transitions),
+  } as unknown as G;
+}
+
+/** New items come last, in the order of their ids, which is that of time. */
+function listAfter<Item extends { id: string }>(
+  before: readonly Item[],
+  difference: Readonly<Record<string, Item | null>>,
+): Item[] {
+  const after = new Map(before.map((item) => [item.id, item]));
+  for (const [id, item] of Object.entries(difference)) {
+    if (item) after.set(id, item);
+    else after.delete(id);
+  }
+  return [...after.values()];
+}
