@@ -231,7 +231,7 @@ export async function serveMetrics(
   metrics.addReadings('process', () => readPool(pool()));
   metrics.addReadings('database', async () => {
     const { workers } = await findFleet(database.db);
-    const help = 'Workers that have said in the last seconds that they live.';
+    const help = 'Workers that were alive within the last seconds.';
     const backlog = describeBacklog(await readBacklog(database.db));
     return [...backlog, { name: 'workers_live', help, value: workers }];
   });
@@ -242,12 +242,17 @@ export async function serveMetrics(
         return [
           {
             name: 'queue_tasks',
-            help: 'Tasks that wait for a worker, about.',
+            help: 'Approximate number of tasks that wait for a worker.',
             labels,
             value: tasks,
           },
-          { name: 'queue_age_seconds', help: 'How long the first waits.', labels, value: age },
-          { name: 'queue_workers', help: 'Workers that ask for tasks.', labels, value: workers },
+          {
+            name: 'queue_age_seconds',
+            help: 'How long the first task has waited.',
+            labels,
+            value: age,
+          },
+          { name: 'queue_workers', help: 'Workers that poll for tasks.', labels, value: workers },
         ];
       },
     ),
@@ -264,11 +269,11 @@ function readPool(pool: Pool | null): Reading[] {
   const { totalCount, idleCount, waitingCount, options } = pool;
   const inState = (state: string, value: number) => ({
     name: 'database_connections',
-    help: 'Connections of the pool in use and idle, and those who wait for one.',
+    help: 'Connections of the pool in use and idle, and callers that wait for one.',
     labels: { state },
     value,
   });
-  const limit = 'The most connections of the pool: DATABASE_POOL_MAX.';
+  const limit = 'Maximum number of connections of the pool: DATABASE_POOL_MAX.';
   return [
     inState('used', totalCount - idleCount),
     inState('idle', idleCount),
@@ -295,7 +300,11 @@ function describeBacklog(backlog: Awaited<ReturnType<typeof readBacklog>>): Read
     ],
     ['outbox_age_seconds', 'How long the oldest of it has waited.', backlog.outboxAge],
     ['executions_stuck', counted('Executions whose run cannot go on'), backlog.executionsStuck],
-    ['executions_stuck_age_seconds', 'Since when the first cannot.', backlog.executionsStuckAge],
+    [
+      'executions_stuck_age_seconds',
+      'Since when the first cannot continue.',
+      backlog.executionsStuckAge,
+    ],
     ['provider_circuits_open', 'Mail providers that cannot take mail now.', backlog.circuitsOpen],
   ].map(([name, help, value]) => ({ name, help, value }) as Reading);
 }

@@ -1,16 +1,20 @@
+import { parseArgs } from 'node:util';
 import { ConfigError, readConfig } from '../config.ts';
 import { openDatabase } from './database.ts';
-import { migrateToLatest } from './migrate.ts';
+import { ForeignSchema, MigrationFailed, migrateToLatest } from './migrate.ts';
 import { reEncrypt } from './projects/re-encryption.ts';
+import { isConnectionRefused } from './sql-state.ts';
 import { createCipher } from '../providers/encryption.ts';
 
-/**
- * `npm run migrate`: migrates the database to the newest version and exits. `npm run re-encrypt`:
- * re-encrypts stored values under the current key and exits.
- */
+const usage = `Usage: npm run migrate      Applies the missing migrations to the database
+       npm run re-encrypt   Encrypts stored values again with the current key
+
+The database is that of DATABASE_URL. Neither command takes an argument.`;
+
 try {
+  const isReEncrypting = readTask();
   const config = readConfig(process.env);
-  if (process.argv[2] === 're-encrypt') {
+  if (isReEncrypting) {
     const { db, close } = openDatabase(config.databaseUrl, { poolMax: 2 });
     const count = await reEncrypt(db, createCipher(config)).finally(close);
     console.log(`${count} encrypted values were re-encrypted with the current key.`);
@@ -25,7 +29,41 @@ try {
     );
   }
 } catch (error) {
-  if (!(error instanceof ConfigError)) throw error;
-  console.error(error.message);
+  console.error(sentenceOf(error));
   process.exitCode = 1;
+}
+
+/** Returns true for `re-encrypt`. Ends the process after `--help`, and for any other argument. */
+function readTask(): boolean {
+  try {
+    const { values, positionals } = parseArgs({
+      options: { help: { type: 'boolean' } },
+      allowPositionals: true,
+    });
+    if (values.help) {
+      console.log(usage);
+      process.exit(0);
+    }
+    const [task, ...others] = positionals;
+    const unknown = task === 're-encrypt' ? others[0] : task;
+    if (unknown === undefined) return task !== undefined;
+    throw new Error(`Unknown argument '${unknown}'.`);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${usage}`);
+    process.exit(2);
+  }
+}
+
+/** Returns a sentence for errors that the operator can fix, and the stack of all others. */
+function sentenceOf(error: unknown): unknown {
+  const isKnown = [ConfigError, ForeignSchema, MigrationFailed].some(
+    (kind) => error instanceof kind,
+  );
+  if (isKnown) return (error as Error).message;
+  if (!isConnectionRefused(error)) return error;
+  const { message, code } = error as Error & { code?: string };
+  return (
+    `PostgreSQL refuses the connection or cannot be reached: ${message || code}. ` +
+    'Start it, or correct DATABASE_URL.'
+  );
 }

@@ -50,7 +50,7 @@ export interface MigrateOptions {
  * Applies the missing migrations to the database at `url`, each in a transaction of its own.
  * Resolves with those that a newer version has applied before. If several processes call it at
  * once, one does the work and the others wait.
- * @throws Error naming the migration that failed, or that is missing although later ones are there.
+ * @throws MigrationFailed; ForeignSchema when an earlier migration is missing or another one.
  */
 export async function migrateToLatest(
   url: string,
@@ -74,7 +74,7 @@ export async function migrateToLatest(
 /**
  * Returns the migrations that the database at `url` lacks, and those that a newer version has
  * applied. It changes nothing.
- * @throws Error when an earlier migration is missing.
+ * @throws ForeignSchema when an earlier migration is missing or another one.
  */
 export async function schemaState(url: string, dir = migrationsDir): Promise<SchemaState> {
   const known = await listMigrations(dir);
@@ -121,6 +121,9 @@ async function listApplied(client: Client): Promise<string[]> {
  * this one.
  */
 export class ForeignSchema extends Error {}
+
+/** A migration was not applied. The message says which, and why. */
+export class MigrationFailed extends Error {}
 
 function compare(known: readonly string[], applied: readonly string[]): SchemaState {
   const latest = known.at(-1) ?? '';
@@ -179,10 +182,10 @@ async function applyWithRetries(
       const isLocked = isLockTimeout(error) || isTransient(error);
       if (!isLocked) {
         const reason = error instanceof Error ? error.message : 'unknown reason';
-        throw new Error(`Migration ${name} failed: ${reason}`, { cause: error });
+        throw new MigrationFailed(`Migration ${name} failed: ${reason}`, { cause: error });
       }
       if (attempt === attemptsMax) {
-        throw new Error(
+        throw new MigrationFailed(
           `Migration ${name} could not lock its tables in ${attemptsMax} attempts: a long ` +
             'transaction holds them. End it (see pg_stat_activity), and start again.',
           { cause: error },

@@ -62,6 +62,14 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof Error && unreachableTexts.some((text) => error.message.startsWith(text));
 }
 
+/**
+ * Returns true if no connection could be made: PostgreSQL is not there, or it refuses the user
+ * (class 28) or the database (3D000).
+ */
+export function isConnectionRefused(error: unknown): boolean {
+  return /^(28|3D000)/.test(codeOf(error) ?? '') || isUnavailable(error);
+}
+
 /** Returns true if the connection broke during a statement, which may still have been committed. */
 export function isAnswerLost(error: unknown): boolean {
   if (/^(ECONNRESET|EPIPE|ETIMEDOUT|08)/.test(codeOf(error) ?? '') || isSilence(error)) return true;

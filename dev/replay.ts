@@ -107,7 +107,9 @@ async function main(): Promise<number> {
 function repeatedOption(tokens: ReturnType<typeof readArguments>['tokens']): string | null {
   const names = tokens.flatMap((token) => (token.kind === 'option' ? [token.rawName] : []));
   const twice = names.find((name, index) => names.indexOf(name) < index);
-  return twice === undefined ? null : `${twice} can be given once: ask for each on its own.`;
+  return twice === undefined
+    ? null
+    : `${twice} can be given only once: run the command again for each.`;
 }
 
 /** Returns a sentence about arguments that would be ignored; null: there are none. */
@@ -142,8 +144,8 @@ async function replayOne(source: string, options: Options, port: number): Promis
     const lines = description.map(({ at, text }) => `${at}  ${text}`);
     if (more?.mayBeLater) {
       console.log(
-        'This run was replaced: what the database shows is of now, and what this run was given and ' +
-          'has given may be overwritten.\n',
+        'This run was replaced by a newer one. The database has current values, which may have ' +
+          'overwritten those of this run.\n',
       );
     }
     const told = more?.data ? linesWithData(description, more.data) : lines;
@@ -187,7 +189,8 @@ async function askDatabase(run: FoundRun, options: Options) {
   if (!withData && given === undefined && picture === undefined) return undefined;
   const { databaseUrl, temporal } = await findServers(process.env);
   await temporal.close();
-  if (databaseUrl === null) throw new NoServers('Set DATABASE_URL: the database is asked, too.');
+  if (databaseUrl === null)
+    throw new NoServers('Set DATABASE_URL: this option reads the database.');
   const { db, close } = openDatabase(databaseUrl, { poolMax: 1 });
   try {
     const known = await executionOf(db, run);

@@ -51,10 +51,10 @@ export function schemaText(issue: Issue): string {
     case 'not_multiple_of':
       return `Must be a multiple of ${issue.divisor}.`;
     case 'unrecognized_keys':
-      return `Remove what is not a field here: ${issue.keys.join(', ')}.`;
+      return `Remove unknown fields: ${issue.keys.join(', ')}.`;
     case 'invalid_union':
       return issue.discriminator === undefined || !issue.options
-        ? 'Matches none of the forms that are allowed here.'
+        ? 'Matches none of the allowed forms.'
         : `Must be an object whose "${issue.discriminator}" is ${oneOf((issue.options as readonly unknown[]).map(String))}.`;
     case 'invalid_key':
       return 'Has a key that is not allowed here.';

@@ -39,7 +39,7 @@ export class Metrics {
   ]);
   readonly #durations = new Histogram({
     name: 'everpost_http_request_duration_seconds',
-    help: 'Time from the head of a request to its response.',
+    help: 'Time from the headers of a request to its response.',
     labelNames: ['method', 'route'],
     buckets: requestBounds,
     registers: [this.#registry],
@@ -116,7 +116,7 @@ export class Metrics {
     const known = new Set<string>();
     const up = new Gauge({
       name: `everpost_${source}_up`,
-      help: 'Whether this could be asked just now: without it the metrics read from it are missing.',
+      help: '1 if the source could be read just now; otherwise its metrics are missing.',
       registers: [this.#registry],
     });
     let readAt = -Infinity;

@@ -82,11 +82,11 @@ async function refuseByRow(db: Database, id: string): Promise<{ generation: numb
   if (row.status === 'FAILED') {
     throw new NotReset(
       `The execution has FAILED: ${row.error}\n` +
-        'A reset would meet that failure again. Mend what the step met: its receiver, template, ' +
-        'sender domain or contact. Then try the step again:\n' +
+        'A reset would fail in the same way. Fix the cause first: the receiver, template, sender ' +
+        'domain or contact. Then retry the step:\n' +
         `  POST /workflows/${row.workflow_id}/executions/${id}/retry\n` +
-        `That goes on with version ${row.workflow_version} of the workflow, which it is on; with ` +
-        '{"version": <number>} on that one, such as one in which the step is corrected.',
+        `It continues on version ${row.workflow_version} of the workflow. The body ` +
+        '{"version": <number>} chooses another one, for example one with a corrected step.',
     );
   }
   if (!isActive(row)) {
@@ -109,14 +109,14 @@ async function resetPoint(
   const points = safePoints(events);
   if (status.name === 'RUNNING' && (await replayHistory(bundle, { events }, runId)) === null) {
     throw new NotReset(
-      'The run is open and the current code takes the same way: it goes on by itself. If its ' +
-        'workflow tasks fail, restart the workers with this code.',
+      'The run is open, and the current code can replay it, so it continues by itself. If ' +
+        'its workflow tasks fail, restart the workers with this code.',
     );
   }
   if (points.length === 0) {
     throw new NotReset(
-      'The run ended before Temporal had any of its work: there is nothing to go back to. Its execution ' +
-        'becomes FAILED within minutes; retry it then.',
+      'The run ended before its first workflow task, so there is no point to reset to. Its ' +
+        'execution becomes FAILED within minutes; retry it then.',
     );
   }
   // Tries the latest point first. Up to that point the code must match the history.
@@ -124,7 +124,7 @@ async function resetPoint(
     const before = events.slice(0, events.indexOf(point));
     if ((await replayHistory(bundle, { events: before }, runId)) === null) return point;
   }
-  throw new NotReset('The current code takes another way from the first step on.');
+  throw new NotReset('The current code diverges from the first step on.');
 }
 
 /**

@@ -47,6 +47,7 @@ export async function countContactRows(file: FileBytes): Promise<number> {
 
 /** @throws CsvFault */
 function headerOf([first]: readonly CsvLine[]): string[] {
-  if (first && first.fault !== null) throw new CsvFault(`The file is no CSV: ${first.fault}`);
+  if (first && first.fault !== null)
+    throw new CsvFault(`The file is not valid CSV: ${first.fault}`);
   return first?.cells ?? [];
 }

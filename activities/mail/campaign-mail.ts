@@ -200,7 +200,7 @@ function composeBySkeleton(
   const values = slotValues(skeleton.mail, sampleRecipient, email.contact_id, rendered.text);
   if (!values) return undefined;
   if (isFilledTooLarge(skeleton.mail.body, values)) {
-    throw new BodyTooLarge('The rendered body is larger than mail may be.');
+    throw new BodyTooLarge('The rendered body exceeds the size limit.');
   }
   const ids = { contactId: email.contact_id, emailId: email.id };
   const links = tracking ? trackingOf(skeleton.mail, ids, values, tracking) : [];
@@ -347,7 +347,7 @@ async function composeWhole(
     hasBadge,
   });
   if (isBodyTooLarge(mail.body)) {
-    throw new BodyTooLarge('The rendered body is larger than mail may be.');
+    throw new BodyTooLarge('The rendered body exceeds the size limit.');
   }
   const html = wrapDocument(mail.body, variables.locale);
   const raw = await composeMessage({

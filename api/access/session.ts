@@ -105,7 +105,7 @@ async function readClaims(token: string, secrets: SessionSecrets): Promise<JWTPa
     const verified = await jwtVerify(
       token,
       ({ kid }) => {
-        if (kid !== keyId(secret)) throw new Error('Of another key.');
+        if (kid !== keyId(secret)) throw new Error('Signed with another key.');
         return secretBytes(secret);
       },
       { algorithms: ['HS256'], requiredClaims: ['exp'] },

@@ -25,12 +25,12 @@ const signUp = endpoint({
   method: 'POST',
   path: '/auth/signup',
   tag: 'Accounts',
-  summary: 'Make an account and log in',
+  summary: 'Create an account and log in',
   description:
-    'Sets the session cookie. Where the server sends account mail, the address has to be ' +
-    'verified before projects can be used. EMAIL_TAKEN: there is an account. INVALID_EMAIL: ' +
-    'the address takes no mail or is disposable, where the server checks that. ' +
-    'SIGNUPS_DISABLED: the server takes no new accounts.',
+    'Sets the session cookie. If the server sends account mail, the address must be verified ' +
+    'before projects can be used. EMAIL_TAKEN: the address has an account. INVALID_EMAIL: ' +
+    'the address accepts no mail or is disposable, if the server checks that. ' +
+    'SIGNUPS_DISABLED: the server accepts no new accounts.',
   access: 'open',
   limit: 'auth',
   wrapped: true,
@@ -72,9 +72,8 @@ export const logIn = endpoint({
   tag: 'Accounts',
   summary: 'Log in',
   description:
-    'Sets the session cookie. INVALID_CREDENTIALS does not tell whether there is such an ' +
-    'account. RATE_LIMIT_EXCEEDED: too many wrong passwords; `details.retryAfter` is in ' +
-    'seconds.',
+    'Sets the session cookie. INVALID_CREDENTIALS does not reveal if the account exists. ' +
+    'RATE_LIMIT_EXCEEDED: too many wrong passwords; `details.retryAfter` is in seconds.',
   access: 'open',
   limit: 'auth',
   wrapped: true,
@@ -111,7 +110,7 @@ const logOut = endpoint({
   path: '/auth/logout',
   tag: 'Accounts',
   summary: 'End all sessions of the user',
-  description: 'Clears the session cookie. Answers the same without a session.',
+  description: 'Clears the session cookie. Returns the same without a session.',
   access: 'open',
   response: z.literal(true),
   problems: ['ORIGIN_NOT_ALLOWED'],

@@ -41,8 +41,8 @@ const getOAuthConfig = endpoint({
   method: 'GET',
   path: '/auth/oauth-config',
   tag: 'Accounts',
-  summary: 'Which other ways to log in there are',
-  description: 'true for each of GitHub and Google that the server has settings for.',
+  summary: 'List the other ways to log in',
+  description: 'true for GitHub and Google if the server has settings for it.',
   access: 'open',
   wrapped: true,
   response: z.object({ github: z.boolean(), google: z.boolean() }),
@@ -59,7 +59,7 @@ function outbound({ provider, name }: (typeof ways)[number]): AnyEndpoint {
     path: `/oauth/${provider}/outbound`,
     tag: 'Accounts',
     summary: `Go to ${name} to log in`,
-    description: 'For browsers. Sets a cookie for 10 minutes and leads on to the other site.',
+    description: 'For browsers. Sets a cookie for 10 minutes and redirects to the other site.',
     access: 'open',
     status: 302,
     unavailable: (config) => (config.oauth[provider] ? null : 'OAUTH_NOT_CONFIGURED'),
@@ -92,9 +92,9 @@ function callback(way: (typeof ways)[number]): AnyEndpoint {
     tag: 'Accounts',
     summary: `Come back from ${name}`,
     description:
-      'For browsers. Leads on to the dashboard, with the session cookie set; or to its login ' +
-      'page with `error`: oauth_failed, wrong_method (the address has an account that logs in ' +
-      'otherwise) or signups_disabled.',
+      'For browsers. Redirects to the dashboard, with the session cookie set; or to its ' +
+      'login page with `error`: oauth_failed, wrong_method (the account of the address logs ' +
+      'in in another way) or signups_disabled.',
     access: 'open',
     status: 302,
     unavailable: (config) => (config.oauth[provider] ? null : 'OAUTH_NOT_CONFIGURED'),

@@ -32,7 +32,7 @@ const Security = named('ProjectSecurity', {
     projectId: z.uuid(),
     isHealthy: z.boolean(),
     shouldDisable: z.boolean(),
-    twentyFourHour: Window.meta({ description: 'Always 0: limits are not to be tuned against' }),
+    twentyFourHour: Window.meta({ description: 'Always 0: the limits are not revealed' }),
     sevenDay: Window,
     allTime: Window,
     isNewProject: z.boolean(),

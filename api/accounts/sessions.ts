@@ -19,7 +19,9 @@ const Session = named('Session', {
     .string()
     .nullable()
     .meta({ examples: ['Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'] }),
-  current: z.boolean().meta({ description: 'The session of this request', examples: [true] }),
+  current: z
+    .boolean()
+    .meta({ description: 'True for the session of this request', examples: [true] }),
 });
 
 const listMySessions = endpoint({
@@ -27,7 +29,7 @@ const listMySessions = endpoint({
   method: 'GET',
   path: '/users/@me/sessions',
   tag: 'Accounts',
-  summary: 'List the sessions of the logged-in user, the last seen first',
+  summary: 'List the sessions of the logged-in user, the last used first',
   description: '`current` marks the session of this request.',
   access: 'session',
   response: z.array(Session),
@@ -45,7 +47,7 @@ export const endMySession = endpoint({
   tag: 'Accounts',
   summary: 'End one session of the logged-in user',
   description:
-    'Clears the cookie where it is the session of this request. RESOURCE_NOT_FOUND: the user ' +
+    'Clears the cookie if it is the session of this request. RESOURCE_NOT_FOUND: the user ' +
     'has no such session.',
   access: 'session',
   params: z.object({ id: Uuid }),

@@ -46,7 +46,7 @@ const deleteMe = endpoint({
     'password needs a recent login.',
   access: 'session',
   body: z.object({
-    password: z.string().optional().meta({ description: 'Required where the account has one' }),
+    password: z.string().optional().meta({ description: 'Required if the account has one' }),
   }),
   response: z.object({ success: z.literal(true), message: z.string() }),
   problems: ['INVALID_CREDENTIALS', 'REAUTHENTICATION_REQUIRED', 'CONFLICT'],
@@ -86,7 +86,7 @@ const changePassword = endpoint({
   summary: 'Change the password; ends all other sessions',
   description:
     'Sets a new session cookie. INVALID_CREDENTIALS: the current password is wrong. Wrong ' +
-    'ones are counted as those of a login.',
+    'passwords count as failed logins.',
   access: 'session',
   wrapped: true,
   body: z.object({ currentPassword: GivenPassword, newPassword: NewPassword }),

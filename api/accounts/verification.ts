@@ -32,8 +32,8 @@ const verifyEmail = endpoint({
   tag: 'Accounts',
   summary: 'Verify the address of the logged-in user with the token of a mail',
   description:
-    'The user has to be logged in to the account the mail went to: UNAUTHORIZED otherwise. ' +
-    'INVALID_TOKEN: it is unknown, used or out of date.',
+    'The user must be logged in to the account that got the mail. UNAUTHORIZED: they are ' +
+    'not. INVALID_TOKEN: it is unknown, used or expired.',
   access: 'open',
   limit: 'auth',
   wrapped: true,
@@ -69,8 +69,8 @@ const requestVerification = endpoint({
   tag: 'Accounts',
   summary: 'Send the mail to verify an address again, at most three times an hour',
   description:
-    'RATE_LIMIT_EXCEEDED after the third mail of an hour. Nothing is sent where the address ' +
-    'is verified already.',
+    'RATE_LIMIT_EXCEEDED: after the third mail of an hour. Nothing is sent if the address is ' +
+    'verified already.',
   access: 'session',
   wrapped: true,
   response: Message,
@@ -96,7 +96,8 @@ const requestPasswordReset = endpoint({
   tag: 'Accounts',
   summary:
     'Send a mail to choose a new password; the response does not reveal whether the account exists',
-  description: 'Only accounts with a password get one. The answer is the same for every address.',
+  description:
+    'Only accounts with a password get the mail. The response is the same for every address.',
   access: 'open',
   limit: 'auth',
   wrapped: true,
@@ -128,8 +129,8 @@ const resetPassword = endpoint({
   tag: 'Accounts',
   summary: 'Choose a new password with the token of a mail; ends all sessions',
   description:
-    'Also verifies the address, as whoever has the token reads its mail. INVALID_TOKEN: it is ' +
-    'unknown, used or out of date. Does not log in.',
+    'Also verifies the address, because the token came by mail. INVALID_TOKEN: it is ' +
+    'unknown, used or expired. Does not log in.',
   access: 'open',
   limit: 'auth',
   wrapped: true,

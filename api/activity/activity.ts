@@ -28,12 +28,12 @@ const Types = z
   .transform((text, context) => {
     const types = text.split(',').map((type) => type.trim() as ActivityType);
     if (types.every((type) => activityTypes.includes(type))) return types;
-    const message = 'Must be a comma list of types of activity.';
+    const message = 'Must be a comma-separated list of activity types.';
     context.addIssue({ code: 'custom', ...fault('invalid_enum_value', message) });
     return z.NEVER;
   })
   .optional()
-  .meta({ description: 'Comma list of types; without it all' });
+  .meta({ description: 'Comma-separated types; all by default' });
 
 /** The cursor of an empty page has an empty id. */
 const feedOrder: CursorForm = {
@@ -47,10 +47,10 @@ export const getActivity = endpoint({
   method: 'GET',
   path: '/activity',
   tag,
-  summary: 'List what happened, newest first; without dates the first page shows 30 days',
+  summary: 'List the activity, newest first; without dates the first page shows 30 days',
   description:
-    'A cursor list of at most 100 items a page, by default 50. The cursor leads on to items ' +
-    'older than 30 days, too.',
+    'A cursor list of at most 100 items a page, by default 50. The cursor also continues to ' +
+    'items older than 30 days.',
   access: 'secret',
   query: rangeQuery({
     limit: queryInt(1, limits.activityPage, limits.activityPageDefault),
@@ -94,14 +94,14 @@ export const getActivityStats = endpoint({
   method: 'GET',
   path: '/activity/stats',
   tag,
-  summary: 'Count what happened, by default in the last 30 days',
+  summary: 'Count the activity, by default in the last 30 days',
   description:
     'Rates are percentages of the mail sent in the range, not rounded and at most 100; 0 when ' +
     'nothing was sent.',
   access: 'secret',
   query: rangeQuery({}),
   response: z.object({
-    totalEvents: z.int().describe('All events, also those of the system'),
+    totalEvents: z.int().describe('All events, including system events'),
     totalEmailsSent: z.int(),
     totalEmailsOpened: z.int(),
     totalEmailsClicked: z.int(),
@@ -167,7 +167,7 @@ export const getActivityTypes = endpoint({
   path: '/activity/types',
   tag,
   summary: 'List the types of items',
-  description: 'These are the words that `types` of GET /activity takes.',
+  description: 'The valid values of `types` in GET /activity.',
   access: 'secret',
   response: z.object({ types: z.array(z.string()) }),
   example: { response: { types: [...activityTypes] } },
@@ -181,7 +181,7 @@ export const getUpcoming = endpoint({
   method: 'GET',
   path: '/activity/upcoming',
   tag,
-  summary: 'List what is going to happen, soonest first',
+  summary: 'List upcoming activity, soonest first',
   description:
     'Scheduled campaigns, and steps of executions whose time is set, in the next `daysAhead` ' +
     'days (1 to 90, by default 30). At most 100 items, by default 50.',

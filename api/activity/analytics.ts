@@ -55,7 +55,7 @@ export const getTopCampaigns = endpoint({
   method: 'GET',
   path: '/analytics/top-campaigns',
   tag,
-  summary: 'List the best campaigns of those that were sent',
+  summary: 'List the best sent campaigns',
   description:
     'At most 50, by default 10, the best by `metric` first. The range is of whole UTC days, ' +
     'by default the last 30. Rates are percentages of `sentCount`.',
@@ -101,7 +101,7 @@ export const getCampaignStats = endpoint({
   method: 'GET',
   path: '/analytics/campaign-stats',
   tag,
-  summary: 'Sum up the campaigns that were made',
+  summary: 'Get a summary of the created campaigns',
   description:
     'The range is of whole UTC days, by default the last 30. Rates are percentages of mails ' +
     'sent.',
@@ -137,7 +137,7 @@ export const getTopEvents = endpoint({
     z.object({
       name: z.string(),
       count: z.int(),
-      trend: z.int().describe('Percent of change against as many days before; 100 when new'),
+      trend: z.int().describe('Change in percent compared with as many days before; 100 when new'),
     }),
   ),
   example: { response: [{ name: 'order_placed', count: 4, trend: 100 }] },

@@ -40,10 +40,10 @@ const createCheckout = endpoint({
   id: 'createCheckout',
   method: 'POST',
   path: '/users/@me/projects/{id}/checkout',
-  summary: 'Go to the page where a project subscribes',
+  summary: 'Get the URL of the page where a project subscribes',
   description:
-    'Answers the address of a page of the payment provider. Works while the project is ' +
-    'disabled, too. SUBSCRIPTION_EXISTS: it subscribes already. SERVICE_UNAVAILABLE: the ' +
+    'Returns the URL of a page of the payment provider. Works while the project is disabled, ' +
+    'too. SUBSCRIPTION_EXISTS: the project has a subscription. SERVICE_UNAVAILABLE: the ' +
     'provider did not answer.',
   role: 'ADMIN',
   whileDisabled: true,
@@ -72,11 +72,11 @@ const createBillingPortal = endpoint({
   id: 'createBillingPortal',
   method: 'POST',
   path: '/users/@me/projects/{id}/billing-portal',
-  summary: 'Go to the page with cards and invoices',
+  summary: 'Get the URL of the page with cards and invoices',
   description:
-    'Answers the address of a page of the payment provider. Works while the project is ' +
-    'disabled, too. CUSTOMER_REQUIRED: the project has never subscribed. SERVICE_UNAVAILABLE: ' +
-    'the provider did not answer.',
+    'Returns the URL of a page of the payment provider. Works while the project is disabled, ' +
+    'too. CUSTOMER_REQUIRED: the project has never subscribed. SERVICE_UNAVAILABLE: the ' +
+    'provider did not answer.',
   role: 'ADMIN',
   whileDisabled: true,
   response: Page,
@@ -124,8 +124,8 @@ const getBillingLimits = endpoint({
   path: '/users/@me/projects/{id}/billing-limits',
   summary: 'Get the billing limits of a project and its usage of this month',
   description:
-    'Counts are of this month, in UTC; a mail with attachments counts as two. `percentage` is ' +
-    'of `limit`, and `limit` is null where there is none.',
+    'Counts are of this month, in UTC; a mail with attachments counts as two. `percentage` ' +
+    'is of `limit`, which is null without a limit.',
   response: Limits,
   problems: everyProblem,
   example: { response: limitsExample },
@@ -142,10 +142,11 @@ const setBillingLimits = endpoint({
   id: 'setBillingLimits',
   method: 'PUT',
   path: '/users/@me/projects/{id}/billing-limits',
-  summary: 'Limit what a project may send in a month',
+  summary: 'Set the monthly sending limits of a project',
   description:
-    'Limits count mails a month, one with attachments as two. null takes a limit away; what ' +
-    'is left out stays. SUBSCRIPTION_REQUIRED: without one, the free tier is the limit.',
+    'Limits are in mails per month; a mail with attachments counts as two. null removes a ' +
+    'limit; fields that are left out keep their value. SUBSCRIPTION_REQUIRED: without one, ' +
+    'the free tier is the limit.',
   role: 'ADMIN',
   body: z.object({
     workflows: OwnLimit,

@@ -24,10 +24,10 @@ export const cancelCampaign = endpoint({
   method: 'POST',
   path: '/campaigns/{id}/cancel',
   tag,
-  summary: 'Cancel a campaign: no further mail of it is sent',
+  summary: 'Cancel a campaign; no more of its mail is sent',
   description:
-    'Mail that was handed to the provider cannot be called back. CAMPAIGN_NOT_CANCELLABLE: ' +
-    '`details.status` cannot be cancelled.',
+    'Mail that was handed to the provider cannot be recalled. CAMPAIGN_NOT_CANCELLABLE: a ' +
+    'campaign in `details.status` cannot be cancelled.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   params: CampaignById,
@@ -53,7 +53,7 @@ export const pauseCampaign = endpoint({
   method: 'POST',
   path: '/campaigns/{id}/pause',
   tag,
-  summary: 'Pause a campaign that is sending; what was handed over is finished',
+  summary: 'Pause a campaign that is sending; mail already handed over is still delivered',
   description: 'CAMPAIGN_NOT_PAUSABLE: `details.status` is not SENDING.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
@@ -106,10 +106,12 @@ function archiving(verb: 'archive' | 'unarchive', archived: boolean) {
     method: 'POST',
     path: `/campaigns/{id}/${verb}`,
     tag,
-    summary: archived ? 'Put a campaign away, out of the list' : 'Bring a campaign back',
+    summary: archived
+      ? 'Archive a campaign, so that it leaves the list'
+      : 'Take a campaign out of the archive',
     description:
-      'Answers the same when it is so already. CAMPAIGN_NOT_ARCHIVABLE: `details.status` ' +
-      'cannot be archived.',
+      'Returns the same if nothing changes. CAMPAIGN_NOT_ARCHIVABLE: a campaign in ' +
+      '`details.status` cannot be archived.',
     access: 'secret',
     bodyBytesMax: limits.contentBodyBytes,
     wrapped: true,
@@ -130,9 +132,9 @@ export const testCampaign = endpoint({
   method: 'POST',
   path: '/campaigns/{id}/test',
   tag,
-  summary: 'Send a campaign to one address as it is written, without any record',
+  summary: 'Send a test of a campaign to one address; it is not recorded',
   description:
-    'Sent as it is written, variables included, with `[TEST]` before the subject. ' +
+    'Sent as written, including variables, with `[TEST]` before the subject. ' +
     'TEST_RECIPIENT_NOT_ALLOWED: on a server that sends real mail, tests go only to members ' +
     'of the project. DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED: as for the campaign itself.',
   access: 'secret',

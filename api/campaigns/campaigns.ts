@@ -66,8 +66,7 @@ export const listCampaigns = endpoint({
   tag,
   summary: 'List the campaigns',
   description:
-    'A page list of at most 100 campaigns a page, by default 20. Archived campaigns are ' +
-    'listed with `archived=true`, and only then.',
+    'A page list of at most 100 campaigns a page, by default 20. Archived ones need `archived=true`.',
   access: 'secret',
   query: pageQuery(['createdAt', 'name', 'updatedAt']).extend({
     status: CampaignState.optional(),
@@ -103,7 +102,7 @@ export const createCampaign = endpoint({
   description:
     'With a template, fields that are left out are copied from it. The audience is ALL, a ' +
     'SEGMENT or FILTERED by a condition, and is counted at once. DOMAIN_NOT_REGISTERED, ' +
-    "DOMAIN_NOT_VERIFIED: the sender's domain has to be a verified one of this project. " +
+    "DOMAIN_NOT_VERIFIED: the sender's domain must be a verified one of this project. " +
     'CONDITION_TOO_HEAVY: counting took longer than 20 seconds.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
@@ -240,10 +239,11 @@ export const updateCampaign = endpoint({
   tag,
   summary: 'Change a campaign; a whole record can be sent back',
   description:
-    'Fields that are left out keep their value. A paused campaign takes only another subject, ' +
-    'body, fromName, replyTo or maxPerMinute, for the mails still to come. CAMPAIGN_SEGMENT_LOCKED: the ' +
-    'audience of a scheduled campaign stays. CAMPAIGN_NOT_EDITABLE: `details.status` cannot ' +
-    'be edited, or not in these fields.',
+    'Fields that are left out keep their value. Of a paused campaign only subject, body, ' +
+    'fromName, replyTo and maxPerMinute can change, for mails that are not sent yet. ' +
+    'CAMPAIGN_SEGMENT_LOCKED: the audience of a scheduled campaign cannot change. ' +
+    'CAMPAIGN_NOT_EDITABLE: a campaign in `details.status` cannot be edited, or not in these ' +
+    'fields.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   wrapped: true,
@@ -315,7 +315,7 @@ export const deleteCampaign = endpoint({
   method: 'DELETE',
   path: '/campaigns/{id}',
   tag,
-  summary: 'Delete a campaign; what it has sent stays in the activity feed',
+  summary: 'Delete a campaign; its sent mail stays in the activity feed',
   description: 'CAMPAIGN_ACTIVE: it is SCHEDULED, SENDING or PAUSED; cancel it first.',
   access: 'secret',
   params: CampaignById,
@@ -356,8 +356,8 @@ export const duplicateCampaign = endpoint({
   tag,
   summary: 'Copy a campaign into a new draft',
   description:
-    'The copy has the content and the audience of the original, with `(Copy)` after its name, ' +
-    'and its audience is counted anew.',
+    'The copy has the content and the audience of the original, with `(Copy)` after its ' +
+    'name, and its audience is counted again.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   status: 201,
@@ -403,7 +403,7 @@ export const bulkUpdateCampaigns = endpoint({
   summary: 'Delete many campaigns: all of them or none',
   description:
     '1 to 1,000 ids. Without `delete: true` nothing is changed, and `updated` is 0. ' +
-    'CAMPAIGN_NOT_FOUND and CAMPAIGN_ACTIVE name the first campaign that is in the way.',
+    'CAMPAIGN_NOT_FOUND and CAMPAIGN_ACTIVE name the first campaign that prevents it.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   body: BulkUpdate,

@@ -33,10 +33,10 @@ const fields = {
   fromName: SenderName.nullable(),
   replyTo: Email.nullable(),
   templateId: Uuid.nullable(),
-  topicId: Uuid.nullable().describe('With the type MARKETING; by default that of the template'),
+  topicId: Uuid.nullable().describe("Only with the type MARKETING; by default the template's"),
   audienceType: AudienceType,
-  segmentId: Uuid.nullable().describe('With SEGMENT'),
-  audienceFilter: ConditionInput.nullable().describe('With FILTERED'),
+  segmentId: Uuid.nullable().describe('Only with SEGMENT'),
+  audienceFilter: ConditionInput.nullable().describe('Only with FILTERED'),
   audienceCondition: ConditionInput.nullable().describe('Instead of audienceFilter'),
   messageType: MessageType,
   maxPerMinute: z
@@ -47,7 +47,7 @@ const fields = {
     .describe('Most mails per minute; null: no separate limit'),
   type: z
     .enum([...audienceTypes, ...MessageType.options])
-    .describe('Instead of audienceType or messageType, whichever it is a word of'),
+    .describe('Instead of audienceType or messageType, by its value'),
 };
 
 const Change = z.object(fields).partial();
@@ -69,7 +69,7 @@ function refuseContradiction(body: Given, context: z.core.$RefinementCtx): void 
   context.addIssue({
     code: 'custom',
     path: ['type'],
-    ...fault('custom', 'Says something else than the field it stands for.'),
+    ...fault('custom', 'Contradicts the field for which it stands.'),
   });
 }
 

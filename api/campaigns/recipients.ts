@@ -23,7 +23,7 @@ const Outcomes = z
   .object({
     sent: z.int().describe('Accepted by the provider, whatever followed'),
     failed: z.int().describe('Refused by the provider'),
-    withheld: z.int().describe('Not to be sent any more'),
+    withheld: z.int().describe('Will not be sent'),
     held: z.int().describe('Held back by the send policy'),
     pending: z.int().describe('Still to be sent'),
     unknown: z.int().describe('Possibly accepted: the outcome is unknown'),
@@ -32,11 +32,11 @@ const Outcomes = z
 
 const Reasons = z
   .partialRecord(ReasonCode, z.int())
-  .describe('Recipients who were not sent it, by reason; without zeros');
+  .describe('Recipients that were not sent it, by reason; without zeros');
 
 const LeftOut = z
   .object({ unsubscribed_at_freeze: z.int(), topic_unsubscribed_at_freeze: z.int() })
-  .describe('Contacts of the audience who are no recipients; null before the audience is fixed');
+  .describe('Contacts of the audience that are no recipients; null before the audience is fixed');
 
 export const getCampaignStats = endpoint({
   id: 'getCampaignStats',
@@ -45,9 +45,10 @@ export const getCampaignStats = endpoint({
   tag,
   summary: 'Get the results of a campaign',
   description:
-    'Every recipient has one of the `outcomes`, and all but those who were sent it have one of the ' +
-    '`reasons`: both add up to `totalRecipients`, at any moment. Contacts that are deleted later stay ' +
-    'counted. Rates are percentages of `sentCount`, not rounded, and 0 when nothing was sent.',
+    'Every recipient has one of the `outcomes`, and each one that was not sent the mail has ' +
+    'one of the `reasons`. `outcomes` add up to `totalRecipients` at any moment. Deleted ' +
+    'contacts stay counted. Rates are percentages of `sentCount`, not rounded, and 0 when ' +
+    'nothing was sent.',
   access: 'secret',
   wrapped: true,
   params: CampaignById,
@@ -63,14 +64,17 @@ export const getCampaignStats = endpoint({
     heldCount: z
       .int()
       .describe(
-        'Mail that the send policy holds back now; what waits for a local time: progress.scheduledCount',
+        'Mail that the send policy holds now. Mail that waits for a local time is in ' +
+          'progress.scheduledCount',
       ),
     renderedPlainlyCount: z.int().describe('Mail whose template could not be rendered'),
     uncertainCount: z.int().describe('Mail that may or may not have been accepted'),
     outcomes: Outcomes,
     reasons: Reasons,
     leftOut: LeftOut.nullable(),
-    reachRate: z.number().describe('Percent of totalRecipients that were delivered; 0 of 0'),
+    reachRate: z
+      .number()
+      .describe('Percent of totalRecipients that were delivered; 0 without recipients'),
     progress: Progress.nullable().describe('While it is SENDING, at most 5 seconds old'),
     deliveryRate: Percent,
     openRate: Percent,
@@ -155,12 +159,12 @@ export const getCampaignRecipient = endpoint({
   method: 'GET',
   path: '/campaigns/{id}/recipients/{contactId}',
   tag,
-  summary: 'See whether a contact gets a campaign, and why (not)',
+  summary: 'Explain why a contact gets a campaign or does not',
   description:
-    '`outcome` says what became of the mail to this contact, `reasonCode` why it was not sent, or why ' +
-    'there is none to come; `reason` says it in coarser words. Before the ' +
-    'audience is fixed, `frozenAt` is null and the answer is about now. CAMPAIGN_NOT_FOUND ' +
-    'and CONTACT_NOT_FOUND tell which of the two is unknown.',
+    '`outcome` is the result of the mail to this contact. `reasonCode` says why it was not ' +
+    'sent, or why there will be none; `reason` is a broader category. Before the audience is ' +
+    'fixed, `frozenAt` is null and the answer is about now. CAMPAIGN_NOT_FOUND, ' +
+    'CONTACT_NOT_FOUND: that one is unknown.',
   access: 'secret',
   params: CampaignById.extend({ contactId: Uuid }),
   response: z.object({
@@ -172,7 +176,7 @@ export const getCampaignRecipient = endpoint({
       .nullable()
       .describe('null: it was sent'),
     emailId: z.uuid().nullable(),
-    frozenAt: Time.nullable().describe('When the audience was fixed'),
+    frozenAt: Time.nullable().describe('Time at which the audience was fixed'),
   }),
   problems: ['CAMPAIGN_NOT_FOUND', 'CONTACT_NOT_FOUND'],
   example: {

@@ -47,7 +47,7 @@ export const Campaign = named('Campaign', {
   localTime: z
     .string()
     .nullable()
-    .describe('When each contact gets it, by a clock in its zone; null: all at once'),
+    .describe('Local time at which each contact gets it; null: all at once'),
   late: z
     .enum(lateRules)
     .nullable()
@@ -57,7 +57,7 @@ export const Campaign = named('Campaign', {
   topicId: z.uuid().optional().describe('Topic of marketing mail'),
   pausedReason: z.enum(['requested', 'provider_failures']).nullable(),
   archived: z.boolean(),
-  totalRecipients: z.int().describe('As counted last; the final number once it is SENT'),
+  totalRecipients: z.int().describe('The last count; the final number once it is SENT'),
   sentCount: z.int(),
   deliveredCount: z.int(),
   openedCount: z.int(),

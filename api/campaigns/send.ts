@@ -25,7 +25,7 @@ import { act, requireState } from './states.ts';
 
 /** Sending a campaign: now, at a time, or at a local time of each contact. */
 
-const SendTime = laterTime().optional().meta({ description: 'When to send; absent: now' });
+const SendTime = laterTime().optional().meta({ description: 'Send time; absent: now' });
 
 const Late = z.enum(lateRules).nullish();
 
@@ -34,20 +34,20 @@ const SendRequest = z
     scheduledFor: SendTime,
     scheduledAt: SendTime,
     localTime: LocalDateTimeText.nullish().describe(
-      'When to send, in the zone of each contact; not beside scheduledFor',
+      'Send time in the zone of each contact; not together with scheduledFor',
     ),
     // Checked below, because it is ignored without a local time.
     late: z
       .unknown()
       .optional()
       .describe(
-        'With localTime, what becomes of contacts whose moment is past: `send` (the default) lets them ' +
-          'have it at once, `skip` not at all',
+        'With localTime, for contacts whose moment has passed: `send` (the default) sends it ' +
+          'at once, `skip` does not send it',
       ),
   })
   .refine(({ scheduledFor: one, scheduledAt: other }) => !one || !other || +one === +other, {
     path: ['scheduledAt'],
-    ...fault('custom', 'Means something else than scheduledFor.'),
+    ...fault('custom', 'Contradicts scheduledFor.'),
     ...whenRight('scheduledFor', 'scheduledAt'),
   })
   .refine((body) => !body.localTime || (!body.scheduledFor && !body.scheduledAt), {
@@ -74,17 +74,18 @@ export const sendCampaign = endpoint({
   method: 'POST',
   path: '/campaigns/{id}/send',
   tag,
-  summary: 'Send a campaign now, or at a time; a scheduled one can be given another time',
+  summary: 'Send a campaign now or later, or reschedule it',
   description:
-    '`scheduledFor` is a date-time with an offset, or milliseconds since 1970. `localTime` is one ' +
-    "without: each contact gets the campaign when a clock in its zone shows it (`send-policy` says where a contact's zone " +
-    'stands). Then the campaign begins at the first such moment that lies ahead, or at once where some are ' +
-    'past and `late` is `send`; `scheduledFor` of the answer says when. The audience ' +
-    'is counted now, and fixed when sending begins. CAMPAIGN_NO_RECIPIENTS: it is empty. ' +
-    'SCHEDULE_IN_PAST: the time is not in the future, for nobody. BILLING_LIMIT_EXCEEDED: the project may ' +
-    'not send so many mails in the month in which it begins. VALIDATION_ERROR `invalid_template`: its text, stored by an ' +
-    'earlier version, cannot be rendered. CAMPAIGN_NOT_SENDABLE: `details.status` cannot be ' +
-    'sent.',
+    '`scheduledFor` is a date-time with an offset, or milliseconds since 1970. `localTime` ' +
+    'is a date-time without an offset: each contact gets the campaign at this time in its ' +
+    'own zone (`send-policy` names the field with the zone). The campaign begins at the ' +
+    'first such moment ahead, or at once if some have passed and `late` is `send`; the ' +
+    'response has that time in `scheduledFor`. The audience is counted now, and fixed when ' +
+    'sending begins. CAMPAIGN_NO_RECIPIENTS: it is empty. SCHEDULE_IN_PAST: the time is in ' +
+    'the past, for all contacts. BILLING_LIMIT_EXCEEDED: the project may not send so many ' +
+    'mails in the month in which sending begins. VALIDATION_ERROR `invalid_template`: its ' +
+    'text, stored by an earlier version, cannot be rendered. CAMPAIGN_NOT_SENDABLE: a ' +
+    'campaign in `details.status` cannot be sent.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   params: CampaignById,

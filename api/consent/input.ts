@@ -20,26 +20,27 @@ export const consentFields = {
     .boolean()
     .default(false)
     .describe(
-      'Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed',
+      'Double opt-in: `subscribed` and `topics` apply once the owner of the address has ' +
+        'confirmed',
     ),
   topics: z
     .array(z.string())
     .min(1)
     .max(limits.topics)
     .optional()
-    .describe('Keys of topics that the contact is subscribed to; with a public key, public ones'),
+    .describe('Keys of topics to subscribe the contact to; with a public key, only public topics'),
   proof: z
     .object({
       text: z
         .string()
         .max(limits.proofTextChars)
         .optional()
-        .describe('Text that the person was shown'),
+        .describe('Text that the person has read'),
       ip: z.union([z.ipv4(), z.ipv6()]).optional(),
       userAgent: z.string().max(limits.proofAgentChars).optional(),
     })
     .optional()
-    .describe('For the consent log; of a public key only `text` counts'),
+    .describe('For the consent log; with a public key only `text` is used'),
 };
 
 /**
@@ -50,7 +51,7 @@ export const noContradiction = [
   ({ confirm, subscribed }: Asked) => !confirm || subscribed !== false,
   {
     path: ['confirm'] as PropertyKey[],
-    ...fault('custom', 'A contact that is to be unsubscribed confirms nothing.'),
+    ...fault('custom', 'Cannot be combined with `subscribed: false`.'),
     ...whenRight('confirm', 'subscribed'),
   },
 ] as const;

@@ -39,7 +39,7 @@ export const ConsentLine = named('ConsentLine', {
   ip: z
     .string()
     .nullable()
-    .describe('IP address of the person, if it is known')
+    .describe('IP address of the person, if known')
     .meta({ examples: ['203.0.113.9'] }),
   userAgent: z
     .string()
@@ -53,11 +53,11 @@ export const ConsentLine = named('ConsentLine', {
   text: z
     .string()
     .nullable()
-    .describe('Text that the person was shown')
+    .describe('Text that the person has read')
     .meta({
       examples: ['Subscribe\nDo you want to add a…@shop.example to the mailing list of My shop?'],
     }),
-  actor: z.string().nullable().describe('pk, sk or the id of a user; null: none of them'),
+  actor: z.string().nullable().describe('pk, sk or the id of a user; null: another source'),
 });
 
 export const listContactConsent = endpoint({
@@ -65,11 +65,11 @@ export const listContactConsent = endpoint({
   method: 'GET',
   path: '/contacts/{id}/consent',
   tag: 'Contacts',
-  summary: 'List what a contact has agreed to and taken back, and how it is known',
+  summary: 'List the consent log of a contact',
   description:
-    'The newest 1,000 lines, the oldest first. A line is written with every change of ' +
-    '`subscribed` and of a topic, and when a contact is made that is subscribed. Nothing edits or ' +
-    'removes it while the contact exists.',
+    'The newest 1,000 lines, the oldest first. It has a line for every change of ' +
+    '`subscribed` or of a topic, and for every contact that was created as subscribed, each ' +
+    'with its evidence. No line is changed or removed while the contact exists.',
   access: 'secret',
   params: z.object({ id: Uuid }),
   response: z.array(ConsentLine),

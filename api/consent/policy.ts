@@ -31,14 +31,14 @@ const fields = {
   from: SenderText.nullable().describe('Sender of the confirmation mail if its template has none'),
   fromName: SenderName.nullable(),
   remindAfter: Seconds.nullable().describe(
-    'Seconds from the first mail to the reminder, of requests made from then on; null: there is none',
+    'Seconds from the first mail to the reminder, for later requests; null: there is none',
   ),
   expireAfter: Seconds.describe(
-    'Seconds from the last mail to the end of the request, of requests made from then on',
+    'Seconds from the last mail to the end of the request, for later requests',
   ),
   bounceScope: z
     .enum(suppressionScopes)
-    .describe('Scope of mail that an address does not get after a permanent bounce'),
+    .describe('The mail that an address does not get after a permanent bounce'),
 };
 
 const PolicyChange = z.object(fields).partial();
@@ -74,9 +74,9 @@ const getConsentPolicy = endpoint({
   method: 'GET',
   path: '/consent-policy',
   tag,
-  summary: 'See how the project asks for consent',
+  summary: 'Get the consent policy of the project',
   description:
-    'Double opt-in: the confirmation mail, and what needs a confirmation. Defaults and ' +
+    'Double opt-in: the confirmation mail, and when a confirmation is required. Defaults and ' +
     '`updatedAt: null` until it is set.',
   access: 'secret',
   response: ConsentPolicyAnswer,
@@ -91,11 +91,12 @@ const putConsentPolicy = endpoint({
   method: 'PUT',
   path: '/consent-policy',
   tag,
-  summary: 'Set how the project asks for consent',
+  summary: 'Set the consent policy of the project',
   description:
-    'Fields that are left out keep their value. `requireConfirmation` needs a sender: `from`, or that ' +
-    'of the template. The template is of type TRANSACTIONAL and uses `confirmUrl`; while it is named ' +
-    'here, it keeps its type and cannot be deleted. Times hold for requests that are made from then on.',
+    'Fields that are left out keep their value. `requireConfirmation` needs a sender: ' +
+    "`from`, or the template's. The template must be of type TRANSACTIONAL and use " +
+    '`confirmUrl`; while it is used here, it keeps its type and cannot be deleted. Times ' +
+    'apply to later requests.',
   access: 'secret',
   role: 'ADMIN',
   body: PolicyChange,

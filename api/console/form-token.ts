@@ -38,4 +38,5 @@ export class FormToken {
 }
 
 const notOurs =
-  'This form is not of a page that this browser has open here. Load the page again, with cookies on.';
+  'This form does not belong to a page of this browser session. Reload the page, with ' +
+  'cookies enabled.';

@@ -13,16 +13,16 @@ export const tag = 'Console';
 
 /** Messages after an action. */
 const doneTexts = {
-  retried: 'It is being tried again.',
-  retriedAll: 'All of them are being tried again, at most 100 a second.',
+  retried: 'The execution is being retried.',
+  retriedAll: 'The executions are being retried, at most 100 a second.',
   skipped: 'The step was skipped.',
   paused: 'Paused.',
-  resumed: 'It goes on.',
+  resumed: 'The execution continues.',
   cancelled: 'Cancelled.',
   replaying: 'Events of the last 24 hours that were not delivered are being sent again.',
-  erasing: 'The contact is gone; what others keep of it is being removed.',
-  migrating: 'They are being moved to the newest version.',
-  restored: 'The version was restored. Open executions stay on theirs.',
+  erasing: 'The contact is deleted. Its remaining data are being removed.',
+  migrating: 'The executions are being moved to the newest version.',
+  restored: 'The version was restored. Open executions stay on their versions.',
 } as const;
 
 /** The data for rendering a page. */

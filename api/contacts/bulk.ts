@@ -26,7 +26,7 @@ const Selected = selection({
     .min(1)
     .max(limits.bulkIds)
     .optional()
-    .describe('Required with mode ids; ignored with mode query, whatever it holds'),
+    .describe('Required with mode ids; ignored with mode query'),
   filter: selection({
     search: z.string().max(limits.searchChars).optional(),
     subscribed: z.boolean().optional(),
@@ -37,7 +37,7 @@ const Selected = selection({
     .array(Uuid)
     .max(limits.bulkExcludeIds)
     .default([])
-    .describe('Contacts that mode query leaves out; ignored with mode ids'),
+    .describe('Contacts to leave out with mode query; ignored with mode ids'),
 })
   .refine(({ mode, contactIds }) => mode === 'query' || contactIds, missing('contactIds'))
   .refine(({ mode, filter }) => mode === 'ids' || filter, missing('filter'));
@@ -54,10 +54,10 @@ function bulkEndpoint(operation: BulkOperation, summary: string) {
     tag: 'Contacts',
     summary,
     description:
-      'A job does it after the answer; GET /contacts/bulk/{jobId} shows how far it is. Mode ' +
-      '`ids` takes 1 to 1,000 `contactIds`, and ignores `filter` and `excludeIds`. Mode ' +
-      '`query` takes a `filter`, which is evaluated when the job starts, and at most 10,000 ' +
-      '`excludeIds`; `contactIds` is ignored.',
+      'A job does the work after the response; GET /contacts/bulk/{jobId} shows its ' +
+      'progress. Mode `ids` takes 1 to 1,000 `contactIds`, and ignores `filter` and ' +
+      '`excludeIds`. Mode `query` takes a `filter`, which is evaluated when the job starts, ' +
+      'and at most 10,000 `excludeIds`; `contactIds` is ignored.',
     access: 'secret',
     status: 202,
     body: Selection,

@@ -59,7 +59,7 @@ export const listContacts = endpoint({
   tag,
   summary: 'List contacts, newest first; search them by a part of their address',
   description:
-    'A cursor list: pass the `cursor` of an answer to get the next page. `search` takes at ' +
+    'A cursor list: pass the `cursor` of a response to get the next page. `search` takes at ' +
     'most 255 characters. `total` counts all matches on the first page and is 0 on later ' +
     'ones.',
   access: 'secret',
@@ -68,7 +68,7 @@ export const listContacts = endpoint({
     cursor: z
       .string()
       .optional()
-      .meta({ description: 'The `cursor` of the page before, or the id of a contact' }),
+      .meta({ description: 'The `cursor` of the previous page, or the id of a contact' }),
     search: z
       .string()
       .max(limits.searchChars)
@@ -136,11 +136,11 @@ export const upsertContact = endpoint({
   tag,
   summary: 'Create a contact, or update the one with this address',
   description:
-    'Answers 201 for a new contact, which is subscribed unless `subscribed` is false, and 200 ' +
-    'for a known one, whose `subscribed` stays unless it is sent. `data` is merged key by ' +
-    'key: null removes a key, an empty text is skipped. Merged, it has at most 500 keys and ' +
-    '64 KB as JSON. With `confirm` the contact is asked by mail to confirm first. ' +
-    'CONSENT_SENDER_REQUIRED: the consent policy names nobody who sends that mail.',
+    'Returns 201 for a new contact, which is subscribed unless `subscribed` is false, and ' +
+    '200 for an existing one, whose `subscribed` changes only if the request has it. `data` ' +
+    'is merged key by key: null removes a key, an empty text is skipped. Merged, it has at ' +
+    'most 500 keys and 64 KB as JSON. With `confirm` the contact first gets a mail that asks ' +
+    'to confirm. CONSENT_SENDER_REQUIRED: the consent policy has no sender for that mail.',
   access: 'secret',
   problems: ['CONSENT_SENDER_REQUIRED'],
   otherAnswers: [{ status: 201, description: 'The contact is new' }],
@@ -219,9 +219,9 @@ export const updateContact = endpoint({
   tag,
   summary: 'Change a contact; data is merged key by key, null clears all of it',
   description:
-    'Fields that are left out keep their value. Merged, `data` has at most 500 keys and 64 KB ' +
-    'as JSON. CONTACT_EXISTS: another contact has this address. CONTACT_SUPPRESSED: the person has ' +
-    'opted out before the contact was deleted, and only they can subscribe it again.',
+    'Fields that are left out keep their value. Merged, `data` has at most 500 keys and 64 ' +
+    'KB as JSON. CONTACT_EXISTS: another contact has this address. CONTACT_SUPPRESSED: the ' +
+    'person opted out before the contact was deleted, and only they can subscribe again.',
   access: 'secret',
   params: ById,
   body: z.object({
@@ -259,8 +259,8 @@ export const deleteContact = endpoint({
   tag,
   summary: 'Delete a contact with its events, emails, memberships and executions',
   description:
-    'Its active executions are cancelled first. This cannot be undone. Of a contact that has opted ' +
-    'out, the suppression list keeps a hash of the address.',
+    'Its active executions are cancelled first. This cannot be undone. If the contact has ' +
+    'opted out, the suppression list keeps a hash of its address.',
   access: 'secret',
   status: 204,
   params: ById,

@@ -19,7 +19,7 @@ import { tag } from './record.ts';
 const Field = named('ContactField', {
   field: z.string(),
   type: z.enum(['string', 'number', 'boolean', 'date']),
-  coverage: z.int().min(0).max(100).describe('Percent of all contacts that have it'),
+  coverage: z.int().min(0).max(100).describe('Percent of all contacts with the field'),
 });
 
 const createdAt = { field: 'createdAt', type: 'date', coverage: 100 } as const;
@@ -43,11 +43,11 @@ export const listContactFields = endpoint({
   method: 'GET',
   path: '/contacts/fields',
   tag,
-  summary: 'List the fields contacts have, each with its type and how many have it',
+  summary: 'List the fields of contacts, each with its type and coverage',
   description:
-    'Standard fields are there always; fields of `data` are called `data.` and their key. The ' +
-    'type is that of their newest values; coverage is in percent, at least 1 for a field that ' +
-    'any contact has.',
+    'Standard fields are always included; the name of a `data` field is `data.` and its key. ' +
+    'The type is that of its newest values. Coverage is in percent, at least 1 if any ' +
+    'contact has the field.',
   access: 'secret',
   response: z.object({ fields: z.array(Field), count: z.int() }),
   example: {
@@ -86,8 +86,8 @@ export const listContactFieldValues = endpoint({
   tag,
   summary: 'List the values of a field, the most frequent first',
   description:
-    'At most 200 values, by default 100. Standard fields other than `subscribed` answer none. ' +
-    'A field that no contact has answers an empty list.',
+    'At most 200 values, by default 100. Standard fields other than `subscribed` return ' +
+    'none. A field that no contact has returns an empty list.',
   access: 'secret',
   params: ByField,
   query: z.object({ limit: queryInt(1, limits.fieldValues, limits.fieldValuesDefault) }),
@@ -115,7 +115,7 @@ export const getContactFieldUsage = endpoint({
   method: 'GET',
   path: '/contacts/fields/{field}/usage',
   tag,
-  summary: 'List what uses a field, and count the contacts that have it',
+  summary: 'List the uses of a field, and count the contacts that have it',
   description:
     'Names the segments, campaigns and workflows whose conditions read the field. `canDelete` ' +
     'is false for standard fields and for fields in use.',
@@ -148,9 +148,9 @@ export const deleteContactField = endpoint({
   method: 'DELETE',
   path: '/contacts/fields/{field}',
   tag,
-  summary: 'Delete a field that nothing uses from every contact',
+  summary: 'Delete an unused field from every contact',
   description:
-    'Answers from how many contacts it was deleted. FIELD_NOT_DELETABLE: it is a standard ' +
+    'Returns the number of contacts that had it. FIELD_NOT_DELETABLE: it is a standard ' +
     'field. FIELD_IN_USE: `details` lists the segments, campaigns and workflows that read it.',
   access: 'secret',
   params: ByField,

@@ -4,4 +4,4 @@ import { ContactData, Email } from '../http/schemas.ts';
 /** An invented contact in a request, for previews and simulations. */
 export const GivenContact = z
   .object({ email: Email, subscribed: z.boolean().default(true), data: ContactData.optional() })
-  .describe('A contact that need not exist');
+  .describe('An invented contact');

@@ -21,9 +21,9 @@ export const importContacts = endpoint({
   summary: 'Import contacts from a CSV file',
   description:
     'A CSV file in UTF-8 of at most 5 MB in the field `file`, with a column for the address. ' +
-    'Rows are imported by a job after the answer; GET /contacts/import/{jobId} shows how far ' +
-    'it is, and the rows that failed. UNSUPPORTED_MEDIA_TYPE: neither the type is text/csv ' +
-    'nor the name ends in .csv.',
+    'A job imports the rows after the response; GET /contacts/import/{jobId} shows its ' +
+    'progress, and the rows that failed. UNSUPPORTED_MEDIA_TYPE: neither the type is ' +
+    'text/csv nor the name ends in .csv.',
   access: 'secret',
   status: 202,
   upload: { bytesMax: limits.importBytes },

@@ -71,9 +71,9 @@ export const getImport = endpoint({
   tag: 'Contacts',
   summary: 'Get the progress and result of an import',
   description:
-    '`progress` is in percent. `result` is there when the job has ended; it lists at most ' +
-    '1,000 errors and counts all. A job can be read for 30 days after its end, then it is ' +
-    'JOB_NOT_FOUND.',
+    '`progress` is in percent. `result` is set when the job has ended; it lists at most ' +
+    '1,000 errors, and counts all. A job can be read for 30 days after its end, then the ' +
+    'response is JOB_NOT_FOUND.',
   access: 'secret',
   params,
   response: ImportJob,
@@ -124,9 +124,9 @@ export const getBulkAction = endpoint({
   tag: 'Contacts',
   summary: 'Get the progress and result of a bulk action',
   description:
-    '`progress` is in percent. `result` is there when the job has ended; it lists at most ' +
-    '1,000 errors and counts all. A job can be read for 30 days after its end, then it is ' +
-    'JOB_NOT_FOUND.',
+    '`progress` is in percent. `result` is set when the job has ended; it lists at most ' +
+    '1,000 errors, and counts all. A job can be read for 30 days after its end, then the ' +
+    'response is JOB_NOT_FOUND.',
   access: 'secret',
   params,
   response: BulkJob,

@@ -10,10 +10,7 @@ import type { Call } from '../http/endpoint.ts';
 /** The links of a mail, and the changes that a click makes. */
 
 export const LinkQuery = z.object({
-  e: z
-    .unknown()
-    .optional()
-    .meta({ type: 'string', description: 'Id of the email that held the link' }),
+  e: z.unknown().optional().meta({ type: 'string', description: 'Id of the email with the link' }),
   t: z.unknown().optional().meta({
     type: 'string',
     description: 'Key of the topic of that email; ignored when the project has no such topic',

@@ -10,10 +10,9 @@ export const lookUpContacts = endpoint({
   method: 'POST',
   path: '/contacts/lookup',
   tag,
-  summary: 'Find which addresses have a contact; returns them as they were written',
+  summary: 'Find the addresses that have a contact; returns them as sent',
   description:
-    'At most 500 addresses. What is no address counts as not found. Idempotency-Key is ' +
-    'ignored.',
+    'At most 500 addresses. An invalid address counts as not found. Idempotency-Key is ignored.',
   access: 'secret',
   idempotent: false,
   body: z.object({ emails: z.array(z.string()).min(1).max(limits.lookupEmails) }),

@@ -25,10 +25,10 @@ const getPublicContact = endpoint({
   method: 'GET',
   path: '/contacts/public/{id}',
   tag: 'Opt-out',
-  summary: 'Get what an opt-out page shows of a contact',
+  summary: "Get a contact's data for an opt-out page",
   description:
-    'For opt-out pages of your own: the id of the contact, which the links of its mails hold, ' +
-    'is all they need.',
+    "For your own opt-out pages. They need only the contact's id, which is in the links of " +
+    'its mails.',
   access: 'open',
   params: z.object({ id: Uuid }),
   response: Subscription.extend({ language: z.string() }),
@@ -50,9 +50,9 @@ const subscribeContact = endpoint({
   tag: 'Opt-out',
   summary: 'Subscribe a contact from an opt-out page',
   description:
-    'Answers the same when the contact is subscribed already. `e` says which mail the link ' +
-    "was in; it is ignored unless that mail went to the contact's address of now. With `t`, the key of " +
-    'a topic, the contact joins this topic, too.',
+    'Returns the same if the contact is subscribed already. `e` is the id of the mail with ' +
+    "the link; it is ignored unless that mail was sent to the contact's current address. " +
+    'With `t`, the key of a topic, the contact also joins this topic.',
   access: 'open',
   params: z.object({ id: Uuid }),
   query: LinkQuery,
@@ -69,10 +69,11 @@ const unsubscribeContact = endpoint({
   tag: 'Opt-out',
   summary: 'Unsubscribe a contact from an opt-out page',
   description:
-    'Answers the same when the contact is unsubscribed already. `e` says which mail the link ' +
-    "was in; it is ignored unless that mail is one of the contact's. With `t`, the key of a topic, " +
-    'the contact leaves this topic alone. By a mail to another address than that of the contact now, ' +
-    'that address goes on the suppression list (`opt_out`), and the contact stays as it is.',
+    'Returns the same if the contact is unsubscribed already. `e` is the id of the mail with ' +
+    'the link; it is ignored unless that mail belongs to the contact. With `t`, the key of a ' +
+    'topic, the contact leaves only this topic. If the mail was sent to another address than ' +
+    "the contact's current one, that address is added to the suppression list (`opt_out`), " +
+    'and the contact does not change.',
   access: 'open',
   params: z.object({ id: Uuid }),
   query: LinkQuery,

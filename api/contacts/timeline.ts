@@ -30,12 +30,12 @@ const Types = z
   .transform((text, context) => {
     const types = text.split(',').map((type) => type.trim() as TimelineType);
     if (types.every((type) => timelineTypes.includes(type))) return types;
-    const message = `Must be a comma list of ${timelineTypes.join(', ')}.`;
+    const message = `Must be a comma-separated list of ${timelineTypes.join(', ')}.`;
     context.addIssue({ code: 'custom', ...fault('invalid_enum_value', message) });
     return z.NEVER;
   })
   .optional()
-  .meta({ description: 'Comma list of types; without it all' });
+  .meta({ description: 'Comma-separated types; all by default' });
 
 const TimelineEntry = named('TimelineEntry', {
   at: Time,
@@ -49,7 +49,7 @@ const TimelineEntry = named('TimelineEntry', {
       campaign: z.uuid().optional(),
       workflow: z.uuid().optional(),
     })
-    .describe('Ids of what it is about'),
+    .describe('Ids of its objects'),
 });
 
 type Entry = z.input<typeof TimelineEntry>;
@@ -65,16 +65,16 @@ export const getTimeline = endpoint({
   method: 'GET',
   path: '/contacts/{id}/timeline',
   tag,
-  summary: 'List what happened to a contact, and what did not reach it, newest first',
+  summary: 'List the timeline of a contact, newest first, with mail that did not reach it',
   description:
-    'A cursor list of events, mail, executions, events that started none (type `not_started`, with `detail.reason`), ' +
-    'changes of segments and subscriptions, and opt-in requests ' +
-    '(type `consent`, with `detail.consent`). ' +
-    '`not_reached` are campaigns and mail of workflows that were for this contact and did not reach ' +
-    'it, with `detail.reason` as GET /campaigns/{id}/recipients/{contactId} gives it. `detail.reasonCode` ' +
-    'of these and of mail says why it was not sent, null where it was. A page may have ' +
-    'fewer items than `limit`, even none, while `hasMore` is true. `total` counts all matches on the ' +
-    'first page and is 0 on later ones.',
+    'A cursor list of events, mail, executions, events that started none (type `not_started`, ' +
+    'with `detail.reason`), changes of segments and subscriptions, and opt-in requests (type ' +
+    '`consent`, with `detail.consent`). `not_reached` are campaigns and mail of workflows that ' +
+    'should have reached this contact but did not, with `detail.reason` as in ' +
+    'GET /campaigns/{id}/recipients/{contactId}. For these and for mail, `detail.reasonCode` ' +
+    'says why it was not sent; null: it was sent. A page may have fewer items than `limit`, ' +
+    'even none, while `hasMore` is true. `total` counts all matches on the first page and is ' +
+    '0 on later ones.',
   access: 'secret',
   params: z.object({ id: Uuid }),
   query: cursorQuery(newestFirst).extend({ types: Types }),

@@ -10,10 +10,8 @@ import { type Progress as ProgressState, readDelivery } from './limits.ts';
 const LimitedBy = z
   .enum(deliveryLimits)
   .nullable()
-  .describe(
-    'Current limit of the waiting mail; null: nothing waits, or it leaves as fast as it can',
-  );
-const PerSecond = z.number().describe('Messages that have left per second, in the last 10 seconds');
+  .describe('Current limit of the waiting mail; null: nothing waits, or it is sent at full speed');
+const PerSecond = z.number().describe('Messages sent per second, in the last 10 seconds');
 
 /** Progress of a campaign that is sending. */
 export const Progress = z.object({
@@ -21,9 +19,9 @@ export const Progress = z.object({
   limitedBy: LimitedBy,
   scheduledCount: z.int().describe('Mail that waits for the local time of its contact'),
   estimatedEndAt: Time.nullable().describe(
-    'At this speed, and not before the last moment that mail waits for; null: not known yet',
+    'Estimated end at this speed, not before the last send moment; null: unknown yet',
   ),
-  oldestDueAt: Time.nullable().describe('Since when the oldest message could have left'),
+  oldestDueAt: Time.nullable().describe('Since when the oldest message is due'),
 });
 
 export function presentProgress(progress: ProgressState): z.input<typeof Progress> {
@@ -45,12 +43,12 @@ export const getDelivery = endpoint({
   method: 'GET',
   path: '/delivery',
   tag: 'Emails',
-  summary: 'See how the delivery of mail is going',
+  summary: 'Get the state of mail delivery',
   description:
-    `Of the whole project, at most 5 seconds old; each number is counted up to ${countedMax}, and ` +
-    'campaigns are counted wholly. `due` could leave now; `sending` is being handed over; of ' +
-    '`unknown` nobody knows whether it left; `held` is not due yet. `workers` are those of the ' +
-    'server: one that died counts as gone within 30 seconds.',
+    `For the whole project, at most 5 seconds old. Each number is counted up to ${countedMax}, ` +
+    'except campaigns, which are counted completely. `due` can be sent now; `sending` is being ' +
+    'handed over; `unknown` may or may not have been sent; `held` is not due yet. `workers` are ' +
+    'those of the server; one that died stops counting within 30 seconds.',
   access: 'secret',
   response: z.object({
     due: z.int(),
@@ -59,12 +57,12 @@ export const getDelivery = endpoint({
     unknown: z.int(),
     held: z
       .object({
-        schedule: z.int().describe('Until the time it is to be sent'),
-        quiet_hours: z.int().describe('Until the quiet hours of its contact end'),
-        frequency_cap: z.int().describe('Until its contact has room for more'),
-        retry: z.int().describe('Until the next attempt'),
+        schedule: z.int().describe('Waits for its send time'),
+        quiet_hours: z.int().describe('Waits for the end of quiet hours'),
+        frequency_cap: z.int().describe('Waits because of a frequency cap'),
+        retry: z.int().describe('Waits for the next attempt'),
       })
-      .describe('By why it is not due'),
+      .describe('By the reason why it is not due'),
     perSecond: PerSecond,
     limitedBy: LimitedBy,
     workers: z.int(),

@@ -67,17 +67,17 @@ export function openApiDocument(
   };
 }
 
-const about = `Email whose every promise is a durable workflow.
+const about = `Email on durable workflows.
 
-Times are ISO 8601 in UTC with milliseconds; where one is sent, any offset is taken. Ids are UUIDs in \
-lower case. Rates are percentages from 0 to 100. A field without a value is null, unless it is \
-optional here. An error has always the same form, \`Error\`; programs go by its \`code\`. What belongs \
-to another project is answered like what does not exist. The \`X-Request-ID\` of a request, 1 to 128 \
-printable ASCII characters, comes back with its answer, and is in the log.
+Times are ISO 8601 in UTC with milliseconds; requests may use any offset. Ids are UUIDs in lower \
+case. Rates are percentages from 0 to 100. A field without a value is null, unless it is optional \
+here. All errors have the form \`Error\`; programs should use its \`code\`. Resources of other \
+projects return 404. The \`X-Request-ID\` of a request, 1 to 128 printable ASCII characters, is \
+returned with the response, and is in the log.
 
-Keys of a body or query that an endpoint does not know are ignored, and named in the header \
-\`Everpost-Ignored\`. With \`Prefer: handling=strict\` (RFC 7240) they are refused, with the field code \
-\`unknown_field\` and the nearest name that is known.`;
+Unknown keys of a body or query are ignored, and listed in the header \`Everpost-Ignored\`. With \
+\`Prefer: handling=strict\` (RFC 7240) they are refused, with the field code \`unknown_field\` and \
+the most similar known name.`;
 
 function operation(endpoint: AnyEndpoint, schemas: Schemas): JsonSchema {
   return {
@@ -131,16 +131,16 @@ const headerParameters = {
     name: 'X-Project-Id',
     in: 'header',
     description:
-      'The id of the project a session means: required with the cookie, and ignored, whatever it ' +
-      'holds, with a key.',
+      'The id of the project for a session: required with the cookie, and ignored with a key.',
     schema: { type: 'string' },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes a repeat safe: the same request with the same key is answered as the first was, and ' +
-      "does nothing again. Keys are the project's, and are kept for 24 hours by default.",
+      'Makes a repeat safe: the same request with the same key gets the first response, and ' +
+      'the work is not done again. Keys belong to the project, and are kept for 24 hours by ' +
+      'default.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
   },
   Prefer: {
@@ -153,15 +153,15 @@ const headerParameters = {
 
 const headers = {
   'X-Request-ID': {
-    description: 'The one of the request, else a new one.',
+    description: "The request's, otherwise a new one.",
     schema: { type: 'string' },
   },
   'RateLimit-Limit': {
-    description: 'Requests a window of 60 seconds.',
+    description: 'Requests allowed in a window of 60 seconds.',
     schema: { type: 'integer' },
   },
   'RateLimit-Remaining': {
-    description: 'Requests that are left in the window.',
+    description: 'Requests left in the window.',
     schema: { type: 'integer' },
   },
   'RateLimit-Reset': {
@@ -173,15 +173,15 @@ const headers = {
     schema: { type: 'integer' },
   },
   'Idempotency-Replayed': {
-    description: 'The answer is that of an earlier request with the same key.',
+    description: 'The response is that of an earlier request with the same key.',
     schema: { const: 'true' },
   },
   'Everpost-Ignored': {
-    description: 'Keys of body and query that were ignored, as the endpoint does not know them.',
+    description: 'Unknown keys of body and query that were ignored.',
     schema: { type: 'string', examples: ['html, track'] },
   },
   'Preference-Applied': {
-    description: 'The request was handled as its `Prefer` asks.',
+    description: 'The request was handled as its `Prefer` requests.',
     schema: { const: 'handling=strict' },
   },
   Location: { description: 'Target URL.', schema: { type: 'string', format: 'uri' } },

@@ -20,7 +20,7 @@ const body = object({
   contact: object({ id, email: text, subscribed: { type: 'boolean' }, data: free }),
   workflow: object({ id, name: text }),
   execution: object({ id, startedAt: { type: 'string', format: 'date-time' } }),
-  event: { ...free, description: 'The data of what began the execution' },
+  event: { ...free, description: 'The data of the event that started the execution' },
 });
 
 /** The `webhooks` of the document (OpenAPI 3.1): requests that receivers get. */
@@ -30,20 +30,21 @@ export const webhooks = {
       operationId: 'receiveWebhookStep',
       summary: 'The request of a WEBHOOK step',
       description:
-        'To the address of the step, by its method (POST by default) and with its headers. The body ' +
-        'is the one of the step, or else the one described here; a GET has none, a DELETE only the ' +
-        'one of the step. A call whose answer is lost or tells of a passing fault is repeated.',
+        'Sent to the URL of the step, with its method (POST by default) and headers. The ' +
+        "body is the step's own, or the one described here; GET has none, DELETE only the " +
+        "step's own. The call is repeated after a lost response or a temporary failure.",
       tags: ['Workflows'],
       parameters: [
         header(
           'Everpost-Signature',
-          'When the request was signed, in seconds since 1970, and the HMAC-SHA256 in hexadecimal ' +
-            "of that number, a dot and the body, under the project's `webhookSigningSecret`.",
+          'The time of signing in seconds since 1970, and the HMAC-SHA256 in hexadecimal of ' +
+            "that number, a dot and the body, with the project's `webhookSigningSecret` as the " +
+            'key.',
           't=1764000000,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd',
         ),
         header(
           'Everpost-Delivery',
-          'The same for all attempts of a call, so that the receiver acts once.',
+          'The same for all attempts of a call, so that the receiver can recognize repeats.',
           '0199f0a2-4c1e-7d3a-8a55-0d7a5a0c1c11',
         ),
         header('User-Agent', 'Caller.', 'Everpost/1'),
@@ -73,8 +74,9 @@ export const webhooks = {
         '2XX': { description: 'Accepted: the execution continues.' },
         default: {
           description:
-            'A passing fault (408, 429, 5xx) is called again, after `Retry-After` where there is one; ' +
-            'anything else fails the step, unless its `onFailure` is `continue`.',
+            'After a temporary failure (408, 429, 5xx) the call is repeated, after ' +
+            '`Retry-After` if the response has it. Any other status fails the step, unless ' +
+            'its `onFailure` is `continue`.',
         },
       },
     },

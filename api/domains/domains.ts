@@ -64,7 +64,7 @@ const listOwnDomains = endpoint({
   path: '/domains',
   tag: 'Domains',
   summary: 'List the sender domains of the own project',
-  description: 'As GET /domains/project/{projectId}, without naming the project.',
+  description: "Like GET /domains/project/{projectId}, for the caller's project.",
   access: 'secret',
   response: z.array(Domain),
   example: { response: [domainExample] },
@@ -81,11 +81,11 @@ const createDomain = endpoint({
   tag: 'Domains',
   summary: 'Add a sender domain',
   description:
-    'Answers the DNS records to publish; they are checked every 5 minutes. A session names ' +
-    'the project by `projectId`; a key means its own. DOMAIN_EXISTS: this project has it, or ' +
-    'another one has verified it. FORBIDDEN: the server itself sends from it, or its operator ' +
-    'has set it up in a way that projects cannot use. SERVICE_UNAVAILABLE: the mail provider ' +
-    'did not answer.',
+    'Returns the DNS records to publish; they are checked every 5 minutes. With a session, ' +
+    "`projectId` is the project; with a key, it is the key's. DOMAIN_EXISTS: this project " +
+    'has it, or another one has verified it. FORBIDDEN: the server itself sends from it, or ' +
+    'its operator has set it up in a way that projects cannot use. SERVICE_UNAVAILABLE: the ' +
+    'mail provider did not answer.',
   access: 'project',
   projectField: 'projectId',
   role: 'ADMIN',
@@ -122,8 +122,8 @@ const verifyDomain = endpoint({
   tag: 'Domains',
   summary: 'Check the DNS records of a sender domain now',
   description:
-    'Answers the domain as of this check. SERVICE_UNAVAILABLE: DNS or the mail provider did ' +
-    'not answer.',
+    'Returns the result of this check. SERVICE_UNAVAILABLE: DNS or the mail provider did not ' +
+    'answer.',
   access: 'project',
   params: z.object({ id: Uuid }),
   response: named('CheckedDomain', {
@@ -149,7 +149,7 @@ const removeDomain = endpoint({
   summary: 'Remove a sender domain',
   description:
     'DOMAIN_IN_USE: `details` lists the templates, and the campaigns not yet sent, that send ' +
-    'from it; `consentPolicy: true` says that confirmation mail does.',
+    'from it; `consentPolicy: true`: confirmation mail does, too.',
   access: 'project',
   role: 'ADMIN',
   params: z.object({ id: Uuid }),

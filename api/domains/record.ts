@@ -23,7 +23,7 @@ export const Domain = named('Domain', {
       value: z.string(),
       priority: z.int().optional(),
       purpose: z.enum(['dkim', 'ownership', 'mail_from', 'spf', 'dmarc']).meta({
-        description: 'dkim and ownership, which is there with Amazon SES, decide about the status',
+        description: 'dkim and ownership (only with Amazon SES) decide the status',
       }),
       status: Status,
     }),

@@ -27,9 +27,9 @@ import {
 
 /** A removed body is not rendered again, because it would show the contact's current data. */
 const bodyIsNull =
-  'null: not made yet, removed after its time, or never kept: a message of a campaign whose ' +
-  'sender died before it could record it, which the trace shows as `settled`; its subject is ' +
-  'then the template of the campaign';
+  'null: not created yet, removed after its retention time, or never stored, because the ' +
+  'worker died before it could record the message of a campaign. The trace then shows ' +
+  "`settled`, and the subject is the campaign's template";
 
 /** A whole message. */
 export const Email = named('Email', {
@@ -82,8 +82,8 @@ export const listEmails = endpoint({
   tag,
   summary: 'List the mail of the project, newest first',
   description:
-    'A cursor list of all mail, without bodies: that of campaigns, workflows and /v1/send, ' +
-    'and mail received. `total` counts all matches on the first page and is 0 on later ones.',
+    'A cursor list of all mail, without bodies: mail of campaigns, workflows and /v1/send, ' +
+    'and received mail. `total` counts all matches on the first page and is 0 on later ones.',
   access: 'secret',
   query: cursorQuery(newestFirst).extend({
     contactId: Uuid.optional(),
@@ -120,10 +120,10 @@ export const getEmail = endpoint({
   method: 'GET',
   path: '/emails/{id}',
   tag,
-  summary: 'Get one mail with its body and all it went through',
+  summary: 'Get one mail with its body and its history',
   description:
-    '`body` is as it was sent; it is null once its time of keeping is over. `trace` lists ' +
-    'every state with its time and reason.',
+    '`body` is the body as sent; it is null after its retention time. `trace` lists every ' +
+    'state with its time and reason.',
   access: 'secret',
   params: z.object({ id: Uuid }),
   response: Email,

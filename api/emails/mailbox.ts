@@ -50,7 +50,7 @@ const listMailbox = endpoint({
   query: z.object({
     to: z.string().optional().meta({ description: 'One recipient' }),
     limit: queryInt(1, 100, mailboxSizeDefault),
-    mail: z.string().optional().meta({ description: 'The mail the page shows' }),
+    mail: z.string().optional().meta({ description: 'The mail to show' }),
   }),
   response: z.array(Summary),
   problems: ['ROUTE_NOT_FOUND'],
@@ -80,7 +80,7 @@ const getMailboxMail = endpoint({
   summary: 'Get one caught mail',
   description:
     'Only on a server that sends no real mail, and only for this machine and its network: ' +
-    'ROUTE_NOT_FOUND otherwise. EMAIL_NOT_FOUND: the mailbox does not hold it any more.',
+    'ROUTE_NOT_FOUND otherwise. EMAIL_NOT_FOUND: the mailbox no longer has it.',
   access: 'open',
   params: z.object({ id: z.string() }),
   response: Mail,

@@ -54,14 +54,14 @@ export const EmailSummary = named('EmailSummary', {
       bytes: z.int(),
     }),
   ),
-  messageId: z.string().nullable().describe('The id that the provider gave'),
+  messageId: z.string().nullable().describe("The provider's id of the message"),
   sourceType: SourceType,
   templateId: z.uuid().nullable(),
   campaignId: z.uuid().nullable(),
   workflowExecutionId: z.uuid().nullable(),
   workflowStepExecutionId: z.uuid().nullable(),
   topicId: z.uuid().optional(),
-  scheduledFor: Time.nullable().describe('When it was asked to leave; null: at once'),
+  scheduledFor: Time.nullable().describe('The requested send time; null: at once'),
   hold: named('Hold', { reason: z.enum(holdReasons), until: Time })
     .nullable()
     .describe('Why it is PENDING and not due yet; the last reason, if there are several'),
@@ -76,7 +76,7 @@ export const EmailSummary = named('EmailSummary', {
   clicks: z.int(),
   error: z.string().nullable(),
   outcome: z.enum(outcomes).nullable().describe('null: received'),
-  reasonCode: ReasonCode.nullable().describe('Why it was not sent; null: it was, or was received'),
+  reasonCode: ReasonCode.nullable().describe('Why it was not sent; null: it was sent or received'),
   ...times,
 });
 
@@ -105,7 +105,7 @@ export const Trace = z
       detail: JsonObject.meta({ type: 'object', additionalProperties: true }).nullable(),
     }),
   )
-  .describe('Every state it went through and why, oldest first');
+  .describe('Every state it had and why, oldest first');
 
 export const emailExample = {
   ...exampleOf(EmailSummary),

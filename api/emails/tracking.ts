@@ -25,8 +25,8 @@ const openPixel = endpoint({
   tag: 'Tracking',
   summary: 'The pixel of a mail: counts an open, at most one in 10 seconds',
   description:
-    'Answers a transparent GIF of one pixel, whether the open counts or not. Only a signed ' +
-    'address counts, and HEAD does not. Not limited in rate.',
+    'Returns a transparent GIF of one pixel in any case. Only a signed URL counts, and HEAD ' +
+    'does not. No rate limit.',
   access: 'open',
   limit: 'none',
   asSent: true,
@@ -53,10 +53,10 @@ const followLink = endpoint({
   method: 'GET',
   path: '/t/c/{emailId}',
   tag: 'Tracking',
-  summary: 'A link of a mail: counts a click and leads on',
+  summary: 'A link of a mail: counts a click and redirects',
   description:
-    'RESOURCE_NOT_FOUND: the signature does not fit the target, so the server leads nowhere. ' +
-    'HEAD is led on and not counted. Not limited in rate.',
+    'RESOURCE_NOT_FOUND: the signature does not match the target, so there is no redirect. ' +
+    'HEAD is redirected but not counted. No rate limit.',
   access: 'open',
   limit: 'none',
   asSent: true,

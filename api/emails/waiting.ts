@@ -16,12 +16,13 @@ export const updateEmail = endpoint({
   method: 'PATCH',
   path: '/emails/{id}',
   tag,
-  summary: 'Give mail that waits another time',
+  summary: 'Reschedule waiting mail',
   description:
-    '`scheduledFor` as in `/v1/send`; null: now. For mail of `/v1/send`, scheduled or not, until ' +
-    'it is handed over; a pause after an attempt still holds. EMAIL_NOT_PENDING: it has left, or ' +
-    'ended, as `details.status` says. EMAIL_NOT_RESCHEDULABLE: it is of a campaign or workflow. ' +
-    'BILLING_LIMIT_EXCEEDED: the allowance of the month of that time is used up.',
+    '`scheduledFor` as in `/v1/send`; null: now. Only for mail of `/v1/send`, scheduled or ' +
+    'not, until it is handed over; a pause after an attempt still applies. ' +
+    'EMAIL_NOT_PENDING: it was sent or has failed, see `details.status`. ' +
+    'EMAIL_NOT_RESCHEDULABLE: it belongs to a campaign or workflow. BILLING_LIMIT_EXCEEDED: ' +
+    'the allowance for the month of the new time is used up.',
   access: 'secret',
   params,
   body: z.object({ scheduledFor: SendTime }),
@@ -52,11 +53,12 @@ export const deleteEmail = endpoint({
   method: 'DELETE',
   path: '/emails/{id}',
   tag,
-  summary: 'Cancel mail that waits: it is never sent',
+  summary: 'Cancel waiting mail; it is never sent',
   description:
-    'Of any source. It is FAILED with the error `cancelled`, and its record stays. A campaign ' +
-    'goes on with the others, a workflow with the next step. EMAIL_NOT_PENDING: it has left, is ' +
-    'being handed over, or ended, as `details.status` says.',
+    'Works for mail of any source. The mail becomes FAILED with the error `cancelled`, and ' +
+    'its record stays. A campaign continues with the other recipients, a workflow with the ' +
+    'next step. EMAIL_NOT_PENDING: it was sent, is being sent, or has failed, see ' +
+    '`details.status`.',
   access: 'secret',
   params,
   response: Email,

@@ -57,12 +57,12 @@ export const trackEvent = endpoint({
   method: 'POST',
   path: '/events/track',
   tag,
-  summary: 'Record an event: as /v1/track does, or by name for a contact, an email or neither',
+  summary: 'Record an event: like /v1/track, or by name for a contact, an email or neither',
   description:
-    'With `event` in the body it is as POST /v1/track and answers 200; with `name` it records ' +
-    'an event of the contact or the email named, or of nobody, and answers 201. `data` is at ' +
-    'most 64 KB as JSON. CONTACT_NOT_FOUND and EMAIL_NOT_FOUND: what the body names is not in ' +
-    'the project.',
+    'With `event` in the body it works like POST /v1/track and returns 200. With `name` it ' +
+    'records an event of a contact, of an email or of neither, and returns 201. `data` is at ' +
+    'most 64 KB as JSON. CONTACT_NOT_FOUND, EMAIL_NOT_FOUND: the project does not have the ' +
+    'one in the body.',
   access: 'secret',
   otherAnswers: [{ status: 201, description: 'An event by its name' }],
   body: EventBody,
@@ -134,8 +134,7 @@ export const getEvents = endpoint({
   tag,
   summary: 'List the newest events',
   description:
-    'The newest first, at most 1,000, by default 100. `contact` is null where the event has ' +
-    'none.',
+    'The newest first, at most 1,000, by default 100. `contact` is null if the event has none.',
   access: 'secret',
   query: z.object({
     eventName: EventName.optional(),

@@ -22,7 +22,7 @@ export const getEventNames = endpoint({
   path: '/events/names',
   tag,
   summary: 'List the names of all events, the most frequent first',
-  description: "Names of the system's events are among them.",
+  description: 'System events are included.',
   access: 'secret',
   response: z.object({ eventNames: z.array(z.string()) }),
   example: { response: { eventNames: ['email.sent', 'order_placed'] } },
@@ -52,10 +52,10 @@ export const getEventUsage = endpoint({
   method: 'GET',
   path: '/events/{eventName}/usage',
   tag,
-  summary: 'List what uses an event, and how often it was recorded',
+  summary: 'List the uses of an event, and how often it was recorded',
   description:
-    'Names the segments, workflows and campaigns that use the event, 100 of each, and counts it over all time. ' +
-    '`canDelete` is false for events in use and for those of the system.',
+    'Names the segments, workflows and campaigns that use the event, 100 of each, and counts ' +
+    'it over all time. `canDelete` is false for used events and for system events.',
   access: 'secret',
   params: EventByName,
   response: z.object({
@@ -94,9 +94,9 @@ export const deleteEvent = endpoint({
   method: 'DELETE',
   path: '/events/{eventName}',
   tag,
-  summary: 'Delete all events of a name that nothing uses',
+  summary: 'Delete all events of an unused name',
   description:
-    'Answers how many events were deleted. RESERVED_EVENT: it is an event of the system. ' +
+    'Returns the number of deleted events. RESERVED_EVENT: it is a system event. ' +
     'EVENT_IN_USE: `details` lists the segments, workflows and campaigns that use it.',
   access: 'secret',
   params: EventByName,

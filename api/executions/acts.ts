@@ -39,8 +39,8 @@ export const pauseOneExecution = endpoint({
   tag,
   summary: 'Pause an active execution',
   description:
-    'No step of it begins until `resume`; one at work ends first. Timers run on and events end ' +
-    'waits, but what follows waits. `status` stays RUNNING or WAITING.',
+    'No step begins until `resume`; a running step ends first. Timers continue and events ' +
+    'end waits, but the next step does not begin. `status` stays RUNNING or WAITING.',
   access: 'secret',
   params: ExecutionById,
   body: z.object({ reason: z.string().max(200).optional() }),
@@ -72,7 +72,7 @@ export const resumeOneExecution = endpoint({
   path: '/workflows/{id}/executions/{executionId}/resume',
   tag,
   summary: 'Resume a paused execution',
-  description: 'While its workflow is paused, it is held all the same.',
+  description: 'If its workflow is paused, it is still held.',
   access: 'secret',
   params: ExecutionById,
   response: Execution,
@@ -96,10 +96,10 @@ export const skipCurrentStep = endpoint({
   tag,
   summary: 'Skip the step at which an execution waits or has failed',
   description:
-    'The step becomes SKIPPED and the flow goes on behind it. `branch` names the way where the ' +
-    'step branches: `event`, `timeout`, `yes`, `no`, `default` or the id of a branch. ' +
-    'EXECUTION_NOT_SKIPPABLE: a step is at work, or it is over and has not failed. ' +
-    'EXECUTION_EXISTS: it has failed, and the contact has another active one.',
+    'The step becomes SKIPPED and the execution continues after it. If the step branches, ' +
+    '`branch` is required: `event`, `timeout`, `yes`, `no`, `default` or the id of a branch. ' +
+    'EXECUTION_NOT_SKIPPABLE: a step is running, or the execution has ended without a ' +
+    'failure. EXECUTION_EXISTS: it has failed, and the contact has another active one.',
   access: 'secret',
   params: ExecutionById,
   body: z.object({ branch: z.string().max(200).optional() }),
@@ -144,7 +144,7 @@ export const waitMoveFields = {
     fault('too_big', 'Must be at most 100 years from now.'),
   ).optional(),
   shiftBySeconds: z.int().min(-shiftSecondsMax).max(shiftSecondsMax).optional(),
-  forever: z.literal(true).optional().describe('WAIT_FOR_EVENT only: remove the time-out'),
+  forever: z.literal(true).optional().describe('WAIT_FOR_EVENT only: remove the timeout'),
 };
 
 type WaitMoveFields = z.output<z.ZodObject<typeof waitMoveFields>>;
@@ -184,10 +184,11 @@ export const moveWait = endpoint({
   method: 'PATCH',
   path: '/workflows/{id}/executions/{executionId}/wait',
   tag,
-  summary: 'Move the end of the delay or wait that an execution is in',
+  summary: "Move the end of an execution's current delay or wait",
   description:
-    'Exactly one of the fields. An end in the past ends it at once: a delay is over, a wait for an ' +
-    'event times out. EXECUTION_NOT_WAITING: it is in neither, or its event has come.',
+    'Exactly one field is required. An end in the past ends it at once: a delay is over, a ' +
+    'wait for an event times out. EXECUTION_NOT_WAITING: it is not in a delay or wait, or ' +
+    'its event has arrived.',
   access: 'secret',
   params: ExecutionById,
   body: z.object(waitMoveFields).superRefine(...oneMove),
@@ -211,7 +212,9 @@ export const moveWait = endpoint({
       if (until === undefined) {
         const field = 'forever' in move ? 'forever' : 'shiftBySeconds';
         const why =
-          'forever' in move ? 'A delay ends.' : 'This wait has no end to shift, or not that far.';
+          'forever' in move
+            ? 'A delay cannot last for ever.'
+            : 'This wait has no end, or cannot be shifted this far.';
         throw invalidField(field, 'not_allowed', why);
       }
       await moveWaits(tx, [{ executionId, until }]);

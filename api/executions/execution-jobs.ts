@@ -42,10 +42,10 @@ export const getExecutionJob = endpoint({
   tag,
   summary: 'Get the progress and result of a job on executions',
   description:
-    '`progress` is in percent. `result` counts executions, and is there when the job has ended; what ' +
-    'it counts depends on `data.operation`. `cancelled`: the project was disabled, reset or deleted, ' +
-    'or the workflow was deleted. A job can be read for 30 days after its end, then it is ' +
-    'JOB_NOT_FOUND.',
+    '`progress` is in percent. `result` counts executions, and is set when the job has ' +
+    'ended; its counts depend on `data.operation`. `cancelled`: the project was disabled, ' +
+    'reset or deleted, or the workflow was deleted. A job can be read for 30 days after its ' +
+    'end, then it is JOB_NOT_FOUND.',
   access: 'secret',
   params: WorkflowById.extend({ jobId: z.string() }),
   response: ExecutionJob,

@@ -72,8 +72,8 @@ export const startExecution = endpoint({
   summary: 'Start an execution for a contact',
   description:
     '`context` is at most 64 KB as JSON. WORKFLOW_NOT_ENABLED: enable the workflow first. ' +
-    'EXECUTION_EXISTS: `reentry` does not allow another execution of the contact now, of the same key where the ' +
-    'workflow has an `executionKey`; or as many as may be are active.',
+    'EXECUTION_EXISTS: `reentry` does not allow another execution of the contact now (of the ' +
+    'same key, if the workflow has an `executionKey`), or the most that are allowed are active.',
   access: 'secret',
   status: 201,
   params: WorkflowById,
@@ -117,7 +117,7 @@ export const getExecutions = endpoint({
   summary: 'List the executions of a workflow, newest start first',
   description:
     'A page list of at most 100 executions a page, by default 20, with the key `executions` ' +
-    'in place of `data`.',
+    'instead of `data`.',
   access: 'secret',
   params: WorkflowById,
   query: z.object({
@@ -129,7 +129,7 @@ export const getExecutions = endpoint({
       .enum(['true', 'false'])
       .transform((text) => text === 'true')
       .optional()
-      .describe('Paused singly, not with their workflow'),
+      .describe('Paused individually, not with their workflow'),
   }),
   response: named('NamedExecutionPage', {
     executions: z.array(NamedExecution),
@@ -158,7 +158,7 @@ export const getExecution = endpoint({
   path: '/workflows/{id}/executions/{executionId}',
   tag,
   summary: 'Get one execution with its steps',
-  description: 'The steps it has come to, in order, each with its output or error.',
+  description: 'The steps it has reached, in order, each with its output or error.',
   access: 'secret',
   params: ExecutionById,
   response: named('ExecutionDetails', {
@@ -224,8 +224,8 @@ export const cancelExecutionsOfWorkflow = endpoint({
   tag,
   summary: 'Cancel all active executions of a workflow',
   description:
-    'Answers how many were active; 0 when none was. Of very many, the last are cancelled within a ' +
-    'minute after the answer.',
+    'Returns how many were active; 0 when none was. If there are very many, the last are ' +
+    'cancelled within a minute after the response.',
   access: 'secret',
   params: WorkflowById,
   query: selection({}),
@@ -244,12 +244,12 @@ export const retryFailedExecution = endpoint({
   method: 'POST',
   path: '/workflows/{id}/executions/{executionId}/retry',
   tag,
-  summary: 'Try a failed execution again, from its failed step on',
+  summary: 'Retry a failed execution from its failed step',
   description:
-    'It goes on with the graph that it is on, or with that of `version`, which must have the failed ' +
-    'step with its id and type; steps before the failed one are not repeated. ' +
-    'EXECUTION_NOT_FAILED: only a FAILED one can be retried. EXECUTION_EXISTS: the contact has ' +
-    'another active execution of this workflow. WORKFLOW_INVALID: the version cannot run.',
+    'It continues on its current version, or on `version`, which must have the failed step ' +
+    'with the same id and type. Steps before the failed one are not repeated. ' +
+    'EXECUTION_NOT_FAILED: only a FAILED one can be retried. EXECUTION_EXISTS: the contact ' +
+    'has another active execution of this workflow. WORKFLOW_INVALID: the version cannot run.',
   access: 'secret',
   params: ExecutionById,
   body: z.object({ version: z.int().min(1).optional() }),
@@ -289,9 +289,9 @@ export const getExecutionHistory = endpoint({
   tag,
   summary: 'List every change of an execution and its steps, oldest first',
   description:
-    'Each entry is a change of status, of the execution or of a step, or an act on it: ' +
-    '`detail.moved` (the end of a wait, from when to when), `detail.paused`, `detail.jobId` (to ' +
-    'another version).',
+    'Each entry is a change of status, of the execution or of a step, or an action on it: ' +
+    '`detail.moved` (the old and new end of a wait), `detail.paused`, `detail.jobId` (a move ' +
+    'to another version).',
   access: 'secret',
   params: ExecutionById,
   response: z.object({

@@ -18,12 +18,12 @@ export const migrateExecutions = endpoint({
   tag,
   summary: 'Move the active executions of a workflow to another version',
   description:
-    'A job does it after the answer; GET /workflows/{id}/jobs/{jobId} shows how far it is. Each goes on ' +
-    'at the step with the id of its own, or the one that `mapping` names; no step that it has begun is ' +
-    'begun again, and a step at work ends first. POST …/dry-run tells before what would change. The ' +
-    'result counts those `migrated`, those `unchanged` that were on the version, those `unmappable` ' +
-    'whose step has no counterpart of its type and who stay, or are `cancelled`, and those `finished` ' +
-    'meanwhile.',
+    'A job does the work after the response; GET /workflows/{id}/jobs/{jobId} shows its ' +
+    'progress. Each execution continues at the step with the same id, or at the one in ' +
+    '`mapping`. No step is begun twice, and a running step ends first. POST …/dry-run ' +
+    'previews the changes. The result counts executions that were `migrated`; `unchanged`: ' +
+    'on the version already; `unmappable`: their step has no counterpart of its type, so ' +
+    'they stay, or are `cancelled`; `finished`: they ended meanwhile.',
   access: 'secret',
   status: 202,
   params: WorkflowById,
@@ -33,14 +33,14 @@ export const migrateExecutions = endpoint({
     mapping: z
       .record(z.string(), z.string())
       .default({})
-      .describe('Steps of the version by those of the old ones, where their ids differ'),
+      .describe('Steps of the target version by those of the old versions, if their ids differ'),
     onUnmappable: z.enum(['stay', 'cancel']).default('stay'),
     executionIds: z
       .array(Uuid)
       .min(1)
       .max(1000)
       .optional()
-      .describe('Only these; unknown ones are ignored'),
+      .describe('Only these executions; unknown ones are ignored'),
   }),
   response: JobAccepted,
   problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'],

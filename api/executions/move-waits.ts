@@ -19,14 +19,14 @@ export const moveWaitsOfStep = endpoint({
   method: 'POST',
   path: '/workflows/{id}/steps/{stepId}/move-waits',
   tag,
-  summary: 'Move the ends of the waits of all executions in a step',
+  summary: 'Move the ends of the waits of all executions at a step',
   description:
-    'A job does it after the answer; GET /workflows/{id}/jobs/{jobId} shows how far it is. The step is ' +
-    'a DELAY or a WAIT_FOR_EVENT, as the workflow is drawn now or of any version with active ' +
-    'executions; `versions` and `filter`, a condition on their contacts, narrow them down. Exactly one ' +
-    'of `until`, `shiftBySeconds` and `forever`, as PATCH …/wait takes them. The result counts those ' +
-    'that were `moved`, and those `skipped`: a wait without end cannot be shifted, and one that has ' +
-    'ended meanwhile is over.',
+    'A job does the work after the response; GET /workflows/{id}/jobs/{jobId} shows its ' +
+    'progress. The step is a DELAY or a WAIT_FOR_EVENT of the current workflow, or of any ' +
+    'version with active executions. `versions` and `filter`, a condition on their contacts, ' +
+    'select some executions. Exactly one of `until`, `shiftBySeconds` and `forever` is ' +
+    'required, as in PATCH …/wait. The result counts `moved` ones, and `skipped` ones: a ' +
+    'wait without end cannot be shifted, and some may have ended meanwhile.',
   access: 'secret',
   status: 202,
   params: WorkflowById.extend({ stepId: Uuid }),
@@ -86,5 +86,6 @@ function refuseStep(type: StepType, forever: true | undefined): void {
       'Must be a step in which executions wait: DELAY or WAIT_FOR_EVENT.',
     );
   }
-  if (forever && rests === 'delay') throw invalidField('forever', 'not_allowed', 'A delay ends.');
+  if (forever && rests === 'delay')
+    throw invalidField('forever', 'not_allowed', 'A delay cannot last for ever.');
 }

@@ -64,11 +64,11 @@ export const Execution = named('Execution', {
   warnings: z.int().describe('Steps that completed with `success: false`'),
   stuck: named('Stuck', { since: Time, reason: z.string() }).nullable().meta({
     description:
-      'Reason why it is stuck: no worker or no sweep runs, or its step is retried again and again',
+      'Why it is stuck: no worker or no sweep runs, or its step is retried again and again',
   }),
   startedAt: Time,
   completedAt: Time.nullable(),
-  pausedAt: Time.nullable().describe('Paused singly; its workflow may be paused, too'),
+  pausedAt: Time.nullable().describe('Paused individually; its workflow may be paused, too'),
   pauseReason: z.string().nullable(),
   temporalWorkflowId: z
     .string()
@@ -88,7 +88,7 @@ export const StepExecution = named('StepExecution', {
   scheduledFor: Time.nullable(),
   executeAfter: Time.nullable(),
   output: AnyObject.nullable().describe(
-    'What came of it. Of a WEBHOOK that is tried again: of its last attempt, with `nextAttemptAt`',
+    'Its result. For a WEBHOOK that is retried: that of the last attempt, with `nextAttemptAt`',
   ),
   error: z.string().nullable(),
   startedAt: Time.nullable(),

@@ -15,19 +15,24 @@ export const retryAllExecutions = endpoint({
   method: 'POST',
   path: '/workflows/{id}/executions/retry-all',
   tag,
-  summary: 'Try the failed executions of a workflow again, each from its failed step on',
+  summary: 'Retry the failed executions of a workflow, each from its failed step',
   description:
-    'A job does it after the answer, at most 100 a second; GET /workflows/{id}/jobs/{jobId} shows how ' +
-    'far it is. It retries those that have failed by now, each as POST …/retry does: those that ' +
-    'failed at `stepId`, from `failedAfter` on and before `failedBefore`, with `errorContains` in ' +
-    'their error in any case; by default all. The result counts `retried` and `refused` ones: the ' +
-    'contact has another active execution, or `version` has no such step.',
+    'A job does the work after the response, at most 100 a second; GET ' +
+    '/workflows/{id}/jobs/{jobId} shows its progress. It retries executions that have failed ' +
+    'before the request, each as POST …/retry does. `stepId`, `failedAfter` (inclusive), ' +
+    '`failedBefore` (exclusive) and `errorContains` (in any case) select some of them. The ' +
+    'result counts `retried` ones, and `refused` ones: the contact has another active ' +
+    'execution, or `version` does not have the step.',
   access: 'secret',
   status: 202,
   params: WorkflowById,
   body: selection({
     stepId: Uuid.optional(),
-    version: z.int().min(1).optional().describe('On which they go on; by default on their own'),
+    version: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('The version on which they continue; by default their own'),
     failedAfter: Moment.optional(),
     failedBefore: Moment.optional(),
     errorContains: z.string().max(200).optional(),

@@ -48,7 +48,7 @@ const Statuses = z
   .transform((text, context) => {
     const asked = [...new Set(text.split(',').map((status) => status.trim() as Status))];
     if (asked.every((status) => statuses.includes(status))) return asked;
-    const message = `Must be a comma list of ${statuses.join(', ')}.`;
+    const message = `Must be a comma-separated list of ${statuses.join(', ')}.`;
     context.addIssue({ code: 'custom', ...fault('invalid_enum_value', message) });
     return z.NEVER;
   })
@@ -70,8 +70,8 @@ export const findExecutions = endpoint({
   summary: 'Find executions over all workflows, newest start first',
   description:
     'A cursor list. All filters must hold; an id that is not of this project finds nothing. ' +
-    '`stepId` is the step that an execution is in, or ended in; `error` is a part of its error, in ' +
-    'any case. `total` counts all matches on the first page and is 0 on later ones.',
+    '`stepId` is the step that an execution is at, or ended at; `error` is a part of its ' +
+    'error, in any case. `total` counts all matches on the first page and is 0 on later ones.',
   access: 'secret',
   query: cursorQuery(newestStart).extend({
     status: Statuses.optional(),
@@ -85,7 +85,7 @@ export const findExecutions = endpoint({
       .enum(['true', 'false'])
       .transform((text) => text === 'true')
       .optional()
-      .describe('Paused singly, not with their workflow'),
+      .describe('Paused individually, not with their workflow'),
     warnings: OnlyTrue.optional().describe('With steps that completed with `success: false`'),
     stuck: OnlyTrue.optional().describe('Only executions that are stuck'),
     startedAfter: Moment.optional(),

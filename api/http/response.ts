@@ -59,7 +59,10 @@ export async function streamed(
     for (let part = first; !part.done; part = await text.next()) {
       const bytes = Buffer.from(part.value);
       for (let at = 0; at < bytes.length; at += pieceBytes) {
-        const clock = setTimeout(() => stream.destroy(new Error('It is not read.')), stalledMs);
+        const clock = setTimeout(
+          () => stream.destroy(new Error('The client has stopped reading.')),
+          stalledMs,
+        );
         try {
           yield bytes.subarray(at, at + pieceBytes);
         } finally {
@@ -69,7 +72,9 @@ export async function streamed(
     }
   }
   const stream = Readable.from(pieces(), { objectMode: false });
-  signal?.addEventListener('abort', () => stream.destroy(new Error('It had to give way.')));
+  signal?.addEventListener('abort', () =>
+    stream.destroy(new Error('Another request needed the connection.')),
+  );
   // Also when nothing was read, as for HEAD.
   stream.once('close', () => void text.return().catch(() => {}));
   return stream;

@@ -91,7 +91,7 @@ export const SenderText = z
     const name = at < 0 ? '' : unquoted(given.slice(0, at).trim());
     const parsed = SenderName.safeParse(name);
     if (email !== null && parsed.success) return { email, name: name === '' ? null : name };
-    const message = 'Must be an email address, or a name of one line before one: Name <address>.';
+    const message = 'Must be an email address, or Name <address> in one line.';
     context.addIssue({ code: 'custom', ...fault('invalid_string', message) });
     return z.NEVER;
   })
@@ -234,14 +234,15 @@ export function cursorQuery(form: CursorForm) {
         return z.NEVER;
       })
       .optional()
-      .meta({ description: 'The `cursor` of the page before' }),
+      .meta({ description: 'The `cursor` of the previous page' }),
   });
 }
 
 /** The issue for an invalid cursor. */
 export const cursorFault = fault(
   'invalid_string',
-  'Is not a cursor of this list. Use the one of the page before, or none for the first page.',
+  'Is not a cursor of this list. Use the cursor of the previous page, or none for the first ' +
+    'page.',
 );
 
 /** The response of a cursor list of `item`, a named schema. */
@@ -250,7 +251,7 @@ export function cursorListOf<Item extends z.ZodType>(item: Item) {
     data: z.array(item),
     cursor: z.string().optional(),
     hasMore: z.boolean(),
-    total: z.int().describe('All that match, on the first page; 0 on later ones'),
+    total: z.int().describe('All matches, on the first page; 0 on later ones'),
   });
 }
 

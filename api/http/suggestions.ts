@@ -5,11 +5,11 @@ type NotFound = Exclude<Extract<ProblemCode, `${string}_NOT_FOUND`>, 'ROUTE_NOT_
 /** Advice by error code: every code that does not explain itself has one. */
 const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   INVALID_REQUEST_BODY: 'Send the body that /docs describes for this endpoint.',
-  PROJECT_ID_REQUIRED: 'Send the id of one of GET /users/@me/projects as X-Project-Id.',
+  PROJECT_ID_REQUIRED: 'Send the id of a project from GET /users/@me/projects as X-Project-Id.',
   INVALID_IDEMPOTENCY_KEY: 'Use a uuid, for example.',
   INVALID_TOKEN:
     'Ask for a new link with POST /auth/request-verification or /auth/request-password-reset.',
-  FILE_CONTENT_MISMATCH: 'Send the file with the content type that it really has.',
+  FILE_CONTENT_MISMATCH: 'Send the file with its real content type.',
   SUBSCRIPTION_EXISTS: 'Change it in the billing portal of the project.',
   SUBSCRIPTION_REQUIRED: 'Subscribe with POST /users/@me/projects/{id}/checkout.',
   CUSTOMER_REQUIRED: 'Subscribe with POST /users/@me/projects/{id}/checkout.',
@@ -27,8 +27,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   CAMPAIGN_NOT_SENDABLE: 'Duplicate the campaign to send it again.',
   CAMPAIGN_NOT_CANCELLABLE: 'Read its status with GET /campaigns/{id}.',
   CAMPAIGN_NOT_ARCHIVABLE: 'Wait until it is sent, or cancel it first.',
-  CAMPAIGN_NOT_PAUSABLE:
-    'Cancel a SCHEDULED campaign. Mail that has been sent cannot be called back.',
+  CAMPAIGN_NOT_PAUSABLE: 'Cancel a SCHEDULED campaign. Sent mail cannot be recalled.',
   CAMPAIGN_NOT_RESUMABLE: 'Read its status with GET /campaigns/{id}.',
   CAMPAIGN_NO_RECIPIENTS: 'Widen the audience, or add contacts that are subscribed.',
   SCHEDULE_IN_PAST: 'Give a time in the future, or leave it out to send now.',

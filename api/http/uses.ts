@@ -8,9 +8,7 @@ const listedMax = 100;
 export const More = z
   .record(z.string(), z.int())
   .optional()
-  .describe(
-    'How many more than the 100 of a list there are, by its name; absent when all are listed',
-  );
+  .describe('Number of users beyond the 100 in a list, by its name; absent when all are listed');
 
 /** Returns lists of users for a response, with `more` if it leaves some out. */
 export function listed<L extends Record<string, readonly unknown[]>>(

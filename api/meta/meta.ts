@@ -12,8 +12,8 @@ const getRoot = endpoint({
   method: 'GET',
   path: '/',
   tag,
-  summary: 'Name and version, or the way to the landing page',
-  description: '302 where the server has a landing page.',
+  summary: 'Name and version, or a redirect to the landing page',
+  description: '302 if the server has a landing page.',
   access: 'open',
   otherAnswers: [{ status: 302, description: 'To the landing page' }],
   response: z.object({ name: z.literal('everpost'), version: z.string() }),
@@ -31,7 +31,7 @@ const getHealth = endpoint({
   path: '/health',
   tag,
   summary: 'Check that the process runs, without asking other services',
-  description: 'Not limited in rate. `uptime` is in seconds, `time` in milliseconds since 1970.',
+  description: 'No rate limit. `uptime` is in seconds, `time` in milliseconds since 1970.',
   access: 'open',
   limit: 'none',
   response: z.object({
@@ -68,11 +68,11 @@ const getReadiness = endpoint({
   method: 'GET',
   path: '/health/ready',
   tag,
-  summary: 'Check that the server can work; 503 when PostgreSQL or Temporal does not answer',
+  summary: 'Check that the server can work; 503 when PostgreSQL or Temporal does not respond',
   description:
-    '`checks` names what does not answer. `background` is `late` when no sweep has begun for two ' +
-    'minutes, and `lost` when Temporal has lost its schedule; then `status` is `degraded`, and the ' +
-    'server goes on taking requests. Not limited in rate.',
+    '`checks` lists the services that do not respond. `background` is `late` when no sweep ' +
+    'has begun for two minutes, and `lost` when Temporal has lost its schedule; then ' +
+    '`status` is `degraded`, but the server still accepts requests. No rate limit.',
   access: 'open',
   limit: 'none',
   otherAnswers: [{ status: 503, description: 'One of them does not answer' }],
@@ -207,10 +207,10 @@ export function metaEndpoints(listAll: () => readonly AnyEndpoint[]): AnyEndpoin
     method: 'GET',
     path: '/docs',
     tag,
-    summary: 'The documentation as pages: guides, reference, and all else',
+    summary: 'The documentation as pages: guides, reference and more',
     description:
-      'Loads nothing from other hosts. `q`: the pages, endpoints, error codes and settings that have all ' +
-      'its words. The reference is at /docs/reference.',
+      'Loads nothing from other hosts. `q` finds pages, endpoints, error codes and settings ' +
+      'that have all its words. The reference is at /docs/reference.',
     access: 'open',
     contentType: 'text/html',
     query: z.object({ q: z.string().max(200).default('') }),

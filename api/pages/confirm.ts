@@ -27,8 +27,8 @@ const confirmPage = endpoint({
   path: '/confirm/{token}',
   summary: 'Page that asks to confirm an opt-in request; changes nothing',
   description:
-    'In the language of the contact, with the topics that are asked for. The link of a request that is ' +
-    'over, or unknown, is answered by a page, too, with 404.',
+    'In the language of the contact, with the requested topics. An unknown link, or one ' +
+    'whose request has ended, gets a page with status 404.',
   async handle(call) {
     const { token } = call.params;
     const request = isToken(token) ? await findOptInOfLink(call.db, token) : undefined;
@@ -53,9 +53,9 @@ const confirm = endpoint({
   path: '/confirm/{token}',
   summary: 'Confirm an opt-in request by the form of the page',
   description:
-    'Subscribes the contact, and to the topics that were asked for. Again it changes nothing, also after ' +
-    'the contact has unsubscribed. The link of a request that is over, or unknown, is answered by a page, ' +
-    'too, with 404.',
+    'Subscribes the contact, and to the requested topics. A second time it changes nothing, ' +
+    'even after the contact has unsubscribed. An unknown link, or one whose request has ' +
+    'ended, gets a page with status 404.',
   async handle(call) {
     const { token } = call.params;
     if (!isToken(token)) return unknownPage(call);

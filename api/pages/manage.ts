@@ -33,9 +33,9 @@ const managePage = endpoint({
   path: '/manage/{contactId}',
   summary: 'Page that shows a subscription and offers to change it; changes nothing',
   description:
-    'In the language of the contact. It has a box for each public topic, which is ticked when the ' +
-    'contact would get its mail; without public topics one button. An unknown link is answered by a ' +
-    'page, too, with 404.',
+    'In the language of the contact. It has a box for each public topic, ticked if the ' +
+    'contact gets its mail; without public topics, one button. An unknown link gets a page ' +
+    'with status 404.',
   handle: (call) =>
     withContact(
       call,
@@ -52,10 +52,11 @@ const manage = endpoint({
   path: '/manage/{contactId}',
   summary: 'Choose topics, or unsubscribe from all, by the form of the page',
   description:
-    '`action=save`: each topic of `shown` (keys, repeated) becomes as its box, of which those that are ' +
-    'ticked are in `topic`; a ticked one subscribes the contact, too. `action=unsubscribe_all`: no ' +
-    'mail at all, and the choices stay. Anything else changes nothing. Answers the page of what holds ' +
-    'then; an unknown link is answered by a page, too, with 404.',
+    '`action=save`: `shown` has the keys of all boxes, `topic` those of the ticked ones; ' +
+    'each topic is set accordingly, and a ticked box also subscribes the contact. ' +
+    '`action=unsubscribe_all`: no mail at all, and the choices stay. Anything else changes ' +
+    'nothing. Returns the page with the new state; an unknown link gets a page with status ' +
+    '404.',
   async handle(call) {
     const { contactId } = call.params;
     const fields = await formOf(call);

@@ -32,8 +32,8 @@ const unsubscribePage = endpoint({
   path: '/unsubscribe/{contactId}',
   summary: 'Page that asks whether to unsubscribe; changes nothing',
   description:
-    'In the language of the contact. With `t` it asks whether to leave this topic, or all. An ' +
-    'unknown link is answered by a page, too, with 404.',
+    'In the language of the contact. With `t` it asks whether to leave this topic, or all. ' +
+    'An unknown link gets a page with status 404.',
   handle: (call) =>
     withContact(
       call,
@@ -58,8 +58,8 @@ const subscribePage = endpoint({
   path: '/subscribe/{contactId}',
   summary: 'Page that asks whether to subscribe; changes nothing',
   description:
-    'In the language of the contact. With `t` it asks whether to join this topic. An unknown link ' +
-    'is answered by a page, too, with 404.',
+    'In the language of the contact. With `t` it asks whether to join this topic. An unknown ' +
+    'link gets a page with status 404.',
   handle: (call) =>
     withContact(
       call,
@@ -82,14 +82,14 @@ const unsubscribe = endpoint({
   path: '/unsubscribe/{contactId}',
   summary: 'Unsubscribe: one click in a mail program (RFC 8058), or the form of the page',
   description:
-    'One click, the body `List-Unsubscribe=One-Click` as a form, is answered with a line of ' +
-    'text; anything else with a page. With `t` the contact leaves this topic alone, unless the form ' +
-    'of the page says `all=1`. By a mail to another address than that of the contact now, that address ' +
-    'goes on the suppression list and the contact stays. An unknown contact is answered 200, too, as mail ' +
-    'programs repeat what is not. Not limited in rate.',
+    'One click (the form body `List-Unsubscribe=One-Click`) returns a line of text; anything ' +
+    'else a page. With `t` the contact leaves only this topic, unless the form has `all=1`. ' +
+    "If the mail was sent to another address than the contact's current one, that address is " +
+    'added to the suppression list, and the contact does not change. An unknown contact also ' +
+    'gets status 200, because mail programs would repeat the request. No rate limit.',
   limit: 'none',
   otherAnswers: [
-    { status: 200, description: 'to one click, a line of text', contentTypes: ['text/plain'] },
+    { status: 200, description: 'for one click, a line of text', contentTypes: ['text/plain'] },
   ],
   async handle(call) {
     const fields = await formOf(call);
@@ -128,8 +128,8 @@ const subscribe = endpoint({
   path: '/subscribe/{contactId}',
   summary: 'Subscribe by the form of the page',
   description:
-    'Answers a page in the language of the contact. With `t` the contact joins this topic, too. An ' +
-    'unknown link is answered by a page, too, with 404.',
+    'Returns a page in the language of the contact. With `t` the contact also joins this ' +
+    'topic. An unknown link gets a page with status 404.',
   async handle(call) {
     const contact = await changed(call, 'public_page', (before, texts) => {
       const topic = topicOfLink(before, call.query);

@@ -20,12 +20,12 @@ export const eraseContact = endpoint({
   method: 'POST',
   path: '/contacts/{id}/erase',
   tag,
-  summary: 'Erase a contact: remove every trace of it, also where others name its address',
+  summary: 'Erase a contact: remove every trace of it, also from records of others',
   description:
-    'The contact is gone with this answer; a run removes the rest, once mail that is being handed over ' +
-    'has settled. GET /erasures/{id}, with `jobId` as its id, has the receipt. With `suppress` the ' +
-    'suppression list keeps a hash of the address, so that whoever adds it again adds it unsubscribed. ' +
-    'This cannot be undone.',
+    'The contact is deleted with this response; a run removes the rest, once mail that is ' +
+    'being handed over has settled. GET /erasures/{id}, with `jobId` as the id, returns the ' +
+    'receipt. With `suppress` the suppression list keeps a hash of the address, so that a ' +
+    'contact created again is unsubscribed. This cannot be undone.',
   access: 'secret',
   status: 202,
   params: ById,
@@ -60,15 +60,15 @@ const meanings: Record<keyof ErasureCounts, string> = {
   events: 'Its events that are stored as rows',
   emails: 'Its mail, received mail among it',
   executions: 'Its executions, with their steps',
-  memberships: 'Its places in segments',
+  memberships: 'Its memberships in segments',
   topics: 'Its choices of topics',
   consent: 'Lines of its consent log',
-  attachments: 'Files that no other mail names',
+  attachments: 'Files that no other mail uses',
   mailbox: 'Messages of the local mailbox',
-  otherEmails: 'Mail of other contacts to the address, emptied',
-  jobErrors: 'Jobs whose result named the address',
-  idempotency: 'Stored answers that named the address',
-  deliveries: 'Deliveries of event subscriptions, and answers of receivers that named the address',
+  otherEmails: 'Mail of other contacts to the address, with content removed',
+  jobErrors: 'Jobs with the address in their result',
+  idempotency: 'Stored responses with the address',
+  deliveries: "Deliveries of event subscriptions, and receivers' responses with the address",
   suppression: 'Entries of the suppression list that have changed',
 };
 
@@ -76,7 +76,7 @@ const Erasure = named('Erasure', {
   id: z.uuid().meta({ examples: [exampleId] }),
   state: z.enum(['waiting', 'active', 'completed']),
   requestedAt: Time,
-  at: Time.nullable().describe('When it was completed'),
+  at: Time.nullable().describe('Time of its completion'),
   counts: z
     .object(
       Object.fromEntries(
@@ -98,7 +98,7 @@ export const getErasure = endpoint({
   method: 'GET',
   path: '/erasures/{id}',
   tag,
-  summary: 'See how far an erasure is, and its receipt',
+  summary: 'Get the progress of an erasure, and its receipt',
   description:
     'A receipt holds no personal data and stays as long as the project. ERASURE_NOT_FOUND: there is no ' +
     'such erasure in the project.',

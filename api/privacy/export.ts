@@ -62,12 +62,13 @@ const exportContact = endpoint({
   method: 'GET',
   path: '/contacts/{id}/export',
   tag,
-  summary: 'Export all that is stored of a contact, as one file',
+  summary: 'Export all data of a contact, as one file',
   description:
-    'As it was at one moment, oldest first: events, mail with bodies and traces, executions with their ' +
-    'steps. Files are listed without their content. The answer is written while it is read, and may be ' +
-    'long; one that breaks off is not complete. It breaks off when nothing of it is read for five seconds. A project has ' +
-    'two at a time; the next one waits. SERVICE_UNAVAILABLE: for too long.',
+    'The data as of one moment, oldest first: events, mail with bodies and traces, ' +
+    'executions with their steps. Files are listed without their content. The response is ' +
+    'streamed, and may be long; one that breaks off is incomplete. It breaks off when the ' +
+    'client reads nothing for five seconds. A project has two exports at a time; further ' +
+    'ones wait. SERVICE_UNAVAILABLE: they have waited too long.',
   access: 'secret',
   params: z.object({ id: Uuid }),
   response: ContactExport,

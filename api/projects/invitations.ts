@@ -59,7 +59,7 @@ const acceptMyInvitation = endpoint({
   tag: 'Projects',
   summary: 'Become a member of a project the logged-in user is invited to',
   description:
-    'PROJECT_NOT_FOUND: there is no invitation to it. EMAIL_VERIFICATION_REQUIRED: verify ' +
+    'PROJECT_NOT_FOUND: the user is not invited to it. EMAIL_VERIFICATION_REQUIRED: verify ' +
     'your address first.',
   access: 'session',
   params: z.object({ projectId: Uuid }),

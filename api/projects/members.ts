@@ -38,7 +38,7 @@ const listProjectMembers = endpoint({
   method: 'GET',
   path: '/projects/{id}/members',
   tag: 'Projects',
-  summary: 'List the members of a project and who is invited, its owner first',
+  summary: 'List the members of a project and invited users, the owner first',
   description: '`status` distinguishes members from invited users.',
   access: 'project',
   projectParam: 'id',
@@ -59,20 +59,21 @@ const addMember = endpoint({
   method: 'POST',
   path: '/projects/{id}/members',
   tag: 'Projects',
-  summary:
-    'Invite the user of an address; where no account mail is sent, make them a member at once',
+  summary: 'Invite a member by email address; without account mail, add them at once',
   description:
-    'The role is ADMIN or MEMBER; a session has to be a fresh one to name an ADMIN ' +
-    '(REAUTHENTICATION_REQUIRED). USER_NOT_FOUND: there is no account with this address. ' +
-    'MEMBER_EXISTS: they are a member or invited already. What a secret key does to members is told to ' +
-    'every administrator by mail.',
+    'The role is ADMIN or MEMBER. For ADMIN a session needs a recent login ' +
+    '(REAUTHENTICATION_REQUIRED). USER_NOT_FOUND: no account has this address. ' +
+    'MEMBER_EXISTS: the user is a member or invited already. Every administrator gets a mail ' +
+    'if a secret key adds a member.',
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',
   freshFor: ({ role }) => role === 'ADMIN',
   wrapped: true,
   status: 201,
-  otherAnswers: [{ status: 200, description: 'A member at once, as no account mail is sent' }],
+  otherAnswers: [
+    { status: 200, description: 'Added at once, because the server sends no account mail' },
+  ],
   params: z.object({ id: Uuid }),
   body: z.object({ email: Email, role: NewRole.default('MEMBER') }),
   response: Member,
@@ -120,10 +121,10 @@ const changeMember = endpoint({
   method: 'PATCH',
   path: '/projects/{id}/members/{userId}',
   tag: 'Projects',
-  summary: 'Change the role of a member, or of who is invited',
+  summary: 'Change the role of a member or invited user',
   description:
-    'OWNER_PROTECTED: the owner stays the owner. A change by a secret key is told to every administrator ' +
-    'by mail.',
+    "OWNER_PROTECTED: the owner's role cannot change. Every administrator gets a mail about " +
+    'a change by a secret key.',
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',
@@ -160,10 +161,10 @@ const removeMember = endpoint({
   method: 'DELETE',
   path: '/projects/{id}/members/{userId}',
   tag: 'Projects',
-  summary: 'End a membership, or take an invitation back',
+  summary: 'End a membership, or withdraw an invitation',
   description:
-    'SELF_REMOVAL: leave the project instead. OWNER_PROTECTED: the owner stays the owner. A removal by a ' +
-    'secret key is told to every administrator by mail.',
+    'SELF_REMOVAL: leave the project instead. OWNER_PROTECTED: the owner cannot be removed. ' +
+    'Every administrator gets a mail about a removal by a secret key.',
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',

@@ -41,8 +41,8 @@ const createProject = endpoint({
   tag: 'Projects',
   summary: 'Create a project',
   description:
-    'The answer is the only one to show the secret key as a whole. Keys of Idempotency-Key ' +
-    "are the user's here. PROJECT_DISABLED: a project of the user is disabled.",
+    'Only this response has the whole secret key. An Idempotency-Key belongs to the user ' +
+    'here. PROJECT_DISABLED: a project of the user is disabled.',
   access: 'session',
   status: 201,
   idempotent: true,
@@ -102,11 +102,11 @@ const regenerateKeys = endpoint({
   method: 'POST',
   path: '/users/@me/projects/{id}/regenerate-keys',
   tag: 'Projects',
-  summary: 'Replace both keys; the old ones are dead at once',
+  summary: 'Replace both keys; the old ones stop working at once',
   description:
-    'The answer is the only one to show the new secret key as a whole. `membersByKey` lists, where there ' +
-    'are any, members and who is invited whom a secret key has added, or given another role, in the last ' +
-    '30 days: whoever had the key may be among them.',
+    'Only this response has the whole new secret key. `membersByKey` lists members and ' +
+    'invited users that a secret key has added, or given another role, in the last 30 days: ' +
+    'an intruder with the old key may be among them. Absent if there are none.',
   access: 'session',
   projectParam: 'id',
   role: 'ADMIN',
@@ -139,8 +139,8 @@ const regenerateWebhookSecret = endpoint({
   method: 'POST',
   path: '/users/@me/projects/{id}/regenerate-webhook-secret',
   tag: 'Projects',
-  summary: 'Replace the secret that signs webhooks; the old one is dead at once',
-  description: 'Webhooks that are sent from now on are signed with the new one.',
+  summary: 'Replace the secret that signs webhooks; the old one is invalid at once',
+  description: 'Webhooks sent from now on are signed with the new one.',
   access: 'session',
   projectParam: 'id',
   role: 'ADMIN',

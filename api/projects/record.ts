@@ -11,7 +11,7 @@ export const Project = named('Project', {
   name: z.string().meta({ examples: ['My shop'] }),
   public: z.string().meta({ examples: [`pk_${'3f'.repeat(32)}`] }),
   secret: z.string().meta({
-    description: 'Complete only when the keys were just made',
+    description: 'Complete only if the keys were just created',
     examples: ['sk_…9f3a'],
   }),
   role: z.enum(roles),

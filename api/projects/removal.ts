@@ -14,8 +14,8 @@ const deleteProject = endpoint({
   tag: 'Projects',
   summary: 'Delete a project with all that belongs to it',
   description:
-    'At once nothing of it can be reached, and its keys are dead; its rows are removed in the ' +
-    'background. This cannot be undone.',
+    'The project and its keys stop working at once; its data are deleted in the background. ' +
+    'This cannot be undone.',
   access: 'session',
   projectParam: 'id',
   role: 'ADMIN',
@@ -40,8 +40,8 @@ const resetMyProject = endpoint({
   tag: 'Projects',
   summary: 'Empty a project; it keeps its settings, keys, domains, members and billing',
   description:
-    'At once its contacts, campaigns, workflows, templates, segments, events and mail are ' +
-    'gone; their rows are removed in the background. This cannot be undone.',
+    'Contacts, campaigns, workflows, templates, segments, events and mail are gone at once; ' +
+    'their rows are deleted in the background. This cannot be undone.',
   access: 'session',
   projectParam: 'id',
   role: 'ADMIN',

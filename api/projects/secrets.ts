@@ -15,7 +15,7 @@ const tag = 'Secrets';
 const SecretByName = z.object({
   name: z
     .string()
-    .regex(secretName, 'A capital letter, then at most 63 capital letters, digits or _.'),
+    .regex(secretName, 'Must be a capital letter, then at most 63 capital letters, digits or _.'),
 });
 
 const Secret = named('Secret', {
@@ -28,7 +28,7 @@ const Secret = named('Secret', {
         named('SecretOfSubscription', { subscriptionId: z.uuid() }),
       ]),
     )
-    .describe('The steps and event subscriptions that name it'),
+    .describe('The steps and event subscriptions that use it'),
   more: More,
   hosts: z.array(z.string()).optional().describe('If set, it is only sent to these hosts'),
 });
@@ -36,7 +36,7 @@ const Secret = named('Secret', {
 const Host = z.string().transform((text, context) => {
   const host = normaliseHost(text);
   if (host !== null) return host;
-  const message = 'Must be a host name or `*.<domain>`, with `:<port>` behind it or not.';
+  const message = 'Must be a host name or `*.<domain>`, optionally with `:<port>`.';
   context.addIssue({ code: 'custom', ...fault('invalid_string', message) });
   return z.NEVER;
 });
@@ -47,7 +47,7 @@ const Hosts = z
   .max(limits.secretHosts)
   .transform((hosts) => [...new Set(hosts)])
   .nullable()
-  .describe('It goes to these hosts alone; null: to any. Left out, those that it has stay')
+  .describe('It is sent only to these hosts; null: to any. Left out: unchanged')
   .meta({ examples: [['api.crm.example', '*.hooks.example:8443']] });
 
 const getSecrets = endpoint({
@@ -55,7 +55,7 @@ const getSecrets = endpoint({
   method: 'GET',
   path: '/secrets',
   tag,
-  summary: 'List the secrets for webhooks by name; their values are never answered',
+  summary: 'List the secrets for webhooks by name; their values are never returned',
   description:
     '`usedIn` names the steps and event subscriptions that use each. The values are never shown.',
   access: 'secret',
@@ -90,11 +90,12 @@ const putSecret = endpoint({
   method: 'PUT',
   path: '/secrets/{name}',
   tag,
-  summary: 'Set a secret: WEBHOOK steps name it as {{secret.NAME}} in url, headers and body',
+  summary: 'Set a secret; WEBHOOK steps use it as {{secret.NAME}} in url, headers and body',
   description:
-    'Takes 1 to 4,096 characters and replaces a secret of this name. With `hosts` it is put into ' +
-    'requests to these alone: a step or event subscription that names another is refused, and so is ' +
-    'a request whose host only its variables tell. SECRET_LIMIT: a project has at most 50.',
+    'Takes 1 to 4,096 characters and replaces a secret of this name. With `hosts` only ' +
+    'requests to these hosts may contain it. A step or event subscription with another host ' +
+    'is refused, and so is a request whose host comes from variables and is another one. ' +
+    'SECRET_LIMIT: a project has at most 50.',
   access: 'secret',
   role: 'ADMIN',
   status: 204,
@@ -125,9 +126,9 @@ const removeSecret = endpoint({
   method: 'DELETE',
   path: '/secrets/{name}',
   tag,
-  summary: 'Remove a secret that nothing names',
+  summary: 'Remove an unused secret',
   description:
-    'SECRET_IN_USE: `details.usedIn` lists the steps and event subscriptions that name it.',
+    'SECRET_IN_USE: `details.usedIn` lists the steps and event subscriptions that use it.',
   access: 'secret',
   role: 'ADMIN',
   status: 204,

@@ -25,14 +25,14 @@ const QuietHours = z
   .object({
     from: WallTimeText,
     to: WallTimeEndText.describe('Or 24:00; earlier than `from`: on the next day'),
-    days: Days.default([...weekdays]).describe('On which it begins'),
+    days: Days.default([...weekdays]).describe('Days on which it begins'),
   })
   .superRefine(
     ({ from, to, days }, context) => {
       const [start, end] = [secondOfDay(from), secondOfDay(to)];
       const isWholeWeek = start === 0 && end === secondsOfDay && days.length === weekdays.length;
       if (start !== end && !isWholeWeek) return;
-      const message = 'Leaves no time in which mail may be sent, or none in which it may not.';
+      const message = 'Must not cover the whole week, and must not be empty.';
       context.addIssue({ code: 'custom', path: ['to'], ...fault('custom', message) });
     },
     whenRight('from', 'to', 'days'),
@@ -48,26 +48,26 @@ const ZoneField = z.string().superRefine((text, context) => {
 });
 
 const fields = {
-  timeZone: Zone.describe("The project's zone: of contacts that name none"),
+  timeZone: Zone.describe("The project's time zone, for contacts without their own"),
   contactTimeZoneField: ZoneField.nullable().describe(
-    'Contact field that names its time zone; null: all contacts use that of the project',
+    "Contact field with its time zone; null: all contacts use the project's",
   ),
   quietHours: QuietHours.nullable().describe("In the contact's zone; null: none"),
   caps: z
     .array(
       z.object({
         max: z.int().min(1).max(limits.capMail),
-        perDays: z.int().min(1).max(limits.capDays).describe('Times 24 hours'),
+        perDays: z.int().min(1).max(limits.capDays).describe('In units of 24 hours'),
       }),
     )
     .max(limits.caps)
-    .describe('At most `max` mails to a contact in any `perDays`; all of them hold'),
+    .describe('At most `max` mails to a contact within `perDays` days; every cap applies'),
   onCap: z.enum(['skip', 'delay']).describe('Mail over a cap is skipped, or delayed'),
 };
 
 const SendPolicy = named('SendPolicy', {
   ...fields,
-  timeZone: z.string().describe("The project's zone: of contacts that name none"),
+  timeZone: z.string().describe("The project's time zone, for contacts without their own"),
   contactTimeZoneField: z.string().nullable(),
   quietHours: named('QuietHours', {
     from: z.string(),
@@ -96,15 +96,15 @@ const example: z.input<typeof SendPolicy> = {
 };
 
 const about =
-  'The policy concerns mail of class MARKETING that campaigns and SEND_EMAIL steps send to the ' +
-  'contact itself; no other mail.';
+  'The policy applies only to mail of class MARKETING that campaigns and SEND_EMAIL steps send to ' +
+  'the contact itself.';
 
 const getSendPolicy = endpoint({
   id: 'getSendPolicy',
   method: 'GET',
   path: '/send-policy',
   tag,
-  summary: 'See when marketing mail may reach contacts, and how often',
+  summary: 'Get the send policy: when marketing mail may reach contacts, and how often',
   description: `Defaults and \`updatedAt: null\` until it is set. ${about}`,
   access: 'secret',
   response: SendPolicy,
@@ -119,8 +119,8 @@ const putSendPolicy = endpoint({
   method: 'PUT',
   path: '/send-policy',
   tag,
-  summary: 'Set when marketing mail may reach contacts, and how often',
-  description: `Fields that are left out keep their value. Mail that is held back is looked at again. ${about}`,
+  summary: 'Set the send policy: when marketing mail may reach contacts, and how often',
+  description: `Fields that are left out keep their value. Held mail is decided again. ${about}`,
   access: 'secret',
   role: 'ADMIN',
   body: z.object(fields).partial(),

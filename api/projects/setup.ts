@@ -17,7 +17,7 @@ const getSetupState = endpoint({
   path: '/projects/{id}/setup-state',
   tag: 'Projects',
   summary: 'Get the setup progress of a project',
-  description: 'For a list of first steps: what is done and what is not.',
+  description: 'Says which of the first steps are done.',
   access: 'project',
   projectParam: 'id',
   wrapped: true,

@@ -93,7 +93,7 @@ const BatchResult = z.object({
   accepted: z.int(),
   refused: z.int(),
   timestamp: Time,
-  results: z.array(Result).describe('One per message, in their order'),
+  results: z.array(Result).describe('One per message, in the same order'),
 });
 
 type BatchCall = Call<'secret', unknown, unknown, z.output<typeof Batch>>;
@@ -105,12 +105,12 @@ export const sendBatch = endpoint({
   tag: 'Public API',
   summary: 'Send up to 500 messages with one request',
   description:
-    'Each message is a body of /v1/send, and all together have up to 1,000 recipients. They are ' +
-    'accepted one after the other; `results` has for each what /v1/send would have answered. With ' +
-    '`atomic`, the first message that is refused refuses all: its fields begin with ' +
-    '`messages.<index>.`, and `details.index` is its index. The request counts once for the rate ' +
-    'limit. Under an Idempotency-Key a repeat is answered with the same refusals: send those ' +
-    'messages again under another key.',
+    'Each message is a body of /v1/send, and all together have up to 1,000 recipients. They ' +
+    'are accepted one after the other; `results` has the /v1/send response of each. With ' +
+    "`atomic`, one refused message refuses all: the error's fields begin with " +
+    '`messages.<index>.`, and `details.index` is its index. The request counts once for the ' +
+    'rate limit. A repeat with the same Idempotency-Key returns the same refusals: send ' +
+    'those messages again with another key.',
   access: 'secret',
   bodyBytesMax: limits.sendBodyBytes,
   wrapped: true,

@@ -42,7 +42,7 @@ const SendWarning = named('SendWarning', {
 export const SentMessage = z.object({
   emails: z.array(SentEmail),
   warnings: z.array(SendWarning).optional(),
-  scheduledFor: Time.optional().describe('Only if one was given'),
+  scheduledFor: Time.optional().describe('Only if the request has one'),
   timestamp: Time,
 });
 

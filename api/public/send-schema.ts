@@ -49,7 +49,7 @@ const Headers = z
   .superRefine((headers, context) => {
     for (const [name, value] of Object.entries(headers)) {
       const wrong = !isHeaderName(name)
-        ? 'A header name is of ASCII letters, without space and colon.'
+        ? 'A header name must be ASCII, without spaces and colons.'
         : /[\r\n]/.test(value)
           ? 'A header value is one line.'
           : null;
@@ -118,7 +118,7 @@ const NoCopies = z
   .optional()
   .superRefine((value, context) => {
     if (value === undefined) return;
-    const message = 'A message has one reader: name everybody in `to`, or send another request.';
+    const message = 'Each recipient gets a separate message. List all recipients in `to`.';
     context.addIssue({ code: 'custom', ...fault('unsupported_field', message) });
   })
   .meta({ not: {}, description: 'Refused' });
@@ -141,7 +141,7 @@ const Request = z
     headers: Headers.optional(),
     data: ContactData,
     attachments: z.array(Attachment).optional(),
-    scheduledFor: SendTime.optional().meta({ description: 'When to send; absent or null: now' }),
+    scheduledFor: SendTime.optional().meta({ description: 'Send time; absent or null: now' }),
   })
   .refine(
     ({ template, subject, body }) =>

@@ -11,14 +11,15 @@ export const send = endpoint({
   tag: 'Public API',
   summary: 'Send a mail now or at a time, to one or several recipients',
   description:
-    'Each recipient becomes a contact, a new one unsubscribed, and gets a message of their ' +
-    'own. It is stored before the answer and delivered after it; GET /emails/{id} shows what ' +
-    'became of it. The server limits attachments, by default to 10 files of 10 MB together, ' +
-    'and a rendered body to 2 MB. If one of several recipients fails, `details.emails` lists ' +
-    'the mails accepted before. CONTACT_UNSUBSCRIBED: the template is MARKETING and the ' +
-    'contact is not subscribed. `scheduledFor` is a date-time with an offset, or milliseconds ' +
-    'since 1970, up to 730 days ahead: the mail is rendered now and leaves then. `warnings`: the template could not be rendered, so only ' +
-    '`{{key}}` and `{{key ?? text}}` were replaced.',
+    'Each recipient becomes a contact (a new one is unsubscribed) and gets a separate ' +
+    'message. It is stored before the response and delivered after it; GET /emails/{id} ' +
+    'shows its outcome. The server limits attachments, by default to 10 files of 10 MB ' +
+    'together, and a rendered body to 2 MB. If one of several recipients fails, ' +
+    '`details.emails` lists the mails accepted before. CONTACT_UNSUBSCRIBED: the template is ' +
+    'MARKETING and the contact is not subscribed. `scheduledFor` is a date-time with an ' +
+    'offset, or milliseconds since 1970, up to 730 days ahead: the mail is rendered now and ' +
+    'sent then. `warnings`: the template could not be rendered, so only `{{key}}` and `{{key ' +
+    '?? text}}` were replaced.',
   access: 'secret',
   bodyBytesMax: limits.sendBodyBytes,
   wrapped: true,

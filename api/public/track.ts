@@ -74,10 +74,11 @@ export const track = endpoint({
   summary: 'Record an event of a contact; it starts workflows and ends their waits',
   description:
     'Creates the contact, subscribed unless `subscribed` is false, or merges `data` into it, ' +
-    'and records the event, in one transaction. `data` is at most 64 KB as JSON. Names of the ' +
-    "system's own events, such as those that begin with `email.`, are refused with the field " +
-    'code `reserved_event`. The public key is enough. With `confirm` the contact is asked by mail to ' +
-    'confirm first. CONSENT_SENDER_REQUIRED: the consent policy names nobody who sends that mail.',
+    'and records the event, in one transaction. `data` is at most 64 KB as JSON. Names of ' +
+    'system events, such as those that begin with `email.`, are refused with the field code ' +
+    '`reserved_event`. The public key is enough. With `confirm` the contact first gets a ' +
+    'mail that asks to confirm. CONSENT_SENDER_REQUIRED: the consent policy has no sender ' +
+    'for that mail.',
   access: 'either',
   wrapped: true,
   body: TrackBody,

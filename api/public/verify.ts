@@ -14,16 +14,16 @@ export const verify = endpoint({
   tag: 'Public API',
   summary: 'Check an email address; nothing is stored or sent',
   description:
-    'Looks at the address and asks DNS about its domain. An address that is not well-formed ' +
-    'is refused with VALIDATION_ERROR; any other is answered with findings, also when it is ' +
-    'not `valid`. SERVICE_UNAVAILABLE: DNS did not answer. Idempotency-Key is ignored.',
+    'Checks the address and asks DNS about its domain. A malformed address is refused with ' +
+    'VALIDATION_ERROR; any other returns findings, even if it is not `valid`. ' +
+    'SERVICE_UNAVAILABLE: DNS did not answer. Idempotency-Key is ignored.',
   access: 'secret',
   idempotent: false,
   wrapped: true,
   body: z.object({ email: Email }),
   response: z.object({
     email: z.string(),
-    valid: z.boolean().meta({ description: 'The domain exists and takes mail' }),
+    valid: z.boolean().meta({ description: 'The domain exists and accepts mail' }),
     isDisposable: z.boolean(),
     isAlias: z.boolean().meta({ description: 'The domain forwards to another mailbox' }),
     isTypo: z.boolean().meta({ description: 'The domain is one letter off a large provider' }),

@@ -115,7 +115,7 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
     context.addIssue({
       code: 'custom',
       path: [second],
-      ...fault('custom', `Means something else than ${first}.`),
+      ...fault('custom', `Contradicts ${first}.`),
     });
   };
   return [rule, whenRight(first, second)] as const;

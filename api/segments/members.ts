@@ -19,10 +19,10 @@ export const listSegmentContacts = endpoint({
   method: 'GET',
   path: '/segments/{id}/contacts',
   tag,
-  summary: 'List the contacts that are in a segment now',
+  summary: 'List the current contacts of a segment',
   description:
     'A page list of at most 100 contacts a page, by default 20; the condition is evaluated ' +
-    'now. CONDITION_TOO_HEAVY: that took longer than 20 seconds.',
+    'now. CONDITION_TOO_HEAVY: evaluating it took longer than 20 seconds.',
   access: 'secret',
   params: SegmentById,
   query: z.object({
@@ -76,11 +76,10 @@ export const addSegmentMembers = endpoint({
   method: 'POST',
   path: '/segments/{id}/members',
   tag,
-  summary: 'Add contacts to a segment of hand-picked members; no events',
+  summary: 'Add contacts to a STATIC segment; records no events',
   description:
-    'At most 500 addresses. `notFound` lists those without a contact, as they were written, ' +
-    'unless `createMissing` makes one for each. SEGMENT_NOT_STATIC: a condition decides who ' +
-    'is in the segment.',
+    'At most 500 addresses. `notFound` lists those without a contact, as sent, unless ' +
+    '`createMissing` creates one for each. SEGMENT_NOT_STATIC: the segment has a condition.',
   access: 'secret',
   params: SegmentById,
   body: z.object({
@@ -120,10 +119,9 @@ export const removeSegmentMembers = endpoint({
   method: 'DELETE',
   path: '/segments/{id}/members',
   tag,
-  summary: 'Take contacts out of a segment of hand-picked members; no events',
+  summary: 'Remove contacts from a STATIC segment; records no events',
   description:
-    'At most 500 addresses; the contacts stay. SEGMENT_NOT_STATIC: a condition decides who is ' +
-    'in the segment.',
+    'At most 500 addresses; the contacts stay. SEGMENT_NOT_STATIC: the segment has a condition.',
   access: 'secret',
   params: SegmentById,
   body: z.object({ emails: Emails }),
@@ -145,11 +143,11 @@ export const computeSegment = endpoint({
   method: 'POST',
   path: '/segments/{id}/compute',
   tag,
-  summary: 'Find out who entered or left a tracked segment, with an event for each',
+  summary: 'Compute the members of a tracked segment, with an event for each change',
   description:
-    'Answers who entered and left since the last time. Of a STATIC segment it only counts. ' +
-    'SEGMENT_NOT_TRACKED: `trackMembership` is off. CONDITION_TOO_HEAVY: the condition took ' +
-    'longer than 20 seconds.',
+    'Returns how many entered and left since the last time. A STATIC segment is only ' +
+    'counted. SEGMENT_NOT_TRACKED: `trackMembership` is off. CONDITION_TOO_HEAVY: the ' +
+    'condition took longer than 20 seconds.',
   access: 'secret',
   params: SegmentById,
   response: z.object({ added: z.int(), removed: z.int(), total: z.int() }),
@@ -172,7 +170,7 @@ export const refreshSegment = endpoint({
   method: 'POST',
   path: '/segments/{id}/refresh',
   tag,
-  summary: 'Count the members of a segment anew; no events',
+  summary: 'Count the members of a segment; records no events',
   description: 'CONDITION_TOO_HEAVY: counting took longer than 20 seconds.',
   access: 'secret',
   params: SegmentById,

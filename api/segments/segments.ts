@@ -85,11 +85,11 @@ export const createSegment = endpoint({
   method: 'POST',
   path: '/segments',
   tag,
-  summary: 'Create a segment, by a condition or of hand-picked members',
+  summary: 'Create a segment, by a condition or with hand-picked members',
   description:
     'A DYNAMIC segment needs a condition, which is counted at once; a STATIC one has members ' +
-    'that are added by hand. A condition has at most 100 filters, 5 levels deep, and leads to ' +
-    'at most 50 segments. CONDITION_TOO_HEAVY: counting took longer than 20 seconds.',
+    'that are added by hand. A condition has at most 100 filters, 5 levels deep, and refers ' +
+    'to at most 50 segments. CONDITION_TOO_HEAVY: counting took longer than 20 seconds.',
   access: 'secret',
   status: 201,
   body: NewSegment,
@@ -159,7 +159,7 @@ export const getSegment = endpoint({
   path: '/segments/{id}',
   tag,
   summary: 'Get one segment',
-  description: '`memberCount` is as of the last count; POST /segments/{id}/refresh counts anew.',
+  description: '`memberCount` is the last count; POST /segments/{id}/refresh counts again.',
   access: 'secret',
   params: SegmentById,
   response: Segment,
@@ -192,7 +192,7 @@ const SegmentChange = z
     trackMembership: z
       .boolean()
       .optional()
-      .describe('Switched off, the stored members are forgotten without events'),
+      .describe('When it is switched off, stored members are removed without events'),
   })
   .superRefine(...refuseTwoMeanings('condition', 'filters'));
 
@@ -203,8 +203,9 @@ export const updateSegment = endpoint({
   tag,
   summary: 'Change a segment; a new condition is counted at once',
   description:
-    'Fields that are left out keep their value; the type stays. `warnings` names events of the former name ' +
-    'that workflows, segments or campaigns still use. CONDITION_TOO_HEAVY: counting took longer than 20 seconds.',
+    'Fields that are left out keep their value; the type stays. `warnings` lists events with ' +
+    'the former name that workflows, segments or campaigns still use. CONDITION_TOO_HEAVY: ' +
+    'counting took longer than 20 seconds.',
   access: 'secret',
   params: SegmentById,
   body: SegmentChange,
@@ -266,7 +267,7 @@ async function renameWarnings(
     const names = [...workflows, ...segments, ...campaigns].map(({ name }) => `"${name}"`);
     if (names.length === 0) continue;
     const message =
-      `Events to come are named segment.${now}.${change}. ` +
+      `Future events are named segment.${now}.${change}. ` +
       `The former name is used by ${names.slice(0, 5).join(', ')}: give them the new one.`;
     warnings.push({ code: 'event_renamed' as const, eventName, message });
   }
@@ -295,7 +296,7 @@ export const deleteSegment = endpoint({
   method: 'DELETE',
   path: '/segments/{id}',
   tag,
-  summary: 'Delete a segment that nothing refers to; its contacts stay',
+  summary: 'Delete an unused segment; its contacts stay',
   description:
     'SEGMENT_IN_USE: `details` lists the campaigns, segments and workflows that refer to it.',
   access: 'secret',

@@ -81,7 +81,8 @@ const getDelivery = endpoint({
   path: '/event-subscriptions/{id}/deliveries/{deliveryId}',
   tag,
   summary: 'Get one delivery with its last attempts',
-  description: '`nextAttemptAt` in the past: it waits for its turn, or for the end of a pause.',
+  description:
+    'If `nextAttemptAt` is in the past, it waits for its turn, or for the end of a pause.',
   access: 'secret',
   role: 'ADMIN',
   params: DeliveryById,
@@ -100,11 +101,11 @@ export const retryOne = endpoint({
   method: 'POST',
   path: '/event-subscriptions/{id}/deliveries/{deliveryId}/retry',
   tag,
-  summary: 'Attempt a delivery now, whatever its state',
+  summary: 'Attempt a delivery now, in any state',
   description:
-    'Also while the subscription is paused, or its receiver has asked for silence. One that has ended ' +
-    'is pending again, with its schedule begun anew. EVENT_DELIVERY_NOT_RETRYABLE: its event was ' +
-    'deleted; `details.reason` says with what.',
+    'Also while the subscription is paused, or its receiver has asked for a pause. A ' +
+    'finished delivery becomes pending again, with a new schedule. ' +
+    'EVENT_DELIVERY_NOT_RETRYABLE: its event was deleted; `details.reason` says why.',
   access: 'secret',
   role: 'ADMIN',
   params: DeliveryById,
@@ -142,10 +143,10 @@ const testSubscription = endpoint({
   method: 'POST',
   path: '/event-subscriptions/{id}/test',
   tag,
-  summary: 'Send a made-up event to the address of a subscription, once',
+  summary: 'Send a test event to the URL of a subscription, once',
   description:
-    'The body has `"test": true`. It is sent in every state of the subscription, and changes nothing: ' +
-    'there is no delivery, and no count. `error` is `timeout`, `unreachable`, `address_refused` or ' +
+    'The body has `"test": true`. It is sent in every state of the subscription, and is ' +
+    'neither stored nor counted. `error` is `timeout`, `unreachable`, `address_refused` or ' +
     '`secret_refused`: a secret of the headers is bound to other hosts.',
   access: 'secret',
   role: 'ADMIN',

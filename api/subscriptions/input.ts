@@ -40,7 +40,7 @@ const Items = z
   .min(1)
   .max(limits.subscriptionItems)
   .transform((items) => [...new Set(items)])
-  .describe('Names of events, `<prefix>.*` for all that begin so, or `*` for all');
+  .describe('Names of events, `<prefix>.*` for all with this prefix, or `*` for all');
 
 const Headers = z
   .record(z.string(), z.string())
@@ -60,7 +60,7 @@ const Headers = z
       if (wrong) context.addIssue({ code: 'custom', path: [name], ...wrong });
     }
   })
-  .describe('Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values')
+  .describe('Sent with every request, and never returned; `{{secret.NAME}}` is replaced in values')
   .meta({ examples: [{ Authorization: 'Bearer {{secret.HOOK}}' }] });
 
 function headerFault(name: string, value: string) {
@@ -69,7 +69,7 @@ function headerFault(name: string, value: string) {
   }
   if (isOwnHeader(name)) return fault('not_allowed', 'The service sets this header itself.');
   if (!isHeaderValue(value) || value.length > limits.headerValueChars) {
-    return fault('invalid_string', 'Must be printable ASCII of one line.');
+    return fault('invalid_string', 'Must be one line of printable ASCII.');
   }
   return null;
 }
@@ -78,7 +78,7 @@ const Batch = named('EventBatchInput', {
   max: z.int().min(1).max(limits.subscriptionBatch),
 })
   .nullable()
-  .describe('Events per request, at most; null: one event per request, without a list around it')
+  .describe('Most events per request; null: one event per request, without a list')
   .meta({ examples: [null] });
 
 /** The beginning of a time span in the past: at most 30 days ago. */
@@ -100,7 +100,7 @@ export const NewSubscription = z
     headers: Headers.optional(),
     batch: Batch.optional(),
     enabled: z.boolean().default(true),
-    from: PastMoment.optional().describe('By default now; at most 30 days ago'),
+    from: PastMoment.optional().describe('Default: now; at most 30 days ago'),
   })
   .refine(({ from, enabled }) => !from || enabled, {
     path: ['from'],

@@ -23,10 +23,10 @@ export const Subscription = named('EventSubscription', {
   description: z.string().nullable(),
   headerNames: z
     .array(z.string())
-    .meta({ examples: [['Authorization']], description: 'Their values are never answered' }),
+    .meta({ examples: [['Authorization']], description: 'Their values are never returned' }),
   batch: named('EventBatch', { max: z.int() })
     .nullable()
-    .describe('Events per request, at most; null: one')
+    .describe('Most events per request; null: one')
     .meta({ examples: [null] }),
   enabled: z.boolean().meta({ examples: [true] }),
   disabledReason: z
@@ -40,7 +40,7 @@ export const Subscription = named('EventSubscription', {
   failingSince: Time.nullable().describe(
     'Start of the first failed request since the last success',
   ),
-  previousSecretExpiresAt: Time.nullable().describe('Until when the secret before signs, too'),
+  previousSecretExpiresAt: Time.nullable().describe('Until when the previous secret also signs'),
   ...ofProject,
 });
 
@@ -72,7 +72,7 @@ const AttemptRecord = z.object({
   error: z
     .enum(['timeout', 'unreachable', 'address_refused', 'secret_refused'])
     .nullable()
-    .describe('Why no answer came'),
+    .describe('Why there was no response'),
   ms: z.int(),
 });
 
@@ -96,10 +96,10 @@ export const Delivery = named('EventDelivery', {
   batchId: z
     .string()
     .nullable()
-    .describe('The `webhook-id` of the batch it was last sent in')
+    .describe('The `webhook-id` of its last batch')
     .meta({ examples: [null] }),
   nextAttemptAt: Time.nullable()
-    .describe('When it is due, while it is pending')
+    .describe('Due time while it is pending')
     .meta({ examples: ['2026-11-21T08:30:05.300Z'] }),
   deliveredAt: Time.nullable(),
   attempts: z
@@ -111,7 +111,7 @@ export const Delivery = named('EventDelivery', {
   response: z
     .string()
     .nullable()
-    .describe('The first 1,024 bytes of the last answer that was not 2xx')
+    .describe('The first 1,024 bytes of the last response that was not 2xx')
     .meta({ examples: ['upstream down'] }),
   ...ofProject,
 });

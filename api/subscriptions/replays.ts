@@ -39,13 +39,14 @@ export const replayEvents = endpoint({
   method: 'POST',
   path: '/event-subscriptions/{id}/replay',
   tag,
-  summary: 'Have the events of a span of time sent again',
+  summary: 'Send the events of a time span again',
   description:
-    'A job takes the events created from `from` up to `to` that match `events` now, also those from ' +
-    'before the subscription or while it was disabled, and makes each of them pending, with its ' +
-    'schedule begun anew; those that are pending are left out. `onlyFailed`: only those that this ' +
-    'subscription has not delivered. `from` is at most 30 days ago. One at a time ' +
-    '(REPLAY_IN_PROGRESS, with `details.jobId`).',
+    'A job makes all events pending that were created between `from` and `to` and match the ' +
+    'current `events`, each with a new schedule. It includes events from before the ' +
+    'subscription or while it was disabled, and leaves out those that are pending already. ' +
+    '`onlyFailed`: only events that this subscription has not delivered. `from` is at most ' +
+    '30 days ago. A subscription has one replay at a time (REPLAY_IN_PROGRESS, with ' +
+    '`details.jobId`).',
   access: 'secret',
   role: 'ADMIN',
   status: 202,
@@ -113,10 +114,11 @@ const getReplay = endpoint({
   method: 'GET',
   path: '/event-subscriptions/{id}/replay/{jobId}',
   tag,
-  summary: 'See how far a replay is',
+  summary: 'Get the progress of a replay',
   description:
-    '`completed`: all events are pending; the deliveries tell the rest. `cancelled`: the subscription ' +
-    'was disabled or deleted, or its project. `progress` is in percent of the span of time.',
+    '`completed`: all events are pending; their deliveries show the results. `cancelled`: ' +
+    'the subscription was disabled or deleted, or its project. `progress` is in percent of ' +
+    'the span of time.',
   access: 'secret',
   role: 'ADMIN',
   params: ById.extend({ jobId: z.string() }),

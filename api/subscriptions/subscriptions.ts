@@ -57,11 +57,12 @@ const createSubscription = endpoint({
   method: 'POST',
   path: '/event-subscriptions',
   tag,
-  summary: "Have the project's events sent to an address, signed as Standard Webhooks",
+  summary: 'Create an event subscription: events are sent to a URL, signed as Standard Webhooks',
   description:
-    'Every event whose recording begins after the answer is sent, if an item of `events` names it. ' +
-    '`secret` is answered here and by rotate-secret alone. EVENT_SUBSCRIPTION_LIMIT: a project has ' +
-    'at most 20. With `from`, events recorded since then come first.',
+    'It sends every event that an item of `events` matches and whose recording begins after ' +
+    'the response. Only this response and rotate-secret return the `secret`. ' +
+    'EVENT_SUBSCRIPTION_LIMIT: a project has at most 20. With `from`, events recorded since ' +
+    'then are sent first.',
   access: 'secret',
   role: 'ADMIN',
   status: 201,
@@ -111,7 +112,7 @@ const Numbered = named('CountedEventSubscription', {
   ...Subscription.shape,
   lag: z.object({
     pending: z.int(),
-    oldestPendingAt: Time.nullable().describe('Since when the longest waiting one is pending'),
+    oldestPendingAt: Time.nullable().describe('Since when the oldest pending one waits'),
   }),
   last24Hours: z.object({
     requests: z.int(),
@@ -126,7 +127,7 @@ export const getSubscription = endpoint({
   method: 'GET',
   path: '/event-subscriptions/{id}',
   tag,
-  summary: 'Get one event subscription, what waits, and how the last 24 hours went',
+  summary: 'Get one event subscription with its backlog and the results of the last 24 hours',
   description: '`lag` and `last24Hours` are at most 5 seconds old.',
   access: 'secret',
   role: 'ADMIN',
@@ -157,10 +158,11 @@ export const patchSubscription = endpoint({
   tag,
   summary: 'Change, pause, disable or enable an event subscription',
   description:
-    'What is left out stays. `events` holds for events recorded after the answer; all else for every ' +
-    'request that starts later. `headers` replaces all of them. Another `batch` takes batches apart ' +
-    'that wait for their retry. While paused, events wait; while ' +
-    'disabled they are not kept for it, and what was pending is skipped.',
+    'Fields that are left out keep their value. A new `events` applies to events recorded ' +
+    'after the response; all other fields to every later request. `headers` replaces all ' +
+    'headers. A new `batch` splits batches that wait for a retry. While the subscription is ' +
+    'paused, events wait. While it is disabled, no events are kept for it, and pending ones ' +
+    'are skipped.',
   access: 'secret',
   role: 'ADMIN',
   params: ById,
@@ -227,7 +229,7 @@ const rotateSubscriptionSecret = endpoint({
   path: '/event-subscriptions/{id}/rotate-secret',
   tag,
   summary: 'Replace the secret of an event subscription',
-  description: 'For 24 hours the one before signs beside it; rotating again ends that one at once.',
+  description: 'The previous secret also signs for 24 hours; another rotation ends it at once.',
   access: 'secret',
   role: 'ADMIN',
   params: ById,

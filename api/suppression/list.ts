@@ -49,7 +49,7 @@ const record = {
     .describe('The mail whose feedback or link made the entry')
     .meta({ examples: ['c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21'] }),
   until: Time.nullable()
-    .describe('When it ends; null: never')
+    .describe('Its end; null: never')
     .meta({ examples: [null] }),
   createdAt: Time,
 };
@@ -95,10 +95,7 @@ const getSuppressions = endpoint({
       .optional()
       .meta({ description: 'Part of the address, in any case; % and _ are plain characters' }),
     reason: z.enum(suppressionReasons).optional().describe('Why the address is on the list'),
-    scope: z
-      .enum(suppressionScopes)
-      .optional()
-      .describe('Scope of mail that the address does not get'),
+    scope: z.enum(suppressionScopes).optional().describe('The mail that the address does not get'),
   }),
   response: cursorListOf(SuppressionEntry),
   example: { response: { data: [entryExample], hasMore: false, total: 1 } },
@@ -124,7 +121,7 @@ const Recorded = named('SuppressionsRecorded', {
   added: z.int(),
   updated: z.int(),
   unchanged: z.int(),
-  invalid: z.array(z.string()).describe('Texts that are not addresses, as sent'),
+  invalid: z.array(z.string()).describe('Invalid addresses, as sent'),
 });
 
 const addSuppressions = endpoint({
@@ -132,17 +129,17 @@ const addSuppressions = endpoint({
   method: 'POST',
   path: '/suppression-list',
   tag,
-  summary: 'Put addresses on the suppression list, up to 1,000 at once',
+  summary: 'Add up to 1,000 addresses to the suppression list',
   description:
-    'Of an address that is on the list already, the wider scope and the later end hold, and the ' +
-    'reason of the one that has widened the scope. Addresses that occur twice count once. No contact ' +
-    'is changed.',
+    'If an address is on the list already, the wider scope and the later end apply, with the ' +
+    'reason of the entry that has widened the scope. Repeated addresses count once. No ' +
+    'contact is changed.',
   access: 'secret',
   body: z.object({
     emails: z.array(z.string()).min(1).max(limits.suppressions),
     scope: z.enum(suppressionScopes).default('marketing'),
     reason: z.enum(['manual', 'import']).default('manual'),
-    until: Until.nullable().optional().describe('When the entries end; null: never'),
+    until: Until.nullable().optional().describe('End of the entries; null: never'),
   }),
   response: Recorded,
   example: {
@@ -172,10 +169,10 @@ const getSuppression = endpoint({
   method: 'GET',
   path: '/suppression-list/{email}',
   tag,
-  summary: 'See whether an address is on the suppression list',
+  summary: "Get an address's entry on the suppression list",
   description:
-    'An entry of which only the hash is kept is found by its address, too; it has the `history` of ' +
-    'the consent of the erased contact. SUPPRESSION_NOT_FOUND: the address is not on the list.',
+    'An entry with only a hash is also found by its address; it has the consent `history` of ' +
+    'the erased contact. SUPPRESSION_NOT_FOUND: the address is not on the list.',
   access: 'secret',
   params: ByEmail,
   response: Found,
@@ -193,9 +190,8 @@ const removeSuppression = endpoint({
   method: 'DELETE',
   path: '/suppression-list/{email}',
   tag,
-  summary: 'Take an address off the suppression list',
-  description:
-    'No contact is subscribed by this. SUPPRESSION_NOT_FOUND: the address is not on the list.',
+  summary: 'Remove an address from the suppression list',
+  description: 'This subscribes no contact. SUPPRESSION_NOT_FOUND: the address is not on the list.',
   access: 'secret',
   status: 204,
   params: ByEmail,

@@ -26,14 +26,14 @@ const tag = 'Templates';
 const reader = {
   contactId: Uuid.optional(),
   contact: GivenContact.optional(),
-  data: ContactData.describe('One-time values, as those of /v1/send'),
+  data: ContactData.describe('One-time values, as in /v1/send'),
 };
 
 const hasOneReader = ({ contactId, contact }: { contactId?: unknown; contact?: unknown }) =>
   contactId === undefined || contact === undefined;
 const twoReaders = {
   path: ['contact'],
-  ...fault('not_allowed', 'Not together with `contactId`.'),
+  ...fault('not_allowed', 'Cannot be combined with `contactId`.'),
   ...whenRight('contactId', 'contact'),
 };
 
@@ -62,7 +62,7 @@ export const TemplateWarnings = z
 
 const Preview = named('TemplatePreview', {
   subject: z.string(),
-  html: z.string().describe('The document as it would leave, without tracking'),
+  html: z.string().describe('The document as it would be sent, without tracking'),
   text: z.string(),
   bytes: z.int().describe('Size of the HTML'),
   warnings: TemplateWarnings,
@@ -87,9 +87,10 @@ const previewExample = {
 };
 
 const meaning =
-  'As it would leave for a contact of the project, for one that is given, or for nobody. Nothing ' +
-  'is stored or sent. What cannot be rendered is no error: as when it is sent, only `{{key}}` and ' +
-  '`{{key ?? text}}` are replaced then, and a warning has the line. ';
+  'Renders the mail as it would be sent to a contact of the project, to one in the request, ' +
+  'or without a contact. Nothing is stored or sent. A template that cannot be rendered is no ' +
+  'error: as in real mail, only `{{key}}` and `{{key ?? text}}` are replaced, and a warning ' +
+  'has the line. ';
 
 export const previewTemplate = endpoint({
   id: 'previewTemplate',
@@ -119,9 +120,7 @@ export const previewStoredTemplate = endpoint({
   path: '/templates/{id}/preview',
   tag,
   summary: 'Render a template, with its warnings',
-  description:
-    `${meaning}TEMPLATE_NOT_FOUND and CONTACT_NOT_FOUND tell which of the two is unknown in the ` +
-    'project.',
+  description: `${meaning}TEMPLATE_NOT_FOUND, CONTACT_NOT_FOUND: the project does not have that one.`,
   access: 'secret',
   wrapped: true,
   bodyBytesMax: limits.contentBodyBytes,

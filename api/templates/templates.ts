@@ -79,7 +79,7 @@ const TemplateInput = z.object({
   fromName: SenderName.nullable().optional(),
   replyTo: Email.nullable().optional(),
   description: Description.optional(),
-  topicId: Uuid.nullable().optional().describe('With the type MARKETING'),
+  topicId: Uuid.nullable().optional().describe('Only with the type MARKETING'),
 });
 
 /** The columns of a request's fields. */
@@ -129,9 +129,9 @@ export const createTemplate = endpoint({
   tag,
   summary: 'Create a template',
   description:
-    'Subject and body are Liquid; what cannot be read is refused with the field code ' +
-    "`invalid_template`. DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED: the sender's domain has " +
-    'to be a verified one of this project.',
+    'Subject and body are Liquid; invalid text is refused with the field code ' +
+    "`invalid_template`. DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED: the sender's domain " +
+    'must be a verified one of this project.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   status: 201,
@@ -191,8 +191,8 @@ export const updateTemplate = endpoint({
   tag,
   summary: 'Change a template',
   description:
-    'Fields that are left out keep their value. DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED: a ' +
-    'sender that is sent has to be of a verified domain of this project.',
+    'Fields that are left out keep their value. DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED: ' +
+    'a new sender needs a verified domain of this project.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   params: ById,
@@ -243,7 +243,7 @@ export const deleteTemplate = endpoint({
   summary: 'Delete a template',
   description:
     'Mail that was sent with it stays. TEMPLATE_IN_USE: `details.workflowSteps` lists the ' +
-    'steps that send it; `consentPolicy: true` says that the confirmation mail is made of it.',
+    'steps that use it; `consentPolicy: true`: the confirmation mail uses it.',
   access: 'secret',
   status: 204,
   params: ById,
@@ -289,7 +289,7 @@ export const bulkUpdateTemplates = endpoint({
   description:
     '1 to 1,000 ids. Without `delete: true` nothing is changed, and `updated` is 0. ' +
     'TEMPLATE_NOT_FOUND names the first unknown one; TEMPLATE_IN_USE lists the steps that ' +
-    'send any of them.',
+    'use any of them.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   body: BulkUpdate,
@@ -337,7 +337,7 @@ async function requireForPolicy(
   if (policy.templateId !== id) return;
   const refusals = new Refusals();
   if (isOther) {
-    const message = 'The confirmation mail is made of this template: it stays TRANSACTIONAL.';
+    const message = 'The confirmation mail uses this template, so it must stay TRANSACTIONAL.';
     refusals.add(invalidField('type', 'not_allowed', message));
   }
   if (losesSender && policy.requireConfirmation && policy.from === null) {

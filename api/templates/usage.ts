@@ -12,8 +12,8 @@ export const getTemplateUsage = endpoint({
   method: 'GET',
   path: '/templates/{id}/usage',
   tag: 'Templates',
-  summary: 'List what uses a template',
-  description: '`emailsSent` counts all mail that was made of it.',
+  summary: 'List the uses of a template',
+  description: '`emailsSent` counts all mail made from it.',
   access: 'secret',
   params: z.object({ id: Uuid }),
   response: z.object({

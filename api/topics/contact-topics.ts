@@ -20,8 +20,10 @@ export const ContactTopicAnswer = named('ContactTopic', {
   key: z.string().meta({ examples: ['product-news'] }),
   name: z.string().meta({ examples: ['Product news'] }),
   visibility: Visibility,
-  subscribed: z.boolean().describe('true: gets mail of the topic, if it gets marketing mail'),
-  explicit: z.boolean().describe('false: the contact has not chosen, the default holds'),
+  subscribed: z
+    .boolean()
+    .describe('true: the contact gets mail of the topic, if it gets marketing mail'),
+  explicit: z.boolean().describe('false: the contact has made no choice, so the default applies'),
   changedAt: Time.nullable().describe("Time of the contact's own choice"),
 });
 
@@ -45,10 +47,10 @@ export const listContactTopics = endpoint({
   method: 'GET',
   path: '/contacts/{id}/topics',
   tag,
-  summary: 'List all topics with what a contact has chosen',
+  summary: 'List all topics with the choices of a contact',
   description:
-    '`subscribed` of the contact is not part of it: who is unsubscribed gets mail of no topic, and ' +
-    'keeps these choices.',
+    "These choices do not include the contact's `subscribed`: an unsubscribed contact gets " +
+    'mail of no topic, and keeps its choices.',
   access: 'secret',
   params: z.object({ id: Uuid }),
   response: z.array(ContactTopicAnswer),
@@ -70,16 +72,16 @@ const Choices = z
     (topics) => Object.keys(topics).length <= limits.topics,
     fault('too_big', `Must have at most ${limits.topics} keys.`),
   )
-  .describe('By the keys of topics; null: back to the default');
+  .describe('Choices by the keys of topics; null: back to the default');
 
 const updateContactTopics = endpoint({
   id: 'updateContactTopics',
   method: 'PUT',
   path: '/contacts/{id}/topics',
   tag,
-  summary: 'Set what a contact has chosen of topics',
+  summary: 'Set the topic choices of a contact',
   description:
-    'Topics that are left out keep their choice. A topic that becomes true or false is an event ' +
+    'Topics that are left out keep their choice. Each change records an event ' +
     '`contact.topic.subscribed` or `contact.topic.unsubscribed`.',
   access: 'secret',
   params: z.object({ id: Uuid }),

@@ -10,11 +10,11 @@ export const tag = 'Topics';
 
 export const Visibility = z
   .enum(['public', 'private'])
-  .describe('private: on no preference page, and unknown to public keys');
+  .describe('private: on no preference page, and hidden from public keys');
 
 export const Default = z
   .enum(['subscribed', 'unsubscribed'])
-  .describe('Default for a contact that has not chosen');
+  .describe('The default for contacts that have made no choice');
 
 export const Topic = named('Topic', {
   id: z.uuid().meta({ examples: ['7e100000-0000-4000-8000-000000000001'] }),

@@ -54,9 +54,9 @@ const createTopic = endpoint({
   tag,
   summary: 'Create a topic',
   description:
-    '`key` stands in links and requests, and `default` decides for contacts that have not chosen: ' +
-    'neither can be changed later. TOPIC_EXISTS: the project has a topic with this key. TOPIC_LIMIT: ' +
-    'it has 100 topics already.',
+    '`key` is used in links and requests, and `default` applies to contacts that have made ' +
+    'no choice. Neither can be changed later. TOPIC_EXISTS: the project has a topic with ' +
+    'this key. TOPIC_LIMIT: it has 100 topics already.',
   access: 'secret',
   status: 201,
   body: z.object({
@@ -125,8 +125,8 @@ const updateTopic = endpoint({
   tag,
   summary: 'Change the name, description or visibility of a topic',
   description:
-    'Fields that are left out keep their value. `key` and `default` never change: they may be sent as ' +
-    'they are, and are refused with the field code `not_allowed` otherwise.',
+    'Fields that are left out keep their value. `key` and `default` never change: the ' +
+    'current value is accepted, any other is refused with the field code `not_allowed`.',
   access: 'secret',
   params: ById,
   body: z
@@ -166,10 +166,10 @@ const deleteTopic = endpoint({
   method: 'DELETE',
   path: '/topics/{id}',
   tag,
-  summary: 'Delete a topic, and what contacts have chosen of it',
+  summary: 'Delete a topic, with the choices of contacts',
   description:
-    'The consent log stays, and so does mail that was sent. TOPIC_IN_USE: `details` lists the templates, ' +
-    'workflow steps, and campaigns still to be sent that are of this topic.',
+    'The consent log stays, and so does mail that was sent. TOPIC_IN_USE: `details` lists ' +
+    'the templates, workflow steps and unsent campaigns with this topic.',
   access: 'secret',
   status: 204,
   params: ById,

@@ -125,16 +125,16 @@ const getFile = endpoint({
   method: 'GET',
   path: '/uploads/files/{key}',
   tag: 'Uploads',
-  summary: 'Get an uploaded file where this server itself keeps them',
+  summary: 'Get an uploaded file, if this server stores files itself',
   description:
-    'May be cached for ever: a file never changes. FILE_NOT_FOUND also where the server keeps ' +
-    'its files elsewhere.',
+    'May be cached for ever, because a file never changes. FILE_NOT_FOUND: also if the ' +
+    'server stores its files elsewhere.',
   access: 'open',
   contentType: 'image/png',
   otherAnswers: [
     {
       status: 200,
-      description: 'in the type it was uploaded as',
+      description: 'with its uploaded type',
       contentTypes: Object.keys(imageTypes),
     },
   ],

@@ -36,10 +36,10 @@ const receivePayments = (id: string, path: `/${string}`) =>
     tag: 'Webhooks',
     summary: 'Receive an event of the payment provider',
     description:
-      'The body is read as it was sent, with the header Stripe-Signature. An event that comes ' +
-      'twice has effect once. MISSING_SIGNATURE, INVALID_SIGNATURE: it is not signed by the ' +
-      'provider. INVALID_NOTIFICATION: it is, and cannot be read. SERVICE_UNAVAILABLE: send it ' +
-      'again.',
+      'The body is read as it was sent, with the header Stripe-Signature. A repeated event ' +
+      'has effect once. MISSING_SIGNATURE, INVALID_SIGNATURE: it is not signed by the ' +
+      'provider. INVALID_NOTIFICATION: it is signed, but cannot be read. ' +
+      'SERVICE_UNAVAILABLE: send it again.',
     access: 'open',
     limit: 'none',
     asSent: true,

@@ -34,11 +34,11 @@ const Given = selection({
   mapping: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Steps of the other graph by those of the old ones, where their ids differ'),
+    .describe('Steps of the other graph by those of the old graphs, if their ids differ'),
   examples: z.int().min(0).max(examplesMax).default(10),
 }).refine(({ to, graph }) => to === undefined || graph === undefined, {
   path: ['graph'],
-  ...fault('not_allowed', 'Not together with `to`.'),
+  ...fault('not_allowed', 'Cannot be combined with `to`.'),
   ...whenRight('to', 'graph'),
 });
 
@@ -47,7 +47,7 @@ const gone = ['step_gone', 'type_changed'] as const;
 const whys = [...differences, ...gone] as const;
 
 const Compared = z.object({
-  to: z.int().nullable().describe('null: the graph of the request'),
+  to: z.int().nullable().describe('null: the graph in the request'),
   versions: z.array(
     z.object({
       version: z.int(),
@@ -94,10 +94,10 @@ export const dryRunEdit = endpoint({
   tag,
   summary: 'Preview how an edit affects active executions',
   description:
-    'Compares the versions of active executions with the workflow as it is drawn now, with the version ' +
-    '`to`, or with a `graph`. `same`: all that can be reached is equal, but for names and positions; ' +
-    '`differs`: something is not, `why` says what; `unmappable`: the step that they are at has no ' +
-    'counterpart of its type. Nothing is changed.',
+    'Compares the versions of active executions with the current workflow, with the version ' +
+    '`to`, or with a `graph`. `same`: everything that the execution can reach is equal, ' +
+    'except names and positions; `differs`: something is different, see `why`; `unmappable`: ' +
+    'the current step has no counterpart of its type. Nothing is changed.',
   access: 'secret',
   wrapped: true,
   params: WorkflowById,

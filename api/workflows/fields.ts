@@ -32,10 +32,10 @@ export const listWorkflowFields = endpoint({
   method: 'GET',
   path: '/workflows/fields',
   tag,
-  summary: 'The fields a CONDITION step can read',
+  summary: 'List the fields that a CONDITION step can read',
   description:
-    'Standard fields, keys of contact data, and keys of an event where `eventName` is given, ' +
-    'each with its type.',
+    'Standard fields, keys of contact data and, with `eventName`, keys of that event, each ' +
+    'with its type.',
   access: 'secret',
   query: z.object({
     eventName: EventName.optional().describe('Adds the keys of the newest events of this name'),

@@ -11,9 +11,9 @@ import { tag, WorkflowById } from './graph/record.ts';
 const Firing = named('Firing', {
   at: Time.describe('The planned time'),
   status: z.enum(['RUNNING', 'COMPLETED', 'MISSED', 'OVERLAPPED', 'STOPPED']),
-  matched: z.int().describe('Contacts that match: started and skipped'),
-  started: z.int().describe('Executions it has started'),
-  skipped: z.int().describe('Contacts that may not enter once more'),
+  matched: z.int().describe('Matching contacts: started and skipped'),
+  started: z.int().describe('Executions that it has started'),
+  skipped: z.int().describe('Contacts that may not enter again'),
   startedAt: Time.nullable(),
   completedAt: Time.nullable(),
 });
@@ -26,12 +26,12 @@ export const listWorkflowFirings = endpoint({
   method: 'GET',
   path: '/workflows/{id}/firings',
   tag,
-  summary: 'The last firings of a schedule, and the next ones',
+  summary: 'List the last firings of a schedule, and the next ones',
   description:
-    'The last 100, newest first, and the next five planned times of a workflow with the trigger ' +
-    'SCHEDULE, also while it is disabled. MISSED: not begun within an hour. OVERLAPPED: the one before ' +
-    'was still running. STOPPED: the workflow or its project was disabled meanwhile, or its trigger ' +
-    'changed.',
+    'The last 100, newest first, and the next five planned times of a workflow with the ' +
+    'trigger SCHEDULE, also while it is disabled. MISSED: not begun within an hour. ' +
+    'OVERLAPPED: the previous one was still running. STOPPED: the workflow or its project ' +
+    'was disabled meanwhile, or its trigger changed.',
   access: 'secret',
   params: WorkflowById,
   response: z.object({ firings: z.array(Firing), next: z.array(Time) }),

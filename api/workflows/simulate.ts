@@ -51,7 +51,7 @@ const horizonDays = 400;
 const Receiver = z.object({
   statusCode: z.int().min(100).max(599).default(200),
   response: z.unknown().optional().describe('Any JSON; absent: no body'),
-  failures: z.int().min(0).max(10).default(0).describe('Answers of 503 before'),
+  failures: z.int().min(0).max(10).default(0).describe('Number of 503 responses before it'),
 });
 
 const Happening = z
@@ -81,7 +81,7 @@ const Given = z
     webhooks: z
       .record(z.string(), Receiver)
       .default({})
-      .describe('Answers of receivers, by the id or the key of the step'),
+      .describe('Responses of receivers, by the id or the key of the step'),
     arms: z
       .record(z.string(), z.string())
       .default({})
@@ -100,12 +100,12 @@ const Given = z
   })
   .refine(({ until, horizonDays: days }) => until === undefined || days === undefined, {
     path: ['horizonDays'],
-    ...fault('not_allowed', 'Not together with `until`.'),
+    ...fault('not_allowed', 'Cannot be combined with `until`.'),
     ...whenRight('until', 'horizonDays'),
   })
   .refine(({ version, graph }) => version === undefined || graph === undefined, {
     path: ['graph'],
-    ...fault('not_allowed', 'Not together with `version`.'),
+    ...fault('not_allowed', 'Cannot be combined with `version`.'),
     ...whenRight('version', 'graph'),
   });
 
@@ -115,9 +115,7 @@ const Played = z.object({
   error: z.string().nullable(),
   startedAt: Time,
   endedAt: Time.nullable(),
-  truncated: z
-    .boolean()
-    .describe('Over 2 MB: bodies are left out, and large values in the outputs of steps'),
+  truncated: z.boolean().describe('Over 2 MB: bodies and large outputs of steps are left out'),
   path: z.array(
     z.object({
       stepId: z.string(),
@@ -177,12 +175,12 @@ export const simulateExecution = endpoint({
   method: 'POST',
   path: '/workflows/{id}/simulate',
   tag,
-  summary: 'Play one execution in memory, with a clock that jumps',
+  summary: 'Simulate one execution in memory, with a clock that jumps',
   description:
-    'Nothing is stored, sent or called. Steps do what they do in an execution. `events` are what the ' +
-    'contact does meanwhile, recorded as `/v1/track` does; `webhooks` what receivers answer, by ' +
-    `default 200. The send policy holds mail back as it would then. It plays the workflow as it is drawn, a \`version\` of it, or a \`graph\`. At most ` +
-    `${simulatedStepsMax} steps and 5 seconds of rendering: else SIMULATION_TOO_LARGE. \`warnings\` name what is hardly meant in the graph, those of each mail what a preview of its template names.`,
+    'Nothing is stored, sent or called. Steps behave as in an execution, and so does the send policy. `events` ' +
+    'happen during it; `webhooks` are responses of receivers, by default 200. It simulates the current workflow, a ' +
+    `\`version\` of it, or a \`graph\`. SIMULATION_TOO_LARGE: more than ${simulatedStepsMax} steps, or 5 seconds of ` +
+    'rendering. `warnings` are probable mistakes in the graph; each mail has those of a template preview.',
   access: 'secret',
   wrapped: true,
   params: WorkflowById,

@@ -114,11 +114,11 @@ export const createWorkflow = endpoint({
   summary: 'Create a workflow, with its trigger or with its whole graph',
   description:
     '`eventName` is the event that starts it; it can also be set later. With `allowReentry` a ' +
-    'contact may go through it more than once; `reentry` says when, `executionKey` once for each order or booking. With `graph` it is made as a whole: its trigger counts ' +
-    'instead of `eventName`, errors name a step by its key, and `enabled: true` enables it at once. ' +
-    'WORKFLOW_INVALID: it cannot be enabled, and `errors` lists everything that is in the way. ' +
-    '`warnings` name what can run and is hardly meant: steps that nobody comes to, a time-out that ' +
-    'never comes, a field that no contact has.',
+    'contact may go through it more than once; `reentry` says when, `executionKey` once for each ' +
+    'order or booking. With `graph` the whole workflow is created: its trigger replaces ' +
+    '`eventName`, errors name a step by its key, and `enabled: true` enables it at once. ' +
+    'WORKFLOW_INVALID: it cannot be enabled; `errors` lists all reasons. `warnings` are probable ' +
+    'mistakes: unreachable steps, a wait without a timeout, a field that no contact has.',
   access: 'secret',
   status: 201,
   body: z.object({
@@ -136,8 +136,8 @@ export const createWorkflow = endpoint({
       )
       .optional(),
     ...startFields,
-    enabled: z.boolean().nullish().describe('Counts with `graph` only'),
-    graph: GivenGraph.optional().describe('The whole workflow, as GET …/graph answers it'),
+    enabled: z.boolean().nullish().describe('Used only with `graph`'),
+    graph: GivenGraph.optional().describe('The whole workflow, as returned by GET …/graph'),
   }),
   response: Workflow,
   problems: ['TEMPLATE_NOT_FOUND', 'TOPIC_NOT_FOUND', 'SEGMENT_NOT_FOUND', 'WORKFLOW_INVALID'],
@@ -203,8 +203,8 @@ export const getWorkflow = endpoint({
   tag,
   summary: 'Get one workflow with its graph',
   description:
-    'Each step names its transitions; `transitions` lists them once more, all together. `warnings` name ' +
-    'what can run and is hardly meant.',
+    'Each step has its transitions; `transitions` lists all of them again. `warnings` are ' +
+    'probable mistakes.',
   access: 'secret',
   params: WorkflowById,
   response: WholeWorkflow,
@@ -233,13 +233,14 @@ export const updateWorkflow = endpoint({
   tag,
   summary: 'Change, enable or disable a workflow',
   description:
-    'Fields that are left out keep their value. Executions that have begun go on with the ' +
-    'graph and the `exitRules` they were started with. When an event is recorded, an active execution ' +
-    'of its contact ends EXITED by the first rule that holds for it; a step at work finishes first. ' +
-    'The event that started the execution never ends it. WORKFLOW_INVALID: it cannot be enabled, and `errors` lists ' +
-    'everything that is in the way; `warnings`, when it is enabled, what is hardly meant. The trigger SCHEDULE has a `cron` of five fields and a `timeZone`; it ' +
-    'starts an execution for every contact of `segmentId` that meets `filter`, for every contact without ' +
-    'both.',
+    'Fields that are left out keep their value. Executions that have begun keep the graph ' +
+    'and the `exitRules` they were started with. When an event is recorded, the first rule ' +
+    'that matches ends an active execution of its contact as EXITED; a running step finishes ' +
+    'first. The event that started the execution never ends it. WORKFLOW_INVALID: it cannot ' +
+    'be enabled; `errors` lists all reasons. `warnings` are probable mistakes in an enabled ' +
+    'workflow. The trigger SCHEDULE has a `cron` of five fields and a `timeZone`; it starts ' +
+    'an execution for every contact of `segmentId` that matches `filter`, or for every ' +
+    'contact without both.',
   access: 'secret',
   params: WorkflowById,
   body: WorkflowChange,
@@ -305,7 +306,8 @@ export const deleteWorkflow = endpoint({
   path: '/workflows/{id}',
   tag,
   summary: 'Delete a workflow with its ended executions; emails stay',
-  description: 'WORKFLOW_HAS_ACTIVE_EXECUTIONS: `details.count` says how many; cancel them first.',
+  description:
+    'WORKFLOW_HAS_ACTIVE_EXECUTIONS: `details.count` is their number; cancel them first.',
   access: 'secret',
   status: 204,
   params: WorkflowById,
@@ -344,8 +346,8 @@ export const bulkUpdateWorkflows = endpoint({
   summary: 'Delete many workflows: all of them or none',
   description:
     '1 to 1,000 ids. Without `delete: true` nothing is changed, and `updated` is 0. ' +
-    'WORKFLOW_NOT_FOUND names the first unknown one; WORKFLOW_HAS_ACTIVE_EXECUTIONS says how ' +
-    'many executions are in the way.',
+    'WORKFLOW_NOT_FOUND names the first unknown one; WORKFLOW_HAS_ACTIVE_EXECUTIONS: ' +
+    '`details.count` executions are active.',
   access: 'secret',
   body: BulkUpdate,
   response: BulkUpdated,

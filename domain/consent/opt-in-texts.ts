@@ -34,8 +34,8 @@ const all: readonly OptInTexts[] = [
     doneText: '{address} is on the mailing list of {project}.',
     mail: {
       subject: 'Please confirm your subscription',
-      why: 'Somebody, hopefully you, wants to add this address to the mailing list of {project}.',
-      whyTopics: 'Somebody, hopefully you, wants this address to get mail of {project}:',
+      why: 'Someone, hopefully you, wants to add this address to the mailing list of {project}.',
+      whyTopics: 'Someone, hopefully you, wants this address to get mail of {project}:',
       ignore: 'If it was not you, do nothing.',
     },
   },

@@ -27,7 +27,7 @@ const lineEnd = /\r\n|\n|\r/g;
 
 const open = 'A quote is opened and not closed';
 const stray = 'A quote stands where none may';
-const advice = 'A cell with quotes is put in quotes, and those inside are doubled.';
+const advice = 'Put a cell that contains quotes in quotes, and double the inner ones.';
 
 /**
  * Yields the lines that end in each chunk of a file together, because awaiting each line would

@@ -35,9 +35,9 @@ export function readHeader(names: readonly string[]): CsvHeader {
   const seen = new Set<string>();
   const header = names.map((name): CsvColumn => {
     const key = name.trim().toLowerCase();
-    if (key.includes('\0')) throw new CsvFault('The header holds a NUL character.');
+    if (key.includes('\0')) throw new CsvFault('The header contains a NUL character.');
     if (key === forbiddenKey) {
-      throw new CsvFault(`The header has a column named ${forbiddenKey}, which is not taken.`);
+      throw new CsvFault(`The header has a column named ${forbiddenKey}, which is not allowed.`);
     }
     if (key === 'email' || key === 'subscribed') {
       const isFirst = !seen.has(key);
@@ -78,7 +78,7 @@ export function readRow(
     else if (column === 'subscribed') subscribed = isYes(cell.toLowerCase());
     else if (column !== 'dropped') data.push([column.key, readCell(column.key, cell)]);
   }
-  if (hasNul) return rowError(row, address, 'A cell holds a NUL character.');
+  if (hasNul) return rowError(row, address, 'A cell contains a NUL character.');
   if (address === '') return rowError(row, address, 'The row has no email address.');
   const email = normaliseEmail(address);
   if (email === null) return rowError(row, address, 'Not an email address.');

@@ -68,13 +68,13 @@ export function contactDataFault(data: Record<string, unknown> | null): string |
   if (!data) return null;
   const keys = Object.keys(data);
   if (keys.length > limits.contactDataKeys) {
-    return `A contact holds at most ${limits.contactDataKeys} data keys.`;
+    return `A contact can have at most ${limits.contactDataKeys} data keys.`;
   }
   if (keys.some((key) => key.length < 1 || key.length > limits.contactDataKeyChars)) {
     return `A data key has 1 to ${limits.contactDataKeyChars} characters.`;
   }
   if (jsonBytes(data) > limits.contactDataBytes) {
-    return `A contact holds at most ${limits.contactDataBytes} bytes of data.`;
+    return `A contact can have at most ${limits.contactDataBytes} bytes of data.`;
   }
   return null;
 }

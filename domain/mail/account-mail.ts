@@ -17,10 +17,10 @@ export function verificationMail(link: string): AccountMail {
   return {
     subject: 'Verify your email address',
     html: letter(
-      'Somebody, hopefully you, made an account with this address. Verify it within an hour:',
+      'Someone, hopefully you, created an account with this address. Verify it within an hour:',
       link,
       'Verify my address',
-      'Follow the link where you are logged in. If it was not you, do nothing.',
+      'Open the link in the browser where you are logged in. If this was not you, do nothing.',
     ),
   };
 }
@@ -29,7 +29,7 @@ export function passwordResetMail(link: string): AccountMail {
   return {
     subject: 'Choose a new password',
     html: letter(
-      'A new password was asked for the account with this address. Choose it within an hour:',
+      'A new password was requested for the account with this address. Choose it within an hour:',
       link,
       'Choose a new password',
       'If you did not ask for it, do nothing: your password stays as it is.',
@@ -108,10 +108,10 @@ export function subscriptionDisabledMail(given: {
     subject: `Events of the project ${project} are not sent any more`,
     html: letter(
       `The project ${project} sent its events to ${withoutLinks(host)}. The event subscription is ` +
-        `disabled, because ${why} What was waiting is skipped.`,
+        `disabled, because ${why} Waiting events are skipped.`,
       link,
       'Look at the project',
-      'Enable it again when the receiver is well.',
+      'Enable it again when the receiver works.',
     ),
   };
 }
@@ -139,8 +139,8 @@ export function membersByKeyMail(given: {
       `A request with the secret key of the project ${project} ${what}.`,
       link,
       'Look at the members',
-      'If no program of yours does this, somebody else has the key: regenerate the keys of the project, and ' +
-        'remove who does not belong to it.',
+      'If none of your programs does this, someone else has the key: regenerate the keys of ' +
+        'the project, and remove members who do not belong to it.',
     ),
   };
 }

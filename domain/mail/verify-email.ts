@@ -53,19 +53,19 @@ export function judgeAddress(email: string, host: MailHost, lists: DomainLists):
   };
   const reasons = [
     !findings.domainExists && 'The domain does not exist.',
-    findings.domainExists && !findings.hasMxRecords && 'The domain takes no mail.',
-    findings.isDisposable && 'The domain offers throw-away addresses.',
+    findings.domainExists && !findings.hasMxRecords && 'The domain accepts no mail.',
+    findings.isDisposable && 'The domain offers disposable addresses.',
     findings.isAlias && 'The domain forwards to another mailbox.',
     findings.isTypo && 'The domain looks misspelled.',
     findings.isPlusAddressed && 'The address has a plus sign and a label.',
-    findings.isPersonalEmail && 'The domain is one of personal mailboxes.',
+    findings.isPersonalEmail && 'The domain belongs to a provider of personal mailboxes.',
   ].filter((reason) => reason !== false);
   return {
     email,
     valid: findings.domainExists && findings.hasMxRecords,
     ...findings,
     ...(meant ? { suggestedEmail: `${email.slice(0, -domain.length)}${meant}` } : {}),
-    reasons: reasons.length > 0 ? reasons : ['The domain exists and takes mail.'],
+    reasons: reasons.length > 0 ? reasons : ['The domain exists and accepts mail.'],
   };
 }
 

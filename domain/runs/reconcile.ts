@@ -45,7 +45,7 @@ const taskAttemptsMax = 3;
 /** The reason for a stuck execution whose task no worker takes. */
 export const noWorkerReason = 'No worker is running.';
 /** Why an execution is stuck that should have been reconciled with its run by now. */
-export const noSweepReason = 'The sweep is not running: if its run is lost, it does not go on.';
+export const noSweepReason = 'The sweep is not running, so a lost run is not restarted.';
 /** Normally a worker takes a task within seconds. */
 const untakenMaxMs = 60_000;
 
@@ -61,7 +61,7 @@ export function judgeRun(
   if (run.kind === 'untold') {
     // In a large burst it may just be waiting for its turn.
     const isRefused = run.tries >= refusedTries && execution.stepMs > stuckStepMs;
-    const stuck = isRefused ? 'Temporal does not take it.' : null;
+    const stuck = isRefused ? 'Temporal refuses to start it.' : null;
     return { do: 'keep', runId: null, stuck };
   }
   if (run.kind === 'missing') return { do: 'restart' };
@@ -88,7 +88,7 @@ function stuckReason(
   }
   if (run.untakenMs > untakenMaxMs) return noWorkerReason;
   if (run.activityAttempts > 1 && stepMs > stuckStepMs) {
-    return 'Its step has been tried again for over ten minutes.';
+    return 'Its step has been retried for over ten minutes.';
   }
   return null;
 }

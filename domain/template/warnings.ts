@@ -106,8 +106,8 @@ export function mailWarnings(mail: {
         code: 'filter_in_fallback' as const,
         message: inPart(
           name,
-          `"| ${filter}" is a part of the text behind "??", and is sent with it: filters stand before "??", ` +
-            `or behind "default": {{ name | default: "friend" | ${filter} }}.`,
+          `"| ${filter}" is part of the text after "??", and is sent with it. Put filters before "??", or ` +
+            `after "default": {{ name | default: "friend" | ${filter} }}.`,
         ),
         ...place,
       })),

@@ -176,7 +176,7 @@ function readUrl(written: string, base?: URL): URL {
     throw new Refusal('Only http and https addresses can be called.');
   }
   if (url.username !== '' || url.password !== '') {
-    throw new Refusal('An address must not hold a user name; use the header Authorization.');
+    throw new Refusal('A URL must not contain a user name. Use the header Authorization.');
   }
   return url;
 }

@@ -90,7 +90,7 @@ describe.runIf(browser).each([
     expect(await group.innerText()).toMatch(/3\s+executions, (at|from) \d+ \w+ \d{4}/);
     expect(await group.innerText()).toContain(`Receiver: ${url}`);
     await group.getByRole('button', { name: 'Retry', exact: true }).first().click();
-    await page.getByRole('status').getByText('It is being tried again').waitFor();
+    await page.getByRole('status').getByText('The execution is being retried').waitFor();
     const left = async () => {
       const { body } = await engine.call(
         'GET',
@@ -230,7 +230,7 @@ describe.runIf(browser).each([
     await page.getByRole('status').getByText('Paused').waitFor();
     expect((await engine.call('GET', `/workflows/${id}`)).body.pausedAt).not.toBeNull();
     await page.getByRole('button', { name: 'Resume' }).click();
-    await page.getByRole('status').getByText('It goes on').waitFor();
+    await page.getByRole('status').getByText('The execution continues').waitFor();
     expect((await engine.call('GET', `/workflows/${id}`)).body.pausedAt).toBeNull();
     await page.getByRole('button', { name: /^Move all to version/ }).click();
     await page.getByRole('status').waitFor();

@@ -5,7 +5,8 @@ import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { expect, it, vi } from 'vitest';
+import { expect, inject, it, vi } from 'vitest';
+import { databaseAt } from '../support/servers.ts';
 import { useFolder } from '../support/use.ts';
 
 // Each starts Node.js several times, which takes long on a busy machine.
@@ -51,11 +52,29 @@ it('the migration without settings says which', async () => {
   expect(complaint).not.toContain('    at ');
 });
 
+it('the migration refuses an unknown argument, and changes nothing', async () => {
+  const complaint = await complaintOf('db/main.ts', '--dry-run');
+  expect(complaint).toContain("Unknown option '--dry-run'");
+  expect(complaint).toContain('Usage: npm run migrate');
+});
+
+it.each([
+  ['a server that is not there', () => 'postgres://127.0.0.1:1/everpost', 'ECONNREFUSED'],
+  ['an unknown database', () => databaseAt(inject('databaseUrl'), 'none'), '"none" does not exist'],
+])('the migration names %s in one sentence', async (_, databaseUrl, reason) => {
+  const env = { ...process.env, DATABASE_URL: databaseUrl(), JWT_SECRET: randomUUID() };
+  const migration = run('node', ['--import', 'tsx', 'db/main.ts'], { env });
+  const { stderr } = await migration.catch((error: { stderr: string }) => error);
+  expect(stderr).toContain(reason);
+  expect(stderr).toContain('correct DATABASE_URL.\n');
+  expect(stderr).not.toContain('    at ');
+});
+
 it('a replay refuses what is given twice', async () => {
   const file = 'test/histories/exited.json';
   const options = ['--what-if', 'Paid?=yes', '--what-if', 'Paid?=no'];
   const complaint = await complaintOf('dev/replay.ts', file, ...options);
-  expect(complaint).toBe('--what-if can be given once: ask for each on its own.\n');
+  expect(complaint).toBe('--what-if can be given only once: run the command again for each.\n');
 });
 
 it('a replay ends without a word when nobody reads on', async () => {

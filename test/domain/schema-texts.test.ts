@@ -31,8 +31,8 @@ it.each([
   [z.email(), 'nope', 'Must be an email address.'],
   [z.iso.datetime(), 'nope', 'Must be a date-time, such as 2026-01-31T09:00:00Z.'],
   [z.string().startsWith('sk_'), 'pk_', 'Must begin with "sk_".'],
-  [z.strictObject({}), { a: 1, b: 2 }, 'Remove what is not a field here: a, b.'],
-  [z.union([z.string(), z.number()]), true, 'Matches none of the forms that are allowed here.'],
+  [z.strictObject({}), { a: 1, b: 2 }, 'Remove unknown fields: a, b.'],
+  [z.union([z.string(), z.number()]), true, 'Matches none of the allowed forms.'],
   [
     z.discriminatedUnion('type', [
       z.object({ type: z.literal('a') }),

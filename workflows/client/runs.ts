@@ -62,7 +62,7 @@ export async function startExecution(
     });
   // The row says that this start is due, however the earlier run ended.
   const next = await tryStart(client, taskQueue, due, 'ALLOW_DUPLICATE');
-  if (!next) throw new Error(`${found.workflowId} was started by somebody else at this moment.`);
+  if (!next) throw new Error(`${found.workflowId} was started by another process at this moment.`);
   return next;
 }
 

@@ -27,16 +27,16 @@ export const showConsole = endpoint({
   tag,
   summary: 'Show the console',
   description:
-    'Pages for people: failures, contacts, workflows, campaigns and templates of a project, with what ' +
-    'can be done about them. They work without JavaScript, with the rights of the logged-in member. ' +
-    'Without a session they ask for address and password. `CONSOLE=false` switches them off.',
+    'Pages for people: failures, contacts, workflows, campaigns and templates of a project, ' +
+    'with actions on them. They work without JavaScript, with the rights of the logged-in ' +
+    'member. Without a session they show the login page. `CONSOLE=false` switches them off.',
   access: 'session',
   asSent: true,
   contentType: 'text/html',
   response: z.string(),
   otherAnswers: [
     { status: 401, description: 'The log-in page', contentTypes: ['text/html'] },
-    { status: 400, description: 'A value that is given twice', contentTypes: ['text/html'] },
+    { status: 400, description: 'A parameter that occurs twice', contentTypes: ['text/html'] },
   ],
   problemPage,
   async handle(call) {

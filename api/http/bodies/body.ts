@@ -165,7 +165,7 @@ export function readJson(bytes: Buffer): unknown {
   const { depth, items } = measureJson(bytes, limits.jsonItems);
   // Before parsing: each item takes tens of bytes of memory per byte of text.
   if (items > limits.jsonItems) {
-    const message = `A body holds at most ${limits.jsonItems} values, in objects and lists together.`;
+    const message = `A body can have at most ${limits.jsonItems} values, in objects and lists together.`;
     throw invalidField('', 'too_big', message);
   }
   const json = new TextDecoder().decode(bytes);
@@ -176,7 +176,7 @@ export function readJson(bytes: Buffer): unknown {
   }
   const lossy = findLossyNumber(json);
   if (!lossy) return body;
-  const message = 'Has more digits than a number keeps: send it as text.';
+  const message = 'Has more digits than a JSON number can keep. Send it as text.';
   throw invalidField(lossy.path.join('.'), 'too_big', message);
 }
 

@@ -90,11 +90,11 @@ export const createTransition = endpoint({
   method: 'POST',
   path: '/workflows/{id}/transitions',
   tag,
-  summary: 'Let one step lead to another',
+  summary: 'Add a transition from one step to another',
   description:
-    'A CONDITION or SPLIT needs a branch; after WAIT_FOR_EVENT the outcome is EVENT or TIMEOUT, or is ' +
-    'left out for both. Asking again for a transition without a branch answers the one that ' +
-    'is there. The other errors name the rule of the graph that it would break.',
+    'A CONDITION or SPLIT needs a branch; after WAIT_FOR_EVENT the outcome is EVENT or ' +
+    'TIMEOUT, or is left out for both. Adding an existing transition without a branch again ' +
+    'returns it. The other errors name the graph rule that it would break.',
   access: 'secret',
   status: 201,
   params: WorkflowById,
@@ -189,7 +189,7 @@ export function chosenBranch(from: GraphStep, given: GivenBranch): string | null
 }
 
 function chosenResult(from: GraphStep, branch: string | null): string {
-  if (branch === null) throw invalidField('condition.branch', 'required', 'Name the branch.');
+  if (branch === null) throw invalidField('condition.branch', 'required', 'A branch is required.');
   const known = branchesOf(from);
   if (known.includes(branch)) return branch;
   const message = `Must be one of ${known.join(', ')}.`;
@@ -207,7 +207,7 @@ function chosenOutcome(branch: string | null, field: string, given: GivenBranch)
   if (given.condition?.fallback) named.add(TIMEOUT);
   const [outcome, other] = named;
   if (other === undefined) return outcome ?? null;
-  throw invalidField('waitOutcome', 'custom', 'Names another outcome than the branch.');
+  throw invalidField('waitOutcome', 'custom', 'Contradicts the branch.');
 }
 
 /** The outcome that a transition stores beside its branch: only those from a wait have one. */

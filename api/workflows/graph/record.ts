@@ -45,7 +45,7 @@ const StoredWhere = z
 const ExitRule = named('ExitRule', {
   eventName: z.string(),
   where: StoredWhere,
-  reason: z.string().describe('Becomes the exitReason of the execution'),
+  reason: z.string().describe('The exitReason of the execution'),
 });
 
 /** Warnings about a graph that can run. */
@@ -54,7 +54,7 @@ export const GraphWarnings = z
     named('WorkflowWarning', {
       code: z.enum(graphWarningCodes),
       message: z.string(),
-      step: z.string().describe('Its id, or its key where the request has keys'),
+      step: z.string().describe('Its id, or its key if the request has keys'),
     }),
   )
   .describe('Probable mistakes in the graph, at most 100');
@@ -78,11 +78,11 @@ export const Workflow = named('Workflow', {
     .meta({ examples: [{ eventName: 'signed_up' }] }),
   ...StartRecord,
   version: z.int().meta({
-    description: 'One more with every change of steps, transitions, trigger or exit rules',
+    description: 'Increases with every change of steps, transitions, trigger or exit rules',
     examples: [2],
   }),
   exitRules: z.array(ExitRule).describe('Events that end an execution, whatever it is doing'),
-  pausedAt: Time.nullable().describe('Since then no step of its executions begins'),
+  pausedAt: Time.nullable().describe('Since then, no step of its executions begins'),
   warnings: GraphWarnings.optional().describe(
     'Probable mistakes in the graph, when it is read, stored or enabled; absent: none',
   ),

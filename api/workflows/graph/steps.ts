@@ -53,7 +53,7 @@ const AppendedStep = NewStep.extend({
   autoConnect: z
     .boolean()
     .default(true)
-    .describe('true: the newest end of the journey leads to the step'),
+    .describe('true: the newest end of the graph leads to the step'),
 });
 
 type Typed<Base extends z.ZodObject> = z.output<Base> & {
@@ -102,10 +102,10 @@ export const createStep = endpoint({
   method: 'POST',
   path: '/workflows/{id}/steps',
   tag,
-  summary: 'Add a step; by itself it follows the newest end of the journey',
+  summary: 'Add a step; by default it follows the newest end of the graph',
   description:
-    '`config` is what the type says. Steps and transitions of a workflow are at most 1 MB as ' +
-    'JSON. TRIGGER_STEP_EXISTS: every workflow has its one TRIGGER from the start.',
+    'The `config` depends on the type. Steps and transitions of a workflow are at most 1 MB ' +
+    'as JSON. TRIGGER_STEP_EXISTS: every workflow has one TRIGGER from the start.',
   access: 'secret',
   status: 201,
   params: WorkflowById,
@@ -252,7 +252,7 @@ export const updateStep = endpoint({
     position: Position.optional(),
     config: JsonObject.optional().meta({
       type: 'object',
-      description: 'The new config as a whole, as the type of the step has it',
+      description: 'The whole new config, which depends on the type of the step',
     }),
     templateId: Uuid.nullable().optional(),
   }),
@@ -330,7 +330,7 @@ export function withKept(
   const { config, missing } = keptConfig(given, stored);
   const refusals = new Refusals();
   for (const name of missing) {
-    const message = 'Stands for a stored value, and there is none.';
+    const message = 'Is masked, but there is no stored value.';
     refusals.add(invalidField(`${field}.headers.${name}`, 'not_allowed', message));
   }
   refusals.throw();
@@ -360,10 +360,10 @@ export const deleteStep = endpoint({
   method: 'DELETE',
   path: '/workflows/{id}/steps/{stepId}',
   tag,
-  summary: 'Remove a step with what only it leads to, or alone with splice=true',
+  summary: 'Remove a step with the steps reachable only through it, or alone with splice=true',
   description:
     'TRIGGER_STEP_REQUIRED: the trigger stays. STEP_NOT_SPLICEABLE: the step has no single ' +
-    'successor that could take its place.',
+    'successor.',
   access: 'secret',
   status: 204,
   params: StepById,
@@ -371,7 +371,7 @@ export const deleteStep = endpoint({
     splice: z
       .enum(['true', 'false'])
       .default('false')
-      .describe('true: what led to the step leads to its successor'),
+      .describe('true: its incoming transitions lead to its successor'),
   }),
   response: z.void(),
   problems: [

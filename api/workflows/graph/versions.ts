@@ -21,7 +21,7 @@ export const Version = z
   .regex(/^-?\d{1,15}$/, fault('invalid_string', 'Must be a whole number.'))
   .transform(Number)
   .optional()
-  .meta({ type: 'integer', description: 'By default the workflow as it is drawn now' });
+  .meta({ type: 'integer', description: 'By default the current workflow' });
 
 /**
  * The graph of a version; undefined: as it is drawn now.

@@ -55,10 +55,10 @@ export const getExecutionPicture = endpoint({
   method: 'GET',
   path: '/workflows/{id}/executions/{executionId}/graph.svg',
   tag,
-  summary: 'Draw the way of an execution as SVG',
+  summary: 'Draw the path of an execution as SVG',
   description:
-    'The graph it runs on, and what became of each step: done, current, skipped, failed or untouched, ' +
-    `with its times (UTC) and the error of a failed one. ${limited}`,
+    'The graph it runs on, with the state of each step: done, current, skipped, failed or untouched, ' +
+    `its times (UTC) and the error of a failed one. ${limited}`,
   access: 'secret',
   params: WorkflowById.extend({ executionId: Uuid }),
   contentType,

@@ -15,7 +15,7 @@ const Stats = z.object({
   executions: z.object({
     started: Count,
     active: Count.describe('Includes the paused ones'),
-    paused: Count.describe('Active, and paused singly'),
+    paused: Count.describe('Active, and paused individually'),
     completed: Count,
     exited: Count,
     failed: Count,
@@ -32,20 +32,20 @@ const Stats = z.object({
       stepId: z.uuid(),
       name: z.string(),
       type: z.enum(stepTypes),
-      entered: Count.describe('Executions that have begun it'),
+      entered: Count.describe('Executions that have begun the step'),
       completed: Count,
       skipped: Count,
       failed: Count,
-      waiting: Count.describe('Active executions that are at it now'),
+      waiting: Count.describe('Active executions that are at the step now'),
       medianSeconds: z
         .number()
         .nullable()
-        .describe('From entering to leaving the step; null: no execution has left it'),
+        .describe('Seconds from entering to leaving the step; null: no execution has left it'),
       branches: z.record(z.string(), Count).describe('Executions that left it, by branch'),
       emails: z
         .object({ sent: Count, delivered: Count, opened: Count, clicked: Count, bounced: Count })
         .optional()
-        .describe('Only of steps that send mail'),
+        .describe('Only for steps that send mail'),
     }),
   ),
 });
@@ -67,9 +67,9 @@ export const getWorkflowStats = endpoint({
   tag,
   summary: 'Count executions and their results at each step',
   description:
-    'Of executions that started in the period, both ends included; by default of all. With ' +
-    '`version` those that are on it, and its steps; else all, and the steps of the workflow as it is ' +
-    'drawn. Counted at each request. Medians of more than 100,000 executions are those of a sample. ' +
+    'Counts executions that started in the period, both ends included; by default all. With ' +
+    '`version`, only executions on that version, with its steps; otherwise the steps are those of ' +
+    'the current workflow. Medians of more than 100,000 executions are those of a sample. ' +
     `STATS_TOO_HEAVY: a count took longer than ${limits.statsTimeMs / 1000} seconds; ask for a ` +
     'shorter period.',
   access: 'secret',

@@ -19,10 +19,10 @@ const getWorkflowGraph = endpoint({
   method: 'GET',
   path: '/workflows/{id}/graph',
   tag,
-  summary: 'Get a workflow in a form that is fit for version control',
+  summary: 'Get a workflow in a form for version control',
   description:
-    'Steps are called by a `key`, which a new name of the step does not change. Ids, times and the ' +
-    'version are left out, so that it can be put into another workflow or project.',
+    'Each step has a `key`, which stays when its name changes. Ids, times and the version ' +
+    'are left out, so that it can be stored in another workflow or project.',
   access: 'secret',
   params: WorkflowById,
   response: PortableGraph,
@@ -41,13 +41,13 @@ const setWorkflowGraph = endpoint({
   method: 'PUT',
   path: '/workflows/{id}/graph',
   tag,
-  summary: 'Replace the graph of a workflow, in one change',
+  summary: 'Replace the graph of a workflow in one edit',
   description:
-    'Takes what GET answers; a step may have `templateId` in place of `template`. Steps whose key is ' +
-    'known keep their id, so that waits, numbers and migrations know them; those that are left out ' +
-    'are removed. A step without a key gets one that is made from its name. Settings (`name`, ' +
-    '`description`, `allowReentry`, `executionKey`, `reentry`, `trigger`, `exitRules`) that are left out stay. An equal graph ' +
-    'makes no new version. Errors name a step by its key.',
+    'The body is as returned by GET; a step may have `templateId` instead of `template`. Steps with ' +
+    'a known key keep their id, which waits, statistics and migrations use; steps that are left ' +
+    'out are removed. A step without a key gets one from its name. Settings (`name`, ' +
+    '`description`, `allowReentry`, `executionKey`, `reentry`, `trigger`, `exitRules`) that are ' +
+    'left out keep their value. An equal graph makes no new version. Errors name a step by its key.',
   access: 'secret',
   params: WorkflowById,
   body: GivenGraph,

@@ -43,7 +43,7 @@ const graphFields = {
 };
 
 const KeyedStep = z.object({
-  key: z.string().describe('Unique in the workflow; not changed by a new name'),
+  key: z.string().describe('Unique in the workflow; stays when the name changes'),
   type: Step.shape.type,
   name: Step.shape.name,
   config: Step.shape.config,
@@ -129,7 +129,7 @@ export function presentVersionGraph(
   };
 }
 
-const Key = Name.describe('Unique in the workflow; made from the name where it is left out');
+const Key = Name.describe('Unique in the workflow; generated from the name if left out');
 
 const GivenStep = ofTypes(
   'Portable',
@@ -141,7 +141,7 @@ const GivenStep = ofTypes(
     templateId: Uuid.nullable().optional(),
     template: named('TemplateReference', { id: Uuid, name: z.unknown().optional() })
       .nullish()
-      .describe('Instead of templateId; its name is only read'),
+      .describe('Instead of templateId; its name is ignored'),
   }),
 );
 

@@ -22,9 +22,9 @@ export const SimulatedGraph = chosenBy((graph): typeof KeyedGraph | typeof Propo
   isKeyed(graph) ? KnownGraph : ProposedGraph,
 ).meta({
   description:
-    'A graph that is not stored: with ids (`id`, `fromStepId`, `toStepId`), as GET /workflows/{id} answers ' +
-    'it, or with keys (`key`, `from`, `to`), as POST /workflows takes it; its keys are the ids of the answer ' +
-    'then. The trigger is that of the workflow',
+    'A graph that is not stored: with ids (`id`, `fromStepId`, `toStepId`), as in GET ' +
+    '/workflows/{id}, or with keys (`key`, `from`, `to`), as in POST /workflows; the ' +
+    "response then has the keys as ids. The trigger is the workflow's",
   anyOf: [ProposedGraph, KeyedGraph].map(inputSchema),
 });
 

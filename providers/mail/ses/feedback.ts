@@ -26,10 +26,10 @@ export const sesFeedback: FeedbackDefinition = {
   ],
   summary: 'Feedback on sent mail and received mail, from Amazon SNS',
   description:
-    'Confirms subscriptions by itself. A notification that comes twice has effect once. ' +
-    'INVALID_SIGNATURE: it is not signed by SNS. FORBIDDEN: its topic is none of the ' +
-    "server's. EMAIL_NOT_FOUND: it is about a mail this server does not know. " +
-    'SERVICE_UNAVAILABLE: send it again.',
+    'Confirms SNS subscriptions automatically. A repeated notification has effect once. ' +
+    'INVALID_SIGNATURE: it is not signed by SNS. FORBIDDEN: its topic is not configured on this ' +
+    'server. EMAIL_NOT_FOUND: this server does not have the mail. SERVICE_UNAVAILABLE: send it ' +
+    'again.',
   problems: [
     'INVALID_REQUEST_BODY',
     'VALIDATION_ERROR',

@@ -79,7 +79,7 @@ export function createSns(settings: SnsSettings = {}): Sns {
     }
     const sentAt = Date.parse(envelope['Timestamp'] as string);
     if (!(Math.abs(now() - sentAt) <= ageMsMax)) {
-      return 'The message is older than an hour, or of the future.';
+      return 'The message is older than an hour, or from the future.';
     }
     return { digest, text, signature, url: new URL(url) };
   }

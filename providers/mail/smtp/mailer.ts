@@ -155,7 +155,9 @@ class SmtpPool {
   #refuseLate(): void {
     const now = Date.now();
     while (this.#queue[0] && this.#queue[0].startBy < now) {
-      this.#queue.shift()?.resolve({ kind: 'retry', error: 'The server takes no more for now.' });
+      this.#queue
+        .shift()
+        ?.resolve({ kind: 'retry', error: 'The server accepts no more messages for now.' });
     }
   }
 }

@@ -88,7 +88,7 @@ class Dialogue {
       const waiting = this.#waiting;
       this.#waiting = null;
       if (waiting) waiting.resolve(reply);
-      else wire.end(new Error(`The server said without being asked: ${replyText(reply)}`));
+      else wire.end(new Error(`Unexpected reply of the server: ${replyText(reply)}`));
     };
     wire.onEnd = (error) => {
       this.#error = error;

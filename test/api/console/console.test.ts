@@ -150,7 +150,9 @@ describe('the console', () => {
       await press(path, { token: other.token }, cookie),
     ];
     expect(attempts.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
-    expect(attempts[0]?.body).toContain('This form is not of a page that this browser has open');
+    expect(attempts[0]?.body).toContain(
+      'This form does not belong to a page of this browser session',
+    );
     expect((await call('GET', `/workflows/${made.body.id}`)).body.pausedAt).toBeNull();
 
     const right = await press(path, { token }, cookie);

@@ -293,7 +293,7 @@ it('says that executions are stuck which a late sweep would have compared with t
   const { body } = await shop.call('GET', `${path}/executions/${ids[0]}`);
   expect(body.stuck).toEqual({
     since: expect.any(String),
-    reason: 'The sweep is not running: if its run is lost, it does not go on.',
+    reason: 'The sweep is not running, so a lost run is not restarted.',
   });
   const listed = (await list(path)).executions as { id: string; stuck: unknown }[];
   expect(listed.filter(({ stuck }) => stuck !== null).map(({ id }) => id)).toEqual([ids[0]]);

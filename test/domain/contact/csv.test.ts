@@ -138,14 +138,14 @@ describe('a row', () => {
   it.each([
     ['', 'The row has no email address.'],
     ['nope', 'Not an email address.'],
-    ['a\0@x.example', 'A cell holds a NUL character.'],
+    ['a\0@x.example', 'A cell contains a NUL character.'],
   ])('with the address %j is refused: %s', (address, error) => {
     const email = address.replace('\0', '\uFFFD');
     expect(row(['email'], address)).toEqual({ row: 2, email, error });
   });
 
   it('with a NUL anywhere is refused', () => {
-    const refused = { row: 2, email: 'ada@x.example', error: 'A cell holds a NUL character.' };
+    const refused = { row: 2, email: 'ada@x.example', error: 'A cell contains a NUL character.' };
     expect(row(['email', 'id'], 'ada@x.example', 'a\0')).toEqual(refused);
     expect(row(['email'], 'ada@x.example', 'a\0')).toEqual(refused);
   });
@@ -230,7 +230,11 @@ describe('a file', () => {
     ['a torn character', Buffer.from('email,name\na@b.example,Zo\u00eb').subarray(0, -1), /UTF-8/],
     ['Latin-1', Buffer.from('email,name\na@b.example,Zoë', 'latin1'), /UTF-8/],
     ['an image', Buffer.from('89504e470d0a1a0a0000000d', 'hex'), /UTF-8/],
-    ['a quote in the header', 'email,5" disk\na@b.example,x\n', /no CSV: A quote stands .* line 1/],
+    [
+      'a quote in the header',
+      'email,5" disk\na@b.example,x\n',
+      /not valid CSV: A quote stands .* line 1/,
+    ],
     ['an open quote in the header', 'email,"name\na@b.example,x\n', /not closed, in line 1/],
     [
       'no column for the address',

@@ -24,7 +24,7 @@ describe('an address', () => {
       domainExists: true,
       hasWebsite: true,
       hasMxRecords: true,
-      reasons: ['The domain exists and takes mail.'],
+      reasons: ['The domain exists and accepts mail.'],
     });
   });
 
@@ -33,7 +33,7 @@ describe('an address', () => {
       valid: false,
       domainExists: true,
       hasMxRecords: false,
-      reasons: ['The domain takes no mail.'],
+      reasons: ['The domain accepts no mail.'],
     });
     expect(judge('a@b.dev', { ...fine, exists: false })).toMatchObject({
       valid: false,

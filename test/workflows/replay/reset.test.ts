@@ -77,7 +77,7 @@ describe('npm run reset', { timeout: 60_000 }, () => {
   it('leaves a run alone that goes on by itself', async () => {
     const waiting = await waitingExecution();
     const { runId } = await waiting.handle.describe();
-    await expect(reset(waiting.id)).rejects.toThrow('it goes on by itself');
+    await expect(reset(waiting.id)).rejects.toThrow('it continues by itself');
     await expectToGoOn(waiting, runId);
     await expect(reset(waiting.id)).rejects.toThrow('is COMPLETED: there is nothing left to do');
   });
@@ -91,7 +91,7 @@ describe('npm run reset', { timeout: 60_000 }, () => {
     const { workflowVersion } = await until('FAILED');
     const told: unknown = await reset(id).catch((error: unknown) => error);
     expect(String(told)).toContain(`${path}/retry`);
-    expect(String(told)).toContain(`goes on with version ${workflowVersion} of the workflow`);
+    expect(String(told)).toContain(`continues on version ${workflowVersion} of the workflow`);
   });
 
   it('tells when a run ended before it did anything', async () => {

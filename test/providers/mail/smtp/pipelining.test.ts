@@ -331,7 +331,7 @@ describe('SMTP, time', () => {
     expect(await Promise.all(sends.slice(20))).toEqual(
       Array.from({ length: 5 }, () => ({
         kind: 'retry',
-        error: 'The server takes no more for now.',
+        error: 'The server accepts no more messages for now.',
       })),
     );
     vi.useRealTimers();
