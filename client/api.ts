@@ -7,15 +7,15 @@ export interface Api {
     '/contacts': {
       request: {
         query?: {
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
-          /** The `cursor` of the page before, or the id of a contact */
+          /** The `cursor` of the previous page, or the id of a contact */
           cursor?: string;
           /** Part of the address, in any case; % and _ are plain characters */
           search?: string;
           /** The whole address, in any case */
           email?: string;
-          /** Only those who are subscribed, or only those who are not */
+          /** Only subscribed contacts, or only unsubscribed ones */
           subscribed?: 'true' | 'false';
           /** The state of the newest opt-in request */
           consent?: 'pending' | 'confirmed' | 'expired';
@@ -41,7 +41,7 @@ export interface Api {
     '/campaigns': {
       request: {
         query?: {
-          /** Which page, from 1 */
+          /** Number of the page, from 1 */
           page?: number;
           /** Items per page */
           pageSize?: number;
@@ -49,11 +49,11 @@ export interface Api {
           sort?: 'createdAt' | 'name' | 'updatedAt';
           /** Ascending or descending */
           dir?: 'asc' | 'desc';
-          /** Only those in this state */
+          /** Only campaigns in this state */
           status?: 'DRAFT' | 'SCHEDULED' | 'SENDING' | 'PAUSED' | 'SENT' | 'CANCELLED';
           /** Part of name, subject or sender, in any case */
           search?: string;
-          /** Only the archived ones, or only the others */
+          /** Only archived ones, or only the others */
           archived?: 'true' | 'false';
         };
       };
@@ -92,7 +92,7 @@ export interface Api {
           bouncedCount: number;
           complainedCount: number;
           unsubscribedCount: number;
-          /** Mail that the send policy holds back now; what waits for a local time: progress.scheduledCount */
+          /** Mail that the send policy holds now. Mail that waits for a local time is in progress.scheduledCount */
           heldCount: number;
           /** Mail whose template could not be rendered */
           renderedPlainlyCount: number;
@@ -104,7 +104,7 @@ export interface Api {
             sent: number;
             /** Refused by the provider */
             failed: number;
-            /** Not to be sent any more */
+            /** Will not be sent */
             withheld: number;
             /** Held back by the send policy */
             held: number;
@@ -113,10 +113,10 @@ export interface Api {
             /** Possibly accepted: the outcome is unknown */
             unknown: number;
           };
-          /** Recipients who were not sent it, by reason; without zeros */
+          /** Recipients that were not sent it, by reason; without zeros */
           reasons: Record<string, number>;
           leftOut: GetCampaignStatsLeftOut | null;
-          /** Percent of totalRecipients that were delivered; 0 of 0 */
+          /** Percent of totalRecipients that were delivered; 0 without recipients */
           reachRate: number;
           /** While it is SENDING, at most 5 seconds old */
           progress: GetCampaignStatsProgress | null;
@@ -135,7 +135,7 @@ export interface Api {
         };
       };
     };
-    /** See whether a contact gets a campaign, and why (not) */
+    /** Explain why a contact gets a campaign or does not */
     '/campaigns/{id}/recipients/{contactId}': {
       request: {
         path: {
@@ -153,7 +153,7 @@ export interface Api {
         /** null: it was sent */
         reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | 'created_after_freeze' | null;
         emailId: string | null;
-        /** When the audience was fixed */
+        /** Time at which the audience was fixed */
         frozenAt: string | null;
       };
     };
@@ -161,9 +161,9 @@ export interface Api {
     '/emails': {
       request: {
         query?: {
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** The `cursor` of the previous page */
           cursor?: string;
           /** The id of a contact */
           contactId?: string;
@@ -171,7 +171,7 @@ export interface Api {
           campaignId?: string;
           /** The id of an execution */
           executionId?: string;
-          /** Only those in this state */
+          /** Only campaigns in this state */
           status?: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
           /** Source of the mail */
           sourceType?: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
@@ -181,7 +181,7 @@ export interface Api {
       };
       answer: EmailSummaryList;
     };
-    /** Get one mail with its body and all it went through */
+    /** Get one mail with its body and its history */
     '/emails/{id}': {
       request: {
         path: {
@@ -191,7 +191,7 @@ export interface Api {
       };
       answer: Email;
     };
-    /** See how the delivery of mail is going */
+    /** Get the state of mail delivery */
     '/delivery': {
       request: {};
       answer: {
@@ -199,25 +199,25 @@ export interface Api {
         oldestDueAt: string | null;
         sending: number;
         unknown: number;
-        /** By why it is not due */
+        /** By the reason why it is not due */
         held: {
-          /** Until the time it is to be sent */
+          /** Waits for its send time */
           schedule: number;
-          /** Until the quiet hours of its contact end */
+          /** Waits for the end of quiet hours */
           quiet_hours: number;
-          /** Until its contact has room for more */
+          /** Waits because of a frequency cap */
           frequency_cap: number;
-          /** Until the next attempt */
+          /** Waits for the next attempt */
           retry: number;
         };
-        /** Messages that have left per second, in the last 10 seconds */
+        /** Messages sent per second, in the last 10 seconds */
         perSecond: number;
-        /** Current limit of the waiting mail; null: nothing waits, or it leaves as fast as it can */
+        /** Current limit of the waiting mail; null: nothing waits, or it is sent at full speed */
         limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
         workers: number;
       };
     };
-    /** List what happened to a contact, and what did not reach it, newest first */
+    /** List the timeline of a contact, newest first, with mail that did not reach it */
     '/contacts/{id}/timeline': {
       request: {
         path: {
@@ -225,17 +225,17 @@ export interface Api {
           id: string;
         };
         query?: {
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** The `cursor` of the previous page */
           cursor?: string;
-          /** Comma list of types; without it all */
+          /** Comma-separated types; all by default */
           types?: string;
         };
       };
       answer: TimelineEntryList;
     };
-    /** See how far an erasure is, and its receipt */
+    /** Get the progress of an erasure, and its receipt */
     '/erasures/{id}': {
       request: {
         path: {
@@ -245,7 +245,7 @@ export interface Api {
       };
       answer: Erasure;
     };
-    /** Export all that is stored of a contact, as one file */
+    /** Export all data of a contact, as one file */
     '/contacts/{id}/export': {
       request: {
         path: {
@@ -255,7 +255,7 @@ export interface Api {
       };
       answer: ContactExport;
     };
-    /** List what a contact has agreed to and taken back, and how it is known */
+    /** List the consent log of a contact */
     '/contacts/{id}/consent': {
       request: {
         path: {
@@ -265,7 +265,7 @@ export interface Api {
       };
       answer: Array<ConsentLine>;
     };
-    /** List all topics with what a contact has chosen */
+    /** List all topics with the choices of a contact */
     '/contacts/{id}/topics': {
       request: {
         path: {
@@ -290,7 +290,7 @@ export interface Api {
       };
       answer: Topic;
     };
-    /** List the fields contacts have, each with its type and how many have it */
+    /** List the fields of contacts, each with its type and coverage */
     '/contacts/fields': {
       request: {};
       answer: {
@@ -306,7 +306,7 @@ export interface Api {
           field: string;
         };
         query?: {
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
         };
       };
@@ -317,7 +317,7 @@ export interface Api {
         limit: number;
       };
     };
-    /** List what uses a field, and count the contacts that have it */
+    /** List the uses of a field, and count the contacts that have it */
     '/contacts/fields/{field}/usage': {
       request: {
         path: {
@@ -338,7 +338,7 @@ export interface Api {
           id: string;
           name: string;
         }>;
-        /** How many more than the 100 of a list there are, by its name; absent when all are listed */
+        /** Number of users beyond the 100 in a list, by its name; absent when all are listed */
         more?: Record<string, number>;
         contactCount: number;
         canDelete: boolean;
@@ -348,7 +348,7 @@ export interface Api {
     '/contacts/import/{jobId}': {
       request: {
         path: {
-          /** The id that the answer which began the job has named */
+          /** The `jobId` that was returned when the job began */
           jobId: string;
         };
       };
@@ -358,9 +358,9 @@ export interface Api {
     '/imports': {
       request: {
         query?: {
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** The `cursor` of the previous page */
           cursor?: string;
         };
       };
@@ -370,13 +370,13 @@ export interface Api {
     '/contacts/bulk/{jobId}': {
       request: {
         path: {
-          /** The id that the answer which began the job has named */
+          /** The `jobId` that was returned when the job began */
           jobId: string;
         };
       };
       answer: BulkJob;
     };
-    /** Get what an opt-out page shows of a contact */
+    /** Get a contact's data for an opt-out page */
     '/contacts/public/{id}': {
       request: {
         path: {
@@ -397,7 +397,7 @@ export interface Api {
         query?: {
           /** The name of an event */
           eventName?: string;
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
         };
       };
@@ -422,7 +422,7 @@ export interface Api {
           contactId: string;
         };
         query?: {
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
         };
       };
@@ -452,7 +452,7 @@ export interface Api {
         count: number;
       }>;
     };
-    /** List what uses an event, and how often it was recorded */
+    /** List the uses of an event, and how often it was recorded */
     '/events/{eventName}/usage': {
       request: {
         path: {
@@ -474,7 +474,7 @@ export interface Api {
           id: string;
           name: string;
         }>;
-        /** How many more than the 100 of a list there are, by its name; absent when all are listed */
+        /** Number of users beyond the 100 in a list, by its name; absent when all are listed */
         more?: Record<string, number>;
         totalCount: number;
         uniqueContacts: number;
@@ -486,7 +486,7 @@ export interface Api {
       request: {};
       answer: Array<EventSubscription>;
     };
-    /** Get one event subscription, what waits, and how the last 24 hours went */
+    /** Get one event subscription with its backlog and the results of the last 24 hours */
     '/event-subscriptions/{id}': {
       request: {
         path: {
@@ -504,11 +504,11 @@ export interface Api {
           id: string;
         };
         query?: {
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** The `cursor` of the previous page */
           cursor?: string;
-          /** Only those in this state */
+          /** Only campaigns in this state */
           status?: 'pending' | 'delivered' | 'failed' | 'skipped';
           /** The name of an event */
           eventName?: string;
@@ -530,19 +530,19 @@ export interface Api {
       };
       answer: EventDelivery;
     };
-    /** See how far a replay is */
+    /** Get the progress of a replay */
     '/event-subscriptions/{id}/replay/{jobId}': {
       request: {
         path: {
           /** An id as GET /event-subscriptions lists it */
           id: string;
-          /** The id that the answer which began the job has named */
+          /** The `jobId` that was returned when the job began */
           jobId: string;
         };
       };
       answer: EventReplay;
     };
-    /** List what happened, newest first; without dates the first page shows 30 days */
+    /** List the activity, newest first; without dates the first page shows 30 days */
     '/activity': {
       request: {
         query?: {
@@ -550,11 +550,11 @@ export interface Api {
           startDate?: string;
           /** A date-time with an offset, or a date: its first moment */
           endDate?: string;
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** The `cursor` of the previous page */
           cursor?: string;
-          /** Comma list of types; without it all */
+          /** Comma-separated types; all by default */
           types?: string;
           /** The id of a contact */
           contactId?: string;
@@ -566,7 +566,7 @@ export interface Api {
         hasMore: boolean;
       };
     };
-    /** Count what happened, by default in the last 30 days */
+    /** Count the activity, by default in the last 30 days */
     '/activity/stats': {
       request: {
         query?: {
@@ -577,7 +577,7 @@ export interface Api {
         };
       };
       answer: {
-        /** All events, also those of the system */
+        /** All events, including system events */
         totalEvents: number;
         totalEmailsSent: number;
         totalEmailsOpened: number;
@@ -609,11 +609,11 @@ export interface Api {
         types: Array<string>;
       };
     };
-    /** List what is going to happen, soonest first */
+    /** List upcoming activity, soonest first */
     '/activity/upcoming': {
       request: {
         query?: {
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
           /** Days to look ahead */
           daysAhead?: number;
@@ -642,7 +642,7 @@ export interface Api {
         delivered: number;
       }>;
     };
-    /** List the best campaigns of those that were sent */
+    /** List the best sent campaigns */
     '/analytics/top-campaigns': {
       request: {
         query?: {
@@ -650,7 +650,7 @@ export interface Api {
           startDate?: string;
           /** A date-time with an offset, or a date: its first moment */
           endDate?: string;
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
           /** Sort field */
           metric?: 'openedCount' | 'clickedCount' | 'sentCount' | 'openRate' | 'clickRate';
@@ -667,7 +667,7 @@ export interface Api {
         clickRate: number;
       }>;
     };
-    /** Sum up the campaigns that were made */
+    /** Get a summary of the created campaigns */
     '/analytics/campaign-stats': {
       request: {
         query?: {
@@ -694,14 +694,14 @@ export interface Api {
           startDate?: string;
           /** A date-time with an offset, or a date: its first moment */
           endDate?: string;
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
         };
       };
       answer: Array<{
         name: string;
         count: number;
-        /** Percent of change against as many days before; 100 when new */
+        /** Change in percent compared with as many days before; 100 when new */
         trend: number;
       }>;
     };
@@ -713,15 +713,15 @@ export interface Api {
           id: string;
         };
         query?: {
-          /** Which page, from 1 */
+          /** Number of the page, from 1 */
           page?: number;
           /** Items per page */
           pageSize?: number;
-          /** Only those in this state */
+          /** Only campaigns in this state */
           status?: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
           /** Only executions with exactly this key */
           key?: string;
-          /** Paused singly, not with their workflow */
+          /** Paused individually, not with their workflow */
           paused?: 'true' | 'false';
         };
       };
@@ -767,9 +767,9 @@ export interface Api {
     '/executions': {
       request: {
         query?: {
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** The `cursor` of the previous page */
           cursor?: string;
           /** Comma list of statuses */
           status?: string;
@@ -785,7 +785,7 @@ export interface Api {
           key?: string;
           /** Only those on this version */
           version?: number;
-          /** Paused singly, not with their workflow */
+          /** Paused individually, not with their workflow */
           paused?: 'true' | 'false';
           /** With steps that completed with `success: false` */
           warnings?: 'true';
@@ -811,13 +811,13 @@ export interface Api {
         path: {
           /** The id of the workflow */
           id: string;
-          /** The id that the answer which began the job has named */
+          /** The `jobId` that was returned when the job began */
           jobId: string;
         };
       };
       answer: ExecutionJob;
     };
-    /** The last firings of a schedule, and the next ones */
+    /** List the last firings of a schedule, and the next ones */
     '/workflows/{id}/firings': {
       request: {
         path: {
@@ -842,7 +842,7 @@ export interface Api {
           startDate?: string;
           /** A date-time with an offset, or a date: its first moment */
           endDate?: string;
-          /** By default the workflow as it is drawn now */
+          /** By default the current workflow */
           version?: number;
         };
       };
@@ -853,7 +853,7 @@ export interface Api {
             started: number;
             /** Includes the paused ones */
             active: number;
-            /** Active, and paused singly */
+            /** Active, and paused individually */
             paused: number;
             completed: number;
             exited: number;
@@ -870,18 +870,18 @@ export interface Api {
             stepId: string;
             name: string;
             type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
-            /** Executions that have begun it */
+            /** Executions that have begun the step */
             entered: number;
             completed: number;
             skipped: number;
             failed: number;
-            /** Active executions that are at it now */
+            /** Active executions that are at the step now */
             waiting: number;
-            /** From entering to leaving the step; null: no execution has left it */
+            /** Seconds from entering to leaving the step; null: no execution has left it */
             medianSeconds: number | null;
             /** Executions that left it, by branch */
             branches: Record<string, number>;
-            /** Only of steps that send mail */
+            /** Only for steps that send mail */
             emails?: {
               sent: number;
               delivered: number;
@@ -901,15 +901,15 @@ export interface Api {
           id: string;
         };
         query?: {
-          /** By default the workflow as it is drawn now */
+          /** By default the current workflow */
           version?: number;
-          /** true: show the numbers of each step */
+          /** true: show the statistics of each step */
           stats?: 'true' | 'false';
         };
       };
       answer: string;
     };
-    /** Draw the way of an execution as SVG */
+    /** Draw the path of an execution as SVG */
     '/workflows/{id}/executions/{executionId}/graph.svg': {
       request: {
         path: {
@@ -926,7 +926,7 @@ export interface Api {
       request: {};
       answer: true;
     };
-    /** Which other ways to log in there are */
+    /** List the other ways to log in */
     '/auth/oauth-config': {
       request: {};
       answer: {
@@ -942,7 +942,7 @@ export interface Api {
       request: {};
       answer: User;
     };
-    /** List the sessions of the logged-in user, the last seen first */
+    /** List the sessions of the logged-in user, the last used first */
     '/users/@me/sessions': {
       request: {};
       answer: Array<Session>;
@@ -952,7 +952,7 @@ export interface Api {
       request: {};
       answer: Array<Project>;
     };
-    /** List the members of a project and who is invited, its owner first */
+    /** List the members of a project and invited users, the owner first */
     '/projects/{id}/members': {
       request: {
         path: {
@@ -1099,9 +1099,9 @@ export interface Api {
         query?: {
           /** One recipient */
           to?: string;
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
-          /** The mail the page shows */
+          /** The mail to show */
           mail?: string;
         };
       };
@@ -1132,17 +1132,17 @@ export interface Api {
         raw: string;
       };
     };
-    /** List the secrets for webhooks by name; their values are never answered */
+    /** List the secrets for webhooks by name; their values are never returned */
     '/secrets': {
       request: {};
       answer: Array<Secret>;
     };
-    /** See when marketing mail may reach contacts, and how often */
+    /** Get the send policy: when marketing mail may reach contacts, and how often */
     '/send-policy': {
       request: {};
       answer: SendPolicy;
     };
-    /** See how the project asks for consent */
+    /** Get the consent policy of the project */
     '/consent-policy': {
       request: {};
       answer: ConsentPolicy;
@@ -1151,21 +1151,21 @@ export interface Api {
     '/suppression-list': {
       request: {
         query?: {
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** The `cursor` of the previous page */
           cursor?: string;
           /** Part of the address, in any case; % and _ are plain characters */
           search?: string;
           /** Why the address is on the list */
           reason?: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased' | 'opt_out';
-          /** Scope of mail that the address does not get */
+          /** The mail that the address does not get */
           scope?: 'marketing' | 'all';
         };
       };
       answer: SuppressionList;
     };
-    /** See whether an address is on the suppression list */
+    /** Get an address's entry on the suppression list */
     '/suppression-list/{email}': {
       request: {
         path: {
@@ -1190,7 +1190,7 @@ export interface Api {
       };
       answer: Segment;
     };
-    /** List the contacts that are in a segment now */
+    /** List the current contacts of a segment */
     '/segments/{id}/contacts': {
       request: {
         path: {
@@ -1198,7 +1198,7 @@ export interface Api {
           id: string;
         };
         query?: {
-          /** Which page, from 1 */
+          /** Number of the page, from 1 */
           page?: number;
           /** Items per page */
           pageSize?: number;
@@ -1214,7 +1214,7 @@ export interface Api {
     '/templates': {
       request: {
         query?: {
-          /** Which page, from 1 */
+          /** Number of the page, from 1 */
           page?: number;
           /** Items per page */
           pageSize?: number;
@@ -1240,7 +1240,7 @@ export interface Api {
       };
       answer: Template;
     };
-    /** List what uses a template */
+    /** List the uses of a template */
     '/templates/{id}/usage': {
       request: {
         path: {
@@ -1260,7 +1260,7 @@ export interface Api {
           workflowId: string;
           workflowName: string;
         }>;
-        /** How many more than the 100 of a list there are, by its name; absent when all are listed */
+        /** Number of users beyond the 100 in a list, by its name; absent when all are listed */
         more?: Record<string, number>;
         emailsSent: number;
       };
@@ -1269,7 +1269,7 @@ export interface Api {
     '/workflows': {
       request: {
         query?: {
-          /** Which page, from 1 */
+          /** Number of the page, from 1 */
           page?: number;
           /** Items per page */
           pageSize?: number;
@@ -1279,13 +1279,13 @@ export interface Api {
           dir?: 'asc' | 'desc';
           /** Part of name or description, in any case */
           search?: string;
-          /** Only those in this state */
+          /** Only campaigns in this state */
           status?: 'active' | 'disabled';
         };
       };
       answer: CountedWorkflowPage;
     };
-    /** The fields a CONDITION step can read */
+    /** List the fields that a CONDITION step can read */
     '/workflows/fields': {
       request: {
         query?: {
@@ -1313,7 +1313,7 @@ export interface Api {
       };
       answer: WorkflowGraph;
     };
-    /** Get a workflow in a form that is fit for version control */
+    /** Get a workflow in a form for version control */
     '/workflows/{id}/graph': {
       request: {
         path: {
@@ -1331,9 +1331,9 @@ export interface Api {
           id: string;
         };
         query?: {
-          /** Items per page, at most */
+          /** Most items per page */
           limit?: number;
-          /** The `cursor` of the page before */
+          /** The `cursor` of the previous page */
           cursor?: string;
         };
       };
@@ -1351,7 +1351,7 @@ export interface Api {
       };
       answer: WorkflowVersionGraph;
     };
-    /** Name and version, or the way to the landing page */
+    /** Name and version, or a redirect to the landing page */
     '/': {
       request: {};
       answer: {
@@ -1372,7 +1372,7 @@ export interface Api {
         version: string;
       };
     };
-    /** Check that the server can work; 503 when PostgreSQL or Temporal does not answer */
+    /** Check that the server can work; 503 when PostgreSQL or Temporal does not respond */
     '/health/ready': {
       request: {};
       answer: {
@@ -1442,7 +1442,7 @@ export interface Api {
         data: {
           emails: Array<SentEmail>;
           warnings?: Array<SendWarning>;
-          /** Only if one was given */
+          /** Only if the request has one */
           scheduledFor?: string;
           timestamp: string;
         };
@@ -1460,7 +1460,7 @@ export interface Api {
           accepted: number;
           refused: number;
           timestamp: string;
-          /** One per message, in their order */
+          /** One per message, in the same order */
           results: Array<AcceptedMessage | RefusedMessage>;
         };
       };
@@ -1485,7 +1485,7 @@ export interface Api {
         success: true;
         data: {
           email: string;
-          /** The domain exists and takes mail */
+          /** The domain exists and accepts mail */
           valid: boolean;
           isDisposable: boolean;
           /** The domain forwards to another mailbox */
@@ -1560,7 +1560,7 @@ export interface Api {
       };
       answer: BulkDeleted | BulkUnchanged;
     };
-    /** Send a campaign now, or at a time; a scheduled one can be given another time */
+    /** Send a campaign now or later, or reschedule it */
     '/campaigns/{id}/send': {
       request: {
         path: {
@@ -1576,7 +1576,7 @@ export interface Api {
         message: string;
       };
     };
-    /** Cancel a campaign: no further mail of it is sent */
+    /** Cancel a campaign; no more of its mail is sent */
     '/campaigns/{id}/cancel': {
       request: {
         path: {
@@ -1591,7 +1591,7 @@ export interface Api {
         message: string;
       };
     };
-    /** Pause a campaign that is sending; what was handed over is finished */
+    /** Pause a campaign that is sending; mail already handed over is still delivered */
     '/campaigns/{id}/pause': {
       request: {
         path: {
@@ -1619,7 +1619,7 @@ export interface Api {
         data: Campaign;
       };
     };
-    /** Put a campaign away, out of the list */
+    /** Archive a campaign, so that it leaves the list */
     '/campaigns/{id}/archive': {
       request: {
         path: {
@@ -1633,7 +1633,7 @@ export interface Api {
         data: Campaign;
       };
     };
-    /** Bring a campaign back */
+    /** Take a campaign out of the archive */
     '/campaigns/{id}/unarchive': {
       request: {
         path: {
@@ -1647,7 +1647,7 @@ export interface Api {
         data: Campaign;
       };
     };
-    /** Send a campaign to one address as it is written, without any record */
+    /** Send a test of a campaign to one address; it is not recorded */
     '/campaigns/{id}/test': {
       request: {
         path: {
@@ -1662,7 +1662,7 @@ export interface Api {
         message: string;
       };
     };
-    /** Erase a contact: remove every trace of it, also where others name its address */
+    /** Erase a contact: remove every trace of it, also from records of others */
     '/contacts/{id}/erase': {
       request: {
         path: {
@@ -1682,7 +1682,7 @@ export interface Api {
       };
       answer: Topic;
     };
-    /** Find which addresses have a contact; returns them as they were written */
+    /** Find the addresses that have a contact; returns them as sent */
     '/contacts/lookup': {
       request: {
         body: LookUpContactsRequest;
@@ -1732,7 +1732,7 @@ export interface Api {
           id: string;
         };
         query?: {
-          /** Id of the email that held the link */
+          /** Id of the email with the link */
           e?: string;
           /** Key of the topic of that email; ignored when the project has no such topic */
           t?: string;
@@ -1748,7 +1748,7 @@ export interface Api {
           id: string;
         };
         query?: {
-          /** Id of the email that held the link */
+          /** Id of the email with the link */
           e?: string;
           /** Key of the topic of that email; ignored when the project has no such topic */
           t?: string;
@@ -1780,7 +1780,7 @@ export interface Api {
         message?: string;
       };
     };
-    /** Record an event: as /v1/track does, or by name for a contact, an email or neither */
+    /** Record an event: like /v1/track, or by name for a contact, an email or neither */
     '/events/track': {
       request: {
         body: TrackEventRequest;
@@ -1788,7 +1788,7 @@ export interface Api {
       };
       answer: TrackAnswer | Event;
     };
-    /** Have the project's events sent to an address, signed as Standard Webhooks */
+    /** Create an event subscription: events are sent to a URL, signed as Standard Webhooks */
     '/event-subscriptions': {
       request: {
         body: CreateEventSubscriptionRequest;
@@ -1809,7 +1809,7 @@ export interface Api {
         secret: string;
       };
     };
-    /** Attempt a delivery now, whatever its state */
+    /** Attempt a delivery now, in any state */
     '/event-subscriptions/{id}/deliveries/{deliveryId}/retry': {
       request: {
         path: {
@@ -1822,7 +1822,7 @@ export interface Api {
       };
       answer: EventDelivery;
     };
-    /** Send a made-up event to the address of a subscription, once */
+    /** Send a test event to the URL of a subscription, once */
     '/event-subscriptions/{id}/test': {
       request: {
         path: {
@@ -1838,7 +1838,7 @@ export interface Api {
         error: string | null;
       };
     };
-    /** Have the events of a span of time sent again */
+    /** Send the events of a time span again */
     '/event-subscriptions/{id}/replay': {
       request: {
         path: {
@@ -1876,7 +1876,7 @@ export interface Api {
         cancelled: number;
       };
     };
-    /** Try a failed execution again, from its failed step on */
+    /** Retry a failed execution from its failed step */
     '/workflows/{id}/executions/{executionId}/retry': {
       request: {
         path: {
@@ -1902,7 +1902,7 @@ export interface Api {
       };
       answer: JobAccepted;
     };
-    /** Try the failed executions of a workflow again, each from its failed step on */
+    /** Retry the failed executions of a workflow, each from its failed step */
     '/workflows/{id}/executions/retry-all': {
       request: {
         path: {
@@ -1914,7 +1914,7 @@ export interface Api {
       };
       answer: JobAccepted;
     };
-    /** Move the ends of the waits of all executions in a step */
+    /** Move the ends of the waits of all executions at a step */
     '/workflows/{id}/steps/{stepId}/move-waits': {
       request: {
         path: {
@@ -1969,7 +1969,7 @@ export interface Api {
       };
       answer: Execution;
     };
-    /** Play one execution in memory, with a clock that jumps */
+    /** Simulate one execution in memory, with a clock that jumps */
     '/workflows/{id}/simulate': {
       request: {
         path: {
@@ -1987,7 +1987,7 @@ export interface Api {
           error: string | null;
           startedAt: string;
           endedAt: string | null;
-          /** Over 2 MB: bodies are left out, and large values in the outputs of steps */
+          /** Over 2 MB: bodies and large outputs of steps are left out */
           truncated: boolean;
           path: Array<{
             stepId: string;
@@ -2056,7 +2056,7 @@ export interface Api {
       answer: {
         success: true;
         data: {
-          /** null: the graph of the request */
+          /** null: the graph in the request */
           to: number | null;
           versions: Array<{
             version: number;
@@ -2083,7 +2083,7 @@ export interface Api {
         };
       };
     };
-    /** Make an account and log in */
+    /** Create an account and log in */
     '/auth/signup': {
       request: {
         body: SignUpRequest;
@@ -2169,7 +2169,7 @@ export interface Api {
       };
       answer: Project;
     };
-    /** Replace both keys; the old ones are dead at once */
+    /** Replace both keys; the old ones stop working at once */
     '/users/@me/projects/{id}/regenerate-keys': {
       request: {
         path: {
@@ -2179,7 +2179,7 @@ export interface Api {
       };
       answer: ProjectWithNewKeys;
     };
-    /** Replace the secret that signs webhooks; the old one is dead at once */
+    /** Replace the secret that signs webhooks; the old one is invalid at once */
     '/users/@me/projects/{id}/regenerate-webhook-secret': {
       request: {
         path: {
@@ -2204,7 +2204,7 @@ export interface Api {
         message: string;
       };
     };
-    /** Invite the user of an address; where no account mail is sent, make them a member at once */
+    /** Invite a member by email address; without account mail, add them at once */
     '/projects/{id}/members': {
       request: {
         path: {
@@ -2229,7 +2229,7 @@ export interface Api {
       };
       answer: Project;
     };
-    /** Go to the page where a project subscribes */
+    /** Get the URL of the page where a project subscribes */
     '/users/@me/projects/{id}/checkout': {
       request: {
         path: {
@@ -2245,7 +2245,7 @@ export interface Api {
         url: string;
       };
     };
-    /** Go to the page with cards and invoices */
+    /** Get the URL of the page with cards and invoices */
     '/users/@me/projects/{id}/billing-portal': {
       request: {
         path: {
@@ -2296,7 +2296,7 @@ export interface Api {
       };
       answer: Domain;
     };
-    /** Put addresses on the suppression list, up to 1,000 at once */
+    /** Add up to 1,000 addresses to the suppression list */
     '/suppression-list': {
       request: {
         body: AddSuppressionsRequest;
@@ -2304,7 +2304,7 @@ export interface Api {
       };
       answer: SuppressionsRecorded;
     };
-    /** Create a segment, by a condition or of hand-picked members */
+    /** Create a segment, by a condition or with hand-picked members */
     '/segments': {
       request: {
         body: CreateSegmentRequest;
@@ -2312,7 +2312,7 @@ export interface Api {
       };
       answer: Segment;
     };
-    /** Add contacts to a segment of hand-picked members; no events */
+    /** Add contacts to a STATIC segment; records no events */
     '/segments/{id}/members': {
       request: {
         path: {
@@ -2328,7 +2328,7 @@ export interface Api {
         notFound: Array<string>;
       };
     };
-    /** Find out who entered or left a tracked segment, with an event for each */
+    /** Compute the members of a tracked segment, with an event for each change */
     '/segments/{id}/compute': {
       request: {
         path: {
@@ -2343,7 +2343,7 @@ export interface Api {
         total: number;
       };
     };
-    /** Count the members of a segment anew; no events */
+    /** Count the members of a segment; records no events */
     '/segments/{id}/refresh': {
       request: {
         path: {
@@ -2436,7 +2436,7 @@ export interface Api {
       };
       answer: BulkDeleted | BulkUnchanged;
     };
-    /** Add a step; by itself it follows the newest end of the journey */
+    /** Add a step; by default it follows the newest end of the graph */
     '/workflows/{id}/steps': {
       request: {
         path: {
@@ -2462,7 +2462,7 @@ export interface Api {
       };
       answer: Step;
     };
-    /** Let one step lead to another */
+    /** Add a transition from one step to another */
     '/workflows/{id}/transitions': {
       request: {
         path: {
@@ -2503,7 +2503,7 @@ export interface Api {
         data: Campaign;
       };
     };
-    /** Set what a contact has chosen of topics */
+    /** Set the topic choices of a contact */
     '/contacts/{id}/topics': {
       request: {
         path: {
@@ -2514,7 +2514,7 @@ export interface Api {
       };
       answer: Array<ContactTopic>;
     };
-    /** Limit what a project may send in a month */
+    /** Set the monthly sending limits of a project */
     '/users/@me/projects/{id}/billing-limits': {
       request: {
         path: {
@@ -2525,7 +2525,7 @@ export interface Api {
       };
       answer: BillingLimits;
     };
-    /** Set a secret: WEBHOOK steps name it as {{secret.NAME}} in url, headers and body */
+    /** Set a secret; WEBHOOK steps use it as {{secret.NAME}} in url, headers and body */
     '/secrets/{name}': {
       request: {
         path: {
@@ -2536,21 +2536,21 @@ export interface Api {
       };
       answer: undefined;
     };
-    /** Set when marketing mail may reach contacts, and how often */
+    /** Set the send policy: when marketing mail may reach contacts, and how often */
     '/send-policy': {
       request: {
         body?: SetSendPolicyRequest;
       };
       answer: SendPolicy;
     };
-    /** Set how the project asks for consent */
+    /** Set the consent policy of the project */
     '/consent-policy': {
       request: {
         body?: SetConsentPolicyRequest;
       };
       answer: ConsentPolicy;
     };
-    /** Replace the graph of a workflow, in one change */
+    /** Replace the graph of a workflow in one edit */
     '/workflows/{id}/graph': {
       request: {
         path: {
@@ -2574,7 +2574,7 @@ export interface Api {
       };
       answer: Contact;
     };
-    /** Give mail that waits another time */
+    /** Reschedule waiting mail */
     '/emails/{id}': {
       request: {
         path: {
@@ -2607,7 +2607,7 @@ export interface Api {
       };
       answer: EventSubscription;
     };
-    /** Move the end of the delay or wait that an execution is in */
+    /** Move the end of an execution's current delay or wait */
     '/workflows/{id}/executions/{executionId}/wait': {
       request: {
         path: {
@@ -2631,7 +2631,7 @@ export interface Api {
       };
       answer: Project;
     };
-    /** Change the role of a member, or of who is invited */
+    /** Change the role of a member or invited user */
     '/projects/{id}/members/{userId}': {
       request: {
         path: {
@@ -2725,7 +2725,7 @@ export interface Api {
       };
       answer: undefined;
     };
-    /** Delete a campaign; what it has sent stays in the activity feed */
+    /** Delete a campaign; its sent mail stays in the activity feed */
     '/campaigns/{id}': {
       request: {
         path: {
@@ -2738,7 +2738,7 @@ export interface Api {
         message: string;
       };
     };
-    /** Cancel mail that waits: it is never sent */
+    /** Cancel waiting mail; it is never sent */
     '/emails/{id}': {
       request: {
         path: {
@@ -2748,7 +2748,7 @@ export interface Api {
       };
       answer: Email;
     };
-    /** Delete a topic, and what contacts have chosen of it */
+    /** Delete a topic, with the choices of contacts */
     '/topics/{id}': {
       request: {
         path: {
@@ -2758,7 +2758,7 @@ export interface Api {
       };
       answer: undefined;
     };
-    /** Delete a field that nothing uses from every contact */
+    /** Delete an unused field from every contact */
     '/contacts/fields/{field}': {
       request: {
         path: {
@@ -2770,7 +2770,7 @@ export interface Api {
         deletedFrom: number;
       };
     };
-    /** Delete all events of a name that nothing uses */
+    /** Delete all events of an unused name */
     '/events/{eventName}': {
       request: {
         path: {
@@ -2840,7 +2840,7 @@ export interface Api {
         message: string;
       };
     };
-    /** End a membership, or take an invitation back */
+    /** End a membership, or withdraw an invitation */
     '/projects/{id}/members/{userId}': {
       request: {
         path: {
@@ -2882,7 +2882,7 @@ export interface Api {
         success: true;
       };
     };
-    /** Remove a secret that nothing names */
+    /** Remove an unused secret */
     '/secrets/{name}': {
       request: {
         path: {
@@ -2892,7 +2892,7 @@ export interface Api {
       };
       answer: undefined;
     };
-    /** Take an address off the suppression list */
+    /** Remove an address from the suppression list */
     '/suppression-list/{email}': {
       request: {
         path: {
@@ -2902,7 +2902,7 @@ export interface Api {
       };
       answer: undefined;
     };
-    /** Delete a segment that nothing refers to; its contacts stay */
+    /** Delete an unused segment; its contacts stay */
     '/segments/{id}': {
       request: {
         path: {
@@ -2912,7 +2912,7 @@ export interface Api {
       };
       answer: undefined;
     };
-    /** Take contacts out of a segment of hand-picked members; no events */
+    /** Remove contacts from a STATIC segment; records no events */
     '/segments/{id}/members': {
       request: {
         path: {
@@ -2945,7 +2945,7 @@ export interface Api {
       };
       answer: undefined;
     };
-    /** Remove a step with what only it leads to, or alone with splice=true */
+    /** Remove a step with the steps reachable only through it, or alone with splice=true */
     '/workflows/{id}/steps/{stepId}': {
       request: {
         path: {
@@ -2955,7 +2955,7 @@ export interface Api {
           stepId: string;
         };
         query?: {
-          /** true: what led to the step leads to its successor */
+          /** true: its incoming transitions lead to its successor */
           splice?: 'true' | 'false';
         };
       };
@@ -3022,7 +3022,7 @@ export type SendRequest = {
     disposition?: 'attachment' | 'inline';
     contentId?: string;
   }>;
-  /** When to send; absent or null: now */
+  /** Send time; absent or null: now */
   scheduledFor?: string | number | null;
 };
 
@@ -3052,7 +3052,7 @@ export type AcceptedMessage = {
   data: {
     emails: Array<SentEmail>;
     warnings?: Array<SendWarning>;
-    /** Only if one was given */
+    /** Only if the request has one */
     scheduledFor?: string;
     timestamp: string;
   };
@@ -3083,13 +3083,13 @@ export type TrackRequest = {
   event: string;
   subscribed?: boolean;
   data?: Record<string, unknown> | null;
-  /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
+  /** Double opt-in: `subscribed` and `topics` apply once the owner of the address has confirmed */
   confirm?: boolean;
-  /** Keys of topics that the contact is subscribed to; with a public key, public ones */
+  /** Keys of topics to subscribe the contact to; with a public key, only public topics */
   topics?: Array<string>;
-  /** For the consent log; of a public key only `text` counts */
+  /** For the consent log; with a public key only `text` is used */
   proof?: {
-    /** Text that the person was shown */
+    /** Text that the person has read */
     text?: string;
     ip?: string;
     userAgent?: string;
@@ -3110,7 +3110,7 @@ export type ContactList = {
   data: Array<Contact>;
   cursor?: string;
   hasMore: boolean;
-  /** All that match, on the first page; 0 on later ones */
+  /** All matches, on the first page; 0 on later ones */
   total: number;
 };
 
@@ -3130,13 +3130,13 @@ export type UpsertContactRequest = {
   email: string;
   subscribed?: boolean;
   data?: Record<string, unknown> | null;
-  /** Double opt-in: `subscribed` and `topics` wait until the owner of the address has confirmed */
+  /** Double opt-in: `subscribed` and `topics` apply once the owner of the address has confirmed */
   confirm?: boolean;
-  /** Keys of topics that the contact is subscribed to; with a public key, public ones */
+  /** Keys of topics to subscribe the contact to; with a public key, only public topics */
   topics?: Array<string>;
-  /** For the consent log; of a public key only `text` counts */
+  /** For the consent log; with a public key only `text` is used */
   proof?: {
-    /** Text that the person was shown */
+    /** Text that the person has read */
     text?: string;
     ip?: string;
     userAgent?: string;
@@ -3185,7 +3185,7 @@ export type Campaign = {
   scheduledFor: string | null;
   /** The same as scheduledFor */
   scheduledAt: string | null;
-  /** When each contact gets it, by a clock in its zone; null: all at once */
+  /** Local time at which each contact gets it; null: all at once */
   localTime: string | null;
   /** For contacts whose localTime had passed when it began; null without localTime */
   late: 'send' | 'skip' | null;
@@ -3196,7 +3196,7 @@ export type Campaign = {
   topicId?: string;
   pausedReason: 'requested' | 'provider_failures' | null;
   archived: boolean;
-  /** As counted last; the final number once it is SENT */
+  /** The last count; the final number once it is SENT */
   totalRecipients: number;
   sentCount: number;
   deliveredCount: number;
@@ -3245,19 +3245,19 @@ export type CreateCampaignRequest = {
   fromName?: string | null;
   replyTo?: string | null;
   templateId?: string | null;
-  /** With the type MARKETING; by default that of the template */
+  /** Only with the type MARKETING; by default the template's */
   topicId?: string | null;
   audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
-  /** With SEGMENT */
+  /** Only with SEGMENT */
   segmentId?: string | null;
-  /** With FILTERED */
+  /** Only with FILTERED */
   audienceFilter?: ConditionInput | null;
   /** Instead of audienceFilter */
   audienceCondition?: ConditionInput | null;
   messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
   /** Most mails per minute; null: no separate limit */
   maxPerMinute?: number | null;
-  /** Instead of audienceType or messageType, whichever it is a word of */
+  /** Instead of audienceType or messageType, by its value */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
 };
 
@@ -3270,19 +3270,19 @@ export type UpdateCampaignRequest = {
   fromName?: string | null;
   replyTo?: string | null;
   templateId?: string | null;
-  /** With the type MARKETING; by default that of the template */
+  /** Only with the type MARKETING; by default the template's */
   topicId?: string | null;
   audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
-  /** With SEGMENT */
+  /** Only with SEGMENT */
   segmentId?: string | null;
-  /** With FILTERED */
+  /** Only with FILTERED */
   audienceFilter?: ConditionInput | null;
   /** Instead of audienceFilter */
   audienceCondition?: ConditionInput | null;
   messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
   /** Most mails per minute; null: no separate limit */
   maxPerMinute?: number | null;
-  /** Instead of audienceType or messageType, whichever it is a word of */
+  /** Instead of audienceType or messageType, by its value */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
 };
 
@@ -3300,13 +3300,13 @@ export type BulkUnchanged = {
 };
 
 export type SendCampaignRequest = {
-  /** When to send; absent: now */
+  /** Send time; absent: now */
   scheduledFor?: string | number | null;
-  /** When to send; absent: now */
+  /** Send time; absent: now */
   scheduledAt?: string | number | null;
-  /** When to send, in the zone of each contact; not beside scheduledFor */
+  /** Send time in the zone of each contact; not together with scheduledFor */
   localTime?: string | null;
-  /** With localTime, what becomes of contacts whose moment is past: `send` (the default) lets them have it at once, `skip` not at all */
+  /** With localTime, for contacts whose moment has passed: `send` (the default) sends it at once, `skip` does not send it */
   late?: unknown;
 };
 
@@ -3314,22 +3314,22 @@ export type TestCampaignRequest = {
   email: string;
 };
 
-/** Contacts of the audience who are no recipients; null before the audience is fixed */
+/** Contacts of the audience that are no recipients; null before the audience is fixed */
 export type GetCampaignStatsLeftOut = {
   unsubscribed_at_freeze: number;
   topic_unsubscribed_at_freeze: number;
 };
 
 export type GetCampaignStatsProgress = {
-  /** Messages that have left per second, in the last 10 seconds */
+  /** Messages sent per second, in the last 10 seconds */
   perSecond: number;
-  /** Current limit of the waiting mail; null: nothing waits, or it leaves as fast as it can */
+  /** Current limit of the waiting mail; null: nothing waits, or it is sent at full speed */
   limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
   /** Mail that waits for the local time of its contact */
   scheduledCount: number;
-  /** At this speed, and not before the last moment that mail waits for; null: not known yet */
+  /** Estimated end at this speed, not before the last send moment; null: unknown yet */
   estimatedEndAt: string | null;
-  /** Since when the oldest message could have left */
+  /** Since when the oldest message is due */
   oldestDueAt: string | null;
 };
 
@@ -3337,7 +3337,7 @@ export type EmailSummaryList = {
   data: Array<EmailSummary>;
   cursor?: string;
   hasMore: boolean;
-  /** All that match, on the first page; 0 on later ones */
+  /** All matches, on the first page; 0 on later ones */
   total: number;
 };
 
@@ -3363,7 +3363,7 @@ export type EmailSummary = {
     contentId: string | null;
     bytes: number;
   }>;
-  /** The id that the provider gave */
+  /** The provider's id of the message */
   messageId: string | null;
   sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
   templateId: string | null;
@@ -3371,7 +3371,7 @@ export type EmailSummary = {
   workflowExecutionId: string | null;
   workflowStepExecutionId: string | null;
   topicId?: string;
-  /** When it was asked to leave; null: at once */
+  /** The requested send time; null: at once */
   scheduledFor: string | null;
   /** Why it is PENDING and not due yet; the last reason, if there are several */
   hold: Hold | null;
@@ -3387,7 +3387,7 @@ export type EmailSummary = {
   error: string | null;
   /** null: received */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
-  /** Why it was not sent; null: it was, or was received */
+  /** Why it was not sent; null: it was sent or received */
   reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
@@ -3420,7 +3420,7 @@ export type Email = {
     contentId: string | null;
     bytes: number;
   }>;
-  /** The id that the provider gave */
+  /** The provider's id of the message */
   messageId: string | null;
   sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
   templateId: string | null;
@@ -3428,7 +3428,7 @@ export type Email = {
   workflowExecutionId: string | null;
   workflowStepExecutionId: string | null;
   topicId?: string;
-  /** When it was asked to leave; null: at once */
+  /** The requested send time; null: at once */
   scheduledFor: string | null;
   /** Why it is PENDING and not due yet; the last reason, if there are several */
   hold: Hold | null;
@@ -3444,13 +3444,13 @@ export type Email = {
   error: string | null;
   /** null: received */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
-  /** Why it was not sent; null: it was, or was received */
+  /** Why it was not sent; null: it was sent or received */
   reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
-  /** null: not made yet, removed after its time, or never kept: a message of a campaign whose sender died before it could record it, which the trace shows as `settled`; its subject is then the template of the campaign */
+  /** null: not created yet, removed after its retention time, or never stored, because the worker died before it could record the message of a campaign. The trace then shows `settled`, and the subject is the campaign's template */
   body: string | null;
-  /** Every state it went through and why, oldest first */
+  /** Every state it had and why, oldest first */
   trace: Array<{
     at: string;
     state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld';
@@ -3466,7 +3466,7 @@ export type TimelineEntryList = {
   data: Array<TimelineEntry>;
   cursor?: string;
   hasMore: boolean;
-  /** All that match, on the first page; 0 on later ones */
+  /** All matches, on the first page; 0 on later ones */
   total: number;
 };
 
@@ -3475,7 +3475,7 @@ export type TimelineEntry = {
   type: 'event' | 'email' | 'execution' | 'not_started' | 'segment' | 'consent' | 'not_reached';
   title: string;
   detail: Record<string, unknown>;
-  /** Ids of what it is about */
+  /** Ids of its objects */
   links: {
     email?: string;
     execution?: string;
@@ -3503,23 +3503,23 @@ export type ErasureCounts = {
   emails: number;
   /** Its executions, with their steps */
   executions: number;
-  /** Its places in segments */
+  /** Its memberships in segments */
   memberships: number;
   /** Its choices of topics */
   topics: number;
   /** Lines of its consent log */
   consent: number;
-  /** Files that no other mail names */
+  /** Files that no other mail uses */
   attachments: number;
   /** Messages of the local mailbox */
   mailbox: number;
-  /** Mail of other contacts to the address, emptied */
+  /** Mail of other contacts to the address, with content removed */
   otherEmails: number;
-  /** Jobs whose result named the address */
+  /** Jobs with the address in their result */
   jobErrors: number;
-  /** Stored answers that named the address */
+  /** Stored responses with the address */
   idempotency: number;
-  /** Deliveries of event subscriptions, and answers of receivers that named the address */
+  /** Deliveries of event subscriptions, and receivers' responses with the address */
   deliveries: number;
   /** Entries of the suppression list that have changed */
   suppression: number;
@@ -3529,7 +3529,7 @@ export type Erasure = {
   id: string;
   state: 'waiting' | 'active' | 'completed';
   requestedAt: string;
-  /** When it was completed */
+  /** Time of its completion */
   at: string | null;
   /** Counts of removed data; null until completed */
   counts: ErasureCounts | null;
@@ -3568,7 +3568,7 @@ export type ContactExport = {
       contentType: string;
       size: number;
     }>;
-    /** The id that the provider gave */
+    /** The provider's id of the message */
     messageId: string | null;
     sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
     templateId: string | null;
@@ -3576,7 +3576,7 @@ export type ContactExport = {
     workflowExecutionId: string | null;
     workflowStepExecutionId: string | null;
     topicId?: string;
-    /** When it was asked to leave; null: at once */
+    /** The requested send time; null: at once */
     scheduledFor: string | null;
     /** Why it is PENDING and not due yet; the last reason, if there are several */
     hold: Hold | null;
@@ -3592,13 +3592,13 @@ export type ContactExport = {
     error: string | null;
     /** null: received */
     outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
-    /** Why it was not sent; null: it was, or was received */
+    /** Why it was not sent; null: it was sent or received */
     reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
     createdAt: string;
     updatedAt: string;
-    /** null: not made yet, removed after its time, or never kept: a message of a campaign whose sender died before it could record it, which the trace shows as `settled`; its subject is then the template of the campaign */
+    /** null: not created yet, removed after its retention time, or never stored, because the worker died before it could record the message of a campaign. The trace then shows `settled`, and the subject is the campaign's template */
     body: string | null;
-    /** Every state it went through and why, oldest first */
+    /** Every state it had and why, oldest first */
     trace: Array<{
       at: string;
       state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld';
@@ -3619,11 +3619,11 @@ export type ContactExport = {
     context: Record<string, unknown> | null;
     /** Steps that completed with `success: false` */
     warnings: number;
-    /** Reason why it is stuck: no worker or no sweep runs, or its step is retried again and again */
+    /** Why it is stuck: no worker or no sweep runs, or its step is retried again and again */
     stuck: Stuck | null;
     startedAt: string;
     completedAt: string | null;
-    /** Paused singly; its workflow may be paused, too */
+    /** Paused individually; its workflow may be paused, too */
     pausedAt: string | null;
     pauseReason: string | null;
     temporalWorkflowId: string;
@@ -3639,11 +3639,11 @@ export type ContactTopic = {
   id: string;
   key: string;
   name: string;
-  /** private: on no preference page, and unknown to public keys */
+  /** private: on no preference page, and hidden from public keys */
   visibility: 'public' | 'private';
-  /** true: gets mail of the topic, if it gets marketing mail */
+  /** true: the contact gets mail of the topic, if it gets marketing mail */
   subscribed: boolean;
-  /** false: the contact has not chosen, the default holds */
+  /** false: the contact has made no choice, so the default applies */
   explicit: boolean;
   /** Time of the contact's own choice */
   changedAt: string | null;
@@ -3655,14 +3655,14 @@ export type ConsentLine = {
   source: 'api' | 'import' | 'bulk' | 'public_page' | 'one_click' | 'workflow' | 'inbound' | 'bounce' | 'complaint' | 'double_opt_in';
   /** Key of a topic; null: mail as a whole */
   topic: string | null;
-  /** IP address of the person, if it is known */
+  /** IP address of the person, if known */
   ip: string | null;
   userAgent: string | null;
   /** SHA-256 of `text` in UTF-8, in hex */
   textHash: string | null;
-  /** Text that the person was shown */
+  /** Text that the person has read */
   text: string | null;
-  /** pk, sk or the id of a user; null: none of them */
+  /** pk, sk or the id of a user; null: another source */
   actor: string | null;
 };
 
@@ -3676,7 +3676,7 @@ export type Suppression = {
   scope: 'marketing' | 'all';
   /** The mail whose feedback or link made the entry */
   emailId: string | null;
-  /** When it ends; null: never */
+  /** Its end; null: never */
   until: string | null;
   createdAt: string;
 };
@@ -3703,7 +3703,7 @@ export type StepExecution = {
   status: 'PENDING' | 'SCHEDULED' | 'RUNNING' | 'WAITING' | 'COMPLETED' | 'FAILED' | 'SKIPPED';
   scheduledFor: string | null;
   executeAfter: string | null;
-  /** What came of it. Of a WEBHOOK that is tried again: of its last attempt, with `nextAttemptAt` */
+  /** Its result. For a WEBHOOK that is retried: that of the last attempt, with `nextAttemptAt` */
   output: Record<string, unknown> | null;
   error: string | null;
   startedAt: string | null;
@@ -3720,7 +3720,7 @@ export type StepName = {
 };
 
 export type UpdateContactTopicsRequest = {
-  /** By the keys of topics; null: back to the default */
+  /** Choices by the keys of topics; null: back to the default */
   topics: Record<string, boolean | null>;
 };
 
@@ -3729,9 +3729,9 @@ export type Topic = {
   key: string;
   name: string;
   description: string | null;
-  /** private: on no preference page, and unknown to public keys */
+  /** private: on no preference page, and hidden from public keys */
   visibility: 'public' | 'private';
-  /** Default for a contact that has not chosen */
+  /** The default for contacts that have made no choice */
   default: 'subscribed' | 'unsubscribed';
   projectId: string;
   createdAt: string;
@@ -3743,9 +3743,9 @@ export type CreateTopicRequest = {
   key: string;
   name: string;
   description?: string | null;
-  /** private: on no preference page, and unknown to public keys */
+  /** private: on no preference page, and hidden from public keys */
   visibility?: 'public' | 'private';
-  /** Default for a contact that has not chosen */
+  /** The default for contacts that have made no choice */
   default: 'subscribed' | 'unsubscribed';
 };
 
@@ -3753,9 +3753,9 @@ export type UpdateTopicRequest = {
   key?: string;
   name?: string;
   description?: string | null;
-  /** private: on no preference page, and unknown to public keys */
+  /** private: on no preference page, and hidden from public keys */
   visibility?: 'public' | 'private';
-  /** Default for a contact that has not chosen */
+  /** The default for contacts that have made no choice */
   default?: 'subscribed' | 'unsubscribed';
 };
 
@@ -3766,7 +3766,7 @@ export type LookUpContactsRequest = {
 export type ContactField = {
   field: string;
   type: 'string' | 'number' | 'boolean' | 'date';
-  /** Percent of all contacts that have it */
+  /** Percent of all contacts with the field */
   coverage: number;
 };
 
@@ -3781,40 +3781,40 @@ export type JobAccepted = {
 
 export type BulkSubscribeContactsRequest = {
   mode?: 'ids' | 'query';
-  /** Required with mode ids; ignored with mode query, whatever it holds */
+  /** Required with mode ids; ignored with mode query */
   contactIds?: Array<string>;
   /** Required with mode query, where {} means every contact; ignored with mode ids */
   filter?: {
     search?: string;
     subscribed?: boolean;
   };
-  /** Contacts that mode query leaves out; ignored with mode ids */
+  /** Contacts to leave out with mode query; ignored with mode ids */
   excludeIds?: Array<string>;
 };
 
 export type BulkUnsubscribeContactsRequest = {
   mode?: 'ids' | 'query';
-  /** Required with mode ids; ignored with mode query, whatever it holds */
+  /** Required with mode ids; ignored with mode query */
   contactIds?: Array<string>;
   /** Required with mode query, where {} means every contact; ignored with mode ids */
   filter?: {
     search?: string;
     subscribed?: boolean;
   };
-  /** Contacts that mode query leaves out; ignored with mode ids */
+  /** Contacts to leave out with mode query; ignored with mode ids */
   excludeIds?: Array<string>;
 };
 
 export type BulkDeleteContactsRequest = {
   mode?: 'ids' | 'query';
-  /** Required with mode ids; ignored with mode query, whatever it holds */
+  /** Required with mode ids; ignored with mode query */
   contactIds?: Array<string>;
   /** Required with mode query, where {} means every contact; ignored with mode ids */
   filter?: {
     search?: string;
     subscribed?: boolean;
   };
-  /** Contacts that mode query leaves out; ignored with mode ids */
+  /** Contacts to leave out with mode query; ignored with mode ids */
   excludeIds?: Array<string>;
 };
 
@@ -3851,7 +3851,7 @@ export type ImportJobList = {
   data: Array<ImportJob>;
   cursor?: string;
   hasMore: boolean;
-  /** All that match, on the first page; 0 on later ones */
+  /** All matches, on the first page; 0 on later ones */
   total: number;
 };
 
@@ -3914,9 +3914,9 @@ export type EventSubscription = {
   url: string;
   events: Array<string>;
   description: string | null;
-  /** Their values are never answered */
+  /** Their values are never returned */
   headerNames: Array<string>;
-  /** Events per request, at most; null: one */
+  /** Most events per request; null: one */
   batch: EventBatch | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
@@ -3925,7 +3925,7 @@ export type EventSubscription = {
   from: string | null;
   /** Start of the first failed request since the last success */
   failingSince: string | null;
-  /** Until when the secret before signs, too */
+  /** Until when the previous secret also signs */
   previousSecretExpiresAt: string | null;
   projectId: string;
   createdAt: string;
@@ -3942,15 +3942,15 @@ export type EventBatchInput = {
 
 export type CreateEventSubscriptionRequest = {
   url: string;
-  /** Names of events, `<prefix>.*` for all that begin so, or `*` for all */
+  /** Names of events, `<prefix>.*` for all with this prefix, or `*` for all */
   events: Array<string>;
   description?: string | null;
-  /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
+  /** Sent with every request, and never returned; `{{secret.NAME}}` is replaced in values */
   headers?: Record<string, string> | null;
-  /** Events per request, at most; null: one event per request, without a list around it */
+  /** Most events per request; null: one event per request, without a list */
   batch?: EventBatchInput | null;
   enabled?: boolean;
-  /** By default now; at most 30 days ago */
+  /** Default: now; at most 30 days ago */
   from?: string;
 };
 
@@ -3959,9 +3959,9 @@ export type NewEventSubscription = {
   url: string;
   events: Array<string>;
   description: string | null;
-  /** Their values are never answered */
+  /** Their values are never returned */
   headerNames: Array<string>;
-  /** Events per request, at most; null: one */
+  /** Most events per request; null: one */
   batch: EventBatch | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
@@ -3970,7 +3970,7 @@ export type NewEventSubscription = {
   from: string | null;
   /** Start of the first failed request since the last success */
   failingSince: string | null;
-  /** Until when the secret before signs, too */
+  /** Until when the previous secret also signs */
   previousSecretExpiresAt: string | null;
   projectId: string;
   createdAt: string;
@@ -3983,9 +3983,9 @@ export type CountedEventSubscription = {
   url: string;
   events: Array<string>;
   description: string | null;
-  /** Their values are never answered */
+  /** Their values are never returned */
   headerNames: Array<string>;
-  /** Events per request, at most; null: one */
+  /** Most events per request; null: one */
   batch: EventBatch | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
@@ -3994,14 +3994,14 @@ export type CountedEventSubscription = {
   from: string | null;
   /** Start of the first failed request since the last success */
   failingSince: string | null;
-  /** Until when the secret before signs, too */
+  /** Until when the previous secret also signs */
   previousSecretExpiresAt: string | null;
   projectId: string;
   createdAt: string;
   updatedAt: string;
   lag: {
     pending: number;
-    /** Since when the longest waiting one is pending */
+    /** Since when the oldest pending one waits */
     oldestPendingAt: string | null;
   };
   last24Hours: {
@@ -4014,12 +4014,12 @@ export type CountedEventSubscription = {
 
 export type UpdateEventSubscriptionRequest = {
   url?: string;
-  /** Names of events, `<prefix>.*` for all that begin so, or `*` for all */
+  /** Names of events, `<prefix>.*` for all with this prefix, or `*` for all */
   events?: Array<string>;
   description?: string | null;
-  /** Sent with every request, and never answered; `{{secret.NAME}}` is replaced in values */
+  /** Sent with every request, and never returned; `{{secret.NAME}}` is replaced in values */
   headers?: Record<string, string> | null;
-  /** Events per request, at most; null: one event per request, without a list around it */
+  /** Most events per request; null: one event per request, without a list */
   batch?: EventBatchInput | null;
   enabled?: boolean;
   paused?: boolean;
@@ -4041,20 +4041,20 @@ export type EventDelivery = {
   status: 'pending' | 'delivered' | 'failed' | 'skipped';
   /** Why it was skipped */
   reason: 'disabled' | 'contact_deleted' | 'event_deleted' | 'expired' | null;
-  /** The `webhook-id` of the batch it was last sent in */
+  /** The `webhook-id` of its last batch */
   batchId: string | null;
-  /** When it is due, while it is pending */
+  /** Due time while it is pending */
   nextAttemptAt: string | null;
   deliveredAt: string | null;
   /** The last 20, oldest first */
   attempts: Array<{
     at: string;
     statusCode: number | null;
-    /** Why no answer came */
+    /** Why there was no response */
     error: 'timeout' | 'unreachable' | 'address_refused' | 'secret_refused' | null;
     ms: number;
   }>;
-  /** The first 1,024 bytes of the last answer that was not 2xx */
+  /** The first 1,024 bytes of the last response that was not 2xx */
   response: string | null;
   projectId: string;
   createdAt: string;
@@ -4126,11 +4126,11 @@ export type Execution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Reason why it is stuck: no worker or no sweep runs, or its step is retried again and again */
+  /** Why it is stuck: no worker or no sweep runs, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
-  /** Paused singly; its workflow may be paused, too */
+  /** Paused individually; its workflow may be paused, too */
   pausedAt: string | null;
   pauseReason: string | null;
   temporalWorkflowId: string;
@@ -4162,11 +4162,11 @@ export type NamedExecution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Reason why it is stuck: no worker or no sweep runs, or its step is retried again and again */
+  /** Why it is stuck: no worker or no sweep runs, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
-  /** Paused singly; its workflow may be paused, too */
+  /** Paused individually; its workflow may be paused, too */
   pausedAt: string | null;
   pauseReason: string | null;
   temporalWorkflowId: string;
@@ -4197,11 +4197,11 @@ export type ExecutionDetails = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Reason why it is stuck: no worker or no sweep runs, or its step is retried again and again */
+  /** Why it is stuck: no worker or no sweep runs, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
-  /** Paused singly; its workflow may be paused, too */
+  /** Paused individually; its workflow may be paused, too */
   pausedAt: string | null;
   pauseReason: string | null;
   temporalWorkflowId: string;
@@ -4229,7 +4229,7 @@ export type FoundExecutionList = {
   data: Array<FoundExecution>;
   cursor?: string;
   hasMore: boolean;
-  /** All that match, on the first page; 0 on later ones */
+  /** All matches, on the first page; 0 on later ones */
   total: number;
 };
 
@@ -4247,11 +4247,11 @@ export type FoundExecution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Reason why it is stuck: no worker or no sweep runs, or its step is retried again and again */
+  /** Why it is stuck: no worker or no sweep runs, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
-  /** Paused singly; its workflow may be paused, too */
+  /** Paused individually; its workflow may be paused, too */
   pausedAt: string | null;
   pauseReason: string | null;
   temporalWorkflowId: string;
@@ -4310,16 +4310,16 @@ export type MigrateExecutionsRequest = {
   from?: Array<number>;
   /** A version; by default the newest */
   to?: number;
-  /** Steps of the version by those of the old ones, where their ids differ */
+  /** Steps of the target version by those of the old versions, if their ids differ */
   mapping?: Record<string, string>;
   onUnmappable?: 'stay' | 'cancel';
-  /** Only these; unknown ones are ignored */
+  /** Only these executions; unknown ones are ignored */
   executionIds?: Array<string>;
 };
 
 export type RetryAllExecutionsRequest = {
   stepId?: string;
-  /** On which they go on; by default on their own */
+  /** The version on which they continue; by default their own */
   version?: number;
   failedAfter?: string;
   failedBefore?: string;
@@ -4329,7 +4329,7 @@ export type RetryAllExecutionsRequest = {
 export type MoveWaitsRequest = {
   until?: string;
   shiftBySeconds?: number;
-  /** WAIT_FOR_EVENT only: remove the time-out */
+  /** WAIT_FOR_EVENT only: remove the timeout */
   forever?: true;
   versions?: Array<number>;
   /** A condition on their contacts */
@@ -4347,7 +4347,7 @@ export type SkipStepRequest = {
 export type MoveWaitRequest = {
   until?: string;
   shiftBySeconds?: number;
-  /** WAIT_FOR_EVENT only: remove the time-out */
+  /** WAIT_FOR_EVENT only: remove the timeout */
   forever?: true;
 };
 
@@ -4365,11 +4365,11 @@ export type MovedExecution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Reason why it is stuck: no worker or no sweep runs, or its step is retried again and again */
+  /** Why it is stuck: no worker or no sweep runs, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
-  /** Paused singly; its workflow may be paused, too */
+  /** Paused individually; its workflow may be paused, too */
   pausedAt: string | null;
   pauseReason: string | null;
   temporalWorkflowId: string;
@@ -4579,7 +4579,7 @@ export type PortableTriggerStep = {
 };
 
 export type PortableSendEmailStep = {
-  /** Unique in the workflow; made from the name where it is left out */
+  /** Unique in the workflow; generated from the name if left out */
   key?: string;
   name: string;
   position?: {
@@ -4587,7 +4587,7 @@ export type PortableSendEmailStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Instead of templateId; its name is only read */
+  /** Instead of templateId; its name is ignored */
   template?: TemplateReference | null;
   type: 'SEND_EMAIL';
   config: SendEmailConfig;
@@ -4599,7 +4599,7 @@ export type TemplateReference = {
 };
 
 export type PortableDelayStep = {
-  /** Unique in the workflow; made from the name where it is left out */
+  /** Unique in the workflow; generated from the name if left out */
   key?: string;
   name: string;
   position?: {
@@ -4607,14 +4607,14 @@ export type PortableDelayStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Instead of templateId; its name is only read */
+  /** Instead of templateId; its name is ignored */
   template?: TemplateReference | null;
   type: 'DELAY';
   config: DelayConfig;
 };
 
 export type PortableWaitForEventStep = {
-  /** Unique in the workflow; made from the name where it is left out */
+  /** Unique in the workflow; generated from the name if left out */
   key?: string;
   name: string;
   position?: {
@@ -4622,14 +4622,14 @@ export type PortableWaitForEventStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Instead of templateId; its name is only read */
+  /** Instead of templateId; its name is ignored */
   template?: TemplateReference | null;
   type: 'WAIT_FOR_EVENT';
   config: WaitForEventConfig;
 };
 
 export type PortableConditionStep = {
-  /** Unique in the workflow; made from the name where it is left out */
+  /** Unique in the workflow; generated from the name if left out */
   key?: string;
   name: string;
   position?: {
@@ -4637,14 +4637,14 @@ export type PortableConditionStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Instead of templateId; its name is only read */
+  /** Instead of templateId; its name is ignored */
   template?: TemplateReference | null;
   type: 'CONDITION';
   config: ConditionConfig;
 };
 
 export type PortableSplitStep = {
-  /** Unique in the workflow; made from the name where it is left out */
+  /** Unique in the workflow; generated from the name if left out */
   key?: string;
   name: string;
   position?: {
@@ -4652,14 +4652,14 @@ export type PortableSplitStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Instead of templateId; its name is only read */
+  /** Instead of templateId; its name is ignored */
   template?: TemplateReference | null;
   type: 'SPLIT';
   config: SplitConfig;
 };
 
 export type PortableWebhookStep = {
-  /** Unique in the workflow; made from the name where it is left out */
+  /** Unique in the workflow; generated from the name if left out */
   key?: string;
   name: string;
   position?: {
@@ -4667,14 +4667,14 @@ export type PortableWebhookStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Instead of templateId; its name is only read */
+  /** Instead of templateId; its name is ignored */
   template?: TemplateReference | null;
   type: 'WEBHOOK';
   config: WebhookConfig;
 };
 
 export type PortableUpdateContactStep = {
-  /** Unique in the workflow; made from the name where it is left out */
+  /** Unique in the workflow; generated from the name if left out */
   key?: string;
   name: string;
   position?: {
@@ -4682,14 +4682,14 @@ export type PortableUpdateContactStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Instead of templateId; its name is only read */
+  /** Instead of templateId; its name is ignored */
   template?: TemplateReference | null;
   type: 'UPDATE_CONTACT';
   config: UpdateContactConfig;
 };
 
 export type PortableExitStep = {
-  /** Unique in the workflow; made from the name where it is left out */
+  /** Unique in the workflow; generated from the name if left out */
   key?: string;
   name: string;
   position?: {
@@ -4697,7 +4697,7 @@ export type PortableExitStep = {
     y: number;
   };
   templateId?: string | null;
-  /** Instead of templateId; its name is only read */
+  /** Instead of templateId; its name is ignored */
   template?: TemplateReference | null;
   type: 'EXIT';
   config: ExitConfig;
@@ -4725,7 +4725,7 @@ export type KeyedGraph = {
 
 export type SimulateExecutionRequest = {
   contactId?: string;
-  /** A contact that need not exist */
+  /** An invented contact */
   contact?: {
     email: string;
     subscribed?: boolean;
@@ -4739,12 +4739,12 @@ export type SimulateExecutionRequest = {
     at?: string;
     data?: Record<string, unknown> | null;
   }>;
-  /** Answers of receivers, by the id or the key of the step */
+  /** Responses of receivers, by the id or the key of the step */
   webhooks?: Record<string, {
     statusCode?: number;
     /** Any JSON; absent: no body */
     response?: unknown;
-    /** Answers of 503 before */
+    /** Number of 503 responses before it */
     failures?: number;
   }>;
   /** The arms that SPLIT steps draw, by the id or the key of the step */
@@ -4755,14 +4755,14 @@ export type SimulateExecutionRequest = {
   until?: string;
   horizonDays?: number;
   version?: number;
-  /** A graph that is not stored: with ids (`id`, `fromStepId`, `toStepId`), as GET /workflows/{id} answers it, or with keys (`key`, `from`, `to`), as POST /workflows takes it; its keys are the ids of the answer then. The trigger is that of the workflow */
+  /** A graph that is not stored: with ids (`id`, `fromStepId`, `toStepId`), as in GET /workflows/{id}, or with keys (`key`, `from`, `to`), as in POST /workflows; the response then has the keys as ids. The trigger is the workflow's */
   graph?: ProposedGraph | KeyedGraph;
 };
 
 export type WorkflowWarning = {
   code: 'unreachable_step' | 'timeout_never' | 'unknown_field';
   message: string;
-  /** Its id, or its key where the request has keys */
+  /** Its id, or its key if the request has keys */
   step: string;
 };
 
@@ -4771,7 +4771,7 @@ export type DryRunEditRequest = {
   from?: Array<number>;
   to?: number;
   graph?: ProposedGraph;
-  /** Steps of the other graph by those of the old ones, where their ids differ */
+  /** Steps of the other graph by those of the old graphs, if their ids differ */
   mapping?: Record<string, string>;
   examples?: number;
 };
@@ -4780,11 +4780,11 @@ export type Firing = {
   /** The planned time */
   at: string;
   status: 'RUNNING' | 'COMPLETED' | 'MISSED' | 'OVERLAPPED' | 'STOPPED';
-  /** Contacts that match: started and skipped */
+  /** Matching contacts: started and skipped */
   matched: number;
-  /** Executions it has started */
+  /** Executions that it has started */
   started: number;
-  /** Contacts that may not enter once more */
+  /** Contacts that may not enter again */
   skipped: number;
   startedAt: string | null;
   completedAt: string | null;
@@ -4829,7 +4829,7 @@ export type User = {
 };
 
 export type DeleteMeRequest = {
-  /** Required where the account has one */
+  /** Required if the account has one */
   password?: string;
 };
 
@@ -4846,7 +4846,7 @@ export type Session = {
   lastSeenAt: string;
   ip: string | null;
   userAgent: string | null;
-  /** The session of this request */
+  /** True for the session of this request */
   current: boolean;
 };
 
@@ -4854,7 +4854,7 @@ export type Project = {
   id: string;
   name: string;
   public: string;
-  /** Complete only when the keys were just made */
+  /** Complete only if the keys were just created */
   secret: string;
   role: 'OWNER' | 'ADMIN' | 'MEMBER';
   disabled: boolean;
@@ -4887,7 +4887,7 @@ export type ProjectWithNewKeys = {
   id: string;
   name: string;
   public: string;
-  /** Complete only when the keys were just made */
+  /** Complete only if the keys were just created */
   secret: string;
   role: 'OWNER' | 'ADMIN' | 'MEMBER';
   disabled: boolean;
@@ -4943,7 +4943,7 @@ export type ProjectSecurity = {
     projectId: string;
     isHealthy: boolean;
     shouldDisable: boolean;
-    /** Always 0: limits are not to be tuned against */
+    /** Always 0: the limits are not revealed */
     twentyFourHour: FeedbackWindow;
     sevenDay: FeedbackWindow;
     allTime: FeedbackWindow;
@@ -5053,7 +5053,7 @@ export type Domain = {
     name: string;
     value: string;
     priority?: number;
-    /** dkim and ownership, which is there with Amazon SES, decide about the status */
+    /** dkim and ownership (only with Amazon SES) decide the status */
     purpose: 'dkim' | 'ownership' | 'mail_from' | 'spf' | 'dmarc';
     status: 'pending' | 'verified' | 'failed';
   }>;
@@ -5081,7 +5081,7 @@ export type CheckedDomain = {
     name: string;
     value: string;
     priority?: number;
-    /** dkim and ownership, which is there with Amazon SES, decide about the status */
+    /** dkim and ownership (only with Amazon SES) decide the status */
     purpose: 'dkim' | 'ownership' | 'mail_from' | 'spf' | 'dmarc';
     status: 'pending' | 'verified' | 'failed';
   }>;
@@ -5105,9 +5105,9 @@ export type MailboxSummary = {
 export type Secret = {
   name: string;
   updatedAt: string;
-  /** The steps and event subscriptions that name it */
+  /** The steps and event subscriptions that use it */
   usedIn: Array<SecretOfStep | SecretOfSubscription>;
-  /** How many more than the 100 of a list there are, by its name; absent when all are listed */
+  /** Number of users beyond the 100 in a list, by its name; absent when all are listed */
   more?: Record<string, number>;
   /** If set, it is only sent to these hosts */
   hosts?: Array<string>;
@@ -5124,19 +5124,19 @@ export type SecretOfSubscription = {
 
 export type SetSecretRequest = {
   value: string;
-  /** It goes to these hosts alone; null: to any. Left out, those that it has stay */
+  /** It is sent only to these hosts; null: to any. Left out: unchanged */
   hosts?: Array<string> | null;
 };
 
 export type SendPolicy = {
-  /** The project's zone: of contacts that name none */
+  /** The project's time zone, for contacts without their own */
   timeZone: string;
   contactTimeZoneField: string | null;
   quietHours: QuietHours | null;
-  /** At most `max` mails to a contact in any `perDays`; all of them hold */
+  /** At most `max` mails to a contact within `perDays` days; every cap applies */
   caps: Array<{
     max: number;
-    /** Times 24 hours */
+    /** In units of 24 hours */
     perDays: number;
   }>;
   /** Mail over a cap is skipped, or delayed */
@@ -5155,21 +5155,21 @@ export type QuietHoursInput = {
   from: string;
   /** Or 24:00; earlier than `from`: on the next day */
   to: string;
-  /** On which it begins */
+  /** Days on which it begins */
   days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
 };
 
 export type SetSendPolicyRequest = {
-  /** The project's zone: of contacts that name none */
+  /** The project's time zone, for contacts without their own */
   timeZone?: string;
-  /** Contact field that names its time zone; null: all contacts use that of the project */
+  /** Contact field with its time zone; null: all contacts use the project's */
   contactTimeZoneField?: string | null;
   /** In the contact's zone; null: none */
   quietHours?: QuietHoursInput | null;
-  /** At most `max` mails to a contact in any `perDays`; all of them hold */
+  /** At most `max` mails to a contact within `perDays` days; every cap applies */
   caps?: Array<{
     max: number;
-    /** Times 24 hours */
+    /** In units of 24 hours */
     perDays: number;
   }>;
   /** Mail over a cap is skipped, or delayed */
@@ -5184,11 +5184,11 @@ export type ConsentPolicy = {
   /** Sender of the confirmation mail if its template has none */
   from: string | null;
   fromName: string | null;
-  /** Seconds from the first mail to the reminder, of requests made from then on; null: there is none */
+  /** Seconds from the first mail to the reminder, for later requests; null: there is none */
   remindAfter: number | null;
-  /** Seconds from the last mail to the end of the request, of requests made from then on */
+  /** Seconds from the last mail to the end of the request, for later requests */
   expireAfter: number;
-  /** Scope of mail that an address does not get after a permanent bounce */
+  /** The mail that an address does not get after a permanent bounce */
   bounceScope: 'marketing' | 'all';
   /** null: it was never set */
   updatedAt: string | null;
@@ -5202,11 +5202,11 @@ export type SetConsentPolicyRequest = {
   /** Sender of the confirmation mail if its template has none */
   from?: string | null;
   fromName?: string | null;
-  /** Seconds from the first mail to the reminder, of requests made from then on; null: there is none */
+  /** Seconds from the first mail to the reminder, for later requests; null: there is none */
   remindAfter?: number | null;
-  /** Seconds from the last mail to the end of the request, of requests made from then on */
+  /** Seconds from the last mail to the end of the request, for later requests */
   expireAfter?: number;
-  /** Scope of mail that an address does not get after a permanent bounce */
+  /** The mail that an address does not get after a permanent bounce */
   bounceScope?: 'marketing' | 'all';
 };
 
@@ -5214,7 +5214,7 @@ export type SuppressionList = {
   data: Array<Suppression>;
   cursor?: string;
   hasMore: boolean;
-  /** All that match, on the first page; 0 on later ones */
+  /** All matches, on the first page; 0 on later ones */
   total: number;
 };
 
@@ -5222,7 +5222,7 @@ export type AddSuppressionsRequest = {
   emails: Array<string>;
   scope?: 'marketing' | 'all';
   reason?: 'manual' | 'import';
-  /** When the entries end; null: never */
+  /** End of the entries; null: never */
   until?: string | null;
 };
 
@@ -5230,7 +5230,7 @@ export type SuppressionsRecorded = {
   added: number;
   updated: number;
   unchanged: number;
-  /** Texts that are not addresses, as sent */
+  /** Invalid addresses, as sent */
   invalid: Array<string>;
 };
 
@@ -5244,7 +5244,7 @@ export type SuppressionOfAddress = {
   scope: 'marketing' | 'all';
   /** The mail whose feedback or link made the entry */
   emailId: string | null;
-  /** When it ends; null: never */
+  /** Its end; null: never */
   until: string | null;
   createdAt: string;
   /** The consent of an erased contact, oldest first */
@@ -5290,7 +5290,7 @@ export type UpdateSegmentRequest = {
   condition?: ConditionInput | null;
   /** Instead of condition */
   filters?: ConditionInput | null;
-  /** Switched off, the stored members are forgotten without events */
+  /** When it is switched off, stored members are removed without events */
   trackMembership?: boolean;
 };
 
@@ -5349,7 +5349,7 @@ export type CreateTemplateRequest = {
   fromName?: string | null;
   replyTo?: string | null;
   description?: string | null;
-  /** With the type MARKETING */
+  /** Only with the type MARKETING */
   topicId?: string | null;
 };
 
@@ -5363,7 +5363,7 @@ export type UpdateTemplateRequest = {
   fromName?: string | null;
   replyTo?: string | null;
   description?: string | null;
-  /** With the type MARKETING */
+  /** Only with the type MARKETING */
   topicId?: string | null;
 };
 
@@ -5378,19 +5378,19 @@ export type PreviewTemplateRequest = {
   /** The message class. HEADLESS: nothing is added to the body. */
   type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
   contactId?: string;
-  /** A contact that need not exist */
+  /** An invented contact */
   contact?: {
     email: string;
     subscribed?: boolean;
     data?: Record<string, unknown> | null;
   };
-  /** One-time values, as those of /v1/send */
+  /** One-time values, as in /v1/send */
   data?: Record<string, unknown> | null;
 };
 
 export type TemplatePreview = {
   subject: string;
-  /** The document as it would leave, without tracking */
+  /** The document as it would be sent, without tracking */
   html: string;
   text: string;
   /** Size of the HTML */
@@ -5406,13 +5406,13 @@ export type TemplatePreview = {
 
 export type PreviewStoredTemplateRequest = {
   contactId?: string;
-  /** A contact that need not exist */
+  /** An invented contact */
   contact?: {
     email: string;
     subscribed?: boolean;
     data?: Record<string, unknown> | null;
   };
-  /** One-time values, as those of /v1/send */
+  /** One-time values, as in /v1/send */
   data?: Record<string, unknown> | null;
 };
 
@@ -5448,11 +5448,11 @@ export type CountedWorkflow = {
     /** A start is refused for so long after the last one */
     minIntervalSeconds: number | null;
   };
-  /** One more with every change of steps, transitions, trigger or exit rules */
+  /** Increases with every change of steps, transitions, trigger or exit rules */
   version: number;
   /** Events that end an execution, whatever it is doing */
   exitRules: Array<ExitRule>;
-  /** Since then no step of its executions begins */
+  /** Since then, no step of its executions begins */
   pausedAt: string | null;
   /** Probable mistakes in the graph, when it is read, stored or enabled; absent: none */
   warnings?: Array<WorkflowWarning>;
@@ -5474,7 +5474,7 @@ export type ExitRule = {
     value?: unknown;
     valueOf?: unknown;
   }>;
-  /** Becomes the exitReason of the execution */
+  /** The exitReason of the execution */
   reason: string;
 };
 
@@ -5539,9 +5539,9 @@ export type CreateWorkflowRequest = {
     mode?: 'once' | 'after_end' | 'parallel';
     minIntervalSeconds?: number | null;
   };
-  /** Counts with `graph` only */
+  /** Used only with `graph` */
   enabled?: boolean | null;
-  /** The whole workflow, as GET …/graph answers it */
+  /** The whole workflow, as returned by GET …/graph */
   graph?: WorkflowGraphInput;
 };
 
@@ -5569,11 +5569,11 @@ export type Workflow = {
     /** A start is refused for so long after the last one */
     minIntervalSeconds: number | null;
   };
-  /** One more with every change of steps, transitions, trigger or exit rules */
+  /** Increases with every change of steps, transitions, trigger or exit rules */
   version: number;
   /** Events that end an execution, whatever it is doing */
   exitRules: Array<ExitRule>;
-  /** Since then no step of its executions begins */
+  /** Since then, no step of its executions begins */
   pausedAt: string | null;
   /** Probable mistakes in the graph, when it is read, stored or enabled; absent: none */
   warnings?: Array<WorkflowWarning>;
@@ -5611,11 +5611,11 @@ export type WorkflowGraph = {
     /** A start is refused for so long after the last one */
     minIntervalSeconds: number | null;
   };
-  /** One more with every change of steps, transitions, trigger or exit rules */
+  /** Increases with every change of steps, transitions, trigger or exit rules */
   version: number;
   /** Events that end an execution, whatever it is doing */
   exitRules: Array<ExitRule>;
-  /** Since then no step of its executions begins */
+  /** Since then, no step of its executions begins */
   pausedAt: string | null;
   /** Probable mistakes in the graph, when it is read, stored or enabled; absent: none */
   warnings?: Array<WorkflowWarning>;
@@ -5691,7 +5691,7 @@ export type PortableGraph = {
     branch?: string;
   }>;
   steps: Array<{
-    /** Unique in the workflow; not changed by a new name */
+    /** Unique in the workflow; stays when the name changes */
     key: string;
     type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
     name: string;
@@ -5755,7 +5755,7 @@ export type NewTriggerStep = {
     y: number;
   };
   templateId?: string | null;
-  /** true: the newest end of the journey leads to the step */
+  /** true: the newest end of the graph leads to the step */
   autoConnect?: boolean;
   type: 'TRIGGER';
   config: TriggerConfig;
@@ -5768,7 +5768,7 @@ export type NewSendEmailStep = {
     y: number;
   };
   templateId?: string | null;
-  /** true: the newest end of the journey leads to the step */
+  /** true: the newest end of the graph leads to the step */
   autoConnect?: boolean;
   type: 'SEND_EMAIL';
   config: SendEmailConfig;
@@ -5781,7 +5781,7 @@ export type NewDelayStep = {
     y: number;
   };
   templateId?: string | null;
-  /** true: the newest end of the journey leads to the step */
+  /** true: the newest end of the graph leads to the step */
   autoConnect?: boolean;
   type: 'DELAY';
   config: DelayConfig;
@@ -5794,7 +5794,7 @@ export type NewWaitForEventStep = {
     y: number;
   };
   templateId?: string | null;
-  /** true: the newest end of the journey leads to the step */
+  /** true: the newest end of the graph leads to the step */
   autoConnect?: boolean;
   type: 'WAIT_FOR_EVENT';
   config: WaitForEventConfig;
@@ -5807,7 +5807,7 @@ export type NewConditionStep = {
     y: number;
   };
   templateId?: string | null;
-  /** true: the newest end of the journey leads to the step */
+  /** true: the newest end of the graph leads to the step */
   autoConnect?: boolean;
   type: 'CONDITION';
   config: ConditionConfig;
@@ -5820,7 +5820,7 @@ export type NewSplitStep = {
     y: number;
   };
   templateId?: string | null;
-  /** true: the newest end of the journey leads to the step */
+  /** true: the newest end of the graph leads to the step */
   autoConnect?: boolean;
   type: 'SPLIT';
   config: SplitConfig;
@@ -5833,7 +5833,7 @@ export type NewWebhookStep = {
     y: number;
   };
   templateId?: string | null;
-  /** true: the newest end of the journey leads to the step */
+  /** true: the newest end of the graph leads to the step */
   autoConnect?: boolean;
   type: 'WEBHOOK';
   config: WebhookConfig;
@@ -5846,7 +5846,7 @@ export type NewUpdateContactStep = {
     y: number;
   };
   templateId?: string | null;
-  /** true: the newest end of the journey leads to the step */
+  /** true: the newest end of the graph leads to the step */
   autoConnect?: boolean;
   type: 'UPDATE_CONTACT';
   config: UpdateContactConfig;
@@ -5859,7 +5859,7 @@ export type NewExitStep = {
     y: number;
   };
   templateId?: string | null;
-  /** true: the newest end of the journey leads to the step */
+  /** true: the newest end of the graph leads to the step */
   autoConnect?: boolean;
   type: 'EXIT';
   config: ExitConfig;
@@ -5888,7 +5888,7 @@ export type UpdateStepRequest = {
     x: number;
     y: number;
   };
-  /** The new config as a whole, as the type of the step has it */
+  /** The whole new config, which depends on the type of the step */
   config?: Record<string, unknown>;
   templateId?: string | null;
 };
@@ -5987,7 +5987,7 @@ export type WorkflowVersionList = {
   data: Array<WorkflowVersion>;
   cursor?: string;
   hasMore: boolean;
-  /** All that match, on the first page; 0 on later ones */
+  /** All matches, on the first page; 0 on later ones */
   total: number;
 };
 
@@ -6062,7 +6062,7 @@ export type VersionGraph = {
     branch?: string;
   }>;
   steps: Array<{
-    /** Unique in the workflow; not changed by a new name */
+    /** Unique in the workflow; stays when the name changes */
     key: string;
     type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
     name: string;

@@ -30,46 +30,52 @@ import { stepModules } from '../../domain/workflow/steps/registry.ts';
 interface CallIds {
   executionId: string;
   projectId: string;
-  /** When the step began, which is the end of the previous one. Events count from then on. */
+  /** When the step began, which is when the previous one ended. Later events count. */
   since: string;
 }
 
-/** The input of a step's activity, by ids: the step is in the graph of the execution's version. */
+/**
+ * The input of a step's activity, by ids. The step itself is in the graph of the execution's
+ * version.
+ */
 export interface StepCallById extends CallIds {
   workflowId: string;
   version: number;
   stepId: string;
-  /** The execution was moved to this version: it passes over steps that it has begun. */
+  /** True if the execution was moved to this version, so it skips steps that it has begun. */
   isMoved?: boolean;
 }
 
 /** A step to perform. */
 export interface StepCall extends CallIds {
   step: GraphStep;
-  /** The version that the step is of. */
+  /** The version that the step belongs to. */
   version: number;
   /** The next step, for a step with one outgoing edge. */
   nextStepId: string | null;
-  /** The delay that comes next, if one does: it begins in the transaction that ends this step. */
+  /** The delay that follows, if one does. It begins in the transaction that ends this step. */
   delay?: NextDelay;
 }
 
-/** A delay of a fixed length that another step continues to, and the step after it. */
+/** A delay of fixed length that follows another step, and the step after it. */
 export interface NextDelay {
   step: GraphStep;
   rule: FixedDelay;
   nextStepId: string | null;
 }
 
-/** The outcome of a step; `since` is when the next step begins, where the database knows it. */
+/** The outcome of a step. `since`: when the next step begins, if the database knows it. */
 export interface StepResult {
   outcome: Outcome | Interruption;
   since?: string;
-  /** The delay that the step went on to, which the outcome is of: the step itself is done. */
+  /**
+   * The delay to which the step has continued. The outcome is that of the delay; the step itself is
+   * done.
+   */
   at?: StepRef;
-  /** The step that comes next, if one does. */
+  /** The step that follows, if one does. */
   next?: StepRef;
-  /** Why a step that failed and continues all the same (`onFailure: continue`) did: for operators. */
+  /** Why a step failed that continues all the same (`onFailure: continue`), for operators. */
   gaveUp?: string;
 }
 
@@ -83,13 +89,13 @@ export async function performCalled(
 ): Promise<StepResult> {
   const { executionId, projectId, since, workflowId, version, stepId, isMoved } = call;
   const graph = await findGraph(workflowId, version);
-  // The workflow was deleted, and its executions with it.
+  // The workflow was deleted, with its executions.
   if (!graph) return { outcome: { kind: 'closed' } };
   const step = findStep(graph, stepId);
   if (!step) throw new Error(`Version ${version} of workflow ${workflowId} has no step ${stepId}.`);
   const marks = isMoved ? await listStepMarks(db, executionId) : [];
   const following = passOver(graph, stepAfter(graph, stepId, null), marks);
-  // One until a time or a date has a call of its own, which reads the contact.
+  // A fixed length only: a delay until a date has a call of its own, which reads the contact.
   const rule = following && stepModules[following.type]?.fixedRest?.(following.config);
   const delay = following &&
     rule && {
@@ -106,8 +112,8 @@ export async function performCalled(
 }
 
 /**
- * The effect of a step, inside the transaction that has entered it. It throws a StepFailure before it
- * writes anything: what it has written would be committed with the failure.
+ * The effect of a step, inside the transaction that has entered it. It throws a StepFailure before
+ * it writes anything, because its writes would be committed with the failure.
  */
 export type StepEffect<T = StepResult> = (
   tx: Database,
@@ -116,9 +122,9 @@ export type StepEffect<T = StepResult> = (
 ) => Promise<T>;
 
 /**
- * Enters a step, runs its effect and commits both, or the failure of the effect.
- * It may be repeated: there is one step execution per execution and step, and a completed one
- * returns its stored result.
+ * Enters a step, runs its effect and commits both, or the failure of the effect. It may be
+ * repeated: an execution has one step execution per step, and a completed one returns its stored
+ * result.
  * @param newId id of a new step execution. A caller that may restart the transaction passes the
  *   same one each time.
  * @throws ApplicationFailure of type STEP_FAILED, not retryable, when the step has failed.
@@ -136,7 +142,7 @@ export async function performStep<T = StepResult>(
       return await effect(tx, visit, call);
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
-      // Committed, not rolled back: the record must agree with Temporal.
+      // The failure is committed, not rolled back, because the record must agree with Temporal.
       const hasFailed = await failStep(tx, visit, error.message, error.output);
       return hasFailed ? error : exited;
     }
@@ -145,12 +151,12 @@ export async function performStep<T = StepResult>(
   return result;
 }
 
-/** The step of a call, for the statements about it. */
+/** Returns the step of a call, as the statements need it. */
 export function placeOfCall({ executionId, step, version }: StepCall) {
   return { executionId, stepId: step.id, version };
 }
 
-/** The result of a step that was not entered. */
+/** Returns the result of a step that was not entered. */
 async function refusedResult(tx: Database, call: StepCall): Promise<StepResult> {
   const at = placeOfCall(call);
   const obstacle = await findObstacle(tx, at);
@@ -161,7 +167,7 @@ async function refusedResult(tx: Database, call: StepCall): Promise<StepResult> 
     case 'exit':
       await exitExecutions(tx, [{ id: call.executionId, reason: obstacle.reason }]);
       return exited;
-    // The job that moves it tells the run.
+    // The job that moves the execution signals its run.
     case 'move':
       return { outcome: { kind: 'held' } };
     case 'paused':
@@ -177,9 +183,9 @@ const endedOutcomes: Readonly<Record<string, Outcome>> = {
 };
 
 /**
- * Completes a step with one outgoing edge. After the last step, it completes the execution; a delay
- * that comes next begins at once, which saves an activity. If an exit rule was met while the step was at
- * work, the execution ends.
+ * Completes a step with one outgoing edge. After the last step, it completes the execution. A delay
+ * that follows begins at once, which saves an activity. If an exit rule was met during the step,
+ * the execution ends.
  */
 export async function finishStep(
   tx: Database,
@@ -196,16 +202,16 @@ export async function finishStep(
   const completed = completeStep(tx, visit.stepExecution.id, output);
   if (visit.execution.move_job_id !== null) {
     await completed;
-    // The other version says what comes next.
+    // The other version decides which step comes next.
     return { outcome: { kind: 'held' } };
   }
   if (call.nextStepId !== null) return { outcome: { kind: 'done' }, since: await completed };
-  // One round trip for both.
+  // One round trip for both statements.
   await Promise.all([completed, endExecution(tx, call.executionId, { status: 'COMPLETED' })]);
   return { outcome: { kind: 'ended' } };
 }
 
-/** True if an execution that is at work may begin its next step. */
+/** Returns true if an execution that is running may begin its next step. */
 function mayBegin({ execution }: StepVisit): boolean {
   return !execution.is_paused && execution.move_job_id === null;
 }
@@ -216,7 +222,7 @@ async function finishIntoDelay(
   { step, rule, nextStepId }: NextDelay,
   output: Record<string, unknown>,
 ): Promise<StepResult> {
-  // One round trip for both.
+  // One round trip for both statements.
   const [, until] = await Promise.all([
     completeStepAndEnter(tx, visit, output, { stepId: step.id, newId: uuidV7() }),
     completeDelay(tx, visit.execution, { stepId: step.id, nextStepId }, rule),

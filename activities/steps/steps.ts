@@ -13,8 +13,8 @@ import { playStep, settleStep } from './play.ts';
 import { createWebhookCalls, type WebhookServices } from './webhook.ts';
 
 /**
- * One activity for each performed step type, and two more. Names from the product: operators read
- * them in the Temporal UI.
+ * One activity for each step type that is performed, and two more. They are named as in the
+ * product, because operators read the names in the Temporal UI.
  */
 export interface StepActivities extends Record<
   PerformedType,
@@ -29,7 +29,7 @@ export interface StepActivities extends Record<
   FIND_POSITION(executionId: string): Promise<{ end: ExecutionEnd } | { start: ExecutionStart }>;
 }
 
-/** How an execution's run ends: its result in Temporal. */
+/** How an execution's run ends, as its result in Temporal. */
 export type ExecutionEnd = 'COMPLETED' | 'EXITED' | 'CANCELLED';
 
 export type StepServices = WebhookServices;
@@ -38,7 +38,7 @@ type CalledStep = (call: StepCallById) => Promise<StepResult>;
 
 /**
  * The activities of the steps. Each but WEBHOOK is one transaction, and may be repeated.
- * @param webhookSlots concurrent webhook calls of all projects together.
+ * @param webhookSlots concurrent webhook calls of all projects.
  */
 export function createStepActivities(services: StepServices, webhookSlots: number): StepActivities {
   const { db } = services;

@@ -21,18 +21,18 @@ export interface WebhookServices extends PlayServices {
   webhookAttemptsMax: number;
 }
 
-/** A request ready to be sent; it was sent `earlier` times before. */
+/** A request ready to be sent. It was sent `earlier` times before. */
 interface Ready {
   request: WebhookAttempt;
-  /** The same without secrets: safe to store. */
+  /** The request without secrets, safe to store. */
   shown: WebhookCall;
   mask: SecretMask;
   earlier: number;
 }
 
 /**
- * Makes the requests of steps in a limited number of slots. A project whose receivers hang gets only
- * its share of them; further calls go back to Temporal until their turn.
+ * Makes the requests of steps in a limited number of slots. A project whose receivers hang gets
+ * only its share of the slots; its further calls go back to Temporal until their turn.
  */
 export function createWebhookCalls(
   services: WebhookServices,
@@ -58,10 +58,10 @@ export function createWebhookCalls(
 }
 
 /**
- * One attempt of a step's webhook. The request is made between two transactions, never inside one:
- * neither a slow receiver nor a slow template holds a lock. Temporal retries a failed attempt,
+ * One attempt of a step's webhook. The request is made between two transactions, never inside one,
+ * so neither a slow receiver nor a slow template holds a lock. Temporal retries a failed attempt
  * after the pause that the response asks for. Operators see the number of attempts and the last
- * error. Secrets are only in the request: in the stored response they are masked.
+ * error. Secrets are only in the request; in the stored response they are masked.
  * @throws ApplicationFailure to be retried, or STEP_FAILED.
  */
 async function callWebhook(services: WebhookServices, call: StepCall): Promise<StepResult> {
@@ -85,7 +85,7 @@ async function callWebhook(services: WebhookServices, call: StepCall): Promise<S
     now: new Date(),
   });
   const result = await performStep<StepResult | 'again'>(db, call, async (tx, visit) => {
-    // Temporal had timed this attempt out, and a later one has completed the step.
+    // Temporal had timed out this attempt, and a later one has completed the step.
     if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
     if (delayMs !== null) {
       const nextAttemptAt = new Date(Date.now() + delayMs).toISOString();
@@ -103,7 +103,8 @@ async function callWebhook(services: WebhookServices, call: StepCall): Promise<S
       nextRetryDelay: delayMs ?? 0,
     });
   }
-  // Cancelled during the request: it cannot be undone, so its result is kept.
+  // The execution was cancelled during the request. The request cannot be undone, so its result is
+  // kept.
   if (result.outcome.kind === 'closed') {
     await completeLateStep(db, call.executionId, call.step.id, output);
   }
@@ -133,7 +134,7 @@ function typeOf({ headers }: WebhookCall): string | undefined {
   return Object.entries(headers).findLast(([name]) => name.toLowerCase() === 'content-type')?.[1];
 }
 
-/** The outcome of an attempt, without secrets. */
+/** Returns the outcome of an attempt, without secrets. */
 function masked(outcome: WebhookOutcome, mask: SecretMask): WebhookOutcome {
   switch (outcome.kind) {
     case 'answered':

@@ -8,7 +8,10 @@ import type { Database } from '../database.ts';
  * many executions run on it.
  */
 
-/** Characters of JSON that the known graphs may have together. One in memory takes a few times that. */
+/**
+ * Characters of JSON that the cached graphs may have together. In memory, a graph takes several
+ * times that.
+ */
 const charactersMax = 8 * 1024 * 1024;
 
 interface Known {
@@ -16,7 +19,10 @@ interface Known {
   characters: number;
 }
 
-/** The graph of a version, or undefined when its workflow was deleted. Not for changing. */
+/**
+ * Returns the graph of a version, or undefined when its workflow was deleted. Do not change the
+ * graph.
+ */
 export type FindGraph = (workflowId: string, version: number) => Promise<Graph | undefined>;
 
 async function readGraph(
@@ -53,7 +59,7 @@ export async function findVersionGraph(
   return texts && parsed(texts);
 }
 
-/** Reads graphs, and knows those that it has read. */
+/** Creates a reader of graphs that caches them. */
 export function graphReader(db: Database): FindGraph {
   const known = new Map<string, Known>();
   let characters = 0;
@@ -74,7 +80,7 @@ export function graphReader(db: Database): FindGraph {
     }
   }
 
-  /** Counts a graph that was read, and forgets what has not been used for longest. */
+  /** Counts a graph that was read, and evicts the least recently used ones. */
   function keep(key: string, length: number): void {
     const entry = known.get(key);
     if (!entry) return;
@@ -92,7 +98,7 @@ export function graphReader(db: Database): FindGraph {
     const key = `${workflowId} ${version}`;
     const found = known.get(key);
     if (found) {
-      // The one that was used last is forgotten last.
+      // Moved to the end, because the first one is evicted first.
       known.delete(key);
       known.set(key, found);
       return found.graph;

@@ -10,23 +10,23 @@ import { countNotStarted } from './not-started.ts';
 import type { NotStartedReason } from '../../domain/workflow/start.ts';
 import type { StepModule } from '../../domain/workflow/steps/step.ts';
 
-/** Numbers of a workflow's executions, counted when they are asked for. */
+/** Statistics of a workflow's executions, counted on request. */
 
-/** Which executions count. */
+/** The executions to count. */
 export interface StatsPeriod {
-  /** The version they are on; undefined: any. */
+  /** Their current version; undefined: any. */
   version?: number | undefined;
   /** When they started, both ends included. */
   startDate?: Date | undefined;
   endDate?: Date | undefined;
 }
 
-/** How many executions started, and what they are now. */
+/** How many executions started, and their current states. */
 export interface ExecutionCounts {
   started: number;
   /** Includes the paused ones. */
   active: number;
-  /** Active, and paused singly. */
+  /** Active ones that are paused individually. */
   paused: number;
   completed: number;
   exited: number;
@@ -43,16 +43,16 @@ export interface MailCounts {
 }
 
 export interface StepCounts {
-  /** How many executions have begun it. */
+  /** Executions that have begun the step. */
   entered: number;
   completed: number;
   skipped: number;
   failed: number;
-  /** How many active executions are at it now. */
+  /** Active executions that are at the step now. */
   waiting: number;
-  /** Between entering it and leaving it, of those that did both; null: of none. */
+  /** Seconds between entering and leaving it, of those that did both; null: none did. */
   medianSeconds: number | null;
-  /** How many left it on each branch that was taken. */
+  /** Executions that left it, for each branch taken. */
   branches: Map<string, number>;
   /** Mail counts of a step that sends mail. */
   emails?: MailCounts;
@@ -67,9 +67,10 @@ export interface WorkflowStats {
 }
 
 /**
- * The numbers of a workflow and of each step of a graph. PostgreSQL counts: this process holds one row for
- * each step, however many executions there are. It takes time in proportion to their step executions,
- * each statement `limits.statsTimeMs` at most. Of many executions, medians are those of a sample.
+ * Returns statistics of a workflow and of each step of a graph. PostgreSQL counts, so this process
+ * holds one row for each step, however many executions there are. The time is proportional to their
+ * step executions; each statement takes at most `limits.statsTimeMs`. Medians of many executions
+ * are those of a sample.
  * @throws Problem STATS_TOO_HEAVY
  */
 export async function findStats(
@@ -195,10 +196,13 @@ function add(step: StepCounts, { status, isBegun, branch, times }: StepCount): v
   if (branch !== null) step.branches.set(branch, (step.branches.get(branch) ?? 0) + times);
 }
 
-/** Executions of which medians are taken, about. */
+/** Approximate number of executions from which medians are taken. */
 const sampleMax = 100_000;
 
-/** All that count, or of more than `sampleMax` an even sample, the same each time. */
+/**
+ * SQL that is true for all counted executions, or, if there are more than `sampleMax`, for an even
+ * sample, the same each time.
+ */
 function sampledSql(counted: RawBuilder<boolean>, started: number): RawBuilder<boolean> {
   const nth = Math.ceil(started / sampleMax);
   return nth <= 1 ? counted : sql<boolean>`${counted} and uuid_hash(execution.id) % ${nth} = 0`;
@@ -225,8 +229,8 @@ async function findMedians(tx: Database, sampled: RawBuilder<boolean>): Promise<
 }
 
 /**
- * The medians of delays. Their step is complete when it begins to wait; it is left when it is skipped,
- * when the next step begins, or when the execution completes.
+ * Returns the medians of delays. Their step is complete when it begins to wait. It is left when it
+ * is skipped, when the next step begins, or when the execution completes.
  */
 async function findDelayMedians(
   tx: Database,

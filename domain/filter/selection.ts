@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { unknownKeyText } from '../text-rules.ts';
 
-/** Maximum keys of an object that are distinguished; a hostile body could hold a hundred thousand. */
+/** Most keys of an object that are checked. A hostile body could have a hundred thousand. */
 const namedMax = 100;
 
 /**
- * An object that says whom or what an action concerns. An unknown key is always refused: a filter that
- * is not understood would mean everybody. The issue's message has a line per key.
+ * An object that selects the targets of an action. An unknown key is always refused, because
+ * ignoring a filter would select everything. The issue's message has a line per key.
  */
 export function selection<Shape extends z.ZodRawShape>(shape: Shape) {
   const known = Object.keys(shape);

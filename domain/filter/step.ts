@@ -39,7 +39,7 @@ export type StepCondition =
   | ({ mode?: 'binary' | undefined } & FieldComparison)
   | { mode: 'multi'; field: string; branches: ({ id: string } & Comparison)[] };
 
-/** The output of the step. For a multi condition: of the branch that matched. */
+/** The output of the step. For several branches: that of the matching branch. */
 export interface StepDecision {
   field: string;
   /** Null when no branch matched. */
@@ -48,7 +48,7 @@ export interface StepDecision {
   /** As JSON; null when there is no value. */
   actualValue: unknown;
   result: boolean;
-  /** `yes` or `no`; of a multi condition the id of the first branch that matched, or `default`. */
+  /** `yes` or `no`; for several branches the id of the first matching one, or `default`. */
   branch: string;
 }
 

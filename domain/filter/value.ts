@@ -1,14 +1,14 @@
 import { type Filter, type Unit, unitMs } from './filter.ts';
 
-/** Filters on single values. `db/sql/filter.ts` and its SQL functions agree with it. */
+/** Evaluates filters on single values. `db/sql/filter.ts` and its SQL functions agree with it. */
 
 const dateText =
   /^(?!0000)(\d{4}-\d{2}-\d{2})(?:T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?(?:(Z)|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$/;
 
-/** The beginning of a date-time in the basic form of ISO 8601: without `-` and `:`. */
+/** Matches the beginning of a date-time in the basic form of ISO 8601: without `-` and `:`. */
 const basicForm = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})?(?=[.,Z+-]|$)/;
 
-/** A date-time in the basic form as one in the extended form; any other text as it is. */
+/** Converts a date-time from the basic to the extended form. Any other text stays as it is. */
 function extendedForm(text: string): string {
   return text.replace(
     basicForm,
@@ -17,7 +17,7 @@ function extendedForm(text: string): string {
   );
 }
 
-/** The first instant a date text can mean. */
+/** The earliest instant that a date text can mean. */
 export const firstInstant = Date.parse('0001-01-01T00:00:00.000Z');
 const lastInstant = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -34,7 +34,7 @@ export function instantOfText(text: string): number | null {
   if (!match) return null;
   const [, day = '', hours = 0, minutes = 0, seconds = 0, fraction = '', , sign, ...offset] = match;
   const midnight = Date.parse(`${day}T00:00:00.000Z`);
-  // Engines either refuse the 30th of February or read it as the 2nd of March.
+  // JavaScript engines either refuse the 30th of February or read it as the 2nd of March.
   if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return null;
   const [offsetHours = 0, offsetMinutes = 0] = offset;
   const ahead = Number(`${sign ?? '+'}1`) * (Number(offsetHours) * 60 + Number(offsetMinutes));
@@ -46,7 +46,7 @@ export function instantOfText(text: string): number | null {
   return instant >= firstInstant && instant <= lastInstant ? instant : null;
 }
 
-/** True for a date, or a date-time with an offset: what a request may give as a time. */
+/** Returns true for a date, or a date-time with an offset: the valid times in a request. */
 export function isTimeInput(text: string): boolean {
   const at = text.indexOf('T');
   return instantOfText(text) !== null && (at < 0 || /[Z+-]/.test(text.slice(at)));
@@ -104,15 +104,15 @@ export function isJsonEqual(one: unknown, other: unknown): boolean {
 }
 
 /**
- * The path by which a value is read: a key of its own that has dots goes before the way through objects,
- * so that `address.city` is the column of that name where there is one.
+ * Returns the path by which a value is read: a key that contains dots wins over the path through
+ * objects. So `address.city` is the column of that name if there is one.
  */
 export function ownPath(root: unknown, path: readonly string[]): readonly string[] {
   const name = path.join('.');
   return isObject(root) && path.length > 1 && Object.hasOwn(root, name) ? [name] : path;
 }
 
-/** The value at a path, or undefined. Paths lead through objects only, not into lists. */
+/** Returns the value at a path, or undefined. Paths lead through objects only, not into lists. */
 export function readPath(root: unknown, path: readonly string[]): unknown {
   let value = root;
   for (const key of ownPath(root, path)) {
@@ -127,8 +127,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * The instant a length of time before `now`, in milliseconds since 1970; it may be before all
- * dates. Rounded up, which excludes no whole millisecond.
+ * Returns the instant a length of time before `now`, in milliseconds since 1970. It may be before
+ * all dates. It is rounded up, which excludes no whole millisecond.
  */
 export function cutOff({ value, unit }: Pick<Filter, 'value' | 'unit'>, now: Date): number {
   return Math.ceil(now.getTime() - (value as number) * unitMs[unit as Unit]);

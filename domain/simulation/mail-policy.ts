@@ -6,12 +6,12 @@ import type { SimulatedContact, SimulatedMail } from './simulation.ts';
 
 type Verdict = Pick<SimulatedMail, 'outcome' | 'reason' | 'heldUntil'>;
 
-/** Holds of one message: real ones end long before. */
+/** Most holds of one message. Real messages end long before. */
 const holdsMax = 1_000;
 
 /**
- * Judges the mail of one contact, in the order in which it is due, by the policy at that time. Caps count
- * the mail that it lets go, beside the real mail.
+ * Decides about the mail of one contact, in the order in which it is due, by the policy at that
+ * time. Caps count the mail that it lets pass, beside the real mail.
  * @param received when the contact got the real mail that caps count.
  */
 export function createPolicyJudge(policy: SendPolicy, received: readonly Date[]) {
@@ -45,7 +45,7 @@ export function createPolicyJudge(policy: SendPolicy, received: readonly Date[])
   };
 }
 
-/** Looks at a message whenever it is due. `sentAt`: when it is sent; null: it is not. */
+/** Decides about a message whenever it is due. `sentAt`: when it is sent; null: it is not. */
 function playHolds(
   mail: Omit<DueMail, 'suppression'>,
   entry: TimedSuppression | null,

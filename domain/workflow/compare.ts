@@ -1,22 +1,28 @@
 import { isJsonEqual } from '../filter/value.ts';
 import { findStep, type Graph, type GraphStep, reachableFrom, waysByStep } from './graph.ts';
 
-/** The effect of another graph on an execution at a step of its own graph. */
+/** Compares graphs for an execution at a step of one of them. */
 
-/** Why an execution would go another way: the first of these that holds. */
+/** Why an execution would take another path: the first difference that applies. */
 export const differences = ['config', 'next_step', 'branches', 'template', 'exit_rules'] as const;
 
 export type Difference = (typeof differences)[number];
 
-/** The step of the other graph that stands for a step of this one, by its id or by a given mapping. */
+/**
+ * The step of the other graph that corresponds to a step of this one, by its id or by a given
+ * mapping.
+ */
 export type Counterpart =
   | { reason: 'same_id' | 'mapping'; step: GraphStep }
   | { reason: 'step_gone' | 'type_changed'; step: null };
 
-/** Step ids of the other graph by those of this one, where they are not the same. */
+/** Step ids of the other graph by those of this one, where they differ. */
 export type Mapping = Readonly<Record<string, string>>;
 
-/** The counterpart of a step. A step without one of its type cannot be left for the other graph. */
+/**
+ * Returns the counterpart of a step. At a step without a counterpart of its type, an execution
+ * cannot change to the other graph.
+ */
 export function counterpartOf(step: GraphStep, other: Graph, mapping: Mapping): Counterpart {
   const found = findStep(other, mappedId(step, mapping));
   if (!found) return { reason: 'step_gone', step: null };
@@ -25,8 +31,8 @@ export function counterpartOf(step: GraphStep, other: Graph, mapping: Mapping): 
 }
 
 /**
- * The first difference between what can be reached from a step and from its counterpart, both
- * included; null: none. Names do not count. The exit rules are those of the whole graphs.
+ * Returns the first difference between the steps reachable from a step and from its counterpart,
+ * both included; null: none. Names do not count. The exit rules are those of the whole graphs.
  */
 export function differenceFrom(
   [graph, other]: readonly [Graph, Graph],
@@ -44,7 +50,7 @@ export function differenceFrom(
   for (const id of reachableFrom(graph, step.id)) {
     const one = here.steps.get(id);
     const two = counterpart(one);
-    // Gone or elsewhere: then a way before it is not the same.
+    // The step is missing or elsewhere. Then a transition before it differs already.
     if (!one || !two || !reachable.has(two.id)) continue;
     if (!isJsonEqual(ownConfig(one), ownConfig(two))) met.add('config');
     if (one.templateId !== two.templateId) met.add('template');
@@ -73,7 +79,7 @@ function mappedId({ id }: GraphStep, mapping: Mapping): string {
   return (Object.hasOwn(mapping, id) ? mapping[id] : undefined) ?? id;
 }
 
-/** Without the copy of the template's id. */
+/** Returns the config without the copy of the template's id. */
 export function ownConfig({ config }: Pick<GraphStep, 'config'>): Record<string, unknown> {
   const { templateId: _, ...own } = config;
   return own;

@@ -36,7 +36,7 @@ export type Outcome =
   /** The execution was ended from outside the run. */
   | { kind: 'closed' };
 
-/** In place of an outcome: what a run finds where it cannot continue along its graph. */
+/** Instead of an outcome, when a run cannot continue along its graph. */
 export type Interruption =
   /** The step may not begin, because the execution is paused: the run waits for a signal. */
   | { kind: 'held' }
@@ -47,24 +47,26 @@ export function isInterruption(outcome: Outcome | Interruption): outcome is Inte
   return outcome.kind === 'held' || outcome.kind === 'elsewhere';
 }
 
-/** The first command: the step after the trigger, or `stepId` when a failed step is retried. */
+/**
+ * Returns the first command: the step after the trigger, or `stepId` when a failed step is retried.
+ */
 export function begin(graph: Graph, stepId: string | null): Command {
   return runOrComplete(firstStep(graph, stepId));
 }
 
-/** The step that the first command is about, if there is one. */
+/** Returns the step of the first command, if there is one. */
 export function firstStep(graph: Graph, stepId: string | null): GraphStep | undefined {
   if (stepId !== null) return findStep(graph, stepId);
   const trigger = graph.steps.find((step) => step.type === 'TRIGGER');
   return trigger && stepAfter(graph, trigger.id, null);
 }
 
-/** The command that follows `outcome` of `last`. Nothing follows `complete` and `stop`. */
+/** Returns the command that follows `outcome` of `last`. Nothing follows `complete` and `stop`. */
 export function decide(graph: Graph, last: Doing, outcome: Outcome): Command {
   return follow(last, outcome, nextStep(graph, last.step.id, outcome));
 }
 
-/** The step that comes after a step with this outcome, at once or when it is resumed. */
+/** Returns the step that follows a step with this outcome, at once or when it is resumed. */
 export function nextStep(graph: Graph, stepId: string, outcome: Outcome): GraphStep | undefined {
   switch (outcome.kind) {
     case 'done':
@@ -105,7 +107,7 @@ export function follow<S extends StepRef>(
   }
 }
 
-/** The command of a run whose next step is this one, or that has none left. */
+/** Returns the command of a run whose next step is this one, or that has no next step. */
 export function runOrComplete<S extends StepRef>(step: S | undefined): Command<S> {
   return step ? { do: 'run', step } : { do: 'complete' };
 }

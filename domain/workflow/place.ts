@@ -4,35 +4,35 @@ import { stepModules } from './steps/registry.ts';
 
 /** The position of an execution, from its row and the rows of its steps. */
 
-/** A step for a run. */
+/** Returns the reference to a step that a run has. */
 export function refOf({ id, type, name }: GraphStep): StepRef {
-  // A version may have steps of a type that this build does not know.
+  // A version may have steps of a type that this build does not have.
   const queue = stepModules[type]?.queue;
   return { id, type, name, ...(queue !== undefined && { queue }) };
 }
 
-/** A step execution. Times are to the microsecond, as texts that have one order. */
+/** A step execution. Times are texts to the microsecond that can be compared. */
 export interface StepMark {
   stepId: string;
   status: string;
-  /** The branch that it took, if it chose one. */
+  /** The branch taken, if it chose one. */
   branch: string | null;
   startedAt: string | null;
   /** The end of a wait: when its event was recorded, or when it timed out. */
   endedAt: string | null;
   /** The event that ended it, if it was a wait. */
   eventId: string | null;
-  /** It has called a webhook. */
+  /** True if it has called a webhook. */
   hasCalled: boolean;
-  /** Time has passed in it: for an event, or in a delay. */
+  /** True if time has passed in it: a wait or a delay. */
   hasWaited: boolean;
   /** When it was due, if it was SCHEDULED. */
   dueAt: string | null;
-  /** It is a delay whose time is over. */
+  /** True for a delay whose time is over. */
   isOver: boolean;
 }
 
-/** An execution that has not ended. */
+/** An active execution and its steps. */
 export interface Standing {
   currentStepId: string | null;
   startedAt: string;
@@ -47,9 +47,9 @@ export function branchIn(output: Record<string, unknown> | null): string | null 
   return typeof waitOutcome === 'string' ? waitOutcome.toLowerCase() : null;
 }
 
-/** The step that an execution continues at, and since when that one counts events. */
+/** The step at which an execution continues, and since when that step counts events. */
 export interface Place {
-  /** None: nothing is left to do. */
+  /** Undefined: no step is left. */
   step: GraphStep | undefined;
   since: string;
 }
@@ -70,7 +70,7 @@ function stepAt(graph: Graph, { currentStepId, marks }: Standing): GraphStep | u
   const current = currentStepId === null ? undefined : findStep(graph, currentStepId);
   const mark = marks.find(({ stepId }) => stepId === currentStepId);
   const isDone = mark?.status === 'COMPLETED' || mark?.status === 'SKIPPED';
-  // A delay is complete from its beginning on: its execution waits there all the same.
+  // A delay is complete from its beginning, but its execution still waits there.
   const isResting =
     current &&
     stepModules[current.type]?.rests === 'delay' &&
@@ -83,8 +83,8 @@ function stepAt(graph: Graph, { currentStepId, marks }: Standing): GraphStep | u
 }
 
 /**
- * The first step from this one on that an execution has not begun. Only one that was moved to another
- * version meets steps it has begun: it passes over them, where they branch by the way they took.
+ * Returns the first step, from this one on, that an execution has not begun. Only an execution that
+ * was moved to another version meets steps it has begun. It skips them along the branches it took.
  */
 export function passOver(
   graph: Graph,
@@ -101,10 +101,10 @@ export function passOver(
 }
 
 /**
- * From when a wait for an event counts events, if that is not its beginning: between two steps, no
- * event may be lost. Behind a wait that an event ended, it is when that event was recorded. Behind a
- * webhook, whose receiver may track the event before it answers, it is the webhook's beginning. Steps
- * that do not wait may lie between; of both the earlier holds.
+ * Returns from when a wait for an event counts events, if that is not its beginning: no event
+ * between two steps may be lost. After a wait that an event ended, it is the time when that event
+ * was recorded. After a webhook, whose receiver may track the event before it responds, it is the
+ * webhook's beginning. Steps that do not wait may lie between; of both times the earlier applies.
  * @param marks of the execution's steps; those that have ended come before the wait
  */
 export function countsFrom(marks: readonly StepMark[]): string | null {

@@ -24,11 +24,11 @@ export interface Computation {
   removed: number;
   /** Members afterwards. */
   total: number;
-  /** False when it was interrupted: time was over, or the segment was changed meanwhile. */
+  /** False when it was interrupted: its time was over, or the segment was changed meanwhile. */
   isComplete: boolean;
 }
 
-/** Contacts that enter or leave, searched at once. Their ids take some 10 MB of memory. */
+/** Contacts that enter or leave, found in one query. Their ids take some 10 MB of memory. */
 const changesMax = 100_000;
 
 /** Contacts in one transaction, which locks them for some tens of milliseconds. */
@@ -50,7 +50,7 @@ export async function computeSegment(
 ): Promise<Computation | null> {
   const counted = { added: 0, removed: 0 };
   const isOver = options.isOver ?? (() => false);
-  // Members of the time before it was switched off and on again.
+  // Members from before tracking was switched off and on again.
   const isEmptied = await completeRemoval(db, segment.id, isOver);
   if (!isEmptied) return finish(db, segment, { ...counted, isComplete: false });
   for (let isLast = false; !isLast;) {
@@ -80,7 +80,7 @@ async function finish(
   return { ...computed, total };
 }
 
-/** Contacts whose stored membership differs from the condition; `changesMax` at most. */
+/** Lists contacts whose stored membership differs from the condition, at most `changesMax`. */
 async function listChanged(db: Database, segment: TrackedSegment, now: Date): Promise<string[]> {
   return withinConditionTime(db, async (tx) => {
     const holds = await membershipSql(tx, segment.project_id, segment.condition, now);
@@ -99,7 +99,10 @@ async function listChanged(db: Database, segment: TrackedSegment, now: Date): Pr
   });
 }
 
-/** Returns null when the segment has been changed meanwhile. */
+/**
+ * Changes the members on a page and records their events. Returns null when the segment has been
+ * changed meanwhile.
+ */
 async function recordChanges(
   db: Database,
   computed: TrackedSegment,
@@ -131,7 +134,7 @@ async function recordChanges(
   });
 }
 
-/** Stores who is a member and who is not. Returns those whose membership has changed. */
+/** Stores the memberships of a page. Returns the changed ones. */
 async function updateMembers(
   tx: Database,
   segment: SegmentRow,

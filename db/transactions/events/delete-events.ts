@@ -7,14 +7,14 @@ const deletedAtOnce = 10_000;
 
 /**
  * Deletes the events of a name recorded until now, in many short transactions. It keeps later ones,
- * and those that have just ended a wait: the run must still read them. Returns how many were
- * deleted.
+ * and those that have just ended a wait, because the run must still read them. Returns the number
+ * of deleted events.
  */
 export async function deleteEvents(db: Database, projectId: string, name: string): Promise<number> {
   const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(db);
   const until = sql`${rows[0]?.now ?? ''}::timestamptz`;
   let deleted = 0;
-  // From the newest to the oldest: no page scans the deleted rows of earlier ones again.
+  // From the newest to the oldest, so that no page scans the deleted rows of earlier pages again.
   let after = { at: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
   for (;;) {
     const pages = await sql<{ deleted: number; at: string | null; id: string | null }>`
@@ -47,8 +47,9 @@ export async function deleteEvents(db: Database, projectId: string, name: string
 }
 
 /**
- * Folds the rows of each key that has fresh ones into one; a key whose sum is 0 is deleted. Exact
- * also when others fold or record at the same time: it sums exactly the rows that it deletes.
+ * Merges the rows of each key that has fresh ones into one; a key whose sum is 0 is deleted. It is
+ * exact even when others merge or record at the same time, because it sums exactly the rows that it
+ * deletes.
  */
 export async function foldEventTally(db: Database): Promise<void> {
   await sql`
@@ -60,7 +61,7 @@ export async function foldEventTally(db: Database): Promise<void> {
           = (touched.project_id, touched.name, touched.day)
         returning tally.project_id, tally.name, tally.day, tally.count
     ), noted as (
-      -- The same rows, so that none is folded before its subscriptions are looked at.
+      -- The same rows, so that none is merged before its subscriptions are checked.
       ${noteRecorded}
     )
     insert into event_tally (project_id, name, day, count, fresh)

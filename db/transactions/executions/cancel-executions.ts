@@ -48,12 +48,12 @@ export async function cancelExecutions(
 /** Executions cancelled in one transaction: their contacts are locked for some tens of milliseconds. */
 const pageSize = 500;
 
-/** How long a request works on it, in milliseconds: what is left then, the sweep does. */
+/** Milliseconds for which a request works on it. The sweep does the rest. */
 const workMs = 15_000;
 
 /**
- * Cancels all executions of a workflow that are active now, page by page: a request that dies leaves
- * the rest to the sweep. Returns how many those are.
+ * Cancels all executions of a workflow that are active now, page by page. If the request dies, the
+ * sweep does the rest. Returns their number.
  */
 export async function cancelAllExecutions(
   db: Database,
@@ -84,11 +84,11 @@ export async function cancelAllExecutions(
   return Math.max(active, cancelled);
 }
 
-/** Goes on with what requests have left, a page of each workflow in turn, until `isOver`. */
+/** Continues what requests have left undone, a page of each workflow in turn, until `isOver`. */
 export async function continueCancellations(db: Database, isOver: () => boolean): Promise<void> {
   const rows = await db.selectFrom('workflow_cancellation').select('workflow_id').execute();
   const left = new Set(rows.map((row) => row.workflow_id));
-  // One that is deleted and added again comes after the others.
+  // A workflow that is deleted from the set and added again moves to its end.
   for (const workflowId of left) {
     if (isOver()) return;
     left.delete(workflowId);
@@ -110,13 +110,13 @@ async function cancelPage(
       .where('execution.status', 'in', activeStatuses)
       .whereRef('execution.started_at', '<=', 'cancellation.until')
       .limit(pageSize)
-      // A request for later ones waits, and is not deleted below.
+      // Locked, so that a request for later executions waits, and is not deleted below.
       .forUpdate('cancellation')
       .execute();
     const ids = rows.map(({ id }) => id);
     const cancelled = (await cancelExecutions(tx, ids, 'cancelled')).length;
     if (ids.length === pageSize) return { cancelled, isOver: false };
-    // A later request for it may be waiting for this row: it inserts its own.
+    // A later request may be waiting for this row. It then inserts its own.
     await tx.deleteFrom('workflow_cancellation').where('workflow_id', '=', workflowId).execute();
     return { cancelled, isOver: true };
   });

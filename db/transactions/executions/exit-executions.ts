@@ -14,13 +14,14 @@ import { type ExitRule, exitReasonOf } from '../../../domain/workflow/exit-rules
 
 /** Executions that end because an event meets an exit rule of the version they run on. */
 
-/** Events whose data, contacts and rules are in memory at once. */
+/** Events with their data, contacts and rules that are in memory at once. */
 const pageSize = 100;
 
 /**
- * Ends the executions that just recorded events meet an exit rule of, in the caller's transaction,
- * which holds the contacts: at once, or, while a step is at work, when that has ended (`exit_pending`).
- * @param eventIds no two of the same contact
+ * Ends the executions for which just recorded events meet an exit rule, in the caller's
+ * transaction, which has locked the contacts: at once, or, while a step is running, when that has
+ * ended (`exit_pending`).
+ * @param eventIds at most one of each contact
  */
 export async function applyExitRules(tx: Database, eventIds: readonly string[]): Promise<void> {
   for (let from = 0; from < eventIds.length; from += pageSize) {
@@ -29,7 +30,7 @@ export async function applyExitRules(tx: Database, eventIds: readonly string[]):
   }
 }
 
-/** Active executions on versions with exit rules, and what decides which of them end. */
+/** Active executions on versions with exit rules, and the data that decide which of them end. */
 interface Candidates {
   executions: {
     id: string;
@@ -44,11 +45,11 @@ interface Candidates {
 }
 
 /**
- * All in one statement, each version's rules and each event once. Of a graph only the rules: it may have
- * a megabyte.
+ * All in one statement, with each version's rules and each event once. It reads only the rules of a
+ * graph, because a graph may have a megabyte.
  */
 async function findCandidates(tx: Database, eventIds: readonly string[]): Promise<Candidates> {
-  // The number of elements is unknown to the planner: so it keeps its plan, and need not plan again.
+  // The planner does not know the number of elements, so it keeps its plan for all numbers.
   const { rows } = await sql<Candidates>`
     with candidate as materialized (
       select execution.id, execution.workflow_id, execution.workflow_version as version,
@@ -74,7 +75,7 @@ async function findCandidates(tx: Database, eventIds: readonly string[]): Promis
   return rows[0] ?? { executions: [], events: {}, rules: {} };
 }
 
-/** The executions whose event meets a rule of their version. */
+/** Returns the executions for which an event meets a rule of their version. */
 function metBy({ executions, events, rules }: Candidates): ExitingExecution[] {
   const scopes = readEventScopes(events);
   return executions.flatMap(({ id, eventId, rules: number, context }) => {
@@ -85,16 +86,16 @@ function metBy({ executions, events, rules }: Candidates): ExitingExecution[] {
   });
 }
 
-/** An execution that is to end, and why. */
+/** An execution that must end, and the reason. */
 export interface ExitingExecution {
   id: string;
   reason: string;
 }
 
 /**
- * Ends those of the executions that are active, in the transaction of a caller who holds their
- * contacts. One whose step is at work (it has been committed as begun, as only that of a webhook is)
- * ends with it: the first reason stays. Returns those that have ended.
+ * Ends the active ones of these executions, in the transaction of a caller who has locked their
+ * contacts. If a step is running (only a webhook is committed as begun), the execution ends with
+ * it, for the first reason. Returns those that have ended.
  */
 export async function exitExecutions(
   tx: Database,

@@ -5,8 +5,8 @@ import { closingSteps } from '../../workflows/executions/closing.ts';
 import type { StepVisit } from '../../workflows/executions/steps.ts';
 
 /**
- * Ends a step as FAILED, and its execution with the same message: unless an exit rule ends that. Returns
- * whether the execution has failed.
+ * Ends a step as FAILED, and its execution with the same message, unless an exit rule ends it.
+ * Returns true if the execution has failed.
  */
 export async function failStep(
   tx: Database,
@@ -38,8 +38,8 @@ export async function failStep(
 }
 
 /**
- * Ends the execution of a step that is over, if an exit rule was met while the step was at work. Returns
- * whether.
+ * Ends the execution of a finished step, if an exit rule was met while the step was running.
+ * Returns true if so.
  */
 export async function exitWithStep(
   tx: Database,

@@ -13,18 +13,18 @@ import type { Condition } from '../../../domain/filter/filter.ts';
 
 /** Firings of schedules: each starts an execution for every contact that matches. */
 
-/** Contacts looked at in one transaction, which locks those that match. */
+/** Contacts read in one transaction, which locks the matching ones. */
 const pageSize = 1_000;
 
-/** Begins a firing, unless it has begun. Returns whether it is running. */
+/** Begins a firing, unless it has begun. Returns true if it is running. */
 export async function startFiring(db: Database, workflowId: string, at: Date): Promise<boolean> {
   return transact(db, (tx) => beginFiring(tx, workflowId, at));
 }
 
 /**
  * Starts executions for the next page of contacts. Returns how many matching contacts the firing
- * has looked at so far, and true if it continues. Each page is one transaction with its place and
- * its counts, so that no contact gets two executions after a crash.
+ * has handled so far, and true if it continues. Each page is one transaction with its position and
+ * counts, so that no contact gets two executions after a crash.
  */
 export async function firePage(
   db: Database,
@@ -115,14 +115,14 @@ async function audienceSql(tx: Database, firing: FiringRow): Promise<RawBuilder<
 /** The key of an execution that a schedule starts. */
 const withoutKey = sql`null::text`;
 
-/** Starts executions by the rules of re-entry. Returns for how many contacts, and how many. */
+/** Starts executions by the rules of re-entry. Returns the number of contacts and of executions. */
 async function startAll(
   tx: Database,
   { workflow_id: workflowId, project_id: projectId, at }: FiringRow,
   ids: readonly string[],
 ): Promise<{ matched: number; started: number }> {
   if (ids.length === 0) return { matched: 0, started: 0 };
-  // Serializes starts for a contact, in the order of everywhere.
+  // Serializes starts for a contact, in the common order of locks.
   const held = await tx
     .selectFrom('contact')
     .select('id')

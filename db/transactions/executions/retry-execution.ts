@@ -13,10 +13,10 @@ import { invalidField, notFound, Problem } from '../../../domain/errors.ts';
 
 /** How a failed execution is retried. */
 export interface Retry {
-  /** The version on which it continues; missing: the one that it is on. */
+  /** The version on which it continues; missing: its current one. */
   version?: number;
   graphs?: FindGraph;
-  /** The caller starts its run itself after the commit (`startNow`). */
+  /** True if the caller starts its run itself after the commit (`startNow`). */
   isAwaited?: boolean;
 }
 

@@ -16,12 +16,12 @@ import { findStep, type Graph, type GraphStep, stepAfter } from '../../../domain
 import { passOver, type StepMark } from '../../../domain/workflow/place.ts';
 
 /**
- * Skips the step at which an execution waits, that is to come next, or that has failed, in the
- * caller's transaction: the flow continues behind it, on the way of the branch. The run of a failed one is
- * due to be started again: the caller does that after the commit (`startNow`).
- * @returns its row, and whether it had failed
- * @throws Problem EXECUTION_NOT_FOUND, EXECUTION_NOT_SKIPPABLE, PROJECT_DISABLED;
- *   EXECUTION_EXISTS when it has failed and the contact has another active one; VALIDATION_ERROR
+ * Skips the step at which an execution waits, that is next, or that has failed, in the caller's
+ * transaction. The flow continues after it, along the branch. If it had failed, the caller starts
+ * its run after the commit (`startNow`).
+ * @returns its row, and true if it had failed
+ * @throws Problem EXECUTION_NOT_FOUND, EXECUTION_NOT_SKIPPABLE, PROJECT_DISABLED; EXECUTION_EXISTS
+ *   when it has failed and the contact has another active one; VALIDATION_ERROR
  */
 export async function skipStep(
   tx: Database,
@@ -77,7 +77,7 @@ export async function skipStep(
 }
 
 /**
- * The step of an execution that can be skipped now, on the way of the branch.
+ * Returns the step of an execution that can be skipped now.
  * @throws Problem EXECUTION_NOT_SKIPPABLE; VALIDATION_ERROR when the step needs another branch
  */
 export async function findSkipped(
@@ -103,7 +103,7 @@ function skippable(
   switch (status) {
     case 'FAILED':
       return current?.status === 'FAILED' ? current : undefined;
-    // In a delay, which is complete, or for an event.
+    // It is in a delay, whose step is complete, or waits for an event.
     case 'WAITING':
       return current;
     case 'RUNNING':
@@ -125,8 +125,8 @@ function checkBranch(graph: Graph, step: GraphStep, branch: string | null): void
 }
 
 /**
- * Ends what a step waits for: an open wait is forgotten; what comes after a delay is due now.
- * @throws Problem EXECUTION_NOT_SKIPPABLE when its event has come.
+ * Ends the wait of a step: an open wait is deleted; the step after a delay is due now.
+ * @throws Problem EXECUTION_NOT_SKIPPABLE when its event has arrived.
  */
 async function endWait(tx: Database, executionId: string, stepId: string): Promise<void> {
   const wait = await tx

@@ -124,7 +124,7 @@ function executionExists(earlier: { id: string; status: string } | undefined): P
   return new Problem('EXECUTION_EXISTS', { ...(details && { details }) });
 }
 
-/** Serializes starts for a contact, by hand or by event. Returns whether the contact exists. */
+/** Serializes starts for a contact, by hand or by event. Returns true if the contact exists. */
 async function lockContact(tx: Database, id: string): Promise<boolean> {
   const contact = await tx
     .selectFrom('contact')

@@ -5,10 +5,10 @@ import { anyOf } from '../../expressions.ts';
 /** Rows that end together with an execution. */
 
 /**
- * SQL of the parts of a statement that close the open steps of executions that end, and their waits. The
- * part before them is `ended`, with the `id` of each.
- * @param options.atWork what becomes of a step at work. RUNNING: it cannot be recalled, and its result is
- *   still to be recorded
+ * SQL, as parts of a statement, that closes the open steps and waits of executions that end. The
+ * part before is `ended`, with the `id` of each.
+ * @param options.atWork the status of a running step. RUNNING: it cannot be recalled, and its
+ *   result will be recorded
  */
 export function closingSteps({
   atWork = 'SKIPPED',
@@ -26,7 +26,9 @@ export function closingSteps({
     )`;
 }
 
-/** Closes what is open of those of these executions that have ended. Some hundreds at most. */
+/**
+ * Closes open steps and waits of those of these executions that have ended. Some hundreds at most.
+ */
 export async function closeSteps(db: Database, ids: readonly string[]): Promise<void> {
   await sql`
     with ended as (

@@ -4,13 +4,13 @@ import type { ExecutionState } from '../../../domain/picture/graph-picture.ts';
 import type { Graph } from '../../../domain/workflow/graph.ts';
 import { graphAfter, type StoredGraph } from '../../../domain/workflow/versions/difference.ts';
 
-/** An execution as it is, with its graph and all that it did. */
+/** An execution with its current state, its graph and its steps. */
 export interface KnownExecution {
   projectId: string;
   workflowId: string;
   contactId: string;
   key: string | null;
-  /** Id of its newest run in Temporal; null: none has been started. */
+  /** Id of its newest run in Temporal; null: none was started. */
   runId: string | null;
   context: Record<string, unknown> | null;
   graph: Graph;
@@ -19,8 +19,8 @@ export interface KnownExecution {
 }
 
 /**
- * An execution with its graph and its steps, oldest first.
- * @param workflowId of which it must be; undefined: of any.
+ * Finds an execution with its graph and its steps, oldest first.
+ * @param workflowId the workflow it must belong to; undefined: any.
  */
 export async function findExecutionState(
   db: Database,

@@ -11,21 +11,26 @@ import { graphAfter, type StoredGraph } from '../../../domain/workflow/versions/
 
 export type ExecutionRow = Selectable<Execution>;
 
-/** SQL of the statuses, written out: only then does each plan use the indexes of active executions. */
+/**
+ * SQL of the statuses as literals, because only then does every plan use the indexes of active
+ * executions.
+ */
 export const activeStatuses = [sql.lit('RUNNING'), sql.lit('WAITING')];
 
 export function isActive({ status }: Pick<ExecutionRow, 'status'>): boolean {
   return status === 'RUNNING' || status === 'WAITING';
 }
 
-/** Returns true if it should proceed by itself at this moment: it neither waits nor is held. */
+/**
+ * Returns true if the execution proceeds by itself at this moment: it neither waits nor is held.
+ */
 export function isAtWork(row: Pick<ExecutionRow, 'status' | 'paused_at' | 'held_at'>): boolean {
   return row.status === 'RUNNING' && row.paused_at === null && row.held_at === null;
 }
 
 /**
- * Ends an active execution, and what is open of it. Returns false when it had ended already. An earlier
- * statement has completed the step that ends it.
+ * Ends an active execution, and its open steps and waits. Returns false when it had ended already.
+ * An earlier statement has completed the step that ends it.
  */
 export async function endExecution(
   tx: Database,
@@ -55,7 +60,7 @@ export async function completeExecution(
   executionId: string,
   version: number,
 ): Promise<boolean> {
-  // Who moves it has locked its contact, and then changes several rows.
+  // Code that moves an execution locks its contact first, and then changes several rows.
   await tx
     .selectFrom('contact')
     .innerJoin('execution', 'execution.contact_id', 'contact.id')
@@ -86,7 +91,7 @@ export async function findExecutionStatus(db: Database, id: string): Promise<str
 
 export interface ExecutionListItem extends ExecutionRow {
   contact_email: string;
-  /** The step it is in, as its version of the graph names it. */
+  /** The current step, as its version of the graph has it. */
   current_step: Pick<GraphStep, 'id' | 'name' | 'type'> | null;
 }
 
@@ -97,7 +102,7 @@ export async function listExecutions(
   query: {
     status?: string | undefined;
     key?: string | undefined;
-    /** By its own pause, also of those that have ended. */
+    /** Paused individually, also those that have ended. */
     paused?: boolean | undefined;
     page: number;
     pageSize: number;
@@ -120,7 +125,7 @@ export async function listExecutions(
     .orderBy('execution.id', 'desc')
     .limit(query.pageSize)
     .offset((query.page - 1) * query.pageSize);
-  // Joined to the page only: an offset reads all rows before it, and would join them, too.
+  // Joined after paging, because an offset would join all rows before it, too.
   const rows = await withContactAndStep(
     db.selectFrom('execution').where('execution.id', 'in', page),
   )
@@ -145,7 +150,7 @@ export async function findExecution(
   return row?.workflow_id === workflowId ? row : undefined;
 }
 
-/** An execution of any workflow, for who knows that it is of the project. */
+/** Finds an execution of any workflow. The caller knows that it belongs to the project. */
 export async function findExecutionOf(
   db: Database,
   id: string,

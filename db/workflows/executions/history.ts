@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 
-/** History entry of an act that does not change the status. */
+/** History entry of an action that does not change the status. */
 export interface Act {
   from: RawBuilder<unknown>;
   to: RawBuilder<unknown>;
@@ -9,15 +9,15 @@ export interface Act {
 }
 
 /**
- * The history of a row, with an act added: the value for an update of its `history`. Not in an update
- * of its `status`, whose trigger writes the history itself.
+ * SQL of a row's history with an added entry, for an update of `history`. Do not use it when the
+ * same update changes `status`: a trigger then writes the history itself.
  */
 export function historyWith({ from, to, detail }: Act): RawBuilder<string> {
   return sql<string>`history || jsonb_build_object('at', ${microseconds(sql`clock_timestamp()`)},
     'from', ${from}::text, 'to', ${to}::text, 'detail', ${detail}::jsonb)`;
 }
 
-/** A time to the microsecond, as histories have it: such texts have one order. */
+/** A time to the microsecond, as histories have it. Such texts can be compared. */
 export function microseconds(time: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`to_char(${time} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }

@@ -4,9 +4,9 @@ import { anyOf } from '../../expressions.ts';
 import type { ExecutionRow } from './executions.ts';
 
 /**
- * Locks executions for an act on them, in the caller's transaction: their contacts first, in order, as
- * everywhere (see `enterStep`). So each is at rest, or at a step at work that takes several
- * transactions. Some hundreds at most. Returns those that exist, in the order of their ids.
+ * Locks executions for an action on them, in the caller's transaction: their contacts first, in the
+ * common order (see `enterStep`). So each execution is at rest, or at a running step that takes
+ * several transactions. Some hundreds at most. Returns those that exist, in the order of their ids.
  */
 export async function lockExecutions(
   tx: Database,

@@ -70,7 +70,7 @@ async function updatePause(
 }
 
 /**
- * Returns true if a workflow is paused; it is not released before the caller's transaction has
+ * Returns true if a workflow is paused. It is not released before the caller's transaction has
  * ended.
  */
 export async function isWorkflowPaused(tx: Database, id: string): Promise<boolean> {
@@ -84,9 +84,10 @@ export async function isWorkflowPaused(tx: Database, id: string): Promise<boolea
 }
 
 /**
- * Holds back the next step of an execution that is paused, singly or with its workflow, in the
- * transaction of `enterStep`, which has locked it. Returns false when it has just been released: who
- * releases a workflow changes its row first, so either that is seen here or this there.
+ * Holds the next step of an execution that is paused, individually or with its workflow, in the
+ * transaction of `enterStep`, which has locked it. Returns false when it has just been released. A
+ * release changes the workflow's row first, so either this sees the release, or the release sees
+ * the held step.
  */
 export async function holdStep(
   tx: Database,
@@ -113,7 +114,7 @@ export async function holdStep(
   return true;
 }
 
-/** Lets held executions, which the caller has locked, begin their next step, from now on. */
+/** Lets held executions, which the caller has locked, begin their next step from now on. */
 async function release(
   tx: Database,
   rows: readonly { id: string; project_id: string }[],
@@ -124,7 +125,7 @@ async function release(
     .set({ held_at: null, next_reconcile_at: reconcileWhenRunning, updated_at: sql<Date>`now()` })
     .where('id', '=', anyOf(ids))
     .execute();
-  // Events count for it from then on.
+  // Events from then on count for the step.
   await tx
     .updateTable('step_execution')
     .set({ scheduled_for: sql<Date>`clock_timestamp()`, updated_at: sql<Date>`now()` })
@@ -135,8 +136,8 @@ async function release(
 }
 
 /**
- * Pauses or releases a workflow, in the transaction that has locked it. Whatever its executions are, it
- * takes one row: `releaseExecutions` lets the held ones continue after the commit.
+ * Pauses or releases a workflow, in the transaction that has locked it. It changes one row, however
+ * many executions there are: `releaseExecutions` lets the held ones continue after the commit.
  */
 export async function pauseWorkflow(
   tx: Database,
@@ -160,7 +161,7 @@ export async function pauseWorkflow(
     .execute();
 }
 
-/** Releases executions of a workflow page by page, until `isOver`: the sweep does what is left. */
+/** Releases executions of a workflow page by page, until `isOver`; the sweep does the rest. */
 export async function releaseExecutions(
   db: Database,
   workflowId: string,
@@ -169,11 +170,11 @@ export async function releaseExecutions(
   while (!(await releasePage(db, workflowId)) && !isOver());
 }
 
-/** Goes on with what requests have left, a page of each workflow in turn, until `isOver`. */
+/** Continues what requests have left undone, a page of each workflow in turn, until `isOver`. */
 export async function continueReleases(db: Database, isOver: () => boolean): Promise<void> {
   const rows = await db.selectFrom('workflow_release').select('workflow_id').execute();
   const left = new Set(rows.map((row) => row.workflow_id));
-  // One that is deleted and added again comes after the others.
+  // A workflow that is deleted from the set and added again moves to its end.
   for (const workflowId of left) {
     if (isOver()) return;
     left.delete(workflowId);
@@ -181,7 +182,7 @@ export async function continueReleases(db: Database, isOver: () => boolean): Pro
   }
 }
 
-/** Releases a page of a workflow's executions. Returns whether it was the last one. */
+/** Releases a page of a workflow's executions. Returns true if it was the last one. */
 async function releasePage(db: Database, workflowId: string): Promise<boolean> {
   return transact(db, async (tx) => {
     const held = tx
@@ -194,7 +195,8 @@ async function releasePage(db: Database, workflowId: string): Promise<boolean> {
       .limit(pageSize);
     const ids = (await held.execute()).map(({ id }) => id);
     const rows = await lockExecutions(tx, ids);
-    // Who pauses the workflow again waits for this page. After the contacts, as everywhere.
+    // A new pause of the workflow waits for this page. Locked after the contacts, in the common
+    // order.
     const due = await tx
       .selectFrom('workflow_release')
       .select('workflow_id')
@@ -206,7 +208,7 @@ async function releasePage(db: Database, workflowId: string): Promise<boolean> {
       tx,
       rows.filter((row) => row.held_at && !row.paused_at && isActive(row)),
     );
-    // Not those that are left: a contact may be deleted meanwhile.
+    // Compares the ids read, not the released ones, because a contact may be deleted meanwhile.
     if (ids.length === pageSize) return false;
     await tx.deleteFrom('workflow_release').where('workflow_id', '=', workflowId).execute();
     return true;

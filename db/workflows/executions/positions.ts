@@ -13,7 +13,7 @@ export interface Position {
 
 /**
  * Counts a workflow's active executions by version and step, from an index alone.
- * @param versions those that count; undefined: all
+ * @param versions the versions to count; undefined: all
  */
 export async function countPositions(
   db: Database,
@@ -31,8 +31,8 @@ export async function countPositions(
 }
 
 /**
- * Some active executions at these positions, the oldest of each first, in turn.
- * @returns at most `max`; `position` is the place in the list.
+ * Lists some active executions at these positions, the oldest of each first, in turn.
+ * @returns at most `max`; `position` is the index in the given list.
  */
 export async function listAtPositions(
   db: Database,
@@ -55,8 +55,8 @@ export async function listAtPositions(
 }
 
 /**
- * A step as the newest version that has both the step and active executions knows it; undefined: none
- * has. It reads one graph for each version with active executions, at most.
+ * Returns a step as the newest version has it that contains the step and has active executions;
+ * undefined: none has. It reads at most one graph for each version with active executions.
  */
 export async function findActiveStep(
   db: Database,

@@ -6,17 +6,17 @@ import { closingSteps } from './closing.ts';
 import { activeStatuses } from './executions.ts';
 
 /**
- * When an active execution is compared with its run in Temporal, and what is recorded then. The run
- * may be lost, have ended without notice, or be stuck: `activities/upkeep/reconcile.ts`.
+ * When an active execution is reconciled with its run in Temporal, and what is then recorded. The
+ * run may be lost, have ended without notice, or be stuck: `activities/upkeep/reconcile.ts`.
  */
 
-/** The next look at an execution that begins to run. Most have ended by then. */
+/** The next check of an execution that begins to run. Most have ended by then. */
 export const reconcileWhenRunning = sql<Date>`now() + interval '5 minutes'`;
 
 /**
- * Returns the time of the next look at an execution that waits: soon after its timer, and every
- * six hours, as its run may be lost meanwhile. An execution whose run is ended in Temporal is
- * looked at sooner.
+ * SQL of the next check of an execution that waits: soon after its timer, and every six hours,
+ * because its run may be lost meanwhile. An execution whose run was ended in Temporal is checked
+ * sooner.
  */
 export function reconcileWhenWaiting(until: ReturnType<typeof sql>) {
   // Without a timer `until` is null, which least ignores.
@@ -24,24 +24,24 @@ export function reconcileWhenWaiting(until: ReturnType<typeof sql>) {
   return sql<Date>`greatest(${next}, now() + interval '1 minute')`;
 }
 
-/** An active execution whose time to be looked at has come. */
+/** An active execution that is due for reconciliation. */
 export interface ExecutionToReconcile {
   id: string;
   projectId: string;
   workflowName: string;
   status: 'RUNNING' | 'WAITING';
-  /** Number of its latest start. What is recorded of the look counts only for that. */
+  /** Number of its latest start. The result of the check counts only for that start. */
   generation: number;
-  /** How long its current step has been going on, in milliseconds. */
+  /** Milliseconds since its current step began. */
   stepMs: number;
   wasStuck: boolean;
-  /** Temporal is still to be told of it: how often that was tried. null: it was told. */
+  /** How often sending it to Temporal was tried. null: it was sent. */
   tries: number | null;
 }
 
 /**
- * Claims executions to look at: no other worker looks at them for 20 seconds. Two looks do no harm,
- * but the executions of a killed worker become due again.
+ * Claims executions to check: no other worker checks them for 20 seconds. Two checks do no harm,
+ * and the executions of a killed worker become due again.
  */
 export async function claimForReconciliation(
   db: Database,
@@ -66,7 +66,7 @@ export async function claimForReconciliation(
   return rows;
 }
 
-/** Lets these executions be looked at now, because their runs are closed. */
+/** Makes these executions due now, because their runs are closed. */
 export async function reconcileSoon(db: Database, ids: readonly string[]): Promise<void> {
   await db
     .updateTable('execution')
@@ -81,7 +81,7 @@ const isSame = ({ id, generation }: ExecutionToReconcile) =>
   sql`execution.id = ${id} and execution.start_generation = ${generation}
     and execution.status in ('RUNNING', 'WAITING')`;
 
-/** When to look again at an execution that is as it should be. */
+/** When to check an execution again that matches its run. */
 const nextReconcileAt = sql`case
   when execution.held_at is not null then ${reconcileWhenWaiting(sql`null::timestamptz`)}
   when execution.status = 'RUNNING' then ${reconcileWhenRunning}
@@ -92,8 +92,8 @@ const nextReconcileAt = sql`case
       where inner_delay.execution_id = execution.id and inner_delay.status = 'SCHEDULED'))`)} end`;
 
 /**
- * Records that the run of an execution is as it should be, and whether it is stuck (the reason), which it
- * stays from when it was first seen.
+ * Records that an execution matches its open run, and whether it is stuck (the reason).
+ * `stuck_since` stays at the first time it was seen.
  */
 export async function recordOpenRun(
   db: Database,
@@ -109,9 +109,8 @@ export async function recordOpenRun(
 }
 
 /**
- * Tells the run of an execution once more that something has come: a delay or wait is over for a minute,
- * and the run, which is as it should be, has not gone on. A worker of a version that knows no acts on
- * live executions has taken the signal.
+ * Signals the run of an execution again: a delay or wait has been over for a minute, but the run,
+ * which matches its row, has not continued, so it has lost the signal.
  */
 export async function signalOverdue(db: Database, look: ExecutionToReconcile): Promise<void> {
   await transact(db, async (tx) => {
@@ -126,13 +125,13 @@ export async function signalOverdue(db: Database, look: ExecutionToReconcile): P
   });
 }
 
-/** Executions that are read at once when all are. */
+/** Executions read at once when all are read. */
 const readAtOnce = 2_000;
 
 /**
- * Has the runs look at the rows of executions that have changed since then, as Temporal has forgotten what
- * has happened since: a run that is behind continues, a lost one starts again, and that of an ended execution
- * ends. `since` 1970: it has forgotten everything, so that only active ones have something to look for.
+ * Lets runs read the rows of executions that have changed since then, because Temporal has lost
+ * later changes: a run that is behind continues, a lost one starts again, and that of an ended
+ * execution ends. `since` 1970: Temporal has lost everything, so only active executions matter.
  */
 export async function signalChangedSince(db: Database, since: Date): Promise<number> {
   const isEverything = since.getTime() <= 0;
@@ -156,7 +155,10 @@ export async function signalChangedSince(db: Database, since: Date): Promise<num
   }
 }
 
-/** Starts the lost run of an execution again, where it was. Returns whether it still was active. */
+/**
+ * Restarts the lost run of an execution at its position. Returns true if the execution was still
+ * active.
+ */
 export async function restartExecution(db: Database, look: ExecutionToReconcile): Promise<boolean> {
   return transact(db, async (tx) => {
     const { rows } = await sql<{ id: string; project_id: string }>`
@@ -169,7 +171,9 @@ export async function restartExecution(db: Database, look: ExecutionToReconcile)
   });
 }
 
-/** Ends an execution as its run was ended in Temporal: cancelled, or failed with this text. */
+/**
+ * Ends an execution in the way its run was ended in Temporal: cancelled, or failed with this text.
+ */
 export async function endAsItsRun(
   db: Database,
   look: ExecutionToReconcile,

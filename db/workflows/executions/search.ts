@@ -4,7 +4,7 @@ import { anyOf, containsText, isoInstant } from '../../expressions.ts';
 import { type ExecutionListItem, withContactAndStep } from './executions.ts';
 import type { Position } from '../../../domain/cursor.ts';
 
-/** Executions over all workflows of a project. */
+/** Searches executions over all workflows of a project. */
 
 /** Filters of a search for executions; absent filters do not apply. */
 export interface ExecutionSearch {
@@ -13,17 +13,17 @@ export interface ExecutionSearch {
   contactId?: string | undefined;
   /** The whole address of the contact, in its stored form. */
   email?: string | undefined;
-  /** The step it is in, or has ended in. */
+  /** The step it is at, or has ended at. */
   stepId?: string | undefined;
   version?: number | undefined;
   key?: string | undefined;
-  /** By its own pause, also of those that have ended. */
+  /** Paused individually, also those that have ended. */
   paused?: boolean | undefined;
   hasWarnings?: boolean | undefined;
   isStuck?: boolean | undefined;
-  /** No worker lives: executions at work are stuck, too. */
+  /** True if no worker is alive: running executions then count as stuck. */
   isDown?: boolean | undefined;
-  /** No sweep runs: executions that it would have compared with their runs are stuck, too. */
+  /** True if no sweep runs: executions that were due for reconciliation then count as stuck. */
   isSweepLate?: boolean | undefined;
   startedAfter?: Date | undefined;
   startedBefore?: Date | undefined;
@@ -35,7 +35,7 @@ export interface ExecutionSearch {
 
 export interface FoundExecution extends ExecutionListItem {
   current_workflow_name: string;
-  /** Its place in the list. */
+  /** Its position in the list. */
   started_instant: string;
 }
 
@@ -93,7 +93,7 @@ function matching(
 ): { places: RawBuilder<unknown>; matches: RawBuilder<boolean>[] } {
   const { statuses, workflowId, contactId, email, error } = search;
   const isOfContact = contactId !== undefined || email !== undefined;
-  // These have an index of their own, which the statuses would only divide.
+  // These have an index of their own. Splitting by status would not help.
   const isRare = search.isStuck || search.hasWarnings || search.paused || search.key !== undefined;
   // Only a failed execution has an error.
   const asked = error === undefined ? statuses : ['FAILED'].filter((one) => isAmong(one, statuses));
@@ -114,7 +114,7 @@ function matching(
     ...(isOfContact
       ? [
           sql`execution.contact_id = place.contact_id`,
-          // Executions of a deleted workflow are still there for a while.
+          // Executions of a deleted workflow remain for a while.
           sql`workflow_id in (select id from workflow inner_own where project_id = ${projectId})`,
           ...when(workflowId, (id) => sql`workflow_id = ${id}`),
         ]
@@ -128,7 +128,7 @@ function matching(
   return { places, matches: kinds.map((kind) => allOf([...conditions, ...kind])) };
 }
 
-/** As `stuckOf` of the API has it. */
+/** The same rule as `stuckOf` of the API. */
 function stuckKinds({ isDown, isSweepLate }: ExecutionSearch): RawBuilder<unknown>[] {
   const recorded = sql`stuck_since is not null and status in ('RUNNING', 'WAITING')`;
   const isUnrecorded = sql`stuck_since is null and paused_at is null and held_at is null`;

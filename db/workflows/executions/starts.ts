@@ -9,12 +9,13 @@ import { placeOf, type StepMark, refOf } from '../../../domain/workflow/place.ts
 import { branchOf } from '../branches.ts';
 
 /**
- * The input of an execution's run. Starting it may be slow: what is reported back counts only for
- * the start that was sent (`start_generation`), so it never overwrites a later one.
+ * The input of an execution's run. Starting it may be slow. The result counts only for the start
+ * that was sent (`start_generation`), so it never overwrites a later one.
  */
 
 /**
- * SQL of the steps of an execution, as far as they say where it is: a JSON array of `StepMark`.
+ * SQL of the steps of an execution, with the columns that tell its position: a JSON array of
+ * `StepMark`.
  * @param execution the table or its alias.
  */
 export function stepMarks(execution: string): RawBuilder<StepMark[]> {
@@ -28,7 +29,8 @@ export function stepMarks(execution: string): RawBuilder<StepMark[]> {
       'hasCalled', coalesce(output ? 'statusCode', false),
       'hasWaited', coalesce(output ? 'waitOutcome' or output ->> 'resumeAt' is not null, false)
         or history @> '[{"to": "WAITING"}]',
-      -- One whose delay was given an end in the past begins then: events before do not count for it.
+      -- A step whose delay was given an end in the past begins now, so earlier events do not count
+      -- for it.
       'dueAt', ${microseconds(sql`case when status = 'SCHEDULED'
         then greatest(scheduled_for, updated_at) else scheduled_for end`)},
       'isOver', coalesce((output ->> 'resumeAt')::timestamptz <= clock_timestamp(),
@@ -37,7 +39,7 @@ export function stepMarks(execution: string): RawBuilder<StepMark[]> {
     where inner_mark_of.execution_id = ${sql.ref(`${execution}.id`)})`;
 }
 
-/** The steps of an execution, as far as they say where it is. */
+/** Lists the steps of an execution, with the columns that tell its position. */
 export async function listStepMarks(db: Database, executionId: string): Promise<StepMark[]> {
   const { rows } = await sql<{ marks: StepMark[] }>`
     select ${stepMarks('execution')} as marks from execution where id = ${executionId}`.execute(db);
@@ -45,8 +47,8 @@ export async function listStepMarks(db: Database, executionId: string): Promise<
 }
 
 /**
- * Returns the input of the runs of these executions. One that has left its trigger resumes where it
- * is: its step failed and is retried, its run was lost, or it was changed by a request.
+ * Returns the input of the runs of these executions. An execution that has left its trigger resumes
+ * at its position: its failed step is retried, its run was lost, or a request has changed it.
  */
 export async function listExecutionStarts(
   db: Database,
@@ -79,7 +81,7 @@ export async function listExecutionStarts(
     const { currentStepId, generation, status, updatedAt, isMoved, ...rest } = row;
     const { marks: steps, projectName, key, ...ids } = rest;
     const graph = await findGraph(ids.workflowId, ids.version);
-    // Deleted just now, and the execution with it.
+    // The workflow was just deleted, with the execution.
     if (!graph) return null;
     const standing = { currentStepId, startedAt: ids.startedAt, marks: steps };
     const { step, since } = placeOf(graph, standing);
@@ -102,8 +104,8 @@ export async function listExecutionStarts(
 }
 
 /**
- * Returns the executions among these that are as they were when they were sent: no run has begun
- * them.
+ * Returns those of these executions that have not changed since their start was sent: no run has
+ * begun them.
  */
 export async function listUnbegun(db: Database, starts: readonly OpenStart[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
@@ -116,8 +118,8 @@ export async function listUnbegun(db: Database, starts: readonly OpenStart[]): P
 }
 
 /**
- * Records the run that an operator's reset has given an execution. Returns false when there was
- * another request meanwhile: then that run does not count.
+ * Records the run that an operator's reset has created for an execution. Returns false when there
+ * was another request meanwhile, so the run does not count.
  */
 export async function updateExecutionRun(
   db: Database,

@@ -27,7 +27,7 @@ export interface StepVisit {
     | 'exit_pending'
     | 'move_job_id'
   > & {
-    /** By its own pause or its workflow's: it begins no further step. */
+    /** True if the execution or its workflow is paused: it begins no further step. */
     is_paused: boolean;
   };
   stepExecution: Pick<StepExecutionRow, 'id' | 'status' | 'attempts' | 'output'> & {
@@ -78,7 +78,7 @@ export async function enterStep(
       insert into step_execution (id, project_id, execution_id, step_id, status, started_at)
         select ${newId}::uuid, project_id, id, ${stepId}::uuid, 'RUNNING', clock_timestamp()
           from active
-          -- Only a step that has begun continues.
+          -- Only a step that has begun may continue.
           where not is_paused and exit_pending is null and move_job_id is null
             or exists (select from step_execution begun where begun.execution_id = active.id
               and begun.step_id = ${stepId} and begun.status <> 'SCHEDULED')
@@ -119,9 +119,7 @@ export async function enterStep(
   };
 }
 
-/**
- * Completes a step with its output. Returns the time to the microsecond, as the database has it.
- */
+/** Completes a step with its output. Returns the time as stored, to the microsecond. */
 export async function completeStep(
   tx: Database,
   stepExecutionId: string,
@@ -142,8 +140,8 @@ export async function completeStep(
 }
 
 /**
- * Puts a step back between two attempts: started, with nothing in progress. What came of the last one
- * is its output until the next has ended. The number of attempts never decreases.
+ * Puts a step back between two attempts: started, with nothing in progress. The last attempt's
+ * result is its output until the next one has ended. The number of attempts never decreases.
  */
 export async function postponeStep(
   tx: Database,
@@ -164,8 +162,8 @@ export async function postponeStep(
 }
 
 /**
- * Records the result of a step whose execution ended while the step was in progress, also if it was given
- * up since (`closeSteps`).
+ * Records the result of a step whose execution ended while the step was running, even if the step
+ * was closed meanwhile (`closeSteps`).
  */
 export async function completeLateStep(
   db: Database,
@@ -187,7 +185,7 @@ export async function completeLateStep(
     .execute();
 }
 
-/** A visit after its own step has recorded events: see `exit_pending`. */
+/** Returns a visit after its own step has recorded events: see `exit_pending`. */
 export async function rereadExitPending(tx: Database, visit: StepVisit): Promise<StepVisit> {
   const { exit_pending } = await tx
     .selectFrom('execution')
@@ -198,8 +196,8 @@ export async function rereadExitPending(tx: Database, visit: StepVisit): Promise
 }
 
 /**
- * Marks an execution as waiting at a step, until a moment (null: without end), unless it has gone on
- * from there: then a late attempt says so.
+ * Marks an execution as waiting at a step, until a moment (null: without end), unless it has
+ * already continued: then it returns that to the late attempt.
  */
 export async function updateExecutionWaiting(
   tx: Database,
@@ -221,9 +219,9 @@ export async function updateExecutionWaiting(
 }
 
 /**
- * Completes a step with its output and begins the next one, which the execution cannot have been at
- * before: nothing else leads to it while this step is not done. The caller's next statement says that
- * the execution is there.
+ * Completes a step with its output and begins the next one. The execution cannot have been at the
+ * next step before, because nothing else leads to it until this step is done. The caller's next
+ * statement moves the execution there.
  */
 export async function completeStepAndEnter(
   tx: Database,
@@ -241,13 +239,13 @@ export async function completeStepAndEnter(
     insert into step_execution (id, project_id, execution_id, step_id, status, started_at)
       select ${next.newId}::uuid, ${execution.project_id}::uuid, ${execution.id}::uuid,
           ${next.stepId}::uuid, 'RUNNING', clock_timestamp()
-        -- So that it begins after that, also in the history.
+        -- So that it begins after that step, also in the history.
         from completed`.execute(tx);
 }
 
 /**
- * Ends a delay that an execution has entered: the step is complete, its execution waits there, and
- * the next step, if there is one, is scheduled. Returns for when.
+ * Completes a delay that an execution has entered. Its execution waits there, and the next step, if
+ * there is one, is scheduled. Returns when it is due.
  */
 export async function completeDelay(
   tx: Database,
@@ -274,7 +272,7 @@ export async function completeDelay(
       insert into step_execution (id, project_id, execution_id, step_id, status, scheduled_for)
         select ${uuidV7()}::uuid, ${execution.project_id}::uuid, ${execution.id}::uuid, next.id,
             'SCHEDULED', resume_at
-          -- Also in the history, the delay is complete first.
+          -- The delay is completed first, also in the history.
           from completed, delay, (select ${nextStepId}::uuid as id) next
           where next.id is not null
         on conflict (execution_id, step_id) do nothing
@@ -290,8 +288,8 @@ export async function completeDelay(
 }
 
 /**
- * Marks an execution as running again after its wait, and adds the data of the event that has ended it
- * (null: none) to the context; incoming keys win.
+ * Marks an execution as running again after its wait, and adds the data of the event that has ended
+ * it (null: none) to the context; keys of the event override.
  */
 export async function leaveWait(tx: Database, executionId: string, data: unknown): Promise<void> {
   await sql`
@@ -318,17 +316,17 @@ export async function listStepExecutions(
 
 /** Why a step of an execution was not entered. */
 export type Obstacle =
-  /** The execution has ended. `error`: that of the step, if it has failed. */
+  /** The execution has ended. `error`: the step's, if it has failed. */
   | { kind: 'ended'; status: string; error: string | null }
-  /** The execution is somewhere else, or not yet here. */
+  /** The execution is at another step, or not yet at this one. */
   | { kind: 'elsewhere' }
-  /** An exit rule has ended the execution while its last step was at work. */
+  /** An exit rule has ended the execution while its last step was running. */
   | { kind: 'exit'; reason: string }
-  /** It is to be moved to another version first. */
+  /** It must be moved to another version first. */
   | { kind: 'move' }
   | { kind: 'paused' };
 
-/** Why `enterStep` has just not entered a step. */
+/** Returns why `enterStep` has just not entered a step. */
 export async function findObstacle(
   tx: Database,
   at: { executionId: string; stepId: string; version: number },
@@ -363,6 +361,6 @@ export async function findObstacle(
   if (!row.isThere) return { kind: 'elsewhere' };
   if (row.exitPending !== null) return { kind: 'exit', reason: row.exitPending };
   if (row.isMoving) return { kind: 'move' };
-  // Neither: it was released at this moment.
+  // Neither applies: it was released at this moment.
   return row.isPaused ? { kind: 'paused' } : { kind: 'elsewhere' };
 }

@@ -10,7 +10,7 @@ import { reconcileWhenWaiting } from './reconciliation.ts';
 export type WaitMove =
   | { until: Date }
   | { shiftBySeconds: number }
-  /** Only of a wait for an event: it has no time-out any more. */
+  /** Only for a wait for an event: it then has no timeout. */
   | { forever: true };
 
 /** Open wait of an execution. */
@@ -45,17 +45,17 @@ export async function lockWaits(tx: Database, ids: readonly string[]): Promise<O
 }
 
 /**
- * How far from now an end may be, in milliseconds: a century. Temporal counts a timer in nanoseconds,
- * and has room for no three of them.
+ * Latest end of a wait, in milliseconds from now: a century. Temporal counts a timer in
+ * nanoseconds, which overflow before three centuries.
  */
 export const farthestMs = 100 * 365 * 86_400_000;
 
-/** SQL of when a wait is over that was given this end: one in the past ends it now, not earlier. */
+/** SQL of the time when a wait with this end is over: if it is in the past, now, not earlier. */
 export function endingNow(until: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`case when ${until} < now() then now() else ${until} end`;
 }
 
-/** The end of a wait after a move; undefined: it cannot be moved so. */
+/** Returns the end of a wait after a move; undefined: it cannot be moved like this. */
 export function movedEnd({ kind, until }: OpenWait, move: WaitMove): Date | null | undefined {
   if ('until' in move) return move.until;
   if ('forever' in move) return kind === 'wait' ? null : undefined;
@@ -64,8 +64,8 @@ export function movedEnd({ kind, until }: OpenWait, move: WaitMove): Date | null
 }
 
 /**
- * Moves the ends of waits that the caller has locked by `lockWaits`, and tells their runs. An end in the
- * past ends the wait at once.
+ * Moves the ends of waits that the caller has locked by `lockWaits`, and signals their runs. An end
+ * in the past ends the wait at once.
  */
 export async function moveWaits(
   tx: Database,

@@ -1,14 +1,14 @@
 import { cutText } from '../../text-rules.ts';
 
 /**
- * Keys: what the steps of a workflow are called in its portable graph. Unique in the workflow, and
- * not changed by a new name of the step.
+ * Keys of steps in a workflow's portable graph. A key is unique in the workflow, and stays when the
+ * step's name changes.
  */
 
 /** The key of the TRIGGER; no other step has it. */
 export const triggerKey = 'trigger';
 
-/** Most characters of a key that is made from a name, without the number that makes it unique. */
+/** Most characters of a key generated from a name, without the number that makes it unique. */
 const madeChars = 40;
 
 interface NamedStep {
@@ -18,8 +18,8 @@ interface NamedStep {
 }
 
 /**
- * Returns the key of each step. A step without a key gets one made from its name, or from its type if
- * the name has no letter or digit. The same steps always get the same keys.
+ * Returns the key of each step. A step without a key gets one generated from its name, or from its
+ * type if the name has no letter or digit. The same steps always get the same keys.
  * @param steps all steps of a workflow, in order of creation.
  */
 export function keysOf(steps: readonly NamedStep[]): string[] {

@@ -19,7 +19,7 @@ import type { FixedDelay } from './effects.ts';
 import { addFault } from './schemas.ts';
 import type { StepModule } from './step.ts';
 
-/** A delay of a length, until a time of day, or until a date of the contact or the context. */
+/** A delay of fixed length, until a time of day, or until a date of the contact or the context. */
 export type DelayConfig =
   | { amount: number; unit: Unit }
   | { until: { time: string; days?: Weekday[] | undefined; timeZone?: string | undefined } }
@@ -33,7 +33,7 @@ const DelayUnit = z.enum(Object.keys(unitMs) as Unit[]);
 
 const OffsetAmount = z.int();
 
-/** The forms of a delay by the key that each needs, and all the keys it knows. */
+/** The forms of a delay by the key that each requires, with all valid keys. */
 const delayForms = {
   amount: ['amount', 'unit'],
   until: ['until'],
@@ -44,7 +44,7 @@ const DelaySettings = z
   .object({
     amount: z.int().min(1).optional(),
     unit: DelayUnit.optional(),
-    /** The next time that a clock shows this. */
+    /** The next time at which a clock shows this. */
     until: z
       .object({
         time: WallTimeText,
@@ -61,7 +61,7 @@ const DelaySettings = z
       })
       .optional(),
     untilField: z.string().max(limits.filterFieldChars).optional(),
-    /** Is added to the date; negative: before it. */
+    /** Added to the date; negative: before it. */
     offset: z.object({ amount: OffsetAmount, unit: DelayUnit }).optional(),
     /** The effect of a date that is past or missing. Absent: the execution continues. */
     ifPast: z.enum(['continue', 'exit']).optional(),
@@ -122,7 +122,7 @@ function checkDateField(context: z.core.$RefinementCtx, untilField: string): voi
   addFault(context, ['untilField'], 'unsupported_field', message);
 }
 
-/** Rests for a time. */
+/** Waits for a time. */
 export const delay: StepModule<DelayConfig> = {
   config: DelaySettings,
   ways: 'one',
@@ -162,7 +162,7 @@ export const delay: StepModule<DelayConfig> = {
   ],
 };
 
-/** The inputs of a delay's length, beside its config. */
+/** The inputs of a delay's length, besides its config. */
 export interface DelayScope {
   /** When the step began. */
   beganAt: Date;
@@ -176,7 +176,9 @@ export interface DelayScope {
 /** The end of a delay, with the output of its step. */
 export type DelayEnd =
   | { kind: 'rest'; until: Date; output: Record<string, unknown> }
-  /** Its date is past or missing: nothing is waited for. `exitReason` null: the execution continues. */
+  /**
+   * Its date is past or missing, so there is no wait. `exitReason` null: the execution continues.
+   */
   | {
       kind: 'past';
       exitReason: 'date_past' | 'date_missing' | null;
@@ -193,7 +195,7 @@ export function fixedDelay(config: DelayConfig): FixedDelay | null {
   return { ms: amount * unitMs[unit], output: { delayAmount: amount, delayUnit: unit } };
 }
 
-/** When a delay that began at `beganAt` is over. */
+/** Returns when a delay that began at `beganAt` is over. */
 export function delayEnd(config: DelayConfig, scope: DelayScope): DelayEnd {
   if ('until' in config) return untilTime(config.until, scope);
   if ('untilField' in config) return untilDate(config, scope);

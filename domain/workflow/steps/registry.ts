@@ -25,7 +25,7 @@ const modules = {
 
 export type StepType = keyof typeof modules;
 
-/** The types that are performed, each by the activity of its name. */
+/** The types that an activity of the same name performs. */
 export type PerformedType = Exclude<StepType, 'TRIGGER'>;
 
 /** The stored config of a step type. */
@@ -35,7 +35,7 @@ export const stepModules: Readonly<Record<StepType, StepModule>> = modules;
 
 export const stepTypes = Object.keys(modules) as StepType[];
 
-/** The types of which something is true. */
+/** Returns the types for which a property holds. */
 export function stepTypesWith(holds: (module: StepModule) => unknown): StepType[] {
   return stepTypes.filter((type) => holds(stepModules[type]));
 }

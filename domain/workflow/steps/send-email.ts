@@ -32,7 +32,7 @@ const SendEmailSettings = z.object({
   recipient: Recipient.optional(),
   /** A copy of the step's template id, which takes precedence. */
   templateId: StoredId.nullable().optional(),
-  /** Instead of the topic of the template; null: none. */
+  /** The topic, instead of the template's; null: none. */
   topicId: StoredId.nullable().optional(),
 });
 
@@ -89,10 +89,10 @@ async function compose(
     messageClass,
     sourceType: 'WORKFLOW',
     variables,
-    // A server that bills marks the mail of projects without a subscription.
+    // With billing, the mail of projects without a subscription has the badge.
     hasBadge: isBilled && project.subscription === null,
   });
-  // Mail to a custom address is not for the contact: its subscription is irrelevant.
+  // Mail to a custom address is not for the contact, so its subscription does not matter.
   const isUnwanted =
     needsSubscription(messageClass, 'WORKFLOW') &&
     recipient.type === 'CONTACT' &&
@@ -112,12 +112,12 @@ async function compose(
   };
 }
 
-/** The topic of a step concerns its mail if that is marketing mail to the contact itself. */
+/** A step's topic applies only to marketing mail to the contact itself. */
 function hasTopic({ recipient }: SendEmailConfig, template: StepTemplate | null): boolean {
   return template?.type === 'MARKETING' && recipient?.type !== 'CUSTOM';
 }
 
-/** @param emailId null: it is not stored. */
+/** @param emailId null: the mail is not stored. */
 function outputOf(
   { recipient, warnings }: StepMail,
   emailId: string | null,

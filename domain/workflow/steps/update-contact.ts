@@ -58,8 +58,8 @@ export const updateContact: StepModule<z.output<typeof UpdateContactConfig>> = {
 const subscribedAfter = { none: undefined, subscribe: true, unsubscribe: false } as const;
 
 /**
- * The updates of UPDATE_CONTACT with every text rendered, also inside lists and objects; keys stay as
- * written. One expression alone keeps its type: `{{ visits | plus: 1 }}` is a number.
+ * Renders every text in the updates of UPDATE_CONTACT, also inside lists and objects; keys stay as
+ * written. A single expression keeps its type: `{{ visits | plus: 1 }}` is a number.
  */
 export async function renderedUpdates(
   updates: Record<string, unknown>,
@@ -79,7 +79,7 @@ export async function renderedUpdates(
   return Object.fromEntries(
     Object.entries(updates).map(([key, written]) => {
       const value = replaceStrings(written, valueOf, asWritten);
-      // A value of the contact's own is stored as it is, even where it looks like a wrapper.
+      // A value that the contact already has is stored as it is, even if it looks like a wrapper.
       const isWrapper = typeof written === 'string' && persistentWrapper(value) !== null;
       return [key, isWrapper ? { value, persistent: true } : value];
     }),

@@ -51,11 +51,11 @@ const WebhookConfig = z.object({
   headers: WebhookHeaders.optional(),
   /** Any JSON. */
   body: z.unknown().optional(),
-  /** The effect on the execution of a response other than 2xx. Absent: it continues. */
+  /** The effect of a response other than 2xx on the execution. Absent: it continues. */
   onFailure: z.enum(['continue', 'fail']).optional(),
 });
 
-/** Calls an address of the customer. */
+/** Calls a URL of the customer. */
 export const webhook: StepModule<z.output<typeof WebhookConfig>> = {
   config: WebhookConfig,
   ways: 'one',
@@ -69,7 +69,7 @@ export const webhook: StepModule<z.output<typeof WebhookConfig>> = {
     const shown = secrets.length === 0 ? request : rendered.build(() => hidden);
     if ('fault' in request) throw new StepFailure(request.fault);
     if ('fault' in shown) throw new StepFailure(shown.fault);
-    // An address that cannot be read is not called.
+    // A URL that cannot be parsed is not called.
     const address = URL.canParse(request.url) ? new URL(request.url) : null;
     const [foreign] = address ? foreignSecrets(secrets, address) : [];
     if (foreign !== undefined) throw new StepFailure(`secret not allowed: ${foreign}`);
