@@ -4760,7 +4760,7 @@ export type SimulateExecutionRequest = {
 };
 
 export type WorkflowWarning = {
-  code: 'unreachable_step' | 'timeout_never' | 'unknown_field';
+  code: 'unreachable_step' | 'timeout_never' | 'unknown_field' | 'not_by_key' | 'key_never_seen';
   message: string;
   /** Its id, or its key if the request has keys */
   step: string;

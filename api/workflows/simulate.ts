@@ -273,7 +273,7 @@ export const simulateExecution = endpoint({
     };
     const given = body.events.flatMap(({ data }) => Object.keys(data ?? {}));
     const keys = [...Object.keys(contact.data ?? {}), ...given];
-    const warnings = await findWarnings(db, projectId, graph, keys);
+    const warnings = await findWarnings(db, workflow, graph, keys);
     try {
       return { ...presented(await simulate(input, services), warnings), ...(start && { start }) };
     } catch (error) {

@@ -277,7 +277,7 @@ export const updateWorkflow = endpoint({
       if (body.enabled) {
         const graph = await findWorkflowGraph(tx, id);
         await refuseBroken(tx, after, graph, broken);
-        warnings.push(...(await findWarnings(tx, caller.projectId, graph)));
+        warnings.push(...(await findWarnings(tx, after, graph)));
       }
       const shown = (row: WorkflowRow) => ({
         ...presentWorkflow(row, caller.project),

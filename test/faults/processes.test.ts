@@ -2,7 +2,12 @@ import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { deliveryRunId } from '../../domain/runs/execution.ts';
 import { useEngine } from '../support/engine.ts';
-import { createTemplate, createWorkflow, executionIn } from '../support/histories/executions.ts';
+import {
+  createTemplate,
+  createWorkflow,
+  executionIn,
+  type WorkflowPlan,
+} from '../support/histories/executions.ts';
 import { useApiProcess, useWorkerProcess } from '../support/processes/processes.ts';
 import { temporalAddress } from '../support/servers.ts';
 import { newAddress } from '../support/projects/shop.ts';
@@ -20,9 +25,10 @@ describe('an API process that is killed', async () => {
     line = await useTcpProxy(temporalAddress());
   });
 
-  async function mailing(eventName: string) {
+  async function mailing(eventName: string, more: Partial<WorkflowPlan> = {}) {
     const templateId = await createTemplate(engine);
     return createWorkflow(engine, {
+      ...more,
       eventName,
       steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId }],
     });
@@ -87,6 +93,26 @@ describe('an API process that is killed', async () => {
       await executionIn(engine, workflow.id, id, 'COMPLETED');
     }
     for (const email of emails) expect(await engine.mailsTo(email, 1)).toHaveLength(1);
+  });
+
+  it('among 20 events of one key leaves one execution of the key', async () => {
+    const plan = { executionKey: 'event.orderId' };
+    const workflow = await mailing('killed among keys', plan);
+    const api = await useApiProcess(engine, { TEMPORAL_ADDRESS: line.address });
+    const email = newAddress();
+    const order = { email, event: 'killed among keys', data: { orderId: 1 } };
+    const sent = Array.from({ length: 20 }, () => api.call('POST', '/v1/track', order));
+    await Promise.any(sent);
+    await api.kill();
+    await Promise.allSettled(sent);
+    const again = Array.from({ length: 20 }, () => engine.call('POST', '/v1/track', order));
+    for (const { status } of await Promise.all(again)) expect(status).toBe(200);
+
+    await sweepNow(engine);
+    const [{ id } = { id: '' }, ...others] = await executionsOf(workflow.id);
+    expect(others).toEqual([]);
+    expect((await executionIn(engine, workflow.id, id, 'COMPLETED')).key).toBe('1');
+    expect(await engine.mailsTo(email, 1)).toHaveLength(1);
   });
 });
 

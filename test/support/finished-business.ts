@@ -95,6 +95,13 @@ const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     completed_at: ago,
     next_reconcile_at: ago,
   },
+  not_started: {
+    workflow_id: workflow,
+    contact_id: contact,
+    event_name: `'bought'`,
+    reason: `'no_key'`,
+    at: `now() - n * interval '1 minute'`,
+  },
   step_execution: {
     execution_id: id(6),
     status: `'COMPLETED'`,

@@ -1,6 +1,7 @@
 import type { Database } from '../../../db/database.ts';
 import { isScheduled, scheduleOf } from '../../../db/schedules/schedules.ts';
 import { findTemplateSenders, readTemplates } from '../../../db/templates/templates.ts';
+import { hasExecutionKey, keyEventsMax } from '../../../db/workflows/execution-keys.ts';
 import {
   findWorkflow,
   findWorkflowGraph,
@@ -92,7 +93,7 @@ const warningsMax = 100;
  */
 export async function findWarnings(
   db: Database,
-  projectId: string,
+  workflow: WarnedWorkflow,
   graph: Graph,
   givenKeys: Iterable<string> = [],
 ): Promise<GraphWarning[]> {
@@ -103,13 +104,42 @@ export async function findWarnings(
       .map((keys) => ({ step: step.id, ...keys })),
   );
   const keys = [...new Set(read.flatMap(({ key, name }) => [key, name]))];
-  const texts = await unknownKeyTexts(db, projectId, keys);
+  const texts = await unknownKeyTexts(db, workflow.project_id, keys);
   const unknown = read.flatMap(({ step, key, name }): GraphWarning[] => {
     const message = texts.get(key);
     const isKnown = message === undefined || !texts.has(name);
     return isKnown ? [] : [{ code: 'unknown_field', message, step }];
   });
-  return [...graphWarnings(graph), ...unknown].slice(0, warningsMax);
+  const ofKey = await findKeyWarnings(db, workflow, graph);
+  return [...graphWarnings(graph), ...ofKey, ...unknown].slice(0, warningsMax);
+}
+
+type WarnedWorkflow = Pick<WorkflowRow, 'project_id' | 'execution_key' | 'trigger_event_name'>;
+
+/** Warnings about the execution key: waits that end by the event of any key, and a key that no event has. */
+async function findKeyWarnings(
+  db: Database,
+  { project_id: projectId, execution_key: path, trigger_event_name: eventName }: WarnedWorkflow,
+  { steps }: Graph,
+): Promise<GraphWarning[]> {
+  if (path === null) return [];
+  const waits = steps.filter(({ type, config }) => {
+    const { where } = config as { where?: unknown[] };
+    return stepModules[type]?.rests === 'wait' && !where?.length;
+  });
+  const trigger = steps.find(({ type }) => type === 'TRIGGER');
+  const hasKey =
+    eventName === null || (await hasExecutionKey(db, projectId, { eventName, executionKey: path }));
+  const seen = `None of the last ${keyEventsMax} events "${eventName}" has ${path}.`;
+  return [
+    ...waits.map(({ id, name }): GraphWarning => {
+      const message = `"${name}" ends by the event of any key: compare the key in its where.`;
+      return { code: 'not_by_key', message, step: id };
+    }),
+    ...(trigger && !hasKey
+      ? [{ code: 'key_never_seen', message: seen, step: trigger.id } as const]
+      : []),
+  ];
 }
 
 /** The keys of contact data that a step reads, each in two ways: the first of a path, and all of it. */

@@ -56,6 +56,6 @@ export async function readWorkflow(
     })),
     transitions,
   };
-  const warnings = await findWarnings(db, projectId, graph);
+  const warnings = await findWarnings(db, workflow, graph);
   return { ...presentWorkflow(workflow, project), ...withWarnings(warnings), steps, transitions };
 }

@@ -259,7 +259,7 @@ export async function fillWorkflow(
   const filled = await updateWorkflow(tx, workflow.id, { enabled });
   await storeVersion(tx, filled, { causedBy });
   const keyed = keyedGraph(given, path);
-  const warnings = await findWarnings(tx, workflow.project_id, keyed);
+  const warnings = await findWarnings(tx, filled, keyed);
   if (!enabled) return { filled, warnings };
   await changeSchedule(tx, filled);
   await inPlace(path, () => refuseBroken(tx, filled, keyed, broken));

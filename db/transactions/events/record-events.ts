@@ -5,6 +5,13 @@ import { anyOf, isoTime } from '../../expressions.ts';
 import { replacingEarlier } from '../../outbox/outbox.ts';
 import { isExitEvent, mayBeEnded } from '../../sql/event-conditions.ts';
 import { isTaken, unlessStarted } from '../../workflows/executions/start-rules.ts';
+import {
+  type ChosenStart,
+  chooseStarts,
+  isTriggeredBy,
+  judging,
+  mustBeChosen,
+} from './chosen-starts.ts';
 import { itemsMatch } from '../../sql/subscribed-events.ts';
 import { applyExitRules } from '../executions/exit-executions.ts';
 import { limits } from '../../../domain/limits.ts';
@@ -68,15 +75,11 @@ export async function recordEventsOfProjects(
       returning id, project_id as "projectId", contact_id as "contactId",
         created_at as "createdAt",
         -- Not "exists": for the hundred events it expects, the planner would read all waits.
-        coalesce(
-          (select true from wait
-            where wait.contact_id = event.contact_id and wait.event_name = event.name
-              and wait.event_id is null limit 1),
-          (select true from workflow
-            where workflow.project_id = event.project_id
-              and workflow.trigger_event_name = event.name
-              and workflow.enabled and workflow.trigger_type = 'EVENT' limit 1),
-          false) as "hasEffects",
+        coalesce((select true from wait
+          where wait.contact_id = event.contact_id and wait.event_name = event.name
+            and wait.event_id is null limit 1), false) as "endsWait",
+        (select bool_or(${mustBeChosen}) from workflow
+          where workflow.project_id = event.project_id and ${isTriggeredBy('event')}) as "isChoice",
         case when ${isExitEvent('event')}
           then coalesce((select true from execution where ${mayBeEnded('execution', 'event')} limit 1), false)
           end as "mayExit",
@@ -91,7 +94,7 @@ export async function recordEventsOfProjects(
       (subscriptionIds ?? []).map((id) => notedSubscription(projectId, id)),
     ),
   );
-  const effective = rows.filter(({ hasEffects, mayExit }) => hasEffects || mayExit !== null);
+  const effective = rows.filter((event) => hasEffects(event) || event.mayExit !== null);
   for (const projectId of [...new Set(effective.map((row) => row.projectId))].toSorted()) {
     const own = effective.filter((row) => row.projectId === projectId);
     for (const [turn, events] of inTurns(own).entries()) {
@@ -99,8 +102,17 @@ export async function recordEventsOfProjects(
       const isExit = ({ mayExit }: InsertedEvent) => mayExit || (mayExit !== null && turn > 0);
       const exits = events.filter(isExit).map(({ id }) => id);
       if (exits.length > 0) await applyExitRules(tx, exits);
-      const others = events.filter((event) => event.hasEffects).map(({ id }) => id);
-      if (others.length > 0) await applyEffects(tx, projectId, others, options.executionId);
+      const others = events.filter(hasEffects);
+      const [choices, plain] = [
+        others.filter(isChoice),
+        others.filter((event) => !isChoice(event)),
+      ];
+      const { executionId = null } = options;
+      if (plain.length > 0) await applyEffects(tx, { projectId, executionId, events: plain });
+      if (choices.length === 0) continue;
+      const ids = choices.map(({ id }) => id);
+      const chosen = await chooseStarts(tx, projectId, ids);
+      await applyEffects(tx, { projectId, executionId, events: choices, chosen });
     }
   }
   return rows;
@@ -109,20 +121,31 @@ export async function recordEventsOfProjects(
 /** An event that was just recorded. */
 interface InsertedEvent extends RecordedEvent {
   projectId: string;
-  /** It may end a wait or start an execution. */
-  hasEffects: boolean;
+  /** It may end a wait. */
+  endsWait: boolean;
+  /** It may start executions, and those must be chosen; null: it starts none. */
+  isChoice: boolean | null;
   /** A rule of a workflow names it that the contact is in; null: no rule of any workflow does. */
   mayExit: boolean | null;
   /** Subscriptions that want it; null: none. */
   subscriptionIds: string[] | null;
 }
 
+/** Returns true if an event may end a wait or start an execution. */
+function hasEffects({ endsWait, isChoice }: InsertedEvent): boolean {
+  return endsWait || isChoice !== null;
+}
+
+function isChoice(event: InsertedEvent): boolean {
+  return event.isChoice === true;
+}
+
 /**
- * Events of which one may end what another starts, in turns: of each contact one after the other, in
- * their order.
+ * Events of which one may end what another starts, or refuse it, in turns: of each contact one after the
+ * other, in their order.
  */
 function inTurns(events: readonly InsertedEvent[]): InsertedEvent[][] {
-  if (events.every(({ mayExit }) => mayExit === null)) return [[...events]];
+  if (events.every((event) => event.mayExit === null && !isChoice(event))) return [[...events]];
   const counts = new Map<string | null, number>();
   const turns: InsertedEvent[][] = [];
   for (const event of events) {
@@ -140,15 +163,20 @@ function inTurns(events: readonly InsertedEvent[]): InsertedEvent[][] {
  */
 async function applyEffects(
   tx: Database,
-  projectId: string,
-  eventIds: readonly string[],
-  executionId: string | undefined | null,
+  given: {
+    projectId: string;
+    executionId: string | null;
+    events: readonly { id: string }[];
+    chosen?: readonly ChosenStart[];
+  },
 ): Promise<void> {
+  const { projectId, executionId, events, chosen } = given;
+  const starts = chosen ? chosenStarts(chosen) : plainStarts(projectId);
   const { rows } = await sql<{ runId: string; isStart: boolean }>`
     with recorded as (
-      select id, contact_id, email_id, name, data, recorded_at from event
-        where id = ${anyOf(eventIds)}
-    ), matched as (
+      select id, contact_id, email_id, name, data, created_at, recorded_at from event
+        where id = ${anyOf(events.map(({ id }) => id))}
+    ), ${starts.tables} matched as (
       update wait set event_id = recorded.id
         from recorded
         where wait.contact_id = recorded.contact_id and wait.event_name = recorded.name
@@ -157,22 +185,20 @@ async function applyEffects(
         returning wait.step_execution_id, wait.execution_id
     ), started as (
       insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-          current_step_id, context, depth, status, error, completed_at)
+          current_step_id, context, depth, status, error, completed_at, key, slot)
         select workflow.project_id, workflow.id, workflow.version, workflow.name,
             recorded.contact_id, step.id, recorded.data, cause.depth,
             case when chain.fault is null then 'RUNNING' else 'FAILED' end, chain.fault,
-            case when chain.fault is not null then clock_timestamp() end
-          from recorded
-          join workflow on workflow.project_id = ${projectId}
-            and workflow.trigger_event_name = recorded.name
-            and workflow.enabled and workflow.trigger_type = 'EVENT'
+            case when chain.fault is not null then clock_timestamp() end,
+            ${starts.key}, ${starts.slot}
+          from recorded ${starts.workflows}
           join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
-          cross join lateral ${causeOf(executionId ?? null)} cause
+          cross join lateral ${causeOf(executionId)} cause
           cross join lateral ${chainFault} chain
           where recorded.contact_id is not null
             and not exists (select from project
               where project.id = ${projectId} and project.disabled_reason is not null)
-            and not ${isTaken('workflow', sql`recorded.contact_id`)}
+            and ${starts.mayStart}
           order by workflow.id
           -- Waits for one that is being deleted, and then starts nothing.
           for key share of workflow
@@ -194,6 +220,29 @@ async function applyEffects(
     tx,
     rows.map((run) => ({ ...run, projectId })),
   );
+}
+
+/** Returns the parts of the statement above for starts that need no choice. */
+function plainStarts(projectId: string) {
+  return {
+    tables: sql``,
+    workflows: sql`join workflow on workflow.project_id = ${projectId} and ${isTriggeredBy('recorded')}`,
+    mayStart: sql`not ${isTaken('workflow', sql`recorded.contact_id`)}`,
+    key: sql`null::text`,
+    slot: sql`''`,
+  };
+}
+
+/** Returns the same parts for chosen starts. */
+function chosenStarts(chosen: readonly ChosenStart[]) {
+  return {
+    tables: sql`${judging(chosen)},`,
+    workflows: sql`join judged on judged.event_id = recorded.id
+          join workflow on workflow.id = judged.workflow_id and workflow.enabled`,
+    mayStart: sql`judged.refusal is null`,
+    key: sql`judged.key`,
+    slot: sql`judged.slot`,
+  };
 }
 
 function recordsOf(events: readonly ProjectEvent[]): string {

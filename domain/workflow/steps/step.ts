@@ -101,7 +101,13 @@ export type TemplateSenders = ReadonlyMap<
   }
 >;
 
-export const graphWarningCodes = ['unreachable_step', 'timeout_never', 'unknown_field'] as const;
+export const graphWarningCodes = [
+  'unreachable_step',
+  'timeout_never',
+  'unknown_field',
+  'not_by_key',
+  'key_never_seen',
+] as const;
 
 export interface StepWarning {
   code: (typeof graphWarningCodes)[number];

@@ -3,17 +3,16 @@ select project_id, contact_id, email_id, name, nullif(data, 'null')
 from jsonb_to_recordset($1::jsonb) as given(project_id uuid, contact_id uuid, email_id uuid, name
     text, data jsonb)
 returning id, project_id as "projectId", contact_id as "contactId", created_at as "createdAt",
-    coalesce( (
+    coalesce((
     select true
     from wait
     where wait.contact_id = event.contact_id and wait.event_name = event.name and wait.event_id is
         null
-    limit 1), (
-    select true
-    from workflow
-    where workflow.project_id = event.project_id and workflow.trigger_event_name = event.name and
-        workflow.enabled and workflow.trigger_type = 'EVENT'
-    limit 1), false) as "hasEffects", case when (
+    limit 1), false) as "endsWait", (
+  select bool_or((workflow.execution_key is not null or workflow.reentry_mode = 'parallel'))
+  from workflow
+  where workflow.project_id = event.project_id and workflow.trigger_event_name = event.name and
+      workflow.enabled and workflow.trigger_type = 'EVENT') as "isChoice", case when (
   select (inner_next.project_id, inner_next.event_name) = (event.project_id, event.name)
   from exit_event inner_next
   where (inner_next.project_id, inner_next.event_name) >= (event.project_id, event.name)

@@ -509,7 +509,7 @@ from active
 cross join step
 
 with recorded as (
-  select id, contact_id, email_id, name, data, recorded_at
+  select id, contact_id, email_id, name, data, created_at, recorded_at
   from event
   where id = any($1::uuid[]) ), matched as (
   update wait
@@ -519,10 +519,11 @@ with recorded as (
       is null and (wait.expires_at is null or wait.expires_at > recorded.recorded_at)
   returning wait.step_execution_id, wait.execution_id ), started as (
   insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-      current_step_id, context, depth, status, error, completed_at)
+      current_step_id, context, depth, status, error, completed_at, key, slot)
   select workflow.project_id, workflow.id, workflow.version, workflow.name, recorded.contact_id,
       step.id, recorded.data, cause.depth, case when chain.fault is null then 'RUNNING' else
-      'FAILED' end, chain.fault, case when chain.fault is not null then clock_timestamp() end
+      'FAILED' end, chain.fault, case when chain.fault is not null then clock_timestamp() end,
+      null::text, ''
   from recorded
   join workflow on workflow.project_id = $2 and workflow.trigger_event_name = recorded.name and
       workflow.enabled and workflow.trigger_type = 'EVENT'

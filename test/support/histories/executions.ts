@@ -36,6 +36,8 @@ export async function createTemplate(
 export interface WorkflowPlan {
   eventName?: string;
   allowReentry?: boolean;
+  executionKey?: string;
+  reentry?: object;
   steps: StepPlan[];
   ways?: WayPlan[];
   exitRules?: object[];
@@ -54,7 +56,9 @@ export async function createWorkflow(
   const { body: workflow } = await call('POST', '/workflows', {
     name: 'Journey',
     eventName: plan.eventName ?? 'started',
-    allowReentry: plan.allowReentry ?? false,
+    ...(plan.reentry ? {} : { allowReentry: plan.allowReentry ?? false }),
+    executionKey: plan.executionKey,
+    reentry: plan.reentry,
   });
   const path = `/workflows/${workflow.id}`;
   const { body: whole } = await call('GET', path);
