@@ -135,19 +135,22 @@ describe('the versions of a workflow', () => {
     await sql`update execution set status = 'CANCELLED' where workflow_id = ${id}`.execute(api.db);
   });
 
-  it('name the user who made them, and no address once the account is gone', async () => {
+  it('name the member who made them, and no address once the account is gone', async () => {
     const { cookie: other, userId, email } = await api.signUp();
     await sql`insert into membership (project_id, user_id, role)
       values (${projectId}, ${userId}, 'MEMBER')`.execute(api.db);
     const { id } = await createWorkflow();
-    const headers = { 'X-Project-Id': projectId };
+    const asMember = (method: string, path: string, body?: object) =>
+      api.request(method, `/workflows/${id}${path}`, {
+        cookie: other,
+        headers: { 'X-Project-Id': projectId },
+        ...(body && { body }),
+      });
     const step = { type: 'EXIT', name: 'Out', config: {} };
-    const added = await api.request('POST', `/workflows/${id}/steps`, {
-      cookie: other,
-      headers,
-      body: step,
-    });
-    expect(added.status).toBe(201);
+    expect((await asMember('POST', '/steps', step)).status).toBe(201);
+    expect((await asMember('POST', '/versions/1/restore')).body.version).toBe(3);
+    expect((await asMember('GET', '/versions')).body.total).toBe(3);
+    expect((await asMember('GET', '/versions/2')).body.causedBy.id).toBe(userId);
     const causedBy = async () => (await list(id)).data[0].causedBy;
     expect(await causedBy()).toEqual({ type: 'user', id: userId, name: email });
     await sql`delete from app_user where id = ${userId}`.execute(api.db);
