@@ -4476,7 +4476,46 @@ export type ConditionConfigMulti = {
   }>;
 };
 
-export type ConditionConfig = ConditionConfigBinary | ConditionConfigMulti;
+export type ConditionConfigFilter = {
+  mode: 'filter';
+  branches: Array<{
+    id: string;
+    name: string;
+    filter: BranchFilter;
+  }>;
+};
+
+export type ConditionConfig = ConditionConfigBinary | ConditionConfigMulti | ConditionConfigFilter;
+
+export type BranchCondition = {
+  logic: 'AND' | 'OR';
+  groups: Array<{
+    filters?: Array<{
+      field: string;
+      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists' | 'within' | 'olderThan' | 'triggered' | 'notTriggered' | 'triggeredWithin' | 'triggeredOlderThan' | 'notTriggeredWithin' | 'memberOfSegment' | 'notMemberOfSegment';
+      value?: unknown;
+      unit?: 'minutes' | 'hours' | 'days';
+      /** Compares with this field, in place of value: event., context. or contact. */
+      valueOf?: unknown;
+    }>;
+    /** A condition inside this group */
+    conditions?: Record<string, unknown> | null;
+  }>;
+};
+
+export type FlatBranchCondition = {
+  operator: 'AND' | 'OR';
+  conditions: Array<{
+    field: string;
+    operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists' | 'within' | 'olderThan' | 'triggered' | 'notTriggered' | 'triggeredWithin' | 'triggeredOlderThan' | 'notTriggeredWithin' | 'memberOfSegment' | 'notMemberOfSegment';
+    value?: unknown;
+    unit?: 'minutes' | 'hours' | 'days';
+    /** Compares with this field, in place of value: event., context. or contact. */
+    valueOf?: unknown;
+  }>;
+};
+
+export type BranchFilter = BranchCondition | FlatBranchCondition;
 
 export type ProposedSplitStep = {
   id: string;

@@ -51,6 +51,7 @@ export async function playWhatIf(
         behind: { stepId: step.id, branch },
         triggerEventName: null,
         contact: { ...contact, createdAt: contact.created_at, updatedAt: contact.updated_at },
+        startEventName: null,
         subject: { contact: contactId, key },
         context,
         project,

@@ -9,14 +9,21 @@ import { insertEmail } from '../../db/emails/emails.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { findSecrets } from '../../db/projects/secrets.ts';
 import { readSendPolicy } from '../../db/projects/send-policy.ts';
+import { readContactHistory } from '../../db/reads/contact-history.ts';
 import { findStepMail } from '../../db/reads/step-mail.ts';
 import { rereadExitPending, type StepVisit } from '../../db/workflows/executions/steps.ts';
 import { Problem } from '../../domain/errors.ts';
+import type { Condition } from '../../domain/filter/filter.ts';
 import { localeOf, optOutUrls } from '../../domain/mail/content.ts';
 import type { Renderer, TemplateVariables } from '../../domain/template/render.ts';
 import type { FoundMail, StepEffects, StepMail } from '../../domain/workflow/steps/effects.ts';
 import { StepFailure } from '../../domain/workflow/steps/step.ts';
 import type { Cipher } from '../../providers/encryption.ts';
+
+/** Time for each statement that reads the history of a contact, in milliseconds. */
+const historyMs = 5_000;
+/** PostgreSQL's code of `query_canceled`. */
+const statementTimeout = '57014';
 
 export interface PlayServices {
   db: Database;
@@ -77,6 +84,23 @@ export class RowEffects implements StepEffects {
       contact: { ...contact, createdAt: contact.created_at, updatedAt: contact.updated_at },
       context: this.#context(),
     };
+  }
+
+  /** Within a time, because a customer decides how much is read. Only reads are undone behind it. */
+  async readHistory(conditions: readonly Condition[]) {
+    const { project_id, contact_id: id } = this.visit.execution;
+    await sql`savepoint read_history`.execute(this.#tx);
+    await sql`select set_config('statement_timeout', ${String(historyMs)}, true)`.execute(this.#tx);
+    try {
+      return await readContactHistory(this.#tx, { id, project_id }, conditions);
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== statementTimeout) throw error;
+      throw new StepFailure(
+        `Reading what the filters name took longer than ${historyMs / 1_000} seconds.`,
+      );
+    } finally {
+      await sql`rollback to savepoint read_history`.execute(this.#tx);
+    }
   }
 
   readZones() {

@@ -2,14 +2,9 @@ import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import { listSegmentReferences } from '../../db/segments/segments.ts';
 import { Problem, whenRight, together } from '../../domain/errors.ts';
-import {
-  type BareName,
-  type Condition,
-  type Filter,
-  operators,
-  unitMs,
-} from '../../domain/filter/filter.ts';
+import type { BareName, Condition, Filter } from '../../domain/filter/filter.ts';
 import { meansTheSame } from '../../domain/filter/forms.ts';
+import { conditionJsonSchemas } from '../../domain/filter/json-schemas.ts';
 import { parseCondition, type SegmentMention, segmentProblems } from '../../domain/filter/parse.ts';
 import { refuseUnknownFields } from '../contacts/known-fields.ts';
 import { fault, inputSchema } from '../http/schemas.ts';
@@ -28,57 +23,19 @@ export interface GivenCondition {
 /** A condition and its field in the body. */
 export type PlacedCondition = GivenCondition & { field: string };
 
-const filterJsonSchema = {
-  type: 'object',
-  properties: {
-    field: { type: 'string' },
-    operator: { type: 'string', enum: [...operators] },
-    value: {},
-    unit: { type: 'string', enum: Object.keys(unitMs) },
-  },
-  required: ['field', 'operator'],
-  additionalProperties: false,
-} as const;
-
-const groupJsonSchema = {
-  type: 'object',
-  properties: {
-    filters: { type: 'array', items: filterJsonSchema },
-    conditions: { type: ['object', 'null'], description: 'A condition inside this group' },
-  },
-  additionalProperties: false,
-} as const;
-
-const logics = { type: 'string', enum: ['AND', 'OR'] } as const;
-
-const conditionJsonSchema = {
-  type: 'object',
-  properties: { logic: logics, groups: { type: 'array', items: groupJsonSchema, minItems: 1 } },
-  required: ['logic', 'groups'],
-  additionalProperties: false,
-} as const;
-
-const flatJsonSchema = {
-  type: 'object',
-  properties: {
-    operator: logics,
-    conditions: { type: 'array', items: filterJsonSchema, minItems: 1 },
-  },
-  required: ['operator', 'conditions'],
-  additionalProperties: false,
-} as const;
+const jsonSchemas = conditionJsonSchemas();
 
 /** A condition as the API returns it. */
 export const ConditionAnswer = z
   .custom<Condition>((value) => typeof value === 'object' && value !== null)
-  .meta({ id: 'Condition', ...conditionJsonSchema });
+  .meta({ id: 'Condition', ...jsonSchemas.condition });
 
 /** A condition in the flat form. */
 export const FlatAnswer = z
   .custom<{ operator: 'AND' | 'OR'; conditions: Filter[] }>(
     (value) => typeof value === 'object' && value !== null,
   )
-  .meta({ id: 'FlatCondition', ...flatJsonSchema });
+  .meta({ id: 'FlatCondition', ...jsonSchemas.flat });
 
 /** A condition in either form. An issue has its position in the form that was sent. */
 export const ConditionInput = z

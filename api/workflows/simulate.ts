@@ -250,6 +250,7 @@ export const simulateExecution = endpoint({
       graph,
       triggerEventName:
         workflow.trigger_type === 'SCHEDULE' ? 'schedule' : workflow.trigger_event_name,
+      startEventName: workflow.trigger_event_name,
       contact,
       subject: { contact: body.contactId ?? contact.email, key },
       context: body.context ?? null,

@@ -3,6 +3,8 @@ import { listContactTopics } from '../topics/choices.ts';
 import type { Database } from '../database.ts';
 import { listSecretHosts } from '../projects/secrets.ts';
 import type { TimedSuppression } from '../../domain/mail/suppression.ts';
+import { readContactHistory } from './contact-history.ts';
+import type { Condition } from '../../domain/filter/filter.ts';
 import { findTemplateMail, type TemplateMail } from './step-mail.ts';
 
 /**
@@ -21,6 +23,7 @@ export async function readsOfSimulation(db: Database, contact: { id: string; pro
       templates.set(templateId, known);
       return known;
     },
+    readHistory: (conditions: readonly Condition[]) => readContactHistory(db, contact, conditions),
     findSuppression(address: string): Promise<TimedSuppression | null> {
       const known = suppressions.get(address) ?? findTimedSuppression(db, projectId, address);
       suppressions.set(address, known);

@@ -127,9 +127,18 @@ export async function listConditionsFor(
   projectId: string,
   condition: Condition,
 ): Promise<Segments> {
+  return listSegmentsFrom(db, projectId, segmentIdsOf(condition));
+}
+
+/** The conditions of these segments, and of those that they refer to, directly or through others. */
+export async function listSegmentsFrom(
+  db: Database,
+  projectId: string,
+  from: readonly string[],
+): Promise<Segments> {
   const known = new Map<string, Condition | null>();
   const asked = new Set<string>();
-  let ids = segmentIdsOf(condition);
+  let ids = [...from];
   while (ids.length > 0) {
     for (const id of ids) asked.add(id);
     const rows = await db

@@ -46,13 +46,18 @@ export interface Subject extends ContactValues {
  * @param condition as `parseCondition` returns it.
  */
 export function evaluateCondition(condition: Condition, subject: Subject, now: Date): boolean {
-  const isMet = (group: Condition['groups'][number]) =>
-    group.filters.every((filter) => isFilterMet(filter, subject, now)) &&
-    (!group.conditions || evaluateCondition(group.conditions, subject, now));
-  return condition.logic === 'AND' ? condition.groups.every(isMet) : condition.groups.some(isMet);
+  return holds(condition, (filter) => isFilterMet(filter, subject, now));
 }
 
-function isFilterMet(filter: Filter, subject: Subject, now: Date): boolean {
+/** True when a condition holds whose filters are met like this. */
+export function holds(condition: Condition, isMet: (filter: Filter) => boolean): boolean {
+  const isGroupMet = ({ filters, conditions }: Condition['groups'][number]) =>
+    filters.every(isMet) && (!conditions || holds(conditions, isMet));
+  const { logic, groups } = condition;
+  return logic === 'AND' ? groups.every(isGroupMet) : groups.some(isGroupMet);
+}
+
+export function isFilterMet(filter: Filter, subject: Subject, now: Date): boolean {
   const field = fieldOf(filter.field);
   if (!field) return false;
   switch (field.kind) {

@@ -70,6 +70,11 @@ export function isEquality(operator: Operator): boolean {
   return (equality as readonly Operator[]).includes(operator);
 }
 
+/** True for the operators of the history of an event or of mail. */
+export function isOccurrence(operator: Operator): operator is OccurrenceOperator {
+  return ([...occurrence, ...occurrenceWindow] as readonly Operator[]).includes(operator);
+}
+
 export function isValueOperator(operator: Operator): operator is ValueOperator {
   return (valueOperators as readonly Operator[]).includes(operator);
 }
@@ -212,6 +217,21 @@ export function stepFieldOf(text: string): StepField | null {
 /** Parses a name in `valueOf`: as `stepFieldOf`, but a field of the contact has its `contact.`. */
 export function operandFieldOf(text: string): StepField | null {
   return /^(?:event|context|contact)\./.test(text) ? stepFieldOf(text) : null;
+}
+
+/**
+ * Parses the field of a filter of a CONDITION: as in a segment, or as `stepFieldOf`. With an operator of
+ * history, `event.` names an event, else a part of the context.
+ */
+export function filterFieldOf(
+  text: string,
+  operator: Operator,
+): { root: FieldRoot; field: Field } | null {
+  const place = stepFieldOf(text);
+  const isHistory = place?.root === 'event' && isOccurrence(operator);
+  if (place && !isHistory) return place;
+  const field = text === 'context' ? null : fieldOf(text);
+  return field && { root: 'contact', field };
 }
 
 function isValueField(field: Field): field is ValueField {

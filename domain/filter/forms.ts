@@ -9,6 +9,10 @@ export function flatToCondition({ operator, conditions }: FlatCondition): Condit
     : { logic: 'OR', groups: conditions.map((filter) => ({ filters: [filter] })) };
 }
 
+export function asCondition(given: Condition | FlatCondition): Condition {
+  return 'groups' in given ? given : flatToCondition(given);
+}
+
 /** The flat form of a condition, or null when it has none. */
 export function conditionToFlat({ logic, groups }: Condition): FlatCondition | null {
   if (groups.some(({ conditions }) => conditions)) return null;

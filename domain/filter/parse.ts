@@ -2,14 +2,19 @@ import type { FieldCode, FieldProblem } from '../errors.ts';
 import {
   type BareName,
   bareKeyOf,
+  bareStepKeyOf,
   type Condition,
   type Field,
   fieldOf,
+  type FieldRoot,
+  filterFieldOf,
   fullNameOf,
   type Filter,
   type FilterGroup,
   isEquality,
+  isValueOperator,
   needsOf,
+  operandFieldOf,
   type Operator,
   operators,
   operatorsOf,
@@ -33,6 +38,14 @@ export interface ParsedCondition {
   bareNames: BareName[];
 }
 
+/** A parsed filter of a CONDITION. */
+export interface ParsedStepFilter extends ParsedCondition {
+  /** How many filters it has. */
+  filters: number;
+  /** The names of fields of the contact and the context, each with its place. */
+  names: { field: string; name: string }[];
+}
+
 export interface SegmentMention {
   field: string;
   segmentId: string;
@@ -50,7 +63,16 @@ export type SegmentReferences = ReadonlyMap<string, readonly string[]>;
  * @param field where it stands in the request; the prefix of the fields of all problems.
  */
 export function parseCondition(input: unknown, field: string): ParsedCondition {
-  const reader = new Reader();
+  return parsed(new Reader(segmentGrammar), input, field);
+}
+
+/** Parses a filter of a CONDITION as `parseCondition`, with the fields and `valueOf` that a step adds. */
+export function parseStepFilter(input: unknown, field: string): ParsedStepFilter {
+  const reader = new Reader(stepGrammar);
+  return { ...parsed(reader, input, field), filters: reader.filters, names: reader.names };
+}
+
+function parsed(reader: Reader, input: unknown, field: string): ParsedCondition {
   const condition = isFlat(input)
     ? reader.flat(input, field)
     : reader.condition(input, field, limits.filterDepth);
@@ -198,8 +220,13 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
+/** A comparison with a field. Its key is one that objects inherit, which the type of a filter cannot name. */
+const ofField = (operand: string): { value?: unknown } =>
+  Object.fromEntries([['valueOf', operand]]);
+
 /** The name of a field as conditions store it. */
-function storedNameOf(field: Field, given: string): string {
+function storedNameOf({ root, field }: { root: FieldRoot; field: Field }, given: string): string {
+  if (root !== 'contact') return given;
   if (field.kind === 'segment') return `segment.${field.id}`;
   return field.kind === 'event' ? `event.${field.name}` : fullNameOf(given);
 }
@@ -222,8 +249,33 @@ const conditionKeys = {
   flat: ['operator', 'conditions'],
   condition: ['logic', 'groups'],
   group: ['filters', 'conditions'],
-  filter: ['field', 'operator', 'value', 'unit'],
 } as const;
+
+/** The filters that a condition can have. */
+interface Grammar {
+  filterKeys: readonly string[];
+  /** The field of a name: that of a contact, or a part of the context. */
+  fieldOf(text: string, operator: Operator): { root: FieldRoot; field: Field } | null;
+  bareKeyOf(text: string): string | null;
+  unknown: string;
+}
+
+const segmentGrammar: Grammar = {
+  filterKeys: ['field', 'operator', 'value', 'unit'],
+  fieldOf(text) {
+    const field = fieldOf(text);
+    return field && { root: 'contact', field };
+  },
+  bareKeyOf,
+  unknown: 'Is not a field of contacts.',
+};
+
+const stepGrammar: Grammar = {
+  filterKeys: [...segmentGrammar.filterKeys, 'valueOf'],
+  fieldOf: filterFieldOf,
+  bareKeyOf: bareStepKeyOf,
+  unknown: 'Must be a field of contacts, or begin with event., context. or workflow.',
+};
 
 /** More than the filters of one condition; a hostile body could cause millions. */
 const problemsMax = 500;
@@ -233,7 +285,13 @@ class Reader {
   readonly problems: FieldProblem[] = [];
   readonly mentions: SegmentMention[] = [];
   readonly bareNames: BareName[] = [];
+  readonly names: { field: string; name: string }[] = [];
   filters = 0;
+  readonly #grammar: Grammar;
+
+  constructor(grammar: Grammar) {
+    this.#grammar = grammar;
+  }
 
   add(field: string, code: FieldCode, message: string, received?: string): void {
     if (this.problems.length >= problemsMax) return;
@@ -290,24 +348,27 @@ class Reader {
       this.wrongType(field, input, 'an object');
       return none;
     }
-    this.known(conditionKeys.filter, input, field);
-    const known = this.field(input['field'], at(field, 'field'));
+    this.known(this.#grammar.filterKeys, input, field);
+    const place = this.field(input['field'], input['operator'], at(field, 'field'));
     const operator = this.oneOf(operators, input['operator'], at(field, 'operator'));
-    if (!known || !operator) return none;
+    if (!place || !operator) return none;
     const { value, unit } = input;
-    for (const fault of comparisonFaults(known, { operator, value, unit })) {
+    const operand = this.operand(input, operator, at(field, 'valueOf'));
+    for (const fault of comparisonFaults(place.field, { operator, value, unit })) {
+      if (operand !== null && fault.at === 'value') continue;
       this.add(at(field, fault.at), fault.code, fault.message, fault.received);
     }
     const needs = needsOf(operator);
+    const given: { value?: unknown } = operand === null ? { value } : ofField(operand);
     return {
-      field: storedNameOf(known, input['field'] as string),
+      field: storedNameOf(place, input['field'] as string),
       operator,
-      ...(needs === 'nothing' ? {} : { value }),
+      ...(needs === 'nothing' ? {} : given),
       ...(needs === 'duration' ? { unit: unit as Unit } : {}),
     };
   }
 
-  private field(input: unknown, field: string): Field | null {
+  private field(input: unknown, operator: unknown, field: string): ReturnType<Grammar['fieldOf']> {
     if (typeof input !== 'string') {
       this.wrongType(field, input, 'text');
       return null;
@@ -316,14 +377,42 @@ class Reader {
       this.add(field, 'too_big', `Must have at most ${limits.filterFieldChars} characters.`);
       return null;
     }
-    const known = fieldOf(input);
-    if (!known) this.add(field, 'unsupported_field', 'Is not a field of contacts.');
-    const key = bareKeyOf(input);
+    const place = this.#grammar.fieldOf(input, operator as Operator);
+    const known = place?.field;
+    if (!known) this.add(field, 'unsupported_field', this.#grammar.unknown);
+    const key = this.#grammar.bareKeyOf(input);
     if (key !== null) this.bareNames.push({ field, key, name: input });
     const wrong = known?.kind === 'event' ? eventNameFault(known.name) : null;
     if (wrong) this.add(field, wrong.code, wrong.message);
     if (known?.kind === 'segment') this.mentions.push({ field, segmentId: known.id });
-    return known;
+    else if (known && known.kind !== 'event' && known.kind !== 'activity') {
+      this.names.push({ field, name: input });
+    }
+    return place;
+  }
+
+  /** The field that a filter compares with, in place of a value; null: it names none. */
+  private operand(input: Json, operator: Operator, field: string): string | null {
+    const isOwn = this.#grammar.filterKeys.includes('valueOf') && Object.hasOwn(input, 'valueOf');
+    const name = isOwn ? input['valueOf'] : undefined;
+    if (name === undefined || operator === 'exists' || operator === 'notExists') return null;
+    if (!isValueOperator(operator)) {
+      this.add(field, 'not_allowed', `The operator ${operator} does not compare with a field.`);
+      return null;
+    }
+    if (typeof name !== 'string') {
+      this.wrongType(field, name, 'text');
+      return '';
+    }
+    if (input['value'] !== undefined) {
+      this.add(field, 'not_allowed', 'Cannot be combined with value. Send one of the two.');
+    }
+    if (operandFieldOf(name)) this.names.push({ field, name });
+    else {
+      const message = 'Must be a field that begins with event., context. or contact.';
+      this.add(field, 'unsupported_field', message);
+    }
+    return name;
   }
 
   /** A part that is not understood would let the condition hold for more contacts than meant. */

@@ -1,4 +1,5 @@
-import type { SimulatedEvent } from './simulation.ts';
+import type { ContactHistory } from '../filter/history.ts';
+import type { SimulatedEvent, SimulatedMail } from './simulation.ts';
 
 /** An event that was recorded. */
 export type Happening = Pick<SimulatedEvent, 'name' | 'at' | 'data'>;
@@ -13,6 +14,22 @@ export class RecordedEvents {
 
   add(event: Happening): void {
     this.#events.push(event);
+  }
+
+  /**
+   * Adds these events, and mail that has been sent, to the history from before the simulation. Mail is sent
+   * soon after its step: later steps see it as soon as time has passed.
+   */
+  addTo(history: ContactHistory, emails: readonly SimulatedMail[], now: Date): ContactHistory {
+    const events = new Map(history.events);
+    const activities = new Map(history.activities);
+    for (const { name, at } of this.#events) events.set(name, at);
+    const sent = emails.findLast(({ outcome, at }) => outcome === 'send' && at < now);
+    if (sent) {
+      events.set('email.sent', sent.at);
+      activities.set('sent', sent.at);
+    }
+    return { ...history, events, activities };
   }
 
   /** Counts what is recorded from here on, unless it counts from earlier: a wait or a webhook begins. */

@@ -15,12 +15,12 @@ import {
 import { exitReasonOf } from '../workflow/exit-rules.ts';
 import { findStep, type GraphStep, stepAfter } from '../workflow/graph.ts';
 import { createPolicyJudge } from './mail-policy.ts';
+import { answerOf } from './receiver.ts';
 import { type Happening, RecordedEvents } from './recorded-events.ts';
 import {
   type SimulatedContact,
   type SimulatedEvent,
   type SimulatedMail,
-  type SimulatedReceiver,
   type SimulatedStep,
   type SimulatedWebhook,
   type Simulation,
@@ -30,7 +30,7 @@ import {
   TooManySteps,
 } from './simulation.ts';
 import { triggerOutput } from '../workflow/steps/trigger.ts';
-import { retryAfterAttempt, webhookOutput, type WebhookOutcome } from '../webhook/webhook.ts';
+import { retryAfterAttempt, webhookOutput } from '../webhook/webhook.ts';
 import { hidden } from '../secrets/in-templates.ts';
 import type {
   EndingEvent,
@@ -94,6 +94,8 @@ class Player {
     this.#contact = input.contact;
     this.#context = input.context;
     this.#judge = createPolicyJudge(input.policy, input.received);
+    const { startEventName: name, startAt: at, context: data } = input;
+    if (name !== null) this.#recorded.add({ name, at, data });
   }
 
   async play(): Promise<Simulation> {
@@ -338,6 +340,10 @@ class Player {
       isBilled: billed,
       now: () => this.#now,
       readScope: async () => ({ contact: this.#contact, context: this.#context }),
+      readHistory: async (conditions) => {
+        const before = await this.#services.readHistory(conditions);
+        return this.#recorded.addTo(before, this.#emails, this.#now);
+      },
       readZones: async () => policy,
       readVariables: async () => ({
         ...this.#variables(),
@@ -444,16 +450,3 @@ function moduleOf({ type }: GraphStep): StepModule {
 }
 
 const noMail = { template: null, domainStatus: null, topicId: null };
-
-function answerOf(receiver: SimulatedReceiver, attempt: number): WebhookOutcome {
-  const isFailure = attempt <= receiver.failures;
-  const { response } = receiver;
-  return {
-    kind: 'answered',
-    statusCode: isFailure ? 503 : receiver.statusCode,
-    contentType: 'application/json',
-    retryAfter: null,
-    text: isFailure || response === undefined ? '' : JSON.stringify(response),
-    isCut: false,
-  };
-}

@@ -1,3 +1,5 @@
+import type { Condition } from '../filter/filter.ts';
+import type { ContactHistory } from '../filter/history.ts';
 import type { TimedSuppression } from '../mail/suppression.ts';
 import type { SendPolicy } from '../mail/send-policy.ts';
 import type { Renderer } from '../template/render.ts';
@@ -49,6 +51,8 @@ export interface SimulationInput {
   behind?: { stepId: string; branch: string };
   /** The event that starts it; null: it is started by hand. */
   triggerEventName: string | null;
+  /** The name of that event, if it is one of the contact. */
+  startEventName: string | null;
   contact: SimulatedContact;
   subject: StepEffects['subject'];
   context: Record<string, unknown> | null;
@@ -77,6 +81,8 @@ export interface SimulationServices {
   ): Promise<Pick<StepMailSource, 'template' | 'domainStatus'> & { topicId: string | null }>;
   /** The entry of the suppression list for an address that holds now. */
   findSuppression(address: string): Promise<TimedSuppression | null>;
+  /** The contact's history from before the simulation; a made up contact has none. */
+  readHistory(conditions: readonly Condition[]): Promise<ContactHistory>;
   /** The topics of the project by id, with the contact's choice or the default. */
   topics: ReadonlyMap<string, { id: string; key: string; subscribed: boolean }>;
   /** The hosts that the project's secrets are bound to, by name; null: they go to any. */

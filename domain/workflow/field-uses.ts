@@ -4,18 +4,37 @@ import { stepFieldOf } from '../filter/filter.ts';
 import { type FieldComparison, fieldsOf } from '../filter/step.ts';
 import { stepModules, stepTypesWith, type StepType } from './steps/registry.ts';
 
-/** Uses of a contact field in workflows. */
+/** Uses of contact fields, segments and events in the steps of workflows. */
 
 /** The types of steps that may read or change one. */
 export const typesWithFields = stepTypesWith(
   ({ fieldsRead, contactChanges }) => fieldsRead ?? contactChanges,
 );
 
+/** The types of steps that may name a segment. */
+export const typesWithSegments = stepTypesWith(({ segmentsRead }) => segmentsRead);
+
+/** The types of steps that may read the history of an event. */
+export const typesWithEvents = stepTypesWith(({ eventsRead }) => eventsRead);
+
+interface AnyStep {
+  type: string;
+  config: Record<string, unknown>;
+}
+
+/** The ids of the segments that a step names. */
+export function segmentsOfStep({ type, config }: AnyStep): string[] {
+  const named = stepModules[type as StepType]?.segmentsRead?.(config) ?? [];
+  return named.map(({ segmentId }) => segmentId);
+}
+
+/** True when a step reads the history of the event. */
+export function stepReadsEvent({ type, config }: AnyStep, eventName: string): boolean {
+  return stepModules[type as StepType]?.eventsRead?.(config).includes(eventName) ?? false;
+}
+
 /** True when a step reads the field, or something inside its value, or changes it. */
-export function stepNamesField(
-  { type, config }: { type: string; config: Record<string, unknown> },
-  field: ContactField,
-): boolean {
+export function stepNamesField({ type, config }: AnyStep, field: ContactField): boolean {
   const module = stepModules[type as StepType];
   if (module?.fieldsRead?.(config).some(({ name }) => namesField(name, field))) return true;
   const changes = module?.contactChanges?.(config);

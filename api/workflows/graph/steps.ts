@@ -38,8 +38,7 @@ import { editGraph, TransitionById } from './graph.ts';
 import { presentStep, Step, stepExample, tag, WorkflowById } from './record.ts';
 import { stepExamples } from './step-examples.ts';
 import { requireTopics } from '../../topics/references.ts';
-import { bareNamesOf, refuseForeignSecrets, settledConfig } from './trigger.ts';
-import { refuseUnknownFields } from '../../contacts/known-fields.ts';
+import { refuseForeignSecrets, refuseUnknownNames, settledConfig } from './trigger.ts';
 
 export const Position = z.object({ x: z.number(), y: z.number() });
 
@@ -158,7 +157,7 @@ async function settle(
 ): Promise<Record<string, unknown>> {
   let config = settledConfig(given);
   await together(
-    () => refuseUnknownFields(db, projectId, bareNamesOf(given, 'config')),
+    () => refuseUnknownNames(db, projectId, [{ ...given, path: 'config' }]),
     () => (config = withKept(config, before ?? {})),
     () => refuseForeignSecrets(db, projectId, { type: given.type, config, before }, 'config'),
   );

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
 import { findSecrets } from '../../../db/projects/secrets.ts';
+import { listSegmentReferences, lockSegmentReferences } from '../../../db/segments/segments.ts';
 import { changeSchedule, isScheduled, scheduleOf } from '../../../db/schedules/schedules.ts';
 import {
   exitRulesOf,
@@ -12,6 +13,7 @@ import {
 } from '../../../db/workflows/workflows.ts';
 import { invalidField, Problem, together } from '../../../domain/errors.ts';
 import { type BareName, bareStepKeyOf, fullStepName } from '../../../domain/filter/filter.ts';
+import { segmentProblems } from '../../../domain/filter/parse.ts';
 import { isJsonEqual } from '../../../domain/filter/value.ts';
 import { foreignSecrets, knownAddress, namedSecrets } from '../../../domain/secrets/hosts.ts';
 import { noSchedule } from '../../../domain/workflow/graph-rules.ts';
@@ -61,19 +63,50 @@ export function settledConfig(step: GivenStep): Record<string, unknown> {
     const parent = keys.reduce((inner, key) => inner[key] as Record<string, unknown>, config);
     parent[last] = fullStepName(name);
   }
-  return config;
+  return stepModules[step.type].settled?.(config) ?? config;
 }
 
 /**
- * The names without a prefix in the config of a step: whether a contact has them is for the database to
- * say.
- * @param path the field of the config
+ * Refuses names in the configs of steps: those without a prefix that no contact has, and segments that the
+ * project does not have, or too many of them.
+ * @param steps each with the field of its config
+ * @throws Problem VALIDATION_ERROR with everything that is wrong
  */
-export function bareNamesOf(step: GivenStep, path: string): BareName[] {
-  return fieldsRead(step).flatMap(({ at, name }) => {
-    const key = bareStepKeyOf(name);
-    return key === null ? [] : [{ field: `${path}.${at}`, key, name }];
-  });
+export async function refuseUnknownNames(
+  db: Database,
+  projectId: string,
+  steps: readonly (GivenStep & { path: string })[],
+): Promise<void> {
+  const bareNames = steps.flatMap((step) =>
+    fieldsRead(step).flatMap(({ at, name }): BareName[] => {
+      const key = bareStepKeyOf(name);
+      return key === null ? [] : [{ field: `${step.path}.${at}`, key, name }];
+    }),
+  );
+  await together(
+    () => refuseUnknownFields(db, projectId, bareNames),
+    () => refuseUnknownSegments(db, projectId, steps),
+  );
+}
+
+/** In a transaction, the deletion of a named segment waits for its end. */
+async function refuseUnknownSegments(
+  db: Database,
+  projectId: string,
+  steps: readonly (GivenStep & { path: string })[],
+): Promise<void> {
+  const mentions = steps.map(({ type, config, path }) =>
+    (stepModules[type].segmentsRead?.(config) ?? []).map(({ field, segmentId }) => ({
+      field: `${path}.${field}`,
+      segmentId,
+    })),
+  );
+  const ids = mentions.flat().map(({ segmentId }) => segmentId);
+  if (ids.length === 0) return;
+  await lockSegmentReferences(db, projectId);
+  const segments = await listSegmentReferences(db, projectId, ids);
+  const errors = mentions.flatMap((ofStep) => segmentProblems(ofStep, segments));
+  if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
 }
 
 /**

@@ -21,7 +21,7 @@ import { changedStart, newStart } from '../graph/starts.ts';
 import { requireTopics } from '../../topics/references.ts';
 import { requireTemplates, topicOfConfig, withKept, withTemplate } from '../graph/steps.ts';
 import {
-  bareNamesOf,
+  refuseUnknownNames,
   changeExitRules,
   changeTrigger,
   refuseExitRules,
@@ -30,7 +30,6 @@ import {
   settledConfig,
 } from '../graph/trigger.ts';
 import type { GivenGraph, PortableStep } from './record.ts';
-import { refuseUnknownFields } from '../../contacts/known-fields.ts';
 
 type Given = z.output<typeof GivenGraph>;
 
@@ -189,11 +188,12 @@ async function drawnSteps(
 ): Promise<DrawnStep[]> {
   const known = new Map(before.map((step) => [step.key, step]));
   const steps: DrawnStep[] = [];
-  const bareNames = given.flatMap((step) =>
-    bareNamesOf(step, [...path, 'steps', step.key, 'config'].join('.')),
-  );
+  const placed = given.map((step) => ({
+    ...step,
+    path: [...path, 'steps', step.key, 'config'].join('.'),
+  }));
   await together(
-    () => refuseUnknownFields(db, projectId, bareNames),
+    () => refuseUnknownNames(db, projectId, placed),
     ...given.map((step, index) => async () => {
       const field = [...path, 'steps', step.key].join('.');
       const old = known.get(step.key);

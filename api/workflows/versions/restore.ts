@@ -4,6 +4,7 @@ import { findDrawing } from '../../../db/workflows/drawing.ts';
 import { findVersion, recordWorkflowEdit } from '../../../db/workflows/versions.ts';
 import { findWorkflow, lockWorkflows, type WorkflowRow } from '../../../db/workflows/workflows.ts';
 import { found, foundAll } from '../../../domain/errors.ts';
+import { segmentsOfStep } from '../../../domain/workflow/field-uses.ts';
 import { type Condition, segmentIdsOf } from '../../../domain/filter/filter.ts';
 import { ExitRules } from '../../../domain/workflow/steps/schemas.ts';
 import type { DrawnVersion } from '../../../domain/workflow/versions/version.ts';
@@ -93,7 +94,11 @@ async function requireSegments(
   drawn: DrawnVersion,
 ): Promise<void> {
   const { segmentId, filter } = triggerOf(drawn) as { segmentId?: string; filter?: Condition };
-  const ids = [...(segmentId ? [segmentId] : []), ...(filter ? segmentIdsOf(filter) : [])];
+  const ids = [
+    ...(segmentId ? [segmentId] : []),
+    ...(filter ? segmentIdsOf(filter) : []),
+    ...drawn.steps.flatMap(segmentsOfStep),
+  ];
   if (ids.length === 0) return;
   await lockSegmentReferences(tx, projectId);
   const known = await listSegmentReferences(tx, projectId, ids);

@@ -1,15 +1,19 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
-import { listPinned, type PinnedPart } from './pinned.ts';
+import { listPinned, type PinnedPart, textsInJson } from './pinned.ts';
 import type { TriggerSchedule } from '../../schedules/schedules.ts';
 import { listDynamicSegments } from '../../segments/segments.ts';
 import { exitRulesOf } from '../../workflows/workflows.ts';
 import { conditionNamesField, type ContactField } from '../../../domain/contact/field.ts';
 import { type Condition, fieldOf, filtersOf, segmentIdsOf } from '../../../domain/filter/filter.ts';
 import {
+  segmentsOfStep,
   stepNamesField,
+  stepReadsEvent,
+  typesWithEvents,
   typesWithFields,
+  typesWithSegments,
   whereNamesField,
 } from '../../../domain/workflow/field-uses.ts';
 import { stepTypesWith } from '../../../domain/workflow/steps/registry.ts';
@@ -112,9 +116,14 @@ export async function findEventUsers(
     .orderBy('name')
     .orderBy('id')
     .execute();
-  const isUser = (row: { isNamed: boolean; trigger_schedule: unknown }) => {
+  const reading = await listStepsWith(db, projectId, typesWithEvents, [eventName]);
+  const readers = new Set(
+    reading.filter((step) => stepReadsEvent(step, eventName)).map(({ workflowId }) => workflowId),
+  );
+  const isUser = (row: { id: string; isNamed: boolean; trigger_schedule: unknown }) => {
     const { filter } = (row.trigger_schedule ?? {}) as TriggerSchedule;
-    return row.isNamed || (filter !== undefined && namesEvent(filter, eventName));
+    const startsBy = filter !== undefined && namesEvent(filter, eventName);
+    return row.isNamed || startsBy || readers.has(row.id);
   };
   const inside = (await listPinned(db, projectId, [eventName])).filter(
     ({ step, rule }) =>
@@ -128,6 +137,28 @@ export async function findEventUsers(
     workflows: workflowsOf(workflows.filter(isUser), inside),
     campaigns: campaigns.filter(names).map(named),
   };
+}
+
+/** A step as it is drawn. */
+interface DrawnStep {
+  workflowId: string;
+  type: string;
+  config: Record<string, unknown>;
+}
+
+/** The steps of these types with one of the texts in their config: what it means, the caller decides. */
+async function listStepsWith(
+  db: Database,
+  projectId: string,
+  types: readonly string[],
+  texts: readonly string[],
+): Promise<DrawnStep[]> {
+  const { rows } = await sql<DrawnStep>`
+    select workflow_id as "workflowId", type, config from workflow_step
+      where project_id = ${projectId} and type = ${anyOf(types, 'text')}
+        and exists (select from unnest(${textsInJson(texts)}::text[]) as written
+          where strpos(config::text, written) > 0)`.execute(db);
+  return rows;
 }
 
 function namesEvent(condition: Condition, eventName: string): boolean {
@@ -146,7 +177,7 @@ export interface SegmentUsers {
 
 /**
  * Campaigns that have not ended, segments and workflows that refer to a segment, oldest first. Workflows: by
- * their schedule, or in a version with active executions.
+ * their schedule or a step, or in a version with active executions.
  */
 export async function listSegmentUsers(
   db: Database,
@@ -176,21 +207,27 @@ export async function listSegmentUsers(
     .orderBy('created_at')
     .orderBy('id')
     .execute();
+  const written = [`segment.${id}`];
+  const isReader = (step: { type: string; config: Record<string, unknown> } | null) =>
+    step !== null && segmentsOfStep(step).includes(id);
+  const reading = await listStepsWith(db, projectId, typesWithSegments, written);
+  const readers = reading.filter(isReader).map(({ workflowId }) => workflowId);
   const workflows = await db
     .selectFrom('workflow')
     .select(['id', 'name', 'trigger_schedule'])
     .where('project_id', '=', projectId)
-    .where(sql<boolean>`strpos(trigger_schedule::text, ${id}) > 0`)
+    .where(sql<boolean>`(strpos(trigger_schedule::text, ${id}) > 0 or id = ${anyOf(readers)})`)
     .orderBy('created_at')
     .orderBy('id')
     .execute();
-  const starts = (row: { trigger_schedule: unknown }) => {
-    const { segmentId, filter } = row.trigger_schedule as TriggerSchedule;
-    return segmentId === id || names(filter ?? null);
+  const uses = (row: { id: string; trigger_schedule: unknown }) => {
+    const { segmentId, filter } = (row.trigger_schedule ?? {}) as TriggerSchedule;
+    return readers.includes(row.id) || segmentId === id || names(filter ?? null);
   };
-  const inside = await listPinned(db, projectId, [`segment.${id}`]);
+  const pinned = await listPinned(db, projectId, written);
+  const inside = pinned.filter(({ step }) => isReader(step));
   return {
-    workflows: workflowsOf(workflows.filter(starts), inside),
+    workflows: workflowsOf(workflows.filter(uses), inside),
     campaigns: campaigns
       .filter((row) => row.segment_id === id || names(row.audience_condition))
       .map(({ id, name, status }) => ({ id, name, status })),

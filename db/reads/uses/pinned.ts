@@ -21,15 +21,18 @@ export async function listPinned(
   projectId: string,
   texts: readonly string[],
 ): Promise<PinnedPart[]> {
-  // The texts as JSON writes them, without the quotes.
-  const written = texts.map((text) => JSON.stringify(text).slice(1, -1));
   const { rows } = await sql<PinnedPart>`
     select workflow_id as "workflowId", workflow_name as "workflowName", step, rule
       from ${pinnedParts(projectId)}
-      where exists (select from unnest(${written}::text[]) as written
+      where exists (select from unnest(${textsInJson(texts)}::text[]) as written
         where strpos(coalesce(step, rule)::text, written) > 0)
       order by created_at, workflow_id`.execute(db);
   return rows;
+}
+
+/** The texts as JSON writes them, without the quotes. */
+export function textsInJson(texts: readonly string[]): string[] {
+  return texts.map((text) => JSON.stringify(text).slice(1, -1));
 }
 
 /** A step that uses something. */

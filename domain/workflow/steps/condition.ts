@@ -1,9 +1,16 @@
 import { z } from 'zod';
 import { type Comparison, evaluateStepCondition, operandOf } from '../../filter/step.ts';
+import { conditionJsonSchemas, stepFilterProperties } from '../../filter/json-schemas.ts';
+import { decideBranch } from '../../filter/branches.ts';
+import type { Condition, FlatCondition } from '../../filter/filter.ts';
+import { asCondition } from '../../filter/forms.ts';
+import { type ContactHistory, historyNames, noHistory } from '../../filter/history.ts';
+import { type ParsedStepFilter, parseStepFilter } from '../../filter/parse.ts';
 import { ownKeys, selection } from '../../filter/selection.ts';
 import { whenRight } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import {
+  addFault,
   BranchNames,
   checkBranchIds,
   checkComparison,
@@ -14,6 +21,7 @@ import {
   OfOperator,
   operandRoots,
 } from './schemas.ts';
+import type { StepEffects } from './effects.ts';
 import { type Branch, plainBranch, type StepModule } from './step.ts';
 
 const BinaryCondition = selection({
@@ -49,24 +57,84 @@ const MultiCondition = selection({
   checkBranchIds(context, 'branches', branches);
 });
 
-const ConditionConfig = ownKeys(z.discriminatedUnion('mode', [BinaryCondition, MultiCondition]));
+/** Filters of one step. */
+const stepFiltersMax = 200;
 
-/** Takes a branch that depends on a field of the contact or the context. */
-export const condition: StepModule<z.output<typeof ConditionConfig>> = {
+const jsonSchemas = conditionJsonSchemas(stepFilterProperties);
+
+const documented = (id: string, schema: object) =>
+  z.toJSONSchema(z.custom().meta({ id, ...schema }), { io: 'input', unrepresentable: 'any' });
+
+/** A filter in either form. An issue names its place in the form that was sent. */
+const BranchFilter = z
+  .custom<Condition | FlatCondition>()
+  .superRefine((filter, context) => {
+    for (const { field, code, message, received } of parseStepFilter(filter, '').problems) {
+      const path = field === '' ? [] : field.split('.');
+      context.addIssue({ code: 'custom', path, message, params: { code, received } });
+    }
+  })
+  .meta({
+    id: 'BranchFilter',
+    anyOf: [
+      documented('BranchCondition', jsonSchemas.condition),
+      documented('FlatBranchCondition', jsonSchemas.flat),
+    ],
+  });
+
+const FilterCondition = selection({
+  mode: z.literal('filter'),
+  branches: z
+    .array(selection({ ...BranchNames, filter: BranchFilter }))
+    .min(1)
+    .max(limits.conditionBranches),
+}).superRefine((config, context) => {
+  checkBranchIds(context, 'branches', config.branches);
+  const filters = parsedFilters(config).reduce((sum, parsed) => sum + parsed.filters, 0);
+  if (filters <= stepFiltersMax) return;
+  const message = `The branches can have at most ${stepFiltersMax} filters together.`;
+  addFault(context, ['branches'], 'too_big', message);
+});
+
+const ConditionConfig = ownKeys(
+  z.discriminatedUnion('mode', [BinaryCondition, MultiCondition, FilterCondition]),
+);
+type ConditionConfig = z.output<typeof ConditionConfig>;
+type FilterConfig = z.output<typeof FilterCondition>;
+
+/** Takes a branch that depends on the contact and the context. */
+export const condition: StepModule<ConditionConfig> = {
   config: ConditionConfig,
   ways: 'branches',
   branches: branchesOf,
+  settled: (config) =>
+    config.mode === 'filter' ? { ...config, branches: config.branches.map(settledBranch) } : config,
   async play({ config }, effects) {
-    const decision = evaluateStepCondition(config, await effects.readScope());
+    const scope = await effects.readScope();
+    if (config.mode !== 'filter') {
+      const decision = evaluateStepCondition(config, scope);
+      return { kind: 'branch', branch: decision.branch, output: { ...decision } };
+    }
+    const history = await readHistory(config, effects);
+    const decision = decideBranch(config.branches, scope, history, effects.now());
     return { kind: 'branch', branch: decision.branch, output: { ...decision } };
   },
-  fieldsRead: (config) => [
-    { at: 'field', name: config.field },
-    ...comparisonsIn(config).flatMap(({ at, comparison }) => {
+  fieldsRead(config) {
+    if (config.mode === 'filter') {
+      return parsedFilters(config).flatMap(({ names }) =>
+        names.map(({ field: at, name }) => ({ at, name })),
+      );
+    }
+    const operands = comparisonsIn(config).flatMap(({ at, comparison }) => {
       const name = operandOf(comparison);
       return name === null ? [] : [{ at: `${at}valueOf`, name }];
-    }),
-  ],
+    });
+    return [{ at: 'field', name: config.field }, ...operands];
+  },
+  segmentsRead: (config) => parsedFilters(config).flatMap(({ mentions }) => mentions),
+  eventsRead(config) {
+    return config.mode === 'filter' ? historyNames(conditionsOf(config)).events : [];
+  },
   label: 'CONDITION',
   examples: [
     {
@@ -77,19 +145,64 @@ export const condition: StepModule<z.output<typeof ConditionConfig>> = {
         branches: [{ id: 'pro', name: 'Pro', operator: 'equals', value: 'pro' }],
       },
     },
+    {
+      form: 'by filters',
+      name: 'Who is it?',
+      config: {
+        mode: 'filter',
+        branches: [
+          {
+            id: 'buyer',
+            name: 'Bought this month',
+            filter: {
+              operator: 'AND',
+              conditions: [
+                { field: 'event.bought', operator: 'triggeredWithin', value: 30, unit: 'days' },
+                { field: 'data.country', operator: 'equals', valueOf: 'context.country' },
+              ],
+            },
+          },
+        ],
+      },
+    },
   ],
 };
 
+const conditionsOf = ({ branches }: FilterConfig) =>
+  branches.map(({ filter }) => asCondition(filter));
+
+/** The history that the filters name; if they name none, nothing is read. */
+async function readHistory(config: FilterConfig, effects: StepEffects): Promise<ContactHistory> {
+  const conditions = conditionsOf(config);
+  const { events, activities, segments } = historyNames(conditions);
+  const isNamed = events.length + activities.length + segments.length > 0;
+  return isNamed ? effects.readHistory(conditions) : noHistory;
+}
+
+/** The filters of its branches, by the names of their places in the config. */
+function parsedFilters(config: ConditionConfig): ParsedStepFilter[] {
+  if (config.mode !== 'filter') return [];
+  return config.branches.map(({ filter }, index) =>
+    parseStepFilter(filter, `branches.${index}.filter`),
+  );
+}
+
+/** A branch with its filter as it is stored: a condition with full names. */
+function settledBranch(branch: FilterConfig['branches'][number]) {
+  const { condition: filter } = parseStepFilter(branch.filter, '');
+  return { ...branch, filter: filter ?? branch.filter };
+}
+
 /** Its comparisons, each with the prefix of their places in the config. */
 function comparisonsIn(
-  config: z.output<typeof ConditionConfig>,
+  config: Exclude<ConditionConfig, FilterConfig>,
 ): { at: string; comparison: Comparison }[] {
   if (config.mode !== 'multi') return [{ at: '', comparison: config }];
   return config.branches.map((comparison, index) => ({ at: `branches.${index}.`, comparison }));
 }
 
 /** Yes and no, or its own branches and `default`. */
-function branchesOf(config: z.output<typeof ConditionConfig>): Branch[] {
-  if (config.mode !== 'multi') return ['yes', 'no'].map(plainBranch);
+function branchesOf(config: ConditionConfig): Branch[] {
+  if (config.mode !== 'multi' && config.mode !== 'filter') return ['yes', 'no'].map(plainBranch);
   return [...config.branches.map(({ id, name }) => ({ id, name })), plainBranch('default')];
 }

@@ -1,4 +1,6 @@
 import type { ContactDataChange } from '../../contact/data.ts';
+import type { Condition } from '../../filter/filter.ts';
+import type { ContactHistory } from '../../filter/history.ts';
 import type { ContactValues } from '../../filter/evaluate.ts';
 import type { RenderedMail } from '../../mail/content.ts';
 import type { MessageClass } from '../../mail/headers.ts';
@@ -65,6 +67,8 @@ export interface StepEffects {
   now(): Date;
   /** The contact, and the context of the execution. */
   readScope(): Promise<{ contact: ContactValues; context: Json | null }>;
+  /** @throws StepFailure when reading what the conditions name takes too long */
+  readHistory(conditions: readonly Condition[]): Promise<ContactHistory>;
   readZones(): Promise<ZonePolicy>;
   /** The variables of templates that are not mail. */
   readVariables(): Promise<WebhookVariables>;

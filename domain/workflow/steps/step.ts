@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { SegmentMention } from '../../filter/parse.ts';
 import type { WebhookOutput } from '../../webhook/webhook.ts';
 import type { Ended, EndingEvent, FixedDelay, Played, StepEffects } from './effects.ts';
 
@@ -45,6 +46,12 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   address?(config: Config): string;
   /** The fields that it reads, each with its place in the config, such as `field` or `where.0.field`. */
   fieldsRead?(config: Config): { at: string; name: string }[];
+  /** Its config as it is stored, where that has another form than the one that was sent. */
+  settled?(config: Config): Config;
+  /** The segments that it names, each with its place in the config. */
+  segmentsRead?(config: Config): SegmentMention[];
+  /** The names of the events whose history it reads. */
+  eventsRead?(config: Config): string[];
   /** Returns the contact data that it changes. */
   contactChanges?(config: Config): { dataKeys: string[]; subscribed: boolean };
   /**

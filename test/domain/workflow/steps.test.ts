@@ -12,6 +12,21 @@ function faults(type: StepType, config: unknown): string[] {
 
 const branch = { id: 'p', name: 'Pro', operator: 'equals', value: 'pro' };
 const multi = (...branches: object[]) => ({ mode: 'multi', field: 'data.plan', branches });
+const flat = (length = 1) => ({
+  operator: 'OR',
+  conditions: Array.from({ length }, () => compare('data.plan', 'equals', 'pro')),
+});
+const byFilter = (...filters: unknown[]) => ({
+  mode: 'filter',
+  branches: filters.map((filter, index) => ({ id: `b${index}`, name: 'B', filter })),
+});
+/** A condition inside a condition, so many levels deep. */
+const deep = (levels: number): object => ({
+  logic: 'AND',
+  groups: [levels === 1 ? flat(1).conditions : deep(levels - 1)].map((inner) =>
+    Array.isArray(inner) ? { filters: inner } : { filters: [], conditions: inner },
+  ),
+});
 const arm = { id: 'a', name: 'A', weight: 50 };
 const arms = (...more: object[]) => ({ arms: [arm, ...more] });
 const compare = (field: string, operator: string, value?: unknown) => ({ field, operator, value });
@@ -42,6 +57,8 @@ describe('a config is accepted', () => {
     ['CONDITION', compare('workflow.total', 'notExists')],
     ['CONDITION', multi(branch)],
     ['CONDITION', multi(...Array.from({ length: 20 }, (_, i) => ({ ...branch, id: `b${i}` })))],
+    ['CONDITION', byFilter(flat(100), flat(100))],
+    ['CONDITION', byFilter(deep(5))],
     ['SPLIT', arms({ ...arm, id: 'b', weight: 0 })],
     ['SPLIT', { ...arms({ ...arm, id: 'b' }), by: 'key', salt: 'x'.repeat(100) }],
     ['WEBHOOK', { url: 'https://{{host}}/hook' }],
@@ -141,6 +158,24 @@ describe('a config is refused', () => {
       'branches.1.value invalid_type',
     ],
     ['CONDITION', { ...multi(branch), field: 'contact.x' }, 'field unsupported_field'],
+    ['CONDITION', byFilter(), 'branches too_small'],
+    ['CONDITION', byFilter(flat(101)), 'branches.0.filter.conditions too_big'],
+    ['CONDITION', byFilter(flat(100), flat(100), flat(1)), 'branches too_big'],
+    [
+      'CONDITION',
+      byFilter(deep(6)),
+      `branches.0.filter.${'groups.0.conditions.'.repeat(5).slice(0, -1)} too_big`,
+    ],
+    ['CONDITION', byFilter(undefined), 'branches.0.filter invalid_type'],
+    [
+      'CONDITION',
+      byFilter(flat(), {
+        logic: 'AND',
+        groups: [{ filters: [compare('email', 'exists')] }],
+      }),
+      'branches.1.filter.groups.0.filters.0.operator unsupported_operator',
+    ],
+    ['CONDITION', { ...byFilter(flat()), field: 'data.a' }, ' unrecognized_keys'],
     ['SPLIT', {}, 'arms invalid_type'],
     ['SPLIT', arms(), 'arms too_small'],
     [

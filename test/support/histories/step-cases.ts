@@ -121,6 +121,34 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
         ],
         until: 'EXITED',
       }),
+    'condition-filter': (engine) =>
+      play(engine, {
+        steps: [
+          {
+            type: 'CONDITION',
+            name: 'Who?',
+            config: {
+              mode: 'filter',
+              branches: [
+                {
+                  id: 'new',
+                  name: 'New',
+                  filter: {
+                    operator: 'AND',
+                    conditions: [{ field: 'event.bought', operator: 'notTriggered' }],
+                  },
+                },
+              ],
+            },
+          },
+          { type: 'EXIT', name: 'New', config: { reason: 'new' } },
+        ],
+        ways: [
+          ['TRIGGER', 'Who?'],
+          ['Who?', 'New', 'new'],
+        ],
+        until: 'EXITED',
+      }),
     'condition-multi': (engine) =>
       play(engine, { ...multi, contact: { data: { plan: 'pro' } }, until: 'EXITED' }),
     'condition-multi-default': (engine) => play(engine, { ...multi, until: 'EXITED' }),

@@ -23,6 +23,18 @@ const templates = await Promise.all(
   ),
 );
 
+const segments = await Promise.all(
+  [
+    { field: 'event.a', operator: 'triggered' },
+    { field: 'data.n', operator: 'greaterThan', value: 5 },
+  ].map(async (filter) => {
+    const filters = { operator: 'AND', conditions: [filter] };
+    const given = { name: filter.field, filters, trackMembership: false };
+    const { body } = await engine.call('POST', '/segments', given);
+    return body.id as string;
+  }),
+);
+
 type Random = ReturnType<typeof randomOf>;
 
 const below = (random: Random, max: number) => Math.floor(random() * max);
@@ -41,6 +53,21 @@ function randomGraph(random: Random) {
         return { config: { amount: 1 + n, unit: oneOf(random, ['minutes', 'hours', 'days']) } };
       case 'WAIT_FOR_EVENT':
         return { config: { eventName: oneOf(random, ['a', 'b']), timeout: 3_600 * (1 + n) } };
+      case 'FILTER': {
+        const all: object[] = [
+          { field: 'event.n', operator: 'lessThan', value: n },
+          { field: 'data.n', operator: 'lessThan', valueOf: 'context.n' },
+          { field: 'event.a', operator: 'triggered' },
+          { field: 'event.b', operator: 'notTriggered' },
+          { field: 'event.contact.unsubscribed', operator: 'triggered' },
+          { field: `segment.${oneOf(random, segments)}`, operator: 'memberOfSegment' },
+        ];
+        const seen = { field: 'data.seen', operator: 'exists' };
+        const conditions = [seen, ...all.filter(() => random() < 0.4)];
+        const filter = { operator: oneOf(random, ['AND', 'OR']), conditions };
+        const branches = [{ id: 'yes', name: 'Yes', filter }];
+        return { type: 'CONDITION', config: { mode: 'filter', branches } };
+      }
       case 'CONDITION': {
         const field = oneOf(random, ['data.n', 'event.n', 'contact.data.seen']);
         return { config: { field, operator: 'greaterThan', value: n } };
@@ -77,6 +104,7 @@ function randomGraph(random: Random) {
     if (type === 'EXIT') return [];
     const branches = {
       CONDITION: ['yes', 'no'],
+      FILTER: ['yes', 'default'],
       SPLIT: ['a', 'b', 'c'],
       WAIT_FOR_EVENT: ['event', 'timeout'],
     }[type];
@@ -86,7 +114,7 @@ function randomGraph(random: Random) {
   }
 
   const usual = ['DELAY', 'WAIT_FOR_EVENT', 'UPDATE_CONTACT', 'WEBHOOK', 'SEND_EMAIL'];
-  const all = [...usual, 'CONDITION', 'CONDITION', 'SPLIT'];
+  const all = [...usual, 'CONDITION', 'SPLIT', 'FILTER'];
   let ends: [from: string, branch?: string][] = [['TRIGGER']];
   for (let length = 4 + below(random, 4); length > 0 && ends.length > 0; length -= 1) {
     ends = add(ends, all);

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { useEngine } from '../../support/engine.ts';
 import {
@@ -144,6 +144,100 @@ describe('a CONDITION step', () => {
       reasons.push(execution.exitReason);
     }
     expect(reasons).toEqual(['many', 'few', 'one']);
+  });
+
+  it('decides by filters on history, segments, context and contact, as a simulation does', async () => {
+    const segment = async (given: object) =>
+      (await engine.call('POST', '/segments', { name: randomUUID(), ...given })).body.id as string;
+    const [handPicked, dynamic] = [
+      await segment({ type: 'STATIC' }),
+      await segment({
+        filters: {
+          operator: 'AND',
+          conditions: [{ field: 'event.bought', operator: 'triggered' }],
+        },
+      }),
+    ];
+    const filters = {
+      recent: { field: 'event.visited', operator: 'triggeredWithin', value: 1, unit: 'hours' },
+      picked: { field: `segment.${handPicked}`, operator: 'memberOfSegment' },
+      buyer: { field: `segment.${dynamic}`, operator: 'memberOfSegment' },
+      same: { field: 'event.total', operator: 'equals', valueOf: 'contact.data.total' },
+    };
+    const workflow = await createWorkflow(engine, {
+      eventName: randomUUID(),
+      steps: [
+        {
+          type: 'CONDITION',
+          name: 'Who?',
+          config: {
+            mode: 'filter',
+            branches: Object.entries(filters).map(([id, filter]) => ({
+              id,
+              name: id,
+              filter: { operator: 'OR', conditions: [filter] },
+            })),
+          },
+        },
+        ...[...Object.keys(filters), 'default'].map(exit),
+      ],
+      ways: [
+        ['TRIGGER', 'Who?'],
+        ...[...Object.keys(filters), 'default'].map((id): [string, string, string] => [
+          'Who?',
+          id,
+          id,
+        ]),
+      ],
+    });
+    const path = `/workflows/${workflow.id}`;
+    const reasons = [];
+    for (const way of [...Object.keys(filters), 'default']) {
+      const email = newAddress();
+      const contactId = await createContact(engine, email, { data: { total: 7 } });
+      const track = (event: string) => engine.call('POST', '/v1/track', { email, event });
+      if (way === 'recent') await track('visited');
+      if (way === 'buyer') await track('bought');
+      if (way === 'picked') {
+        await engine.call('POST', `/segments/${handPicked}/members`, { emails: [email] });
+      }
+      const context = way === 'same' ? { total: 7 } : { total: '7' };
+      const given = { contactId, context };
+      const { body } = await engine.call('POST', `${path}/simulate`, given);
+      const started = await engine.call('POST', `${path}/executions`, given);
+      const execution = await executionIn(engine, workflow.id, started.body.id, 'EXITED');
+      expect(execution.stepExecutions[1].output).toEqual(body.data.path[1].output);
+      reasons.push(execution.exitReason);
+    }
+    expect(reasons).toEqual(['recent', 'picked', 'buyer', 'same', 'default']);
+  });
+
+  it('has no member of a segment that was deleted since', async () => {
+    const { body: segment } = await engine.call('POST', '/segments', {
+      name: randomUUID(),
+      type: 'STATIC',
+    });
+    const field = `segment.${segment.id}`;
+    const filter = { operator: 'AND', conditions: [{ field, operator: 'memberOfSegment' }] };
+    const config = { mode: 'filter', branches: [{ id: 'in', name: 'In', filter }] };
+    const workflow = await createWorkflow(engine, {
+      eventName: randomUUID(),
+      steps: [{ type: 'CONDITION', name: 'In?', config }, exit('in'), exit('out')],
+      ways: [
+        ['TRIGGER', 'In?'],
+        ['In?', 'in', 'in'],
+        ['In?', 'out', 'default'],
+      ],
+    });
+    const email = newAddress();
+    const contactId = await createContact(engine, email);
+    await engine.call('POST', `/segments/${segment.id}/members`, { emails: [email] });
+    await engine.api.db.deleteFrom('segment').where('id', '=', segment.id).execute();
+    const started = await engine.call('POST', `/workflows/${workflow.id}/executions`, {
+      contactId,
+    });
+    const execution = await executionIn(engine, workflow.id, started.body.id, 'EXITED');
+    expect(execution.exitReason).toBe('out');
   });
 
   it('completes where no way belongs to the branch', async () => {

@@ -1,0 +1,103 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../database.ts';
+import { references } from '../columns.ts';
+import { anyOf } from '../expressions.ts';
+import { listSegmentsFrom } from '../segments/segments.ts';
+import { derivedEvents, hasDerived } from '../sql/derived-events.ts';
+import { type Condition, type EmailActivity, emailActivities } from '../../domain/filter/filter.ts';
+import {
+  type ContactHistory,
+  type HistoryNames,
+  historyNames,
+} from '../../domain/filter/history.ts';
+
+/** The newest events of a name that are read for its last time. They were recorded in about that order. */
+const eventsMax = 1_000;
+/** The newest emails that are read for what happened to them. */
+const emailsMax = 10_000;
+
+/** The columns by which a message stands for events. */
+const derivedBy = ['status', 'source_type', 'derived_events'];
+
+/** Reads what these conditions ask about one contact of a project beyond its own values. */
+export async function readContactHistory(
+  db: Database,
+  contact: { id: string; project_id: string },
+  conditions: readonly Condition[],
+): Promise<ContactHistory> {
+  const direct = historyNames(conditions);
+  const segments = await listSegmentsFrom(db, contact.project_id, direct.segments);
+  const inSegments = [...segments.values()].flatMap((condition) => condition ?? []);
+  const names = historyNames([...conditions, ...inSegments]);
+  const handPicked = names.segments.filter((id) => segments.get(id) === null);
+  const seen = await readSeen(db, contact, { ...names, segments: handPicked });
+  return {
+    segments,
+    memberships: new Set(seen.memberships),
+    events: latestOf([...Object.entries(seen.events), ...Object.entries(seen.derived)]),
+    activities: latestOf(Object.entries(seen.activities)) as Map<EmailActivity, Date>,
+  };
+}
+
+/** The latest moment of each name that has one. */
+function latestOf(times: readonly [string, string | null][]): Map<string, Date> {
+  const latest = new Map<string, Date>();
+  for (const [name, text] of times) {
+    const at = text === null ? null : new Date(text);
+    if (at && at > (latest.get(name) ?? new Date(0))) latest.set(name, at);
+  }
+  return latest;
+}
+
+/** Last times as texts, null where there is none. */
+interface Seen {
+  events: Record<string, string | null>;
+  /** Events that the rows of messages stand for. */
+  derived: Record<string, string | null>;
+  activities: Record<string, string | null>;
+  memberships: string[];
+}
+
+/** All at one moment, each by an index that begins with the contact. */
+async function readSeen(
+  db: Database,
+  { id, project_id: projectId }: { id: string; project_id: string },
+  { events, activities, segments }: HistoryNames,
+): Promise<Seen> {
+  const asksMail = activities.length > 0 || derivedEvents.some(({ name }) => events.includes(name));
+  const parts: RawBuilder<unknown>[] = [];
+  if (events.length > 0) {
+    parts.push(sql`(select jsonb_object_agg(named.name, (select max(created_at) from (
+        select created_at from event
+          where contact_id = ${id} and project_id = ${projectId} and event.name = named.name
+          order by recorded_at desc limit ${eventsMax}) as newest))
+      from unnest(${events}::text[]) as named(name)) as events`);
+  }
+  if (asksMail) {
+    const read = references(
+      [...emailActivities.map((name) => `${name}_at`), ...derivedBy],
+      'email',
+    );
+    const newest = sql`(select ${read} from email where contact_id = ${id} and project_id = ${projectId}
+      order by created_at desc limit ${emailsMax}) as newest`;
+    const ofActivities = emailActivities.map(
+      (name) => sql`${sql.lit(name)}, max(${sql.ref(`${name}_at`)})`,
+    );
+    const ofEvents = derivedEvents.map(
+      (event) => sql`${sql.lit(event.name)},
+        max(${sql.ref(event.at)}) filter (where ${hasDerived(event)})`,
+    );
+    parts.push(
+      sql`(select jsonb_build_object(${sql.join(ofActivities)}) from ${newest}) as activities`,
+      sql`(select jsonb_build_object(${sql.join(ofEvents)}) from ${newest}) as derived`,
+    );
+  }
+  if (segments.length > 0) {
+    parts.push(sql`(select coalesce(jsonb_agg(segment_id), '[]') from segment_member
+      where contact_id = ${id} and segment_id = ${anyOf(segments)}) as memberships`);
+  }
+  const none: Seen = { events: {}, derived: {}, activities: {}, memberships: [] };
+  if (parts.length === 0) return none;
+  const { rows } = await sql<Partial<Seen>>`select ${sql.join(parts)}`.execute(db);
+  return { ...none, ...rows[0] };
+}

@@ -1,0 +1,71 @@
+import {
+  type ContactValues,
+  evaluateFilter,
+  holds,
+  isFilterMet,
+  type Subject,
+} from './evaluate.ts';
+import {
+  type Condition,
+  type Filter,
+  filterFieldOf,
+  type FlatCondition,
+  isValueOperator,
+  stepFieldOf,
+} from './filter.ts';
+import { asCondition } from './forms.ts';
+import { type ContactHistory, subjectOf } from './history.ts';
+import { type FieldComparison, type FieldScope, isMet, operandOf, readField } from './step.ts';
+
+/** Whole filters as branches of a CONDITION. */
+
+export interface FilterBranch {
+  id: string;
+  filter: Condition | FlatCondition;
+}
+
+/** The output of the step. */
+export interface BranchDecision {
+  mode: 'filter';
+  /** The first branch that holds, or `default`. */
+  branch: string;
+  /** False: `default`. */
+  result: boolean;
+  /** The branches that were looked at, in order. */
+  checked: { id: string; result: boolean }[];
+}
+
+/**
+ * Decides which branch an execution takes.
+ * @param scope.context the execution's context
+ * @param now when all of it was read
+ */
+export function decideBranch(
+  branches: readonly FilterBranch[],
+  scope: { contact: ContactValues; context: Record<string, unknown> | null },
+  history: ContactHistory,
+  now: Date,
+): BranchDecision {
+  const subject = subjectOf(scope.contact, history, now);
+  // The context has the data of the events so far.
+  const fields = { ...scope, event: scope.context };
+  const isBranchMet = ({ filter }: FilterBranch) =>
+    holds(asCondition(filter), (one) => isStepFilterMet(one, fields, subject, now));
+  const checked: BranchDecision['checked'] = [];
+  for (const branch of branches) {
+    checked.push({ id: branch.id, result: isBranchMet(branch) });
+    if (checked.at(-1)?.result) break;
+  }
+  const met = checked.find(({ result }) => result);
+  return { mode: 'filter', branch: met?.id ?? 'default', result: met !== undefined, checked };
+}
+
+function isStepFilterMet(filter: Filter, fields: FieldScope, subject: Subject, now: Date): boolean {
+  const place = filterFieldOf(filter.field, filter.operator);
+  if (!place) return false;
+  const comparison = filter as FieldComparison;
+  const isOfContact = place.root === 'contact' && operandOf(comparison) === null;
+  if (isOfContact) return isFilterMet(filter, subject, now);
+  if (isValueOperator(filter.operator)) return isMet(comparison, fields);
+  return evaluateFilter(filter, readField(stepFieldOf(filter.field), fields), now);
+}
