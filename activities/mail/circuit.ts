@@ -103,7 +103,7 @@ function isTaken({ kind, isProviderFailure }: ProviderSignal): boolean {
  */
 export function circuitRetryMs(waitMs: number, hasTried: boolean): number {
   if (hasTried && waitMs < longMs) return waitMs;
-  // Random, so that not always the same project makes the probe.
+  // Random, so that the mail of one project does not always make the probe.
   return waitMs + Math.random() * Math.min(Math.max(waitMs, spreadMs), longMs);
 }
 

@@ -77,8 +77,8 @@ async function sendMail(
 }
 
 /**
- * Returns true if this server sends the mail, or a project whose domain is verified, as for
- * campaigns.
+ * Returns true for mail of this server, and for mail of a project whose sender domain is still
+ * verified.
  */
 async function maySend(db: Database, mail: SystemMailRow): Promise<boolean> {
   if (mail.project_id === null) return true;

@@ -1,7 +1,7 @@
--- Messages, and the tables that find them. Changing columns of a message are not indexed: such an
--- index would move the row's entries in all indexes at each change. Without it, PostgreSQL changes
--- the row in place (a HOT update). So separate tables find messages by these columns. Triggers keep
--- them, because a message changes in many places.
+-- Messages, and the tables that find them. Columns that change have no index: it would make
+-- PostgreSQL move the row's entries in all indexes at each change. Without one, it changes the row
+-- in place (a HOT update). So separate tables find messages by these columns. Triggers keep them,
+-- because a message changes in many places.
 
 -- The ledger: one row for each message to one recipient.
 create table email (

@@ -183,7 +183,7 @@ export async function insertProject(
   return { ...row, role: 'OWNER' };
 }
 
-/** Updates settings; absent ones stay. Undefined when the project is gone. */
+/** Updates settings; absent ones stay. Returns undefined when the project is gone. */
 export async function updateProject(
   db: Database,
   id: string,

@@ -53,7 +53,7 @@ export function kindOf(row: { message_class: string; topic_id: string | null }):
 }
 
 /**
- * SQL of whether a contact may get mail of a kind.
+ * SQL that is true if a contact may get mail of a kind.
  * @param contact the table or its alias.
  */
 export function mayReceive(

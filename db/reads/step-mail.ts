@@ -7,7 +7,7 @@ import type { StepMailSource } from '../../domain/workflow/steps/effects.ts';
 /**
  * Returns the parts of a step's mail, in one statement: the contact, its project, the template
  * (null: it was deleted), the state of the template's sender domain, and the topic (null: none, or
- * it was deleted). Undefined: there is no such contact.
+ * it was deleted). Returns undefined when there is no such contact.
  */
 export async function findStepMail(
   tx: Database,

@@ -81,7 +81,7 @@ export async function listRemovalIds(
   return rows.map(({ id }) => id);
 }
 
-/** Deletes one page of what belongs to a workflow or segment. Returns whether all is gone. */
+/** Deletes one page of what belongs to a workflow or segment. Returns true if all is gone. */
 export async function deleteRemovalPage(db: Database, id: string): Promise<boolean> {
   return transact(db, async (tx) => {
     const removal = await tx

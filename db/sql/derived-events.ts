@@ -58,14 +58,14 @@ export function derivedNamed(name: string | undefined): readonly DerivedEvent[] 
 /** SQL of all their names, as rows: with parameters, PostgreSQL would plan a statement each time. */
 const derivedNames = sql.join(derivedEvents.map(({ name }) => sql`(${sql.lit(name)}::text)`));
 
-/** SQL of whether a message has the derived event. */
+/** SQL that is true if a message has the derived event. */
 export function hasDerived({ bit, happened }: DerivedEvent): RawBuilder<boolean> {
   return sql`${happened} and derived_events & ${sql.lit(bit)} <> 0`;
 }
 
 /** The events of messages that need not be stored. */
 export interface Derivable {
-  /** The sum of their bits. */
+  /** The sum of the bits (1, 2) of these events. */
   bits: number;
   /** The subscriptions that deliver them. */
   subscriptionIds: readonly string[];

@@ -360,8 +360,8 @@ function containsSql(value: RawBuilder<unknown>, given: unknown): Sql {
 }
 
 /**
- * Compares as numbers, else as dates, else as texts by code points: the first type that fits both
- * values.
+ * Compares as numbers, otherwise as dates, otherwise as texts by code points: the first type that
+ * fits both values.
  */
 function orderSql(operator: OrderOperator, value: RawBuilder<unknown>, given: unknown): Sql {
   const symbol = symbols[operator];

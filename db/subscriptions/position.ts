@@ -44,7 +44,10 @@ export function newSince(
 
 /** How much of the log is read. */
 export interface Extent {
-  /** Most events, and most batches of mail, of fifty messages with two events each. null: all. */
+  /**
+   * Most events, and most batches of mail (a batch has up to fifty messages with two events each).
+   * null: all.
+   */
   most: { events: number; batches: number } | null;
   order: 'oldest' | 'newest';
 }

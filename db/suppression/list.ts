@@ -130,7 +130,7 @@ export async function findSuppression(
   return rows[0];
 }
 
-/** Takes an address off the list. False: it was not on it. */
+/** Takes an address off the list. Returns false when it was not on it. */
 export async function deleteSuppression(
   db: Database,
   projectId: string,
@@ -145,7 +145,7 @@ export async function deleteSuppression(
   return rows[0]?.isCurrent ?? false;
 }
 
-/** Deletes a page of the entries that have ended. Returns whether there may be more. */
+/** Deletes a page of the entries that have ended. Returns true if there may be more. */
 export async function deleteEndedSuppressions(db: Database): Promise<boolean> {
   const rows = 1000;
   const where = sql<boolean>`until <= now()`;

@@ -26,7 +26,7 @@ export async function countNotStarted(
   return counts;
 }
 
-/** Deletes a page of the rows that are older than 30 days. Returns whether there may be more. */
+/** Deletes a page of the rows that are older than 30 days. Returns true if there may be more. */
 export async function deleteOldNotStarted(db: Database): Promise<boolean> {
   const where = sql<boolean>`at < now() - make_interval(days => ${keptDays})`;
   return (await deletePage(db, { table: 'not_started', where, rows: pageRows })) === pageRows;

@@ -149,10 +149,7 @@ function labelOf(whole: string) {
   return { text, whole, x: 0, y: 0, width: textWidth(text, fonts.label) + 14, height: 18 };
 }
 
-/**
- * Returns the row of each step, as if all rows had the same height: one more than any step before
- * it.
- */
+/** Returns the row number of each step: one more than the highest of the steps before it. */
 function rowsOf({ steps, ways }: Picture): Map<string, number> {
   const rows = new Map(steps.map(({ id }) => [id, 0]));
   const before = new Map(steps.map(({ id }) => [id, 0]));

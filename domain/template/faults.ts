@@ -126,8 +126,8 @@ export class PlaceMap {
   }
 
   /**
-   * @param at offset in the translation. A position within a tag of one line becomes the start of
-   *   the tag.
+   * @param at offset in the translation. For an offset within a tag of one line, it returns the
+   *   start of the tag.
    */
   at(at: number): Place {
     const piece = lastAt(this.#pieces, at, ({ liquid }) => liquid);

@@ -135,7 +135,7 @@ function inflate(decoder: Transform, bytes: Buffer, bytesMax: number): Promise<B
 }
 
 /**
- * Decodes a body as text: by its byte order mark, else by its content type, else as UTF-8. A
+ * Decodes a body as text: by its byte order mark, else by its content type, otherwise as UTF-8. A
  * character cut at the end is left out.
  */
 export function textOf({ bytes, isCut }: Body, contentType: string | null): string {

@@ -38,7 +38,7 @@ type Task = (tx: Database, erasure: Open, cipher: KeyCipher) => Promise<Page>;
 /** Milliseconds until the next look for mail that is being handed over. */
 const settlingMs = 500;
 
-/** The position of tasks that start each page anew, and of the first page of the others. */
+/** The start position: of every page for some tasks, of the first page for the others. */
 const again = '';
 
 /**

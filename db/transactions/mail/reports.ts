@@ -79,7 +79,9 @@ export async function answerLostReports(
   return reports.map(({ receipt }) => (known.has(receipt) ? 'duplicate' : 'unknown'));
 }
 
-/** Returns the message id in an id that our own mailers gave; undefined for ids of providers. */
+/**
+ * If one of our own mailers made this message id, returns the email id in it; otherwise undefined.
+ */
 function ownIdIn(messageId: string | null): string | undefined {
   return messageId?.match(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=@)/)?.[0];
 }

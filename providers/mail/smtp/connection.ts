@@ -44,7 +44,7 @@ interface Transaction {
   delivery: Delivery;
   /**
    * The command whose reply comes next; `body`: the message is being written; `end`: its end may
-   * have left; `nothing`: an empty message without recipients has been ended.
+   * have left; `nothing`: the server expected data for no recipient, and got an empty message.
    */
   stage: 'RSET' | 'MAIL' | 'RCPT' | 'DATA' | 'body' | 'end' | 'nothing';
   /** Set when the sender or the recipient was refused. */

@@ -122,7 +122,10 @@ class SmtpPool {
     }
   }
 
-  /** If a server accepts no connection at all, each failed attempt fails one message. */
+  /**
+   * The server accepts no connection at all: each failed connection attempt fails one waiting
+   * message.
+   */
   #onRefused(error: unknown): void {
     this.#openAgainAt = Date.now() + refusedMs;
     this.#refused += 1;
