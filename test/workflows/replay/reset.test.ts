@@ -106,7 +106,7 @@ describe('npm run reset', { timeout: 60_000 }, () => {
         () => false,
       ),
     );
-    await expect(reset(id)).rejects.toThrow('there is nothing to go back to');
+    await expect(reset(id)).rejects.toThrow('there is no point to reset to');
     await engine.startWorker();
   });
 
