@@ -4444,6 +4444,16 @@ export type ProposedWaitForEventStep = {
 export type WaitForEventConfig = {
   eventName: string;
   timeout?: number;
+  /** All must hold for the event */
+  where?: Array<{
+    field: string;
+    operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+    value?: unknown;
+    /** Compares with this field, in place of value: event., context. or contact. */
+    valueOf?: unknown;
+  }>;
+  /** From when events count: from the beginning of the step (default) or of the execution */
+  since?: 'step' | 'execution';
 };
 
 export type ProposedConditionStep = {
@@ -4799,7 +4809,7 @@ export type SimulateExecutionRequest = {
 };
 
 export type WorkflowWarning = {
-  code: 'unreachable_step' | 'timeout_never' | 'unknown_field' | 'not_by_key' | 'key_never_seen';
+  code: 'unreachable_step' | 'timeout_never' | 'early_event' | 'unknown_field' | 'not_by_key' | 'key_never_seen';
   message: string;
   /** Its id, or its key if the request has keys */
   step: string;
@@ -5472,6 +5482,13 @@ export type CountedWorkflow = {
   triggerType: 'EVENT' | 'MANUAL' | 'SCHEDULE';
   triggerConfig: {
     eventName?: string;
+    /** All must hold: of the data of the event (`event.`), of the contact (`contact.`) and of the context of the execution (`context.`) */
+    where?: Array<{
+      field: string;
+      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+      value?: unknown;
+      valueOf?: unknown;
+    }>;
     cron?: string;
     timeZone?: string;
     segmentId?: string;
@@ -5533,6 +5550,14 @@ export type WorkflowGraphInput = {
     type?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
     config?: {
       eventName?: string | null;
+      /** All must hold for the event */
+      where?: Array<{
+        field: string;
+        operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+        value?: unknown;
+        /** Compares with this field, in place of value: event., context. or contact. */
+        valueOf?: unknown;
+      }>;
       cron?: string | null;
       timeZone?: string | null;
       segmentId?: string | null;
@@ -5560,13 +5585,21 @@ export type WorkflowGraphInput = {
 
 export type CreateWorkflowRequestTriggerConfig = {
   eventName?: string | null;
+  /** All must hold for the event */
+  where?: Array<{
+    field: string;
+    operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+    value?: unknown;
+    /** Compares with this field, in place of value: event., context. or contact. */
+    valueOf?: unknown;
+  }>;
 };
 
 export type CreateWorkflowRequest = {
   name: string;
   description?: string | null;
   eventName?: string | null;
-  /** `{eventName}`, instead of eventName */
+  /** `{eventName, where}`, instead of eventName */
   triggerConfig?: CreateWorkflowRequestTriggerConfig | null;
   triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
   /** false: `reentry.mode` is `once`; true: it is not, by default `after_end` */
@@ -5593,6 +5626,13 @@ export type Workflow = {
   triggerType: 'EVENT' | 'MANUAL' | 'SCHEDULE';
   triggerConfig: {
     eventName?: string;
+    /** All must hold: of the data of the event (`event.`), of the contact (`contact.`) and of the context of the execution (`context.`) */
+    where?: Array<{
+      field: string;
+      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+      value?: unknown;
+      valueOf?: unknown;
+    }>;
     cron?: string;
     timeZone?: string;
     segmentId?: string;
@@ -5635,6 +5675,13 @@ export type WorkflowGraph = {
   triggerType: 'EVENT' | 'MANUAL' | 'SCHEDULE';
   triggerConfig: {
     eventName?: string;
+    /** All must hold: of the data of the event (`event.`), of the contact (`contact.`) and of the context of the execution (`context.`) */
+    where?: Array<{
+      field: string;
+      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+      value?: unknown;
+      valueOf?: unknown;
+    }>;
     cron?: string;
     timeZone?: string;
     segmentId?: string;
@@ -5715,6 +5762,13 @@ export type PortableGraph = {
     type: 'EVENT' | 'MANUAL' | 'SCHEDULE';
     config: {
       eventName?: string;
+      /** All must hold: of the data of the event (`event.`), of the contact (`contact.`) and of the context of the execution (`context.`) */
+      where?: Array<{
+        field: string;
+        operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+        value?: unknown;
+        valueOf?: unknown;
+      }>;
       cron?: string;
       timeZone?: string;
       segmentId?: string;
@@ -5752,6 +5806,14 @@ export type UpdateWorkflowRequest = {
   triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
   triggerConfig?: {
     eventName?: string | null;
+    /** All must hold for the event */
+    where?: Array<{
+      field: string;
+      operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+      value?: unknown;
+      /** Compares with this field, in place of value: event., context. or contact. */
+      valueOf?: unknown;
+    }>;
     cron?: string | null;
     timeZone?: string | null;
     segmentId?: string | null;
@@ -6086,6 +6148,13 @@ export type VersionGraph = {
     type: 'EVENT' | 'MANUAL' | 'SCHEDULE';
     config: {
       eventName?: string;
+      /** All must hold: of the data of the event (`event.`), of the contact (`contact.`) and of the context of the execution (`context.`) */
+      where?: Array<{
+        field: string;
+        operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+        value?: unknown;
+        valueOf?: unknown;
+      }>;
       cron?: string;
       timeZone?: string;
       segmentId?: string;

@@ -506,6 +506,7 @@ export interface Execution {
   slot: Generated<string | null>;
   start_generation: Generated<number>;
   started_at: Generated<Timestamp>;
+  starting_event_id: string | null;
   status: Generated<string>;
   stuck_reason: string | null;
   stuck_since: Timestamp | null;
@@ -962,6 +963,7 @@ export interface UsageReport {
 }
 
 export interface Wait {
+  conditions: Json | null;
   contact_id: string;
   created_at: Generated<Timestamp>;
   event_id: string | null;
@@ -1005,6 +1007,7 @@ export interface Workflow {
    */
   trigger_schedule: Json | null;
   trigger_type: Generated<string>;
+  trigger_where: Json | null;
   updated_at: Generated<Timestamp>;
   version: Generated<number>;
 }
@@ -1193,7 +1196,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   event_subscription: ["backlog", "batch_max", "batch_turn", "clear_at", "covered_from", "created_at", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "next_reconcile_at", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
   event_subscription_minute: ["minute", "requests", "subscription_id"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
-  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "key", "move_job_id", "next_reconcile_at", "pause_reason", "paused_at", "project_id", "slot", "start_generation", "started_at", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
+  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "key", "move_job_id", "next_reconcile_at", "pause_reason", "paused_at", "project_id", "slot", "start_generation", "started_at", "starting_event_id", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
   exit_event: ["event_name", "project_id", "workflow_id"],
   firing: ["after_created_at", "after_id", "at", "audience", "completed_at", "matched", "project_id", "started", "started_at", "status", "workflow_id"],
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "status_code", "use_id"],
@@ -1233,10 +1236,10 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   upload: ["bytes", "created_at", "key", "owner_id", "stored"],
   upload_usage: ["bytes", "owner_id"],
   usage_report: ["customer", "email_id", "sent_at", "units"],
-  wait: ["contact_id", "created_at", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
+  wait: ["conditions", "contact_id", "created_at", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
   watermark: ["at", "name"],
   worker_process: ["id", "provider", "rate_per_project_per_second", "rate_per_second", "seen_at", "started_at", "stopped_at"],
-  workflow: ["created_at", "description", "enabled", "execution_key", "exit_rules", "id", "name", "paused_at", "project_id", "reentry_min_interval", "reentry_mode", "trigger_event_name", "trigger_schedule", "trigger_type", "updated_at", "version"],
+  workflow: ["created_at", "description", "enabled", "execution_key", "exit_rules", "id", "name", "paused_at", "project_id", "reentry_min_interval", "reentry_mode", "trigger_event_name", "trigger_schedule", "trigger_type", "trigger_where", "updated_at", "version"],
   workflow_cancellation: ["project_id", "until", "workflow_id"],
   workflow_graph: ["difference", "version", "whole", "workflow_id"],
   workflow_release: ["project_id", "workflow_id"],

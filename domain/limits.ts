@@ -95,6 +95,10 @@ export const limits = {
   deliveryAttempts: 20,
   deliveryResponseBytes: 1024,
   conditionBranches: 20,
+  /** Conditions of a trigger, or of a wait. */
+  whereItems: 10,
+  /** The value of one, as JSON: an event may look at a thousand waits. */
+  whereValueChars: 1000,
   /** Filters of one condition, in all its groups, and how deep conditions nest. */
   filters: 100,
   filterDepth: 5,

@@ -116,9 +116,10 @@ async function beginWait(
   tx: Database,
   visit: StepVisit,
   call: StepCall,
-  { eventName, until }: Extract<Played, { kind: 'wait' }>,
+  { eventName, since: lookBack, where, until }: Extract<Played, { kind: 'wait' }>,
 ): Promise<StepResult> {
-  const event = await registerWait(tx, visit, { eventName, since: call.since, expiresAt: until });
+  const wait = { eventName, lookBack, where, since: call.since, expiresAt: until };
+  const event = await registerWait(tx, visit, wait);
   if (event) return endWait(tx, visit, call, { event });
   // Met while the step was to be tried again.
   if (await exitWithStep(tx, visit)) return { outcome: { kind: 'exited' } };

@@ -38,6 +38,7 @@ export const duplicateWorkflow = endpoint({
         version: _v,
         paused_at: _p,
         exit_rules: rules,
+        trigger_where: where,
         created_at: _c,
         updated_at: _u,
         ...values
@@ -46,6 +47,7 @@ export const duplicateWorkflow = endpoint({
         ...values,
         name: copyName(original.name),
         exit_rules: JSON.stringify(rules),
+        trigger_where: where && JSON.stringify(where),
       });
       await copyGraph(tx, id, copy.id);
       await storeVersion(tx, copy, { causedBy: actorOf(caller) });

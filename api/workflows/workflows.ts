@@ -20,9 +20,8 @@ import { deleteWorkflows } from '../../db/transactions/executions/delete-workflo
 import { pauseWorkflow, releaseExecutions } from '../../db/workflows/executions/pausing.ts';
 import { changeSchedule } from '../../db/schedules/schedules.ts';
 import { Problem, found, foundAll, together } from '../../domain/errors.ts';
-import type { GraphWarning } from '../../domain/workflow/graph-rules.ts';
 import { selection } from '../../domain/filter/selection.ts';
-import { ExitRules, ExpectedEvent } from '../../domain/workflow/steps/schemas.ts';
+import { ExitRules, ExpectedEvent, TriggerWhere } from '../../domain/workflow/steps/schemas.ts';
 import { triggerKey } from '../../domain/workflow/portable/step-keys.ts';
 import { actorOf } from '../accounts/actor.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -68,6 +67,7 @@ import {
   changeTrigger,
   refuseExitRules,
   refuseTrigger,
+  settledWhere,
   TriggerConfig,
   triggerStep,
   TriggerType,
@@ -125,9 +125,9 @@ export const createWorkflow = endpoint({
     name: Name,
     description: Description.optional(),
     eventName: ExpectedEvent.nullish(),
-    triggerConfig: selection({ eventName: ExpectedEvent.nullish() })
+    triggerConfig: selection({ eventName: ExpectedEvent.nullish(), where: TriggerWhere.optional() })
       .nullish()
-      .describe('`{eventName}`, instead of eventName'),
+      .describe('`{eventName, where}`, instead of eventName'),
     triggerType: z
       .enum(['EVENT', 'MANUAL', 'SCHEDULE'])
       .refine(
@@ -157,6 +157,7 @@ export const createWorkflow = endpoint({
     const { graph } = body;
     const causedBy = actorOf(caller);
     const eventName = body.eventName ?? body.triggerConfig?.eventName ?? null;
+    const where = settledWhere(body.triggerConfig?.where);
     const broken =
       graph && body.enabled
         ? await findBrokenTemplates({ db, renderer }, projectId, graph.steps)
@@ -171,6 +172,7 @@ export const createWorkflow = endpoint({
           triggerEventName: eventName,
         }),
         ...startOfNew(body),
+        trigger_where: where && JSON.stringify(where),
       });
       const trigger = {
         project_id: projectId,
@@ -237,8 +239,8 @@ export const updateWorkflow = endpoint({
     'and the `exitRules` they were started with. When an event is recorded, the first rule ' +
     'that matches ends an active execution of its contact as EXITED; a running step finishes ' +
     'first. The event that started the execution never ends it. WORKFLOW_INVALID: it cannot ' +
-    'be enabled; `errors` lists all reasons. `warnings` are probable mistakes in an enabled ' +
-    'workflow. The trigger SCHEDULE has a `cron` of five fields and a `timeZone`; it starts ' +
+    'be enabled; `errors` lists all reasons. `warnings` are probable mistakes in the workflow. ' +
+    'The trigger SCHEDULE has a `cron` of five fields and a `timeZone`; it starts ' +
     'an execution for every contact of `segmentId` that matches `filter`, or for every ' +
     'contact without both.',
   access: 'secret',
@@ -273,12 +275,9 @@ export const updateWorkflow = endpoint({
         ...columnsFrom({ name, description, enabled }),
         ...changedStart(before, body, body.triggerType),
       });
-      const warnings: GraphWarning[] = [];
-      if (body.enabled) {
-        const graph = await findWorkflowGraph(tx, id);
-        await refuseBroken(tx, after, graph, broken);
-        warnings.push(...(await findWarnings(tx, after, graph)));
-      }
+      const graph = await findWorkflowGraph(tx, id);
+      if (body.enabled) await refuseBroken(tx, after, graph, broken);
+      const warnings = await findWarnings(tx, after, graph);
       const shown = (row: WorkflowRow) => ({
         ...presentWorkflow(row, caller.project),
         ...withWarnings(warnings),

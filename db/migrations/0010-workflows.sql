@@ -9,6 +9,8 @@ create table workflow (
   trigger_type text not null default 'EVENT'
       check (trigger_type in ('EVENT', 'MANUAL', 'SCHEDULE')),
   trigger_event_name text,
+  -- Conditions on the event; null: none.
+  trigger_where jsonb,
   -- Path in the data of the starting event: executions of a contact with different keys run beside
   -- each other; null: the workflow has no keys.
   execution_key text,

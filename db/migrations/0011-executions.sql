@@ -13,6 +13,8 @@ create table execution (
   exit_reason text,
   error text,
   context jsonb,
+  -- The event that started it; null: none.
+  starting_event_id uuid,
   temporal_run_id text,
   -- Every change of status: [{at, from, to, detail}], oldest first. A trigger keeps it.
   history jsonb not null default '[]',
@@ -159,6 +161,8 @@ create table wait (
   -- Later events no longer count, because the timeout came first.
   expires_at timestamptz(3),
   event_id uuid,
+  -- On the event, as they were resolved when the wait began; null: none.
+  conditions jsonb,
   created_at timestamptz(3) not null default clock_timestamp()
 );
 comment on table wait is 'A step that waits for an event.';

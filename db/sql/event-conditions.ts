@@ -73,6 +73,14 @@ export function readEventScopes(json: EventScopesJson): Map<string, EventScope> 
   );
 }
 
+/** JSON path of the names that begin with `context.`, anywhere in conditions. */
+const contextNames = sql.lit('$.** ? (@ starts with "context.")');
+
+/** SQL of whether conditions name the context of an execution. */
+export function namesContext(conditions: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`jsonb_path_exists(${conditions}, ${contextNames})`;
+}
+
 /**
  * SQL of the part of an execution's context that conditions name, such as `{"orderId": 7}`: a whole
  * context may have 64 KB, and an event may look at a thousand. Null: they name none.
@@ -85,5 +93,5 @@ export function namedContext(
   return sql`(
     select jsonb_object_agg(inner_named.key, ${context} -> inner_named.key)
       from (select distinct split_part(inner_name #>> '{}', '.', 2) as key
-        from jsonb_path_query(${conditions}, '$.** ? (@ starts with "context.")') inner_name) inner_named)`;
+        from jsonb_path_query(${conditions}, ${contextNames}) inner_name) inner_named)`;
 }

@@ -6,8 +6,14 @@ import { type DataField, typedSql } from '../sql/data-fields.ts';
 import { derivedNamed, selectDerived } from '../sql/derived-events.ts';
 import { momentsOf } from '../sql/mail-moments.ts';
 import type { Workflow, WorkflowStep, WorkflowTransition } from '../tables.ts';
+import type { FieldComparison } from '../../domain/filter/step.ts';
 import type { ExitRule } from '../../domain/workflow/exit-rules.ts';
 import { type Graph, withExitRules } from '../../domain/workflow/graph.ts';
+
+/** The conditions of the trigger of a workflow on its event; null: none. */
+export function triggerWhereOf(row: Pick<WorkflowRow, 'trigger_where'>): FieldComparison[] | null {
+  return row.trigger_where as unknown as FieldComparison[] | null;
+}
 
 /** The exit rules of a workflow, as they are being drawn. */
 export function exitRulesOf({ exit_rules }: Pick<Selectable<Workflow>, 'exit_rules'>): ExitRule[] {

@@ -3,7 +3,8 @@ import { counterpartOf, type Mapping, ownConfig } from '../workflow/compare.ts';
 import { findStep, type Graph, type GraphStep, stepAfter } from '../workflow/graph.ts';
 import { passOver, type StepMark } from '../workflow/place.ts';
 import { delayEnd, type DelayEnd, type DelayScope } from '../workflow/steps/delay.ts';
-import { waitEnd } from '../workflow/steps/wait-for-event.ts';
+import type { Expectation } from '../workflow/steps/effects.ts';
+import { expectationOf, expectSame, waitEnd } from '../workflow/steps/wait-for-event.ts';
 import type { StepConfig } from '../workflow/steps/registry.ts';
 
 /** Decides how an execution continues in another version of its workflow. */
@@ -24,8 +25,12 @@ export interface Move {
   delay?: DelayEnd;
   /** The step after its running delay; null: none. */
   scheduledStepId?: string | null;
-  /** The event that it waits for after the move; undefined: unchanged. */
-  wait?: { eventName: string; expiresAt: Date | null };
+  /** Its wait after the move; undefined: unchanged. */
+  wait?: {
+    expiresAt: Date | null;
+    /** The events that it expects from the move on; null: the same as before. */
+    expected: Expectation | null;
+  };
 }
 
 /**
@@ -64,7 +69,11 @@ export function planMove(
   }
   if (rest.kind === 'wait' && !isSame) {
     const config = target.config as StepConfig<'WAIT_FOR_EVENT'>;
-    move.wait = { eventName: config.eventName, expiresAt: waitEnd(config, rest.beganAt) };
+    const isExpectedStill = expectSame(current.config as StepConfig<'WAIT_FOR_EVENT'>, config);
+    move.wait = {
+      expiresAt: waitEnd(config, rest.beganAt),
+      expected: isExpectedStill ? null : expectationOf(config, scope),
+    };
   }
   return move;
 }

@@ -1,4 +1,5 @@
 import type { ContactHistory } from '../filter/history.ts';
+import type { Expectation } from '../workflow/steps/effects.ts';
 import type { SimulatedEvent, SimulatedMail } from './simulation.ts';
 
 /** An event that was recorded. */
@@ -10,6 +11,9 @@ export type Happening = Pick<SimulatedEvent, 'name' | 'at' | 'data'>;
  */
 export class RecordedEvents {
   readonly #events: Happening[] = [];
+  readonly #used = new Set<number>();
+  /** How many events the last wait has looked at. */
+  #seen = 0;
   #from: number | null = null;
 
   add(event: Happening): void {
@@ -42,11 +46,27 @@ export class RecordedEvents {
     this.#from = null;
   }
 
-  /** The first event of this name that counts. Behind it, all count that were recorded later. */
-  take(eventName: string): Happening | undefined {
-    const from = this.#from ?? this.#events.length;
-    const place = this.#events.findIndex(({ name }, index) => index >= from && name === eventName);
-    if (place >= 0) this.#from = place + 1;
+  /**
+   * The first event of this name that counts and has not ended a wait. Behind it, all count that were
+   * recorded later.
+   * @param since null: the wait is open, and only later events than those looked at can end it
+   */
+  take(
+    eventName: string,
+    since: Expectation['since'] | null,
+    meets: (event: Happening) => boolean,
+  ): Happening | undefined {
+    const begins = { step: this.#from ?? this.#events.length, execution: 0 };
+    const from = since === null ? this.#seen : begins[since];
+    this.#seen = this.#events.length;
+    const place = this.#events.findIndex(
+      (event, index) =>
+        index >= from && event.name === eventName && !this.#used.has(index) && meets(event),
+    );
+    if (place >= 0) {
+      this.#from = place + 1;
+      this.#used.add(place);
+    }
     return this.#events[place];
   }
 }

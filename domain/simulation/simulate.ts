@@ -29,11 +29,14 @@ import {
   simulatedStepsMax,
   TooManySteps,
 } from './simulation.ts';
+import { meetsWait } from '../filter/where.ts';
+import { waitingFor } from '../workflow/steps/wait-for-event.ts';
 import { triggerOutput } from '../workflow/steps/trigger.ts';
 import { retryAfterAttempt, webhookOutput } from '../webhook/webhook.ts';
 import { hidden } from '../secrets/in-templates.ts';
 import type {
   EndingEvent,
+  Expectation,
   Played,
   StepCallout,
   StepEffects,
@@ -77,6 +80,8 @@ class Player {
   #now: Date;
   #contact: SimulatedContact;
   #context: Record<string, unknown> | null;
+  /** The last wait that has begun. */
+  #wait: Extract<Played, { kind: 'wait' }> | null = null;
   #nextEvent = 0;
   readonly #recorded = new RecordedEvents();
   /** The exit rule that was met during a running step. */
@@ -221,7 +226,9 @@ class Player {
       }
       case 'wait': {
         this.#recorded.count();
-        const ended = this.#endByEvent(step);
+        this.#wait = played;
+        const ended = this.#endByEvent(step, played.since);
+        this.#last().output ??= waitingFor(played.eventName, played.where?.items ?? null);
         return ended ?? { kind: 'waiting', until: played.until?.toISOString() ?? null };
       }
       case 'call':
@@ -233,7 +240,7 @@ class Player {
   /** An event at the moment of the time-out is too late, as for `recordEvents`. */
   #awaitEvent(step: GraphStep, until: Date | null): Outcome {
     for (;;) {
-      const ended = this.#endByEvent(step);
+      const ended = this.#endByEvent(step, null);
       if (ended) return ended;
       const event = this.#input.events[this.#nextEvent];
       if (!event || event.at > this.#input.stopAt || (until && event.at >= until)) break;
@@ -245,9 +252,12 @@ class Player {
     return this.#endWait(step, null);
   }
 
-  /** Ends a wait if its event was recorded. */
-  #endByEvent(step: GraphStep): Outcome | null {
-    const event = this.#recorded.take(String(step.config['eventName']));
+  /** Ends a wait if its event was recorded. `since`: see `RecordedEvents.take`. */
+  #endByEvent(step: GraphStep, since: Expectation['since'] | null): Outcome | null {
+    const { eventName, where } = this.#wait!;
+    const scope = { contact: this.#contact, context: this.#context };
+    const meets = ({ data }: Happening) => meetsWait(where?.items ?? [], { ...scope, event: data });
+    const event = this.#recorded.take(eventName, since, meets);
     if (!event) return null;
     if (event.data) this.#context = { ...this.#context, ...event.data };
     return this.#endWait(step, event);

@@ -160,11 +160,15 @@ export interface GraphWarning extends StepWarning {
   step: string;
 }
 
-/** Returns warnings about the shape of a graph: unreachable steps and branches. */
+/** Returns warnings about the shape of a graph: unreachable steps, branches and events. */
 export function graphWarnings(graph: Graph): GraphWarning[] {
   const trigger = graph.steps.find(({ type }) => type === 'TRIGGER');
   const reached = trigger ? reachableFrom(graph, trigger.id) : new Set<string>();
   const ways = waysByStep(graph);
+  const delays = graph.steps.filter(
+    ({ id, type }) => reached.has(id) && stepModules[type]?.rests === 'delay',
+  );
+  const behindDelays = reachableFrom(graph, ...delays.map(({ id }) => id));
   return graph.steps.flatMap((step): GraphWarning[] => {
     const { id, type, name } = step;
     if (!reached.has(id)) {
@@ -172,7 +176,8 @@ export function graphWarnings(graph: Graph): GraphWarning[] {
       return [{ code: 'unreachable_step', message, step: id }];
     }
     const taken = (ways.get(id) ?? []).map(({ branch }) => branch);
-    const warnings = stepModules[type]?.warnings?.(step, { taken }) ?? [];
+    const isBehindDelay = behindDelays.has(id);
+    const warnings = stepModules[type]?.warnings?.(step, { taken, isBehindDelay }) ?? [];
     return warnings.map((warning) => ({ ...warning, step: id }));
   });
 }

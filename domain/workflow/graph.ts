@@ -79,10 +79,10 @@ export function waysByStep(graph: Graph): Map<string, GraphTransition[]> {
   return ways;
 }
 
-/** The steps reachable from `stepId`, itself included. */
-export function reachableFrom(graph: Graph, stepId: string): Set<string> {
-  const seen = new Set([stepId]);
-  const open = [stepId];
+/** The steps reachable from any of these, themselves included. */
+export function reachableFrom(graph: Graph, ...stepIds: string[]): Set<string> {
+  const seen = new Set(stepIds);
+  const open = [...stepIds];
   // Once for all steps: a graph may have thousands.
   const ways = waysByStep(graph);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -4,9 +4,11 @@ import {
   exitRulesOf,
   type StepRow,
   type TransitionRow,
+  triggerWhereOf,
   type WorkflowRow,
 } from '../../../db/workflows/workflows.ts';
 import { valueOperators } from '../../../domain/filter/filter.ts';
+import type { FieldComparison } from '../../../domain/filter/step.ts';
 import { ownKeys } from '../../../domain/filter/selection.ts';
 import { graphWarningCodes } from '../../../domain/workflow/steps/step.ts';
 import type { GraphWarning } from '../../../domain/workflow/graph-rules.ts';
@@ -70,6 +72,7 @@ export const Workflow = named('Workflow', {
   triggerConfig: z
     .object({
       eventName: z.string().optional(),
+      where: StoredWhere,
       cron: z.string().optional(),
       timeZone: z.string().optional(),
       segmentId: z.uuid().optional(),
@@ -91,11 +94,15 @@ export const Workflow = named('Workflow', {
 
 /** The config of the trigger as the API has it. */
 export function triggerConfig(
-  row: Pick<WorkflowRow, 'trigger_type' | 'trigger_event_name' | 'trigger_schedule'>,
-): TriggerSchedule & { eventName?: string } {
+  row: Pick<
+    WorkflowRow,
+    'trigger_type' | 'trigger_event_name' | 'trigger_where' | 'trigger_schedule'
+  >,
+): TriggerSchedule & { eventName?: string; where?: FieldComparison[] } {
   if (row.trigger_type === 'SCHEDULE') return scheduleOf(row);
   const { trigger_event_name: eventName } = row;
-  return eventName === null ? {} : { eventName };
+  const where = triggerWhereOf(row);
+  return { ...(eventName !== null && { eventName }), ...(where && { where }) };
 }
 
 export function presentWorkflow(row: WorkflowRow, { publicId: projectId }: OwnerProject) {

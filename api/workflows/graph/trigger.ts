@@ -11,14 +11,19 @@ import {
   updateWorkflow,
   type WorkflowRow,
 } from '../../../db/workflows/workflows.ts';
-import { invalidField, Problem, together } from '../../../domain/errors.ts';
+import { invalidField, Problem, Refusals, together } from '../../../domain/errors.ts';
 import { type BareName, bareStepKeyOf, fullStepName } from '../../../domain/filter/filter.ts';
 import { segmentProblems } from '../../../domain/filter/parse.ts';
+import type { FieldComparison } from '../../../domain/filter/step.ts';
 import { isJsonEqual } from '../../../domain/filter/value.ts';
 import { foreignSecrets, knownAddress, namedSecrets } from '../../../domain/secrets/hosts.ts';
 import { noSchedule } from '../../../domain/workflow/graph-rules.ts';
 import { selection } from '../../../domain/filter/selection.ts';
-import { type ExitRules, ExpectedEvent } from '../../../domain/workflow/steps/schemas.ts';
+import {
+  type ExitRules,
+  ExpectedEvent,
+  TriggerWhere,
+} from '../../../domain/workflow/steps/schemas.ts';
 import { refuseUnknownFields } from '../../contacts/known-fields.ts';
 import { cutName } from '../../http/schemas.ts';
 import {
@@ -33,7 +38,11 @@ import { stepModules, type StepType } from '../../../domain/workflow/steps/regis
 
 /** The trigger of a workflow, and the rules that end its executions. */
 
-export const TriggerConfig = selection({ eventName: ExpectedEvent.nullish(), ...scheduleFields });
+export const TriggerConfig = selection({
+  eventName: ExpectedEvent.nullish(),
+  where: TriggerWhere.optional(),
+  ...scheduleFields,
+});
 
 /** How a workflow is started. */
 export const TriggerType = z.enum(['EVENT', 'MANUAL', 'SCHEDULE']);
@@ -168,12 +177,32 @@ export async function refuseTrigger(
   await together(
     () => type === 'EVENT' || refuseEvent(type, given),
     () => refuseSchedule(type, given),
+    () =>
+      refuseUnknownFields(db, before.project_id, bareNamesIn(given.where, 'triggerConfig.where')),
   );
 }
 
-function refuseEvent(type: TriggerType, { eventName }: z.output<typeof TriggerConfig>): void {
-  if (!eventName) return;
-  throw invalidField('triggerConfig.eventName', 'not_allowed', `${type} has no event.`);
+function refuseEvent(
+  type: TriggerType,
+  { eventName, where }: z.output<typeof TriggerConfig>,
+): void {
+  const refusals = new Refusals();
+  for (const [key, given] of Object.entries({ eventName, where })) {
+    if (!given) continue;
+    refusals.add(invalidField(`triggerConfig.${key}`, 'not_allowed', `${type} has no event.`));
+  }
+  refusals.throw();
+}
+
+/** The conditions of a trigger as they are stored; null: none. */
+export function settledWhere(
+  where: z.output<typeof TriggerWhere> | undefined,
+): FieldComparison[] | null {
+  return where && where.length > 0 ? withFullNames(where) : null;
+}
+
+function withFullNames<Item extends FieldComparison>(where: readonly Item[]): Item[] {
+  return where.map((item) => ({ ...item, field: fullStepName(item.field) }));
 }
 
 /**
@@ -199,7 +228,9 @@ export async function changeTrigger(
       : given
         ? await settledSchedule(tx, before.project_id, given)
         : scheduleOf(before);
-  const sameEvent = eventName === before.trigger_event_name;
+  const where = type !== 'EVENT' ? null : given ? settledWhere(given.where) : before.trigger_where;
+  const sameEvent =
+    eventName === before.trigger_event_name && isJsonEqual(where, before.trigger_where);
   const sameSchedule = isJsonEqual(schedule, before.trigger_schedule);
   if (type === before.trigger_type && sameEvent && sameSchedule) return false;
   if (schedule && after.enabled && !isScheduled(schedule)) {
@@ -208,6 +239,7 @@ export async function changeTrigger(
   const changed = await updateWorkflow(tx, before.id, {
     trigger_type: type,
     trigger_event_name: eventName,
+    trigger_where: where && JSON.stringify(where),
     trigger_schedule: schedule && JSON.stringify(schedule),
   });
   await changeSchedule(tx, changed);
@@ -219,18 +251,22 @@ export async function changeTrigger(
   return true;
 }
 
+/** The names without a prefix in conditions at this place of the request. */
+function bareNamesIn(where: readonly FieldComparison[] | undefined, path: string): BareName[] {
+  return (where ?? []).flatMap(({ field: name }, index) => {
+    const key = bareStepKeyOf(name);
+    return key === null ? [] : [{ field: `${path}.${index}.field`, key, name }];
+  });
+}
+
 /** @throws Problem VALIDATION_ERROR for conditions on fields without a prefix that no contact has */
 export async function refuseExitRules(
   db: Database,
   projectId: string,
   rules: z.output<typeof ExitRules>,
 ): Promise<void> {
-  const bareNames = rules.flatMap(({ where = [] }, index) =>
-    where.flatMap(({ field: name }, part) => {
-      const key = bareStepKeyOf(name);
-      const field = `exitRules.${index}.where.${part}.field`;
-      return key === null ? [] : [{ field, key, name }];
-    }),
+  const bareNames = rules.flatMap(({ where }, index) =>
+    bareNamesIn(where, `exitRules.${index}.where`),
   );
   await refuseUnknownFields(db, projectId, bareNames);
 }
@@ -243,7 +279,7 @@ export async function changeExitRules(
 ): Promise<boolean> {
   const settled = rules.map(({ where, ...rule }) => ({
     ...rule,
-    ...(where && { where: where.map((part) => ({ ...part, field: fullStepName(part.field) })) }),
+    ...(where && { where: withFullNames(where) }),
   }));
   if (isJsonEqual(exitRulesOf(before), settled)) return false;
   await refuseExitRules(tx, before.project_id, rules);

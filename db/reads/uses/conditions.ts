@@ -4,7 +4,7 @@ import { anyOf } from '../../expressions.ts';
 import { listPinned, type PinnedPart, textsInJson } from './pinned.ts';
 import type { TriggerSchedule } from '../../schedules/schedules.ts';
 import { listDynamicSegments } from '../../segments/segments.ts';
-import { exitRulesOf } from '../../workflows/workflows.ts';
+import { exitRulesOf, triggerWhereOf } from '../../workflows/workflows.ts';
 import { conditionNamesField, type ContactField } from '../../../domain/contact/field.ts';
 import { type Condition, fieldOf, filtersOf, segmentIdsOf } from '../../../domain/filter/filter.ts';
 import {
@@ -45,6 +45,7 @@ export async function findFieldUsers(
       'workflow.id',
       'workflow.name',
       'workflow.exit_rules',
+      'workflow.trigger_where',
       'workflow.trigger_schedule',
       'step.type',
       'step.config',
@@ -64,6 +65,7 @@ export async function findFieldUsers(
     ({ type, config, ...workflow }) =>
       (type !== null && namesInStep(type, config)) ||
       startsBy(workflow) ||
+      whereNamesField(triggerWhereOf(workflow) ?? [], field) ||
       exitRulesOf(workflow).some(({ where }) => whereNamesField(where, field)),
   );
   const inside = (await listPinned(db, projectId, [textOf(field)])).filter(

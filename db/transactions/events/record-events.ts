@@ -5,16 +5,18 @@ import { anyOf, isoTime } from '../../expressions.ts';
 import { replacingEarlier } from '../../outbox/outbox.ts';
 import { isExitEvent, mayBeEnded } from '../../sql/event-conditions.ts';
 import { isTaken, unlessStarted } from '../../workflows/executions/start-rules.ts';
+import { itemsMatch } from '../../sql/subscribed-events.ts';
 import {
-  type ChosenStart,
-  chooseStarts,
+  chooseEffects,
+  isChosenEnd,
+  isEnding,
   isTriggeredBy,
   judging,
   mustBeChosen,
-} from './chosen-starts.ts';
-import { itemsMatch } from '../../sql/subscribed-events.ts';
+} from './chosen-effects.ts';
 import { applyExitRules } from '../executions/exit-executions.ts';
 import { limits } from '../../../domain/limits.ts';
+import type { EventEffects, StartChoice } from '../../../domain/workflow/event-effects.ts';
 import { notedSubscription } from '../../../domain/runs/runs.ts';
 
 export interface NewEvent {
@@ -75,11 +77,12 @@ export async function recordEventsOfProjects(
       returning id, project_id as "projectId", contact_id as "contactId",
         created_at as "createdAt",
         -- Not "exists": for the hundred events it expects, the planner would read all waits.
-        coalesce((select true from wait
+        -- Null: there is none.
+        (select bool_or(conditions is not null) from wait
           where wait.contact_id = event.contact_id and wait.event_name = event.name
-            and wait.event_id is null limit 1), false) as "endsWait",
+            and wait.event_id is null) as "choosesWaits",
         (select bool_or(${mustBeChosen}) from workflow
-          where workflow.project_id = event.project_id and ${isTriggeredBy('event')}) as "isChoice",
+          where workflow.project_id = event.project_id and ${isTriggeredBy('event')}) as "choosesStarts",
         case when ${isExitEvent('event')}
           then coalesce((select true from execution where ${mayBeEnded('execution', 'event')} limit 1), false)
           end as "mayExit",
@@ -103,16 +106,16 @@ export async function recordEventsOfProjects(
       const exits = events.filter(isExit).map(({ id }) => id);
       if (exits.length > 0) await applyExitRules(tx, exits);
       const others = events.filter(hasEffects);
-      const [choices, plain] = [
-        others.filter(isChoice),
-        others.filter((event) => !isChoice(event)),
-      ];
+      const plain = others.filter((event) => !isChoice(event));
       const { executionId = null } = options;
       if (plain.length > 0) await applyEffects(tx, { projectId, executionId, events: plain });
-      if (choices.length === 0) continue;
-      const ids = choices.map(({ id }) => id);
-      const chosen = await chooseStarts(tx, projectId, ids);
-      await applyEffects(tx, { projectId, executionId, events: choices, chosen });
+      const choices = others.filter(isChoice);
+      for (let from = 0; from < choices.length; from += pageSize) {
+        const page = choices.slice(from, from + pageSize);
+        const chosen = await chooseEffects(tx, projectId, page);
+        if (chosen.waits.length + chosen.starts.length === 0) continue;
+        await applyEffects(tx, { projectId, executionId, events: page, chosen });
+      }
     }
   }
   return rows;
@@ -121,10 +124,10 @@ export async function recordEventsOfProjects(
 /** An event that was just recorded. */
 interface InsertedEvent extends RecordedEvent {
   projectId: string;
-  /** It may end a wait. */
-  endsWait: boolean;
-  /** It may start executions, and those must be chosen; null: it starts none. */
-  isChoice: boolean | null;
+  /** True: a wait that it may end has conditions; false: such waits have none; null: there is none. */
+  choosesWaits: boolean | null;
+  /** True: the starts of a workflow must be chosen; false: of none; null: it starts none. */
+  choosesStarts: boolean | null;
   /** A rule of a workflow names it that the contact is in; null: no rule of any workflow does. */
   mayExit: boolean | null;
   /** Subscriptions that want it; null: none. */
@@ -132,12 +135,13 @@ interface InsertedEvent extends RecordedEvent {
 }
 
 /** Returns true if an event may end a wait or start an execution. */
-function hasEffects({ endsWait, isChoice }: InsertedEvent): boolean {
-  return endsWait || isChoice !== null;
+function hasEffects({ choosesWaits, choosesStarts }: InsertedEvent): boolean {
+  return choosesWaits !== null || choosesStarts !== null;
 }
 
-function isChoice(event: InsertedEvent): boolean {
-  return event.isChoice === true;
+/** Returns true if the data of an event decide on its effects. */
+function isChoice({ choosesWaits, choosesStarts }: InsertedEvent): boolean {
+  return choosesWaits === true || choosesStarts === true;
 }
 
 /**
@@ -156,6 +160,9 @@ function inTurns(events: readonly InsertedEvent[]): InsertedEvent[][] {
   return turns;
 }
 
+/** Events whose candidates are in memory at once. */
+const pageSize = 100;
+
 /**
  * Ends the waits of just recorded events and starts executions. A statement of its own, because most
  * events have no effect: PostgreSQL spends more on preparing to write all these tables than on
@@ -167,11 +174,11 @@ async function applyEffects(
     projectId: string;
     executionId: string | null;
     events: readonly { id: string }[];
-    chosen?: readonly ChosenStart[];
+    chosen?: EventEffects;
   },
 ): Promise<void> {
   const { projectId, executionId, events, chosen } = given;
-  const starts = chosen ? chosenStarts(chosen) : plainStarts(projectId);
+  const starts = chosen ? chosenStarts(chosen.starts) : plainStarts(projectId);
   const { rows } = await sql<{ runId: string; isStart: boolean }>`
     with recorded as (
       select id, contact_id, email_id, name, data, created_at, recorded_at from event
@@ -179,15 +186,14 @@ async function applyEffects(
     ), ${starts.tables} matched as (
       update wait set event_id = recorded.id
         from recorded
-        where wait.contact_id = recorded.contact_id and wait.event_name = recorded.name
-          and wait.event_id is null
-          and (wait.expires_at is null or wait.expires_at > recorded.recorded_at)
+        where ${isEnding('wait')}
+          ${chosen ? sql`and ${isChosenEnd(chosen.waits)}` : sql``}
         returning wait.step_execution_id, wait.execution_id
     ), started as (
       insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-          current_step_id, context, depth, status, error, completed_at, key, slot)
+          current_step_id, context, starting_event_id, depth, status, error, completed_at, key, slot)
         select workflow.project_id, workflow.id, workflow.version, workflow.name,
-            recorded.contact_id, step.id, recorded.data, cause.depth,
+            recorded.contact_id, step.id, recorded.data, recorded.id, cause.depth,
             case when chain.fault is null then 'RUNNING' else 'FAILED' end, chain.fault,
             case when chain.fault is not null then clock_timestamp() end,
             ${starts.key}, ${starts.slot}
@@ -234,7 +240,7 @@ function plainStarts(projectId: string) {
 }
 
 /** Returns the same parts for chosen starts. */
-function chosenStarts(chosen: readonly ChosenStart[]) {
+function chosenStarts(chosen: readonly StartChoice[]) {
   return {
     tables: sql`${judging(chosen)},`,
     workflows: sql`join judged on judged.event_id = recorded.id

@@ -15,6 +15,7 @@ import {
 } from '../../workflows/executions/reconciliation.ts';
 import { stepMarks } from '../../workflows/executions/starts.ts';
 import { endingNow } from '../../workflows/executions/wait-moves.ts';
+import { claimWait, findEarlierEvent } from '../../workflows/executions/waits.ts';
 import type { FindGraph } from '../../workflows/graphs.ts';
 import type { ContactValues } from '../../../domain/filter/evaluate.ts';
 import { exitOf, type Move, planMove, type Rest } from '../../../domain/live/move.ts';
@@ -22,6 +23,7 @@ import type { ZonePolicy } from '../../../domain/time/zones.ts';
 import type { Mapping } from '../../../domain/workflow/compare.ts';
 import type { StepMark } from '../../../domain/workflow/place.ts';
 import type { DelayEnd } from '../../../domain/workflow/steps/delay.ts';
+import { waitingFor } from '../../../domain/workflow/steps/wait-for-event.ts';
 
 /**
  * Moving executions to another version of their workflow: their rows are changed in one transaction;
@@ -220,12 +222,12 @@ async function applyMoves(
       resumeAt: move.delay ? endOf(move.delay) : null,
       delayOutput: move.delay?.output ?? null,
       isWait: move.wait !== undefined,
-      eventName: move.wait?.eventName ?? null,
       expiresAt: move.wait?.expiresAt ?? null,
+      ...expectedColumns(move),
     })),
   )}::jsonb) as given(id uuid, "stepId" uuid, "isDelay" boolean, "nextId" uuid,
     "scheduledStepId" uuid, "resumeAt" timestamptz, "delayOutput" jsonb, "isWait" boolean,
-    "eventName" text, "expiresAt" timestamptz)`;
+    "expiresAt" timestamptz, "eventName" text, "conditions" jsonb, "waitOutput" jsonb)`;
   // Delete steps scheduled by the old version: they have not started, and cannot if the run was
   // ended.
   await sql`
@@ -248,10 +250,13 @@ async function applyMoves(
         on conflict (execution_id, step_id) do update set scheduled_for = excluded.scheduled_for,
           updated_at = now()
     ), waits as (
-      update wait set event_name = "eventName", expires_at = ${endingNow(sql`"expiresAt"`)}
+      update wait set expires_at = ${endingNow(sql`"expiresAt"`)},
+          event_name = coalesce("eventName", event_name),
+          conditions = case when "eventName" is null then wait.conditions else given.conditions end
         from ${given} where execution_id = given.id and "isWait"
     ), waiting as (
-      update step_execution set execute_after = "expiresAt", updated_at = now()
+      update step_execution set execute_after = "expiresAt", updated_at = now(),
+          output = case when "eventName" is null then step_execution.output else "waitOutput" end
         from ${given} where execution_id = given.id and step_id = "stepId" and "isWait"
     )
     update execution set workflow_version = ${to}, current_step_id = "stepId",
@@ -271,6 +276,7 @@ async function applyMoves(
           when status = 'WAITING' then next_reconcile_at
           else ${reconcileWhenRunning} end
       from ${given} where execution.id = given.id`.execute(tx);
+  await endByEarlierEvents(tx, moves);
   await exitExecutions(
     tx,
     moves.flatMap(({ row: { id }, move }) => {
@@ -280,6 +286,25 @@ async function applyMoves(
   );
   // One that has failed has no run: who retries it starts one.
   await signalExecutions(tx, moves.map(({ row }) => row).filter(isActive));
+}
+
+/** The row of a wait that expects other events than before; none: it stays. */
+function expectedColumns({ wait }: Move): object {
+  if (!wait?.expected) return {};
+  const { eventName, where } = wait.expected;
+  const conditions = where && where.items;
+  return { eventName, conditions, waitOutput: waitingFor(eventName, conditions) };
+}
+
+/** Ends the waits that now count events since their execution began, if one of these was recorded. */
+async function endByEarlierEvents(tx: Database, moves: readonly PlannedMove[]): Promise<void> {
+  for (const { row, move } of moves) {
+    const { expected, expiresAt = null } = move.wait ?? {};
+    if (expected?.since !== 'execution') continue;
+    const wait = { ...expected, lookBack: expected.since, since: 'infinity', expiresAt };
+    const event = await findEarlierEvent(tx, row, wait);
+    if (event) await claimWait(tx, row.id, event.id);
+  }
 }
 
 /** Returns the end of a delay. If its date is past, the next step is due at once. */

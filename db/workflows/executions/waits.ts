@@ -6,6 +6,9 @@ import { microseconds } from './history.ts';
 import { listStepMarks } from './starts.ts';
 import type { StepVisit } from './steps.ts';
 import { countsFrom } from '../../../domain/workflow/place.ts';
+import type { Expectation } from '../../../domain/workflow/steps/effects.ts';
+import { waitingFor } from '../../../domain/workflow/steps/wait-for-event.ts';
+import { meetsWait } from '../../../domain/filter/where.ts';
 
 export interface MatchedEvent {
   id: string;
@@ -16,43 +19,31 @@ export interface MatchedEvent {
   recordedAt: string;
 }
 
+/** A wait of an execution. `since`: when its step began, to the microsecond. */
+type NewWait = Omit<Expectation, 'since'> & {
+  lookBack: Expectation['since'];
+  since: string;
+  expiresAt: Date | null;
+};
+
 /**
  * Registers a step's wait for an event, in the caller's transaction, and returns the event if one
- * was recorded since the step began, or earlier (`countsFrom`). One event never ends two waits of an
- * execution. The contact is locked since the step was entered, and recording an event locks it too: so
- * an event is either seen here or finds the wait.
+ * was recorded before (`findEarlierEvent`). The contact is locked since the step was entered, and
+ * recording an event locks it too: so an event is either seen here or finds the wait.
  */
 export async function registerWait(
   tx: Database,
-  visit: StepVisit,
-  wait: { eventName: string; since: string; expiresAt: Date | null },
+  { execution, stepExecution }: StepVisit,
+  wait: NewWait,
 ): Promise<MatchedEvent | null> {
-  const { execution, stepExecution } = visit;
-  const isOwn = (at: string) => sql`contact_id = ${execution.contact_id}
-    and ${wait.expiresAt === null ? sql`true` : sql`${sql.ref(at)} < ${wait.expiresAt}`}`;
-  const marks = await listStepMarks(tx, execution.id);
-  const since = sql`${countsFrom(marks) ?? wait.since}::timestamptz`;
-  const used = marks.flatMap(({ eventId }) => eventId ?? []);
-  const isUsed = sql`id = any(${used}::uuid[])`;
-  const derived = derivedNamed(wait.eventName).map((mailed) => {
-    // These times are whole milliseconds: one that was rounded down must not be missed.
-    const isSince = sql`${sql.ref(mailed.at)} >= date_trunc('milliseconds', ${since})`;
-    return sql`union all select ${found}
-      from (${selectDerived(mailed, sql`${isOwn(mailed.at)} and ${isSince}`)}) as mail`;
-  });
-  const { rows } = await sql<MatchedEvent>`
-    select id, name, data, created_at as "createdAt", ${microseconds(sql`recorded_at`)} as "recordedAt"
-      from (
-        select ${found} from event
-          where name = ${wait.eventName} and ${isOwn('recorded_at')} and recorded_at > ${since}
-        ${sql.join(derived, sql` `)}) as found
-      where not ${isUsed} order by recorded_at, id limit 1`.execute(tx);
-  const [event] = rows;
+  const event = await findEarlierEvent(tx, execution, wait);
   if (event) {
     // In a repeated call, an event may have claimed the wait that the first call left.
     await tx.deleteFrom('wait').where('step_execution_id', '=', stepExecution.id).execute();
     return event;
   }
+  const where = wait.where && wait.where.items;
+  const output = waitingFor(wait.eventName, where);
   // One round trip for both.
   await Promise.all([
     tx
@@ -64,16 +55,94 @@ export async function registerWait(
         contact_id: execution.contact_id,
         event_name: wait.eventName,
         expires_at: wait.expiresAt,
+        conditions: where && JSON.stringify(where),
       })
       .onConflict((conflict) => conflict.column('step_execution_id').doNothing())
       .execute(),
     tx
       .updateTable('step_execution')
-      .set({ status: 'WAITING', execute_after: wait.expiresAt, updated_at: sql<Date>`now()` })
+      .set({
+        status: 'WAITING',
+        execute_after: wait.expiresAt,
+        updated_at: sql<Date>`now()`,
+        ...(output && { output: JSON.stringify(output) }),
+      })
       .where('id', '=', stepExecution.id)
       .execute(),
   ]);
   return null;
+}
+
+/** Events with conditions to be evaluated that are read at once. */
+const pageSize = 100;
+
+/**
+ * Returns the first event that ends a wait before it waits: recorded since the execution or the step
+ * began, or earlier (`countsFrom`). One event never ends two waits of an execution, nor one of the
+ * execution that it started. The caller holds the contact.
+ */
+export async function findEarlierEvent(
+  tx: Database,
+  execution: Pick<StepVisit['execution'], 'id' | 'contact_id'>,
+  wait: NewWait,
+): Promise<MatchedEvent | null> {
+  const isOwn = (at: string) => sql`contact_id = ${execution.contact_id}
+    and ${wait.expiresAt === null ? sql`true` : sql`${sql.ref(at)} < ${wait.expiresAt}`}`;
+  const marks = await listStepMarks(tx, execution.id);
+  const beginning = wait.lookBack === 'execution' ? await findBeginning(tx, execution.id) : null;
+  const used = [beginning, ...marks].flatMap((one) => one?.eventId ?? []);
+  let since = beginning?.at ?? countsFrom(marks) ?? wait.since;
+  let after = sql`true`;
+  for (;;) {
+    const from = sql`${since}::timestamptz`;
+    const derived = derivedNamed(wait.eventName).map((mailed) => {
+      // These times are whole milliseconds: one that was rounded down must not be missed.
+      const isSince = sql`${sql.ref(mailed.at)} >= date_trunc('milliseconds', ${from})`;
+      return sql`union all select ${found}
+        from (${selectDerived(mailed, sql`${isOwn(mailed.at)} and ${isSince}`)}) as mail`;
+    });
+    const { rows } = await sql<MatchedEvent>`
+      select id, name, data, created_at as "createdAt", ${microseconds(sql`recorded_at`)} as "recordedAt"
+        from (
+          select ${found} from event
+            where name = ${wait.eventName} and ${isOwn('recorded_at')} and recorded_at > ${from}
+          ${sql.join(derived, sql` `)}) as found
+        where not id = any(${used}::uuid[]) and ${after}
+        order by recorded_at, id limit ${wait.where ? pageSize : 1}`.execute(tx);
+    const event = rows.find(({ data }) => isExpected(wait, data));
+    const last = rows.at(-1);
+    if (event || !wait.where || !last || rows.length < pageSize) return event ?? null;
+    // Not those of the same time again: an event has one to itself, mail may share one.
+    since = last.recordedAt;
+    after = sql`(recorded_at, id) > (${last.recordedAt}::timestamptz, ${last.id}::uuid)`;
+  }
+}
+
+function isExpected({ where }: NewWait, data: MatchedEvent['data']): boolean {
+  return !where || meetsWait(where.items, { ...where.scope, event: data });
+}
+
+/** When an execution began: when its starting event was recorded, if it has one. */
+async function findBeginning(
+  tx: Database,
+  executionId: string,
+): Promise<{ at: string; eventId: string | null } | undefined> {
+  const { rows } = await sql<{ at: string; eventId: string | null }>`
+    select ${microseconds(sql`coalesce(event.recorded_at, execution.started_at)`)} as at,
+        starting_event_id as "eventId"
+      from execution left join event on event.id = execution.starting_event_id
+      where execution.id = ${executionId}`.execute(tx);
+  return rows[0];
+}
+
+/** Ends a wait that the caller has locked by an event from before it waits. */
+export async function claimWait(tx: Database, executionId: string, eventId: string): Promise<void> {
+  await tx
+    .updateTable('wait')
+    .set({ event_id: eventId })
+    .where('execution_id', '=', executionId)
+    .where('event_id', 'is', null)
+    .execute();
 }
 
 const found = sql`id, name, data, created_at, recorded_at`;

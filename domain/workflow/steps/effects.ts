@@ -2,12 +2,14 @@ import type { ContactDataChange } from '../../contact/data.ts';
 import type { Condition } from '../../filter/filter.ts';
 import type { ContactHistory } from '../../filter/history.ts';
 import type { ContactValues } from '../../filter/evaluate.ts';
+import type { FieldScope } from '../../filter/step.ts';
 import type { RenderedMail } from '../../mail/content.ts';
 import type { MessageClass } from '../../mail/headers.ts';
 import type { WithheldReason } from '../../outcomes/outcome.ts';
 import type { Renderer, TemplateVariables } from '../../template/render.ts';
 import type { ZonePolicy } from '../../time/zones.ts';
 import type { WebhookCall, WebhookVariables } from '../../webhook/webhook.ts';
+import type { Where } from '../../filter/where.ts';
 
 type Json = Record<string, unknown>;
 
@@ -28,9 +30,23 @@ export type Played =
   /** It is complete; the next step begins when its time is over. The output gets `resumeAt`. */
   | { kind: 'rest'; end: FixedDelay | { until: Date; output: Json } }
   /** It waits for an event, at most until this moment; then `afterWait` says how it continues. */
-  | { kind: 'wait'; eventName: string; until: Date | null }
+  | ({ kind: 'wait'; until: Date | null } & Expectation)
   /** It makes a request, several times if need be; then `afterCall` says how it continues. */
   | { kind: 'call'; call: StepCallout };
+
+/** The events that end a wait. */
+export interface Expectation {
+  eventName: string;
+  /** From when events count: from the beginning of the wait, or of its execution. */
+  since: 'step' | 'execution';
+  /** null: any of the name. */
+  where: {
+    /** Resolved: see `resolvedWhere`. */
+    items: Where;
+    /** Contact and context when the wait begins: events from before are compared with these. */
+    scope: Pick<FieldScope, 'contact' | 'context'>;
+  } | null;
+}
 
 export type Ended = Extract<Played, { kind: 'done' | 'branch' }>;
 

@@ -167,11 +167,27 @@ function whereItem(roots: readonly FieldRoot[]) {
     (given, context) => {
       const place = checkField(context, ['field'], given.field, roots);
       checkComparison(context, [], place, given, roots);
+      if (JSON.stringify(given.value ?? null).length > limits.whereValueChars) {
+        const message = `At most ${limits.whereValueChars} characters as JSON.`;
+        addFault(context, ['value'], 'too_big', message);
+      }
     },
     whenRight(...ofField),
   );
   return ownKeys(item);
 }
+
+/** The conditions of something that expects an event: all must hold. */
+export const Where = z
+  .array(whereItem(operandRoots))
+  .max(limits.whereItems)
+  .describe('All must hold for the event');
+
+/** The conditions of a trigger, which has no execution yet. */
+export const TriggerWhere = z
+  .array(whereItem(['event', 'contact']))
+  .max(limits.whereItems)
+  .describe('All must hold for the event');
 
 /** Most exit rules of a workflow, and most conditions of one. */
 const exitRulesMax = 10;

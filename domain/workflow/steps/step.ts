@@ -71,7 +71,10 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   /** Returns the reasons, as sentences, why a workflow with this step cannot be enabled. */
   problems?(step: Step<Config>, surroundings: Surroundings): string[];
   /** Returns probable mistakes, which do not prevent enabling. */
-  warnings?(step: Step<Config>, surroundings: Pick<Surroundings, 'taken'>): StepWarning[];
+  warnings?(
+    step: Step<Config>,
+    surroundings: Pick<Surroundings, 'taken'> & { isBehindDelay: boolean },
+  ): StepWarning[];
   /** The name of the type in pictures. */
   label: string;
   /** Steps for the documentation, the usual form first. */
@@ -111,6 +114,7 @@ export type TemplateSenders = ReadonlyMap<
 export const graphWarningCodes = [
   'unreachable_step',
   'timeout_never',
+  'early_event',
   'unknown_field',
   'not_by_key',
   'key_never_seen',

@@ -1,14 +1,24 @@
 import { z } from 'zod';
+import { fieldsOf, type FieldScope } from '../../filter/step.ts';
+import { isJsonEqual } from '../../filter/value.ts';
 import { selection } from '../../filter/selection.ts';
 import { limits } from '../../limits.ts';
-import { ExpectedEvent } from './schemas.ts';
-import type { EndingEvent } from './effects.ts';
-import { plainBranch, type StepModule, waitBranches } from './step.ts';
+import { ExpectedEvent, Where as WhereSchema } from './schemas.ts';
+import { resolvedWhere, shownWhere, type Where } from '../../filter/where.ts';
+import type { EndingEvent, Expectation } from './effects.ts';
+import { plainBranch, type StepModule, type StepWarning, waitBranches } from './step.ts';
 
 const WaitForEventConfig = selection({
   eventName: ExpectedEvent,
   /** Seconds; absent: waits without limit. */
   timeout: z.int().min(1).max(limits.waitSecondsMax).optional(),
+  where: WhereSchema.optional(),
+  since: z
+    .enum(['step', 'execution'])
+    .optional()
+    .describe(
+      'From when events count: from the beginning of the step (default) or of the execution',
+    ),
 });
 
 type WaitConfig = z.output<typeof WaitForEventConfig>;
@@ -19,20 +29,33 @@ export const waitForEvent: StepModule<WaitConfig> = {
   ways: 'outcomes',
   branches: () => Object.values(waitBranches).map(plainBranch),
   rests: 'wait',
-  async play({ config }, { beganAt }) {
-    return { kind: 'wait', eventName: config.eventName, until: waitEnd(config, beganAt) };
+  async play({ config }, effects) {
+    const until = waitEnd(config, effects.beganAt);
+    const scope = config.where?.length ? await effects.readScope() : null;
+    return { kind: 'wait', until, ...expectationOf(config, scope) };
   },
+  fieldsRead: ({ where = [] }) =>
+    fieldsOf(where).map(({ at, name }) => ({ at: `where.${at}`, name })),
   afterWait: ({ eventName }, event) => ({
     kind: 'branch',
     branch: event ? waitBranches.EVENT : waitBranches.TIMEOUT,
     output: outputOf(eventName, event),
   }),
-  warnings({ name, config }, { taken }) {
-    if (config.timeout != null || !taken.includes(waitBranches.TIMEOUT)) return [];
-    const message =
-      `"${name}" has no \`timeout\` (seconds, in its config) and waits for ever: its way for the ` +
-      'branch "timeout" is never taken.';
-    return [{ code: 'timeout_never', message }];
+  warnings({ name, config }, { taken, isBehindDelay }) {
+    const warnings: StepWarning[] = [];
+    if (config.timeout == null && taken.includes(waitBranches.TIMEOUT)) {
+      const message =
+        `"${name}" has no \`timeout\` (seconds, in its config) and waits for ever: its way for the ` +
+        'branch "timeout" is never taken.';
+      warnings.push({ code: 'timeout_never', message });
+    }
+    if (isBehindDelay && config.since !== 'execution') {
+      const message =
+        `"${name}" is behind a delay and counts events from its own beginning: one that comes during ` +
+        'the delay is lost for it. With `"since": "execution"` in its config it counts those, too.';
+      warnings.push({ code: 'early_event', message });
+    }
+    return warnings;
   },
   label: 'WAIT FOR EVENT',
   examples: [{ name: 'Has it ordered?', config: { eventName: 'order_placed', timeout: 259_200 } }],
@@ -41,6 +64,33 @@ export const waitForEvent: StepModule<WaitConfig> = {
 /** When a wait that begins now times out; null: never. */
 export function waitEnd({ timeout }: WaitConfig, beganAt: Date): Date | null {
   return timeout === undefined ? null : new Date(beganAt.getTime() + timeout * 1000);
+}
+
+/**
+ * The events that end a wait which begins now.
+ * @param scope null: it has no conditions
+ */
+export function expectationOf(
+  { eventName, since = 'step', where = [] }: WaitConfig,
+  scope: Pick<FieldScope, 'contact' | 'context'> | null,
+): Expectation {
+  if (where.length === 0 || !scope) return { eventName, since, where: null };
+  return { eventName, since, where: { items: resolvedWhere(where, scope), scope } };
+}
+
+/** True when two waits expect the same events, whatever their time-outs. */
+export function expectSame(one: WaitConfig, other: WaitConfig): boolean {
+  const [here, there] = [one, other].map(({ eventName, since = 'step', where = [] }) => ({
+    eventName,
+    since,
+    where,
+  }));
+  return isJsonEqual(here, there);
+}
+
+/** The output of a step while it waits: which event ends it; null: any of its name. */
+export function waitingFor(eventName: string, where: Where | null): Record<string, unknown> | null {
+  return where && { waitingFor: { eventName, where: shownWhere(where) } };
 }
 
 function outputOf(eventName: string, event: EndingEvent | null): Record<string, unknown> {

@@ -84,6 +84,9 @@ const shownNames = async () => {
     .filter((name: string) => name.startsWith('email.'));
 };
 
+/** A wait without end for any event of its name. */
+const anyEvent = { lookBack: 'step' as const, where: null, expiresAt: null };
+
 describe('the events of a message of a campaign', () => {
   it('are listed with all others, although they are not stored', async () => {
     const emailId = await sent();
@@ -213,7 +216,7 @@ describe('the events of a message of a campaign are stored', () => {
   });
 
   it('where a wait is open, which they end', async () => {
-    const wait = { eventName: 'email.sent', since: new Date().toISOString(), expiresAt: null };
+    const wait = { ...anyEvent, eventName: 'email.sent', since: new Date().toISOString() };
     const visit = await newVisit();
     expect(await transact(db, (tx) => registerWait(tx, visit, wait))).toBeNull();
     await sent();
@@ -231,7 +234,7 @@ it('a wait that is registered after its event was derived ends at once', async (
   const since = new Date().toISOString();
   const emailId = await sent();
   const visit = await newVisit();
-  const wait = { eventName: 'email.delivery', since, expiresAt: null };
+  const wait = { ...anyEvent, eventName: 'email.delivery', since };
   const found = await transact(db, (tx) => registerWait(tx, visit, wait));
   expect(found).toMatchObject({ name: 'email.delivery', data: { emailId } });
   const later = { ...wait, since: new Date(Date.now() + 1_000).toISOString() };

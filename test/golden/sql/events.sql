@@ -2,17 +2,16 @@ insert into event (project_id, contact_id, email_id, name, data)
 select project_id, contact_id, email_id, name, nullif(data, 'null')
 from jsonb_to_recordset($1::jsonb) as given(project_id uuid, contact_id uuid, email_id uuid, name
     text, data jsonb)
-returning id, project_id as "projectId", contact_id as "contactId", created_at as "createdAt",
-    coalesce((
-    select true
-    from wait
-    where wait.contact_id = event.contact_id and wait.event_name = event.name and wait.event_id is
-        null
-    limit 1), false) as "endsWait", (
-  select bool_or((workflow.execution_key is not null or workflow.reentry_mode = 'parallel'))
+returning id, project_id as "projectId", contact_id as "contactId", created_at as "createdAt", (
+  select bool_or(conditions is not null)
+  from wait
+  where wait.contact_id = event.contact_id and wait.event_name = event.name and wait.event_id is
+      null) as "choosesWaits", (
+  select bool_or((workflow.trigger_where is not null or workflow.execution_key is not null or
+      workflow.reentry_mode = 'parallel'))
   from workflow
   where workflow.project_id = event.project_id and workflow.trigger_event_name = event.name and
-      workflow.enabled and workflow.trigger_type = 'EVENT') as "isChoice", case when (
+      workflow.enabled and workflow.trigger_type = 'EVENT') as "choosesStarts", case when (
   select (inner_next.project_id, inner_next.event_name) = (event.project_id, event.name)
   from exit_event inner_next
   where (inner_next.project_id, inner_next.event_name) >= (event.project_id, event.name)
@@ -100,9 +99,9 @@ from (
   from event
   where name = $1 and contact_id = $2 and recorded_at < $3 and recorded_at > $4::timestamptz ) as
       found
-where not id = any($5::uuid[])
+where not id = any($5::uuid[]) and true
 order by recorded_at, id
-limit 1
+limit $6
 
 select id, project_id, contact_id, event_name, at
 from event_delivery_loss

@@ -7,17 +7,19 @@ where id = any($1::uuid[])
 delete from workflow_transition
 where id = any($1::uuid[])
 
-insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name, expires_at)
-values ($1, $2, $3, $4, $5, $6)
+insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name, expires_at,
+    conditions)
+values ($1, $2, $3, $4, $5, $6, $7)
 on conflict (step_execution_id) do nothing
 
 insert into workflow (project_id, name, trigger_event_name, execution_key, reentry_mode,
-    reentry_min_interval)
-values ($1, $2, $3, $4, $5, $6)
+    reentry_min_interval, trigger_where)
+values ($1, $2, $3, $4, $5, $6, $7)
 returning workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
     workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
-    workflow.trigger_schedule, workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.trigger_schedule, workflow.trigger_type, workflow.trigger_where, workflow.updated_at,
+    workflow.version
 
 insert into workflow_step (id, key, project_id, workflow_id, type, name, position_x, position_y,
     config, template_id)
@@ -116,10 +118,10 @@ select execution.completed_at, execution.contact_id, execution.context, executio
     execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
     execution.id, execution.key, execution.move_job_id, execution.next_reconcile_at,
     execution.pause_reason, execution.paused_at, execution.project_id, execution.slot,
-    execution.start_generation, execution.started_at, execution.status, execution.stuck_reason,
-    execution.stuck_since, execution.temporal_run_id, execution.updated_at, execution.warnings,
-    execution.workflow_id, execution.workflow_name, execution.workflow_version, contact.email as
-    contact_email, (
+    execution.start_generation, execution.started_at, execution.starting_event_id, execution.status,
+    execution.stuck_reason, execution.stuck_since, execution.temporal_run_id, execution.updated_at,
+    execution.warnings, execution.workflow_id, execution.workflow_name, execution.workflow_version,
+    contact.email as contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
   from graph_step(version.whole, version.difference, execution.current_step_id) as step
   where step is not null) as current_step
@@ -140,10 +142,10 @@ select execution.completed_at, execution.contact_id, execution.context, executio
     execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
     execution.id, execution.key, execution.move_job_id, execution.next_reconcile_at,
     execution.pause_reason, execution.paused_at, execution.project_id, execution.slot,
-    execution.start_generation, execution.started_at, execution.status, execution.stuck_reason,
-    execution.stuck_since, execution.temporal_run_id, execution.updated_at, execution.warnings,
-    execution.workflow_id, execution.workflow_name, execution.workflow_version, contact.email as
-    contact_email, (
+    execution.start_generation, execution.started_at, execution.starting_event_id, execution.status,
+    execution.stuck_reason, execution.stuck_since, execution.temporal_run_id, execution.updated_at,
+    execution.warnings, execution.workflow_id, execution.workflow_name, execution.workflow_version,
+    contact.email as contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
   from graph_step(version.whole, version.difference, execution.current_step_id) as step
   where step is not null) as current_step, version.whole, version.difference
@@ -158,10 +160,10 @@ select execution.completed_at, execution.contact_id, execution.context, executio
     execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
     execution.id, execution.key, execution.move_job_id, execution.next_reconcile_at,
     execution.pause_reason, execution.paused_at, execution.project_id, execution.slot,
-    execution.start_generation, execution.started_at, execution.status, execution.stuck_reason,
-    execution.stuck_since, execution.temporal_run_id, execution.updated_at, execution.warnings,
-    execution.workflow_id, execution.workflow_name, execution.workflow_version, contact.email as
-    contact_email, (
+    execution.start_generation, execution.started_at, execution.starting_event_id, execution.status,
+    execution.stuck_reason, execution.stuck_since, execution.temporal_run_id, execution.updated_at,
+    execution.warnings, execution.workflow_id, execution.workflow_name, execution.workflow_version,
+    contact.email as contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
   from graph_step(version.whole, version.difference, execution.current_step_id) as step
   where step is not null) as current_step, workflow.name as current_workflow_name,
@@ -285,14 +287,16 @@ where workflow_id = $1 and version = $2::bigint
 select workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
     workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
-    workflow.trigger_schedule, workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.trigger_schedule, workflow.trigger_type, workflow.trigger_where, workflow.updated_at,
+    workflow.version
 from workflow
 where project_id = $1 and id = $2
 
 select workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
     workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
-    workflow.trigger_schedule, workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.trigger_schedule, workflow.trigger_type, workflow.trigger_where, workflow.updated_at,
+    workflow.version
 from workflow
 where project_id = $1 and id = any($2::uuid[])
 order by id
@@ -301,7 +305,8 @@ for no key update
 select workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
     workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
-    workflow.trigger_schedule, workflow.trigger_type, workflow.updated_at, workflow.version, (
+    workflow.trigger_schedule, workflow.trigger_type, workflow.trigger_where, workflow.updated_at,
+    workflow.version, (
   select count(*)::int
   from workflow_step
   where workflow_step.workflow_id = workflow.id) as steps, (
@@ -364,7 +369,8 @@ where id = $5
 returning workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
     workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
-    workflow.trigger_schedule, workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.trigger_schedule, workflow.trigger_type, workflow.trigger_where, workflow.updated_at,
+    workflow.version
 
 update workflow
 set version = $1, updated_at = now()
@@ -372,7 +378,8 @@ where id = $2
 returning workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
     workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
     workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
-    workflow.trigger_schedule, workflow.trigger_type, workflow.updated_at, workflow.version
+    workflow.trigger_schedule, workflow.trigger_type, workflow.trigger_where, workflow.updated_at,
+    workflow.version
 
 update workflow_schedule
 set next_reconcile_at = now() + interval '1 minute'
@@ -519,10 +526,10 @@ with recorded as (
       is null and (wait.expires_at is null or wait.expires_at > recorded.recorded_at)
   returning wait.step_execution_id, wait.execution_id ), started as (
   insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-      current_step_id, context, depth, status, error, completed_at, key, slot)
+      current_step_id, context, starting_event_id, depth, status, error, completed_at, key, slot)
   select workflow.project_id, workflow.id, workflow.version, workflow.name, recorded.contact_id,
-      step.id, recorded.data, cause.depth, case when chain.fault is null then 'RUNNING' else
-      'FAILED' end, chain.fault, case when chain.fault is not null then clock_timestamp() end,
+      step.id, recorded.data, recorded.id, cause.depth, case when chain.fault is null then 'RUNNING'
+      else 'FAILED' end, chain.fault, case when chain.fault is not null then clock_timestamp() end,
       null::text, ''
   from recorded
   join workflow on workflow.project_id = $2 and workflow.trigger_event_name = recorded.name and

@@ -136,7 +136,14 @@ describe('an event that comes while its wait is being registered', () => {
     const step = findStep(await graphOf(call), call.stepId)!;
     const given = { ...call, step, nextStepId: null };
     const registered = await performStep(engine.api.db, given, async (tx, visit) => {
-      const wait = { eventName: 'clicked', since: call.since, expiresAt: null };
+      const { since } = call;
+      const wait = {
+        eventName: 'clicked',
+        lookBack: 'step' as const,
+        since,
+        where: null,
+        expiresAt: null,
+      };
       expect(await registerWait(tx, visit, wait)).toBeNull();
       recording = recordClick(contactId);
       await lockWaiters(1);

@@ -1,0 +1,110 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import { anyOf } from '../../expressions.ts';
+import {
+  eventScopes,
+  type EventScopesJson,
+  namedContext,
+  namesContext,
+  readEventScopes,
+} from '../../sql/event-conditions.ts';
+import { newSlot, startRefusal } from '../../workflows/executions/start-rules.ts';
+import {
+  chooseEffects as chooseAmong,
+  type EventEffects,
+  type StartCandidate,
+  type StartChoice,
+  type WaitCandidate,
+} from '../../../domain/workflow/event-effects.ts';
+
+/**
+ * Effects on which the data of an event decide, or whose refusal leaves a note: waits with conditions,
+ * and starts by conditions or keys. They are chosen here, and made by the statement in
+ * `record-events.ts`.
+ */
+
+/** SQL that is true for a workflow, in the row `workflow`, whose starts must be chosen. */
+export const mustBeChosen = sql<boolean>`(workflow.trigger_where is not null
+  or workflow.execution_key is not null or workflow.reentry_mode = 'parallel')`;
+
+/**
+ * SQL that is true for a workflow, in the row `workflow`, that an event triggers.
+ * @param event the alias of the event's row
+ */
+export function isTriggeredBy(event: string) {
+  return sql<boolean>`workflow.trigger_event_name = ${sql.ref(`${event}.name`)}
+    and workflow.enabled and workflow.trigger_type = 'EVENT'`;
+}
+
+/** SQL that is true for a `recorded` event that may end a wait. */
+export function isEnding(wait: string): RawBuilder<boolean> {
+  const ofWait = (name: string) => sql.ref(`${wait}.${name}`);
+  return sql`${ofWait('contact_id')} = recorded.contact_id
+          and ${ofWait('event_name')} = recorded.name and ${ofWait('event_id')} is null
+          and (${ofWait('expires_at')} is null or ${ofWait('expires_at')} > recorded.recorded_at)`;
+}
+
+/** SQL that is true for a `wait` and a `recorded` event that was chosen to end it. */
+export function isChosenEnd(chosen: EventEffects['waits']): RawBuilder<boolean> {
+  return sql`(wait.step_execution_id, recorded.id) in (
+            select inner_chosen.id, inner_chosen.event_id
+              from unnest(${chosen.map(({ id }) => id)}::uuid[],
+                ${chosen.map(({ eventId }) => eventId)}::uuid[]) as inner_chosen(id, event_id))`;
+}
+
+interface Candidates {
+  waits: WaitCandidate[];
+  starts: StartCandidate[];
+  scopes: EventScopesJson;
+}
+
+/** Chooses the effects of just recorded events of one project. One statement reads all candidates. */
+export async function chooseEffects(
+  tx: Database,
+  projectId: string,
+  events: readonly { id: string }[],
+): Promise<EventEffects> {
+  const { rows } = await sql<Candidates>`
+    with recorded as materialized (
+      select id, contact_id, name, recorded_at from event
+        where id = ${anyOf(events.map(({ id }) => id))} and contact_id is not null
+    )
+    select
+      (select coalesce(jsonb_agg(jsonb_build_object('id', wait.step_execution_id,
+            'eventId', recorded.id, 'where', wait.conditions,
+            'context', case when ${namesContext(sql`wait.conditions`)} then (
+              select ${namedContext(sql`execution.context`, sql`wait.conditions`)}
+                from execution where execution.id = wait.execution_id) end)
+            order by recorded.recorded_at, recorded.id), '[]')
+          from recorded join wait on ${isEnding('wait')}) as waits,
+      (select coalesce(jsonb_agg(jsonb_build_object('workflowId', workflow.id,
+            'eventId', recorded.id, 'where', workflow.trigger_where,
+            'executionKey', workflow.execution_key)), '[]')
+          from recorded join workflow
+            on workflow.project_id = ${projectId} and ${isTriggeredBy('recorded')}) as starts,
+      ${eventScopes(sql`in (select id from recorded)`)} as scopes`.execute(tx);
+  const { scopes, ...candidates } = rows[0] ?? { waits: [], starts: [], scopes: {} };
+  return chooseAmong(candidates, readEventScopes(scopes));
+}
+
+/** SQL of a table `judged`: the chosen starts, each with the reason why it is refused, if it is. */
+export function judging(chosen: readonly StartChoice[]) {
+  const start = { contactId: sql`recorded.contact_id`, key: sql`given.key` };
+  return sql`judged as materialized (
+      select given."eventId" as event_id, given."workflowId" as workflow_id, given.key,
+          coalesce(given.fault, ${startRefusal('workflow', start)}) as refusal,
+          ${newSlot('workflow', sql`given.key`)} as slot
+        from jsonb_to_recordset(${JSON.stringify(chosen)}::jsonb)
+          as given("eventId" uuid, "workflowId" uuid, key text, fault text)
+        join recorded on recorded.id = given."eventId"
+        join workflow on workflow.id = given."workflowId"
+    ), noted as (
+      insert into not_started (project_id, workflow_id, contact_id, event_name, reason, at)
+        select workflow.project_id, workflow.id, recorded.contact_id, recorded.name,
+            judged.refusal, recorded.created_at
+          from judged join recorded on recorded.id = judged.event_id
+          join workflow on workflow.id = judged.workflow_id
+          join project on project.id = workflow.project_id and project.disabled_reason is null
+          where judged.refusal in ('no_key', 'key_too_long', 'too_many')
+    )`;
+}

@@ -1,0 +1,51 @@
+import { operandFieldOf } from './filter.ts';
+import { expectedValue, type FieldComparison, type FieldScope, isMet, operandOf } from './step.ts';
+import { limits } from '../limits.ts';
+
+/** The conditions of triggers and waits on the events that they expect. */
+
+/** All must hold. */
+export type Where = readonly FieldComparison[];
+
+/** True when an event meets the conditions of a trigger. */
+export function meetsTrigger(where: Where, scope: Omit<FieldScope, 'context'>): boolean {
+  return where.every((item) => isMet(item, { ...scope, context: null }));
+}
+
+/**
+ * The conditions of a wait that begins now. A `valueOf` of contact or context becomes the value that it
+ * has now; one without a value stays, and is never met.
+ */
+export function resolvedWhere(
+  where: Where,
+  scope: Pick<FieldScope, 'contact' | 'context'>,
+): FieldComparison[] {
+  return where.map((item) => {
+    const operand = operandOf(item);
+    if (operand === null || isOfEvent(operand)) return item;
+    const value = expectedValue(item, { ...scope, event: null });
+    const isComparable = value !== null && JSON.stringify(value).length <= limits.whereValueChars;
+    return isComparable ? { field: item.field, operator: item.operator, value } : item;
+  });
+}
+
+/** True when an event meets the conditions of a wait, as they were resolved when it began. */
+export function meetsWait(resolved: Where, scope: FieldScope): boolean {
+  return resolved.every((item) => {
+    const operand = operandOf(item);
+    return (operand === null || isOfEvent(operand)) && isMet(item, scope);
+  });
+}
+
+/** The conditions of a wait for its record: null is the value of a `valueOf` that had none. */
+export function shownWhere(resolved: Where): object[] {
+  return resolved.map((item) => {
+    const operand = operandOf(item);
+    if (operand === null || isOfEvent(operand)) return item;
+    return { field: item.field, operator: item.operator, value: null };
+  });
+}
+
+function isOfEvent(operand: string): boolean {
+  return operandFieldOf(operand)?.root === 'event';
+}
