@@ -29,6 +29,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/segments',
       'guides/conditions',
       'guides/journeys-in-ten-minutes',
+      'guides/orders-and-bookings',
       'journeys',
       'guides/webhooks',
       'guides/webhooks-python-go',
