@@ -2032,10 +2032,10 @@ export interface Api {
             data: Record<string, unknown>;
           };
           context: Record<string, unknown> | null;
-          /** Whether `context` as an event would start it; only of a workflow with executionKey */
+          /** Says if `context`, as the data of an event, would start an execution; only of a workflow whose trigger has `where`, or with executionKey */
           start?: {
             starts: boolean;
-            reason: 'no_key' | 'key_too_long' | null;
+            reason: 'where' | 'no_key' | 'key_too_long' | null;
             key: string | null;
           };
           /** Probable mistakes in the graph, at most 100 */

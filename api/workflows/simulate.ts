@@ -7,7 +7,7 @@ import { listCountedMail } from '../../db/transactions/mail/hold-back.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { readSendPolicy } from '../../db/projects/send-policy.ts';
 import { readsOfSimulation } from '../../db/reads/simulation.ts';
-import { findWorkflow, type WorkflowRow } from '../../db/workflows/workflows.ts';
+import { findWorkflow, triggerWhereOf, type WorkflowRow } from '../../db/workflows/workflows.ts';
 import { eventData, planContactData } from '../../domain/contact/data.ts';
 import { found, invalidField, Problem, together, whenRight } from '../../domain/errors.ts';
 import { unitMs } from '../../domain/filter/filter.ts';
@@ -25,6 +25,7 @@ import {
   simulatedStepsMax,
   TooManySteps,
 } from '../../domain/simulation/simulation.ts';
+import { meetsTrigger } from '../../domain/filter/where.ts';
 import { startKeyOf } from '../../domain/workflow/start.ts';
 import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { stepTypes } from '../../domain/workflow/steps/registry.ts';
@@ -162,11 +163,14 @@ const Played = z.object({
   start: z
     .object({
       starts: z.boolean(),
-      reason: z.enum(['no_key', 'key_too_long']).nullable(),
+      reason: z.enum(['where', 'no_key', 'key_too_long']).nullable(),
       key: z.string().nullable(),
     })
     .optional()
-    .describe('Whether `context` as an event would start it; only of a workflow with executionKey'),
+    .describe(
+      'Says if `context`, as the data of an event, would start an execution; only of a workflow ' +
+        'whose trigger has `where`, or with executionKey',
+    ),
   warnings: GraphWarnings,
 });
 
@@ -226,7 +230,7 @@ export const simulateExecution = endpoint({
       ? simulatedGraph(body.graph)
       : await findGraph(db, workflow, body.version);
     await together(
-      () => startOf(workflow, body),
+      () => refuseKey(workflow, body),
       () => resolveGiven(db, workflow.id, graph, body),
     );
   },
@@ -241,7 +245,8 @@ export const simulateExecution = endpoint({
       : await findGraph(db, workflow, body.version);
     const { receivers, graph } = await resolveGiven(db, workflow.id, drawn, body);
     await refuseBroken(db, workflow, drawn);
-    const { key, start } = startOf(workflow, body);
+    refuseKey(workflow, body);
+    const { key, start } = startOf(workflow, body, contact);
     const project = found('PROJECT', projectId, await findProject(db, projectId));
     const policy = await readSendPolicy(db, projectId);
     const days = body.horizonDays ?? horizonDays;
@@ -286,24 +291,30 @@ export const simulateExecution = endpoint({
   },
 });
 
+/** @throws Problem VALIDATION_ERROR for a key where the workflow has none */
+function refuseKey({ execution_key }: WorkflowRow, { key }: Partial<z.output<typeof Given>>): void {
+  if (execution_key !== null || key === undefined) return;
+  throw invalidField('key', 'not_allowed', 'The workflow has no executionKey.');
+}
+
 /**
- * The key of the execution, and whether its context as an event would start it.
- * @throws Problem VALIDATION_ERROR for a key where the workflow has none
+ * The key of the execution, and if its context as the data of an event would start one. Undefined
+ * `start`: every event would.
  */
 function startOf(
-  { execution_key: executionKey }: WorkflowRow,
+  workflow: WorkflowRow,
   { key, context }: Partial<z.output<typeof Given>>,
+  contact: SimulatedContact,
 ): { key: string | null; start?: NonNullable<z.output<typeof Played>['start']> } {
-  if (executionKey === null) {
-    if (key === undefined) return { key: null };
-    throw invalidField('key', 'not_allowed', 'The workflow has no executionKey.');
-  }
-  const found = startKeyOf(executionKey, context ?? null);
-  const start =
-    'key' in found
-      ? { starts: true, reason: null, key: found.key }
-      : { starts: false, reason: found.fault, key: null };
-  return { key: key ?? start.key, start };
+  const where = triggerWhereOf(workflow);
+  const { execution_key: executionKey } = workflow;
+  if (where === null && executionKey === null) return { key: null };
+  const data = context ?? null;
+  const found = startKeyOf(executionKey, data);
+  const known = 'key' in found ? found.key : null;
+  const isMet = meetsTrigger(where ?? [], { event: data, contact });
+  const reason = !isMet ? 'where' : 'fault' in found ? found.fault : null;
+  return { key: key ?? known, start: { starts: reason === null, reason, key: known } };
 }
 
 async function contactOf(

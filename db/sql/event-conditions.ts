@@ -55,10 +55,10 @@ export type EventScopesJson = Record<
 export function eventScopes(eventIds: RawBuilder<unknown>): RawBuilder<EventScopesJson> {
   return sql`(
     select coalesce(jsonb_object_agg(inner_event.id, jsonb_build_object('name', inner_event.name,
-        'data', inner_event.data, 'contact', jsonb_build_object('email', inner_contact.email,
-          'subscribed', inner_contact.subscribed, 'data', inner_contact.data,
-          'createdAt', inner_contact.created_at, 'updatedAt', inner_contact.updated_at))), '{}')
-      from event inner_event join contact inner_contact on inner_contact.id = inner_event.contact_id
+        'data', inner_event.data, 'contact', jsonb_build_object('email', inner_contact_of.email,
+          'subscribed', inner_contact_of.subscribed, 'data', inner_contact_of.data,
+          'createdAt', inner_contact_of.created_at, 'updatedAt', inner_contact_of.updated_at))), '{}')
+      from event inner_event join contact inner_contact_of on inner_contact_of.id = inner_event.contact_id
       where inner_event.id ${eventIds})`;
 }
 

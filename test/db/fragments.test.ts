@@ -25,6 +25,7 @@ import { itemsMatch } from '../../db/sql/subscribed-events.ts';
 import { judgedAt, wasSubscribed } from '../../db/sql/campaign-audience.ts';
 import { hadLeftTopic, hasLeftTopic } from '../../db/sql/topic-choices.ts';
 import { isExitEvent, mayBeEnded } from '../../db/sql/event-conditions.ts';
+import { isTaken, startRefusal } from '../../db/workflows/executions/start-rules.ts';
 import { stepMarks } from '../../db/workflows/executions/starts.ts';
 import { useApi } from '../support/api.ts';
 import { fragmentsOf, tablesIn } from '../support/fragments.ts';
@@ -134,7 +135,9 @@ function shared(): string[] {
 /** Fragments that take only values, so that no alias of a caller can occur in them. */
 const withoutCaller: readonly string[] = [
   'countedTo',
+  'eventScopes',
   'hasAddressKey',
+  'judging',
   'pinnedParts',
   'suppressed',
 ];
@@ -175,6 +178,14 @@ const events = (tenant: number) => ({
   project_id: idOf(tenant, project),
   contact_id: idOf(tenant, contact),
   name: 'bought',
+});
+
+const workflows = (tenant: number, mode: string) => ({
+  id: idOf(tenant, 10),
+  contact_id: idOf(tenant, contact),
+  execution_key: null,
+  reentry_mode: mode,
+  reentry_min_interval: null,
 });
 
 const plays: Readonly<Record<string, Play>> = {
@@ -320,6 +331,17 @@ const plays: Readonly<Record<string, Play>> = {
     fragment: (name) => sql`coalesce(${mayBeEnded(name, name)}, false)`,
     answers: [true, false],
   },
+  isTaken: {
+    rows: both((tenant) => workflows(tenant, 'after_end')),
+    fragment: (name) => isTaken(name, at(name, 'contact_id')),
+    answers: [true, false],
+  },
+  startRefusal: {
+    rows: both((tenant) => workflows(tenant, 'once')),
+    fragment: (name) =>
+      startRefusal(name, { contactId: at(name, 'contact_id'), key: sql`null::text` }),
+    answers: ['exists', null],
+  },
   stepMarks: {
     rows: both((tenant) => ({ id: idOf(tenant, execution) })),
     fragment: (name) => sql`jsonb_array_length(${stepMarks(name)})`,
@@ -339,6 +361,7 @@ const types: Readonly<Record<string, string>> = {
   frozen_at: 'timestamptz',
   audience_fixed: 'boolean',
   held_until: 'timestamptz',
+  reentry_min_interval: 'int',
   lease_until: 'timestamptz',
   at: 'timestamptz',
   trace: 'jsonb',
@@ -423,6 +446,14 @@ async function insertTenants(tx: Database): Promise<void> {
         recorded_at: 'now',
       });
       await insert('exit_event', { ...own, event_name: 'bought', workflow_id: mine(10) });
+      await insert('execution', {
+        ...ofContact,
+        id: mine(execution),
+        workflow_id: mine(10),
+        status: 'RUNNING',
+        slot: '',
+        started_at: 'now',
+      });
     }
     for (const step of isFirst ? [20, 21] : [20]) {
       await insert('step_execution', {

@@ -25,7 +25,8 @@ import {
 
 /** SQL that is true for a workflow, in the row `workflow`, whose starts must be chosen. */
 export const mustBeChosen = sql<boolean>`(workflow.trigger_where is not null
-  or workflow.execution_key is not null or workflow.reentry_mode = 'parallel')`;
+  or workflow.execution_key is not null or workflow.reentry_mode = 'parallel'
+  or workflow.reentry_min_interval is not null)`;
 
 /**
  * SQL that is true for a workflow, in the row `workflow`, that an event triggers.

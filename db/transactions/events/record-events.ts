@@ -68,7 +68,8 @@ export async function recordEventsOfProjects(
   events: readonly ProjectEvent[],
   options: { executionId?: string | undefined } = {},
 ): Promise<RecordedEvent[]> {
-  // A statement after the locks: its snapshot has every wait that was registered before them.
+  // A separate statement after the locks, so that its snapshot has every wait that was registered
+  // before them.
   const { rows } = await sql<InsertedEvent>`
     insert into event (project_id, contact_id, email_id, name, data)
       select project_id, contact_id, email_id, name, nullif(data, 'null')
@@ -76,7 +77,7 @@ export async function recordEventsOfProjects(
           as given(project_id uuid, contact_id uuid, email_id uuid, name text, data jsonb)
       returning id, project_id as "projectId", contact_id as "contactId",
         created_at as "createdAt",
-        -- Not "exists": for the hundred events it expects, the planner would read all waits.
+        -- Not "exists", because the planner expects a hundred events, and would read all waits.
         -- Null: there is none.
         (select bool_or(conditions is not null) from wait
           where wait.contact_id = event.contact_id and wait.event_name = event.name
@@ -101,7 +102,7 @@ export async function recordEventsOfProjects(
   for (const projectId of [...new Set(effective.map((row) => row.projectId))].toSorted()) {
     const own = effective.filter((row) => row.projectId === projectId);
     for (const [turn, events] of inTurns(own).entries()) {
-      // Later ones may end what those before them have started.
+      // Later events may end executions that earlier ones have started.
       const isExit = ({ mayExit }: InsertedEvent) => mayExit || (mayExit !== null && turn > 0);
       const exits = events.filter(isExit).map(({ id }) => id);
       if (exits.length > 0) await applyExitRules(tx, exits);
@@ -128,9 +129,12 @@ interface InsertedEvent extends RecordedEvent {
   choosesWaits: boolean | null;
   /** True: the starts of a workflow must be chosen; false: of none; null: it starts none. */
   choosesStarts: boolean | null;
-  /** A rule of a workflow names it that the contact is in; null: no rule of any workflow does. */
+  /**
+   * True if an exit rule of a workflow that the contact is in uses the event; null: no rule of any
+   * workflow does.
+   */
   mayExit: boolean | null;
-  /** Subscriptions that want it; null: none. */
+  /** Subscriptions that deliver it; null: none. */
   subscriptionIds: string[] | null;
 }
 
@@ -197,7 +201,8 @@ async function applyEffects(
             case when chain.fault is null then 'RUNNING' else 'FAILED' end, chain.fault,
             case when chain.fault is not null then clock_timestamp() end,
             ${starts.key}, ${starts.slot}
-          from recorded ${starts.workflows}
+          from recorded ${starts.choices}
+          join workflow on ${starts.isStarted}
           join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
           cross join lateral ${causeOf(executionId)} cause
           cross join lateral ${chainFault} chain
@@ -206,7 +211,7 @@ async function applyEffects(
               where project.id = ${projectId} and project.disabled_reason is not null)
             and ${starts.mayStart}
           order by workflow.id
-          -- Waits for one that is being deleted, and then starts nothing.
+          -- Waits for a workflow that is being deleted, and then starts nothing.
           for key share of workflow
         ${unlessStarted}
         returning id, project_id, current_step_id, started_at, workflow_id, status
@@ -232,7 +237,8 @@ async function applyEffects(
 function plainStarts(projectId: string) {
   return {
     tables: sql``,
-    workflows: sql`join workflow on workflow.project_id = ${projectId} and ${isTriggeredBy('recorded')}`,
+    choices: sql``,
+    isStarted: sql`workflow.project_id = ${projectId} and ${isTriggeredBy('recorded')}`,
     mayStart: sql`not ${isTaken('workflow', sql`recorded.contact_id`)}`,
     key: sql`null::text`,
     slot: sql`''`,
@@ -243,8 +249,8 @@ function plainStarts(projectId: string) {
 function chosenStarts(chosen: readonly StartChoice[]) {
   return {
     tables: sql`${judging(chosen)},`,
-    workflows: sql`join judged on judged.event_id = recorded.id
-          join workflow on workflow.id = judged.workflow_id and workflow.enabled`,
+    choices: sql`join judged on judged.event_id = recorded.id`,
+    isStarted: sql`workflow.id = judged.workflow_id and workflow.enabled`,
     mayStart: sql`judged.refusal is null`,
     key: sql`judged.key`,
     slot: sql`judged.slot`,
@@ -264,9 +270,9 @@ function recordsOf(events: readonly ProjectEvent[]): string {
 }
 
 /**
- * How deep in a chain an execution is that a `recorded` event starts: 0, or one more than the
- * execution that caused the event, by its mail, by a step (`executionId`), or by a change that moved its
- * contact into a segment or out of it.
+ * SQL of the chain depth of an execution that a `recorded` event starts: 0, or one more than the
+ * execution that caused the event by its mail, by a step (`executionId`), or by a change that moved
+ * its contact into or out of a segment.
  */
 function causeOf(executionId: string | null) {
   return sql`(
@@ -278,8 +284,9 @@ function causeOf(executionId: string | null) {
 }
 
 /**
- * The deepest execution of the contact of a `recorded` event that has just changed it, or sent it mail.
- * Memberships are computed every five minutes: within two computations, such a step may have caused this.
+ * The deepest execution of the contact that has just changed the contact or sent it mail.
+ * Memberships are computed every five minutes, so such a step may have caused the event up to two
+ * computations ago.
  */
 const causeOfMembership = sql`(
   select inner_cause.id from execution inner_cause
@@ -292,8 +299,9 @@ const causeOfMembership = sql`(
     order by inner_cause.depth desc limit 1)`;
 
 /**
- * Why an execution that a `recorded` event starts ends at once; null: it runs. Workflows that start each
- * other would never end, and those of which each starts several would be very many before.
+ * SQL of the reason why an execution that a `recorded` event starts ends at once; null: it runs.
+ * Workflows that start each other would never end, and if each starts several, there would soon be
+ * very many.
  */
 const chainFault = sql`(
   select case
@@ -340,8 +348,9 @@ async function lockContacts(tx: Database, events: readonly NewEvent[]): Promise<
 }
 
 /**
- * Records an event of a contact, of an email or of neither, in the caller's transaction. Returns
- * which of these the project does not have, if any; then nothing is recorded.
+ * Records an event of a contact, of an email or of neither, in the caller's transaction. If the
+ * project does not have that contact or email, it returns which one is missing, and records
+ * nothing.
  */
 export async function recordContactEvent(
   tx: Database,

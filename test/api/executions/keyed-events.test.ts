@@ -155,6 +155,30 @@ describe('events of a workflow that runs in parallel', () => {
   });
 });
 
+describe('events of a workflow without an executionKey', () => {
+  it('are refused within the interval, also after the end of the execution before', async () => {
+    const { id, eventName, keys } = await createWorkflow({
+      reentry: { mode: 'after_end', minIntervalSeconds: 3600 },
+    });
+    const { email } = await createContact();
+    await track(email, eventName);
+    await db
+      .updateTable('execution')
+      .set({ status: 'COMPLETED' })
+      .where('workflow_id', '=', id)
+      .execute();
+    await track(email, eventName);
+    expect(await keys()).toEqual([null]);
+    await db
+      .updateTable('execution')
+      .set({ started_at: new Date(Date.now() - 3_601_000) })
+      .where('workflow_id', '=', id)
+      .execute();
+    await track(email, eventName);
+    expect(await keys()).toEqual([null, null]);
+  });
+});
+
 describe('an event of a contact with 1,000 open keys', () => {
   it('starts no execution, and reads no more than it counts', async () => {
     const { id, eventName, notStarted } = await createWorkflow();

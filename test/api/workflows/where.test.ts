@@ -55,6 +55,17 @@ describe('the conditions of a trigger', () => {
     expect(await executions()).toMatchObject([{ status: 'RUNNING' }]);
   });
 
+  it('are part of what a simulation says about the start', async () => {
+    const { id } = await started({ where: [large] });
+    const startOf = async (context: object) => {
+      const contact = { email: newAddress() };
+      const { body } = await call('POST', `/workflows/${id}/simulate`, { contact, context });
+      return body.data.start;
+    };
+    expect(await startOf({ total: 20 })).toEqual({ starts: true, reason: null, key: null });
+    expect(await startOf({ total: 5 })).toEqual({ starts: false, reason: 'where', key: null });
+  });
+
   it('compare the event with its own data and with the contact as the event has changed it', async () => {
     const { email, eventName, executions } = await started({
       where: [

@@ -8,7 +8,7 @@ returning id, project_id as "projectId", contact_id as "contactId", created_at a
   where wait.contact_id = event.contact_id and wait.event_name = event.name and wait.event_id is
       null) as "choosesWaits", (
   select bool_or((workflow.trigger_where is not null or workflow.execution_key is not null or
-      workflow.reentry_mode = 'parallel'))
+      workflow.reentry_mode = 'parallel' or workflow.reentry_min_interval is not null))
   from workflow
   where workflow.project_id = event.project_id and workflow.trigger_event_name = event.name and
       workflow.enabled and workflow.trigger_type = 'EVENT') as "choosesStarts", case when (

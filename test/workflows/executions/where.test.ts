@@ -69,6 +69,77 @@ interface Visit {
 const visitOf = ({ stepExecutions }: { stepExecutions: Visit[] }, name: string) =>
   stepExecutions.find(({ step }) => step.name === name);
 
+describe('a workflow with an executionKey', () => {
+  it('tells two orders of a contact apart, from the start to the end', async () => {
+    const eventName = `order placed ${randomUUID()}`;
+    const refunded = `refunded ${randomUUID()}`;
+    const { status, body } = await engine.call('POST', '/workflows', {
+      name: 'Order',
+      enabled: true,
+      graph: {
+        executionKey: 'event.orderId',
+        trigger: {
+          type: 'EVENT',
+          config: {
+            eventName,
+            where: [{ field: 'event.total', operator: 'greaterThan', value: 0 }],
+          },
+        },
+        exitRules: [{ eventName: refunded, where: ofOrder, reason: 'refunded' }],
+        steps: [
+          { key: 'trigger', type: 'TRIGGER' },
+          {
+            key: 'paid',
+            type: 'WAIT_FOR_EVENT',
+            name: 'Paid?',
+            config: { eventName: 'paid', timeout: 86_400, since: 'execution', where: ofOrder },
+          },
+          {
+            key: 'shipped',
+            type: 'WAIT_FOR_EVENT',
+            name: 'Shipped?',
+            config: { eventName: 'sent' },
+          },
+        ],
+        transitions: [
+          { from: 'trigger', to: 'paid' },
+          { from: 'paid', to: 'shipped' },
+        ],
+      },
+    });
+    expect([status, body.error]).toEqual([201, undefined]);
+    const email = newAddress();
+    await createContact(engine, email);
+    const track = (event: string, data: object) =>
+      engine.call('POST', '/v1/track', { email, event, data });
+    const list = async () => {
+      const answer = await engine.call('GET', `/workflows/${body.id}/executions`);
+      const states = answer.body.executions.map(
+        (one: {
+          key: string;
+          status: string;
+          exitReason: string | null;
+          currentStep: { name: string } | null;
+        }) => [one.key, one.exitReason ?? `${one.status} ${one.currentStep?.name}`],
+      );
+      return Object.fromEntries(states) as Record<string, string>;
+    };
+    const becomes = (expected: Record<string, string>) =>
+      waitFor(JSON.stringify(expected), async () => {
+        const now = await list();
+        return JSON.stringify(now, Object.keys(now).toSorted()) === JSON.stringify(expected);
+      });
+    await track(eventName, { orderId: '0', total: 0 });
+    await track(eventName, { orderId: '1', total: 20 });
+    await track(eventName, { orderId: '2', total: 35 });
+    await becomes({ 1: 'WAITING Paid?', 2: 'WAITING Paid?' });
+    await track('paid', { orderId: '2' });
+    await becomes({ 1: 'WAITING Paid?', 2: 'WAITING Shipped?' });
+    await track(refunded, { orderId: '1' });
+    await becomes({ 1: 'refunded', 2: 'WAITING Shipped?' });
+  });
+});
+
 describe('a wait with conditions', () => {
   it('is ended by the event that meets them, and shows what it waits for', async () => {
     const { at, track, ended } = await begin([paid('Paid?')], { orderId: 7, total: 3 });
