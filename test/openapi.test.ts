@@ -61,6 +61,14 @@ function bodiesOf({ requestBody, responses }: Operation): Media[] {
   return bodies.flatMap((body) => body?.content?.['application/json'] ?? []);
 }
 
+/** JSON without what every object inherits: `valueOf` is an optional field of conditions. */
+const bare = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value), (_, item: unknown) =>
+    typeof item === 'object' && item !== null && !Array.isArray(item)
+      ? Object.assign(Object.create(null) as object, item)
+      : item,
+  );
+
 describe('the document of the API', () => {
   it('describes every endpoint', () => {
     expect(operations.map(([id]) => id).toSorted()).toEqual(
@@ -84,7 +92,9 @@ describe('the document of the API', () => {
       )) {
         for (const { value } of Object.values(examples)) {
           expect(value).toBeDefined();
-          expect(z.fromJSONSchema(whole(schema)).safeParse(value).error?.issues).toBeUndefined();
+          expect(
+            z.fromJSONSchema(whole(schema)).safeParse(bare(value)).error?.issues,
+          ).toBeUndefined();
         }
       }
     },

@@ -46,9 +46,9 @@ it('a message that is put off while a claim looks for what is due is not claimed
     `$$ select pg_catalog.octet_length($1) from pg_advisory_xact_lock_shared(${held}) $$`,
   )}`.execute(db);
   const { databaseUrl } = api.services.config;
-  const { db: slow } = use(
-    openDatabase(`${databaseUrl}?options=-c%20search_path%3Dpublic%2Cpg_catalog`),
-  );
+  const slowUrl = new URL(databaseUrl);
+  slowUrl.searchParams.set('options', '-c search_path=public,pg_catalog');
+  const { db: slow } = use(openDatabase(slowUrl.href.replaceAll('+', '%20')));
   const holder = new pg.Client({ connectionString: databaseUrl });
   await holder.connect();
   await holder.query(`select pg_advisory_lock(${held})`);

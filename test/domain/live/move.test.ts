@@ -214,7 +214,10 @@ describe('the plan of a move', () => {
     expect(planMove([waits, other], standing, {}, scope)).toEqual({
       currentStepId: 'w',
       renamed: [],
-      wait: { eventName: 'clicked', expiresAt: null },
+      wait: {
+        expected: { eventName: 'clicked', where: null, since: 'step' },
+        expiresAt: null,
+      },
     });
     expect(planMove([waits, waits], standing, {}, scope)).toEqual({
       currentStepId: 'w',
