@@ -30,16 +30,16 @@ export function playStep(services: PlayServices, call: StepCall): Promise<StepRe
 }
 
 /**
- * Enters a step and plays it, in one transaction. A step that is complete or waits already continues as its
- * row says.
- * @param end what becomes of what the step has come to
+ * Enters a step and plays it, in one transaction. A step that is complete or waiting continues as
+ * its row says.
+ * @param end records the result of playing the step
  */
 export function enterAndPlay<T>(
   services: PlayServices,
   call: StepCall,
   end: (tx: Database, effects: RowEffects, played: Played) => Promise<T>,
 ): Promise<T | StepResult> {
-  // The same ones when the transaction is restarted: rendered texts have them.
+  // The same ids when the transaction is restarted, because rendered texts contain them.
   const [newId, emailId] = [uuidV7(), uuidV7()];
   return renderAhead(services.renderer, (renderer) =>
     performStep(
@@ -47,7 +47,7 @@ export function enterAndPlay<T>(
       call,
       async (tx, visit): Promise<T | StepResult> => {
         if (visit.completedAt) return repeatedResult(tx, visit, visit.completedAt, call);
-        // Its run begins again here, or its end was moved.
+        // Its run begins again here, or the end of its wait was moved.
         if (visit.stepExecution.status === 'WAITING') return settle(tx, visit, call, false);
         const { play } = stepModules[call.step.type];
         if (!play) throw new Error(`Steps of type ${call.step.type} are not performed.`);
@@ -59,7 +59,7 @@ export function enterAndPlay<T>(
   );
 }
 
-/** Ends a step as it was played. */
+/** Ends a step according to its result. */
 export async function endPlayed(
   tx: Database,
   { visit, pending }: Pick<RowEffects, 'visit' | 'pending'>,
@@ -93,7 +93,7 @@ export async function endPlayed(
   }
 }
 
-/** The result of a step that an earlier attempt has completed. */
+/** Returns the result of a step that an earlier attempt has completed. */
 async function repeatedResult(
   tx: Database,
   visit: StepVisit,
@@ -102,7 +102,8 @@ async function repeatedResult(
 ): Promise<StepResult> {
   const { rests, branches } = stepModules[call.step.type];
   const output = visit.stepExecution.output as Record<string, unknown> | null;
-  // If its end was moved, the output has the new end. None: its date was past.
+  // If the end of the wait was moved, the output has the new end; without one, the date was in the
+  // past.
   const resumeAt = output?.['resumeAt'];
   if (rests === 'delay' && typeof resumeAt === 'string') {
     await updateExecutionWaiting(tx, placeOfCall(call), new Date(resumeAt));
@@ -121,13 +122,13 @@ async function beginWait(
   const wait = { eventName, lookBack, where, since: call.since, expiresAt: until };
   const event = await registerWait(tx, visit, wait);
   if (event) return endWait(tx, visit, call, { event });
-  // Met while the step was to be tried again.
+  // An exit rule was met while the step waited for a retry.
   if (await exitWithStep(tx, visit)) return { outcome: { kind: 'exited' } };
   await updateExecutionWaiting(tx, placeOfCall(call), until);
   return { outcome: { kind: 'waiting', until: until?.toISOString() ?? null } };
 }
 
-/** Ends the wait of a step by its event or its time-out, whichever the database has first. */
+/** Ends the wait of a step by its event or its timeout, whichever the database has first. */
 export function settleStep(db: Database, call: StepCall): Promise<StepResult> {
   return performStep(db, call, (tx, visit) =>
     visit.completedAt
@@ -136,7 +137,7 @@ export function settleStep(db: Database, call: StepCall): Promise<StepResult> {
   );
 }
 
-/** @param isOver the run says that the time of the wait is over */
+/** @param isOver true if the run has reached the end of the wait */
 async function settle(
   tx: Database,
   visit: StepVisit,
@@ -145,12 +146,12 @@ async function settle(
 ): Promise<StepResult> {
   const settled = await settleWait(tx, visit.stepExecution.id, isOver);
   if ('event' in settled) return endWait(tx, visit, call, settled);
-  // One that is retried is running until then.
+  // A step that is retried is running until its wait.
   await updateExecutionWaiting(tx, placeOfCall(call), settled.until);
   return { outcome: { kind: 'waiting', until: settled.until?.toISOString() ?? null } };
 }
 
-/** Ends a wait, by its event, whose data is added to the context, or by its time-out. */
+/** Ends a wait by its event, whose data are added to the context, or by its timeout. */
 async function endWait(
   tx: Database,
   visit: StepVisit,

@@ -30,7 +30,7 @@ export interface PlayServices {
   apiUrl: string;
   renderer: Renderer;
   cipher: Cipher;
-  /** null: no billing. */
+  /** null: billing is off. */
   billingRules: BillingRules;
 }
 
@@ -40,15 +40,15 @@ interface ContactAndProject {
 }
 
 /**
- * The effects of a step on rows, in the transaction that has entered it. One that is restarted needs
- * the same ids: rendered texts have them.
+ * The effects of a step on rows, in the transaction that has entered it. A restarted step needs the
+ * same ids, because rendered texts contain them.
  */
 export class RowEffects implements StepEffects {
   readonly renderer: Renderer;
   readonly isBilled: boolean;
-  /** The visit as it is now: an event of the step itself may have met an exit rule. */
+  /** The current visit: an event that the step itself recorded may have met an exit rule. */
   visit: StepVisit;
-  /** Statements that are awaited with those that end the step, in one round trip. */
+  /** Statements that are awaited together with those that end the step, in one round trip. */
   readonly pending: Promise<unknown>[] = [];
   readonly #tx: Database;
   readonly #services: PlayServices;
@@ -133,7 +133,7 @@ export class RowEffects implements StepEffects {
     };
   }
 
-  /** The mail is delivered by another run, so a slow provider never delays an execution. */
+  /** Another run delivers the mail, so a slow provider never delays an execution. */
   async sendMail(mail: StepMail): Promise<string> {
     const { execution, stepExecution } = this.visit;
     const { content, withheld, warnings } = mail;
@@ -143,7 +143,7 @@ export class RowEffects implements StepEffects {
       contact_id: execution.contact_id,
       to_email: mail.recipient.email,
       ...content,
-      // A body too large to send is too large to keep.
+      // A body too large to send is not stored either.
       body: withheld === 'message_too_large' ? null : content.body,
       from_email: mail.from.email,
       from_name: mail.from.name,
@@ -161,7 +161,7 @@ export class RowEffects implements StepEffects {
     return this.#emailId;
   }
 
-  /** By the same rules as every other write. */
+  /** Follows the same rules as every other write of a contact. */
   async changeContact({ data, subscribed }: Parameters<StepEffects['changeContact']>[0]) {
     const { execution } = this.visit;
     const { contact } = await this.#contactAndProject();
@@ -186,7 +186,7 @@ export class RowEffects implements StepEffects {
     }
   }
 
-  /** Derived from the project's secret, so that a step that is repeated renders the same text. */
+  /** Derived from the project's secret, so that a repeated step renders the same text. */
   async secretMark(): Promise<string> {
     return createHmac('sha256', await this.signingSecret())
       .update('mark of secrets')

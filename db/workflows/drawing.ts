@@ -43,14 +43,17 @@ export async function findDrawing(
   return withExitRules(drawing, exitRulesOf(workflow));
 }
 
-/** Stores what makes another drawing of the one that is stored. The caller has locked the workflow. */
+/**
+ * Stores the changes that turn the stored graph into another one. The caller has locked the
+ * workflow.
+ */
 export async function redraw(
   tx: Database,
   { id: workflow_id, project_id }: { id: string; project_id: string },
   made: Redrawing,
   outcomeOf: (way: GraphTransition) => string | null,
 ): Promise<void> {
-  // A way may go from one step to another: what is there before would be in its way.
+  // Delete first: a transition may move to another step, where an old one would conflict.
   await tx
     .deleteFrom('workflow_transition')
     .where('id', '=', anyOf(made.removedTransitions))

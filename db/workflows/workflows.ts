@@ -15,12 +15,12 @@ export function triggerWhereOf(row: Pick<WorkflowRow, 'trigger_where'>): FieldCo
   return row.trigger_where as unknown as FieldComparison[] | null;
 }
 
-/** The exit rules of a workflow, as they are being drawn. */
+/** Returns the exit rules of a workflow, as currently edited. */
 export function exitRulesOf({ exit_rules }: Pick<Selectable<Workflow>, 'exit_rules'>): ExitRule[] {
   return exit_rules as unknown as ExitRule[];
 }
 
-/** Notes the events that exit rules of a version name, in the transaction that makes it runnable. */
+/** Records the events in a version's exit rules, in the transaction that makes it runnable. */
 export async function insertExitEvents(
   tx: Database,
   workflowId: string,
@@ -54,9 +54,9 @@ export async function findWorkflow(
 }
 
 /**
- * Finds workflows and locks them until the transaction ends: edits of one workflow are serialized,
- * so each sees a stable graph. Executions can start meanwhile, on the version before the edit;
- * `for: 'delete'` blocks them, too.
+ * Finds workflows and locks them until the transaction ends, so edits of one workflow are
+ * serialized, and each sees a stable graph. Executions can start meanwhile, on the version before
+ * the edit; `for: 'delete'` blocks them, too.
  */
 export async function lockWorkflows(
   tx: Database,
@@ -74,7 +74,10 @@ export async function lockWorkflows(
   return locking.execute();
 }
 
-/** Waits for a deletion of the workflow, and prevents one until the transaction ends. */
+/**
+ * Waits for a deletion of the workflow in progress, and prevents a new one until the transaction
+ * ends.
+ */
 export async function holdWorkflow(tx: Database, id: string): Promise<{ id: string } | undefined> {
   return tx
     .selectFrom('workflow')

@@ -21,7 +21,9 @@ import {
 } from './value.ts';
 import { lowerAscii } from '../email-address.ts';
 
-/** Evaluates filters. No coercion: `"5"` is not 5, and a missing value equals only null. */
+/**
+ * Evaluates filters. Types are not converted: `"5"` is not 5, and a missing value equals only null.
+ */
 
 export interface ContactValues {
   email: string;
@@ -33,11 +35,14 @@ export interface ContactValues {
 
 /** A contact with everything a condition can ask about it. */
 export interface Subject extends ContactValues {
-  /** Time of the contact's last event of this name; null: never. */
+  /** Returns the time of the contact's last event of this name; null: never. */
   lastEvent(name: string): Date | null;
-  /** The latest time this first happened to one of the contact's emails; null: never. */
+  /**
+   * Returns the latest time at which this first happened to one of the contact's emails; null:
+   * never.
+   */
   lastActivity(activity: EmailActivity): Date | null;
-  /** False for a deleted segment. */
+  /** Returns false for a deleted segment. */
   isMember(segmentId: string): boolean;
 }
 
@@ -74,7 +79,7 @@ export function isFilterMet(filter: Filter, subject: Subject, now: Date): boolea
   }
 }
 
-/** The value of a field; undefined when there is none. */
+/** Returns the value of a field; undefined when there is none. */
 export function valueOf(field: ValueField, contact: ContactValues): unknown {
   switch (field.kind) {
     case 'email':
@@ -88,7 +93,7 @@ export function valueOf(field: ValueField, contact: ContactValues): unknown {
 }
 
 /**
- * The value a filter compares a field with: addresses are stored in lower case, and `subscribed`
+ * Returns the value that a filter compares: addresses are stored in lower case, and `subscribed`
  * also accepts its two values as text.
  */
 export function comparedValue({ kind }: Field, value: unknown): unknown {
@@ -160,7 +165,7 @@ function isIn(value: unknown, given: unknown): boolean {
   return typeof value === 'string' && typeof given === 'string' && value.includes(given);
 }
 
-/** As numbers, else as dates, else as texts; null: they have no order. */
+/** Compares as numbers, otherwise as dates, otherwise as texts; null: they have no order. */
 function orderOf(value: unknown, given: unknown): number | null {
   for (const read of [numberOf, instantOf]) {
     const [one, other] = [read(value), read(given)];

@@ -1,7 +1,7 @@
 /**
  * The filter language of segments, campaign audiences and CONDITION steps: its shapes, its fields
- * and the operators of each field. `evaluate.ts` defines its meaning, and
- * `db/sql/filter.ts` the same as SQL.
+ * and the operators of each field. `evaluate.ts` defines its meaning; `db/sql/filter.ts` does the
+ * same in SQL.
  */
 export interface Condition {
   /** How the groups are joined. */
@@ -39,7 +39,7 @@ const occurrence = ['triggered', 'notTriggered'] as const;
 const occurrenceWindow = ['triggeredWithin', 'triggeredOlderThan', 'notTriggeredWithin'] as const;
 const membership = ['memberOfSegment', 'notMemberOfSegment'] as const;
 
-/** Operators on a value that do not depend on the time: those of a CONDITION step. */
+/** Operators that do not depend on the time: those of a CONDITION step. */
 export const valueOperators = [...equality, ...containment, ...order, ...presence] as const;
 
 export const operators = [
@@ -96,7 +96,7 @@ export const emailActivities = [
 
 export type EmailActivity = (typeof emailActivities)[number];
 
-/** A field with a value in the contact, or, with another root, in a JSON document. */
+/** A field with a value in the contact or, with another root, in a JSON document. */
 export type ValueField =
   | { kind: 'email' | 'subscribed' }
   | { kind: 'time'; name: 'createdAt' | 'updatedAt' }
@@ -154,24 +154,24 @@ export function fieldOf(text: string): Field | null {
   }
 }
 
-/** A name without a prefix in a request. Only the database knows if a contact has such a field. */
+/** A name without a prefix. Only the database knows if a contact has such a field. */
 export interface BareName {
-  /** The path of the field with the name in the filter. */
+  /** The position of the name in the request. */
   field: string;
-  /** The key of contact data that it means, if not the whole name is a key. */
+  /** The key of contact data that it means, if no key has the whole name. */
   key: string;
-  /** As it is written: a key with dots, or a path. */
+  /** The name as written: a key with dots, or a path. */
   name: string;
 }
 
-/** The key of contact data that a name without a prefix means; null for all other names. */
+/** Returns the key of contact data that a name without a prefix means; null for all other names. */
 export function bareKeyOf(text: string): string | null {
   const [root = ''] = text.split('.', 1);
   const isStandard = ['email', 'subscribed', 'createdAt', 'updatedAt'].includes(text);
   return root === '' || isStandard || prefixes.includes(root) ? null : root;
 }
 
-/** The name of a field with its prefix, as it is stored: `plan` is `data.plan`. */
+/** Returns the name of a field with its prefix, as stored: `plan` is `data.plan`. */
 export function fullNameOf(text: string): string {
   if (bareKeyOf(text) !== null) return `data.${text}`;
   return text.startsWith('contact.') ? text.slice('contact.'.length) : text;

@@ -1,7 +1,7 @@
 import type { Condition, Filter, FlatCondition } from './filter.ts';
 import { isJsonEqual } from './value.ts';
 
-/** The two forms of a condition, and whether two conditions are the same. */
+/** Converts between the two forms of a condition, and compares conditions. */
 
 export function flatToCondition({ operator, conditions }: FlatCondition): Condition {
   return operator === 'AND'
@@ -13,7 +13,7 @@ export function asCondition(given: Condition | FlatCondition): Condition {
   return 'groups' in given ? given : flatToCondition(given);
 }
 
-/** The flat form of a condition, or null when it has none. */
+/** Returns the flat form of a condition, or null when it has none. */
 export function conditionToFlat({ logic, groups }: Condition): FlatCondition | null {
   if (groups.some(({ conditions }) => conditions)) return null;
   const conditions = groups.flatMap(({ filters }) => filters);
@@ -23,8 +23,8 @@ export function conditionToFlat({ logic, groups }: Condition): FlatCondition | n
 }
 
 /**
- * True when two conditions differ only in notation: redundant brackets do not matter, the order of
- * filters does.
+ * Returns true when two conditions differ only in notation: redundant brackets do not matter, the
+ * order of filters does.
  */
 export function meansTheSame(one: Condition, other: Condition): boolean {
   return isJsonEqual(simplify(one), simplify(other));

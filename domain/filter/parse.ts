@@ -27,7 +27,7 @@ import { isTimeInput } from './value.ts';
 import { limits } from '../limits.ts';
 import { unknownKeyText } from '../text-rules.ts';
 
-/** A parsed condition, or what is wrong with it. */
+/** A parsed condition, or its errors. */
 export interface ParsedCondition {
   /** Null when there are problems. Unknown parts are left out. */
   condition: Condition | null;
@@ -54,7 +54,7 @@ export interface SegmentMention {
 /** Conditions of segments by id, null for a segment of hand-picked members. */
 export type Segments = ReadonlyMap<string, Condition | null>;
 
-/** Segments by id, with the ids of those that the condition of each names. */
+/** Segments by id, each with the ids of the segments in its condition. */
 export type SegmentReferences = ReadonlyMap<string, readonly string[]>;
 
 /**
@@ -84,9 +84,10 @@ function parsed(reader: Reader, input: unknown, field: string): ParsedCondition 
 }
 
 /**
- * Problems of the segments that a condition names: unknown ones, circular references to the segment
- * of the condition, and too many of them, here or in a segment that names this one.
- * @param segments the named ones, and all of the project that refer to others.
+ * Returns the problems of the segments that a condition refers to: unknown ones, circular
+ * references to the segment of the condition, and too many of them, here or in a segment that
+ * refers to this one.
+ * @param segments those referred to, and all of the project that refer to others.
  * @param selfId the segment that is being changed; absent for a new one, and for audiences.
  */
 export function segmentProblems(
@@ -110,7 +111,10 @@ export function segmentProblems(
   return [{ field: first.field, code: 'too_big', message }];
 }
 
-/** True when the condition, or a segment that refers to its segment, reaches too many segments. */
+/**
+ * Returns true when the condition, or a segment that refers to its segment, reaches too many
+ * segments.
+ */
 function reachesTooFar(
   mentions: readonly SegmentMention[],
   segments: SegmentReferences,
@@ -137,7 +141,7 @@ function reachesTooFar(
   });
 }
 
-/** The given segments with all that they refer to, directly or indirectly. */
+/** Returns the given segments with all that they refer to, directly or indirectly. */
 export function reachableSegments(
   from: readonly string[],
   segments: SegmentReferences,
@@ -277,10 +281,10 @@ const stepGrammar: Grammar = {
   unknown: 'Must be a field of contacts, or begin with event., context. or workflow.',
 };
 
-/** More than the filters of one condition; a hostile body could cause millions. */
+/** More than the filters of one condition. A hostile body could cause millions. */
 const problemsMax = 500;
 
-/** One parse: collects all problems. The result is only valid without any. */
+/** One parse. It collects all problems, and the result is valid only without any. */
 class Reader {
   readonly problems: FieldProblem[] = [];
   readonly mentions: SegmentMention[] = [];
@@ -415,7 +419,9 @@ class Reader {
     return name;
   }
 
-  /** A part that is not understood would let the condition hold for more contacts than meant. */
+  /**
+   * An unknown part is refused: without it, the condition might match more contacts than intended.
+   */
   private known(keys: readonly string[], input: Json, field: string): void {
     for (const key of Object.keys(input)) {
       if (this.problems.length >= problemsMax) return;
@@ -431,7 +437,7 @@ class Reader {
     return null;
   }
 
-  /** The items; none when there are too many: every item has at least one filter. */
+  /** Reads the items; none when there are too many, because every item has at least one filter. */
   private list(value: unknown, field: string, min: number): unknown[] {
     if (!Array.isArray(value)) {
       this.wrongType(field, value, 'a list');

@@ -36,12 +36,12 @@ export class RecordedEvents {
     return { ...history, events, activities };
   }
 
-  /** Counts what is recorded from here on, unless it counts from earlier: a wait or a webhook begins. */
+  /** Counts events from here on, unless it already counts: a wait or a webhook begins. */
   count(): void {
     this.#from ??= this.#events.length;
   }
 
-  /** Counts nothing of what was recorded: time has passed in a step. */
+  /** Drops the counted events, because time has passed in a step. */
   forget(): void {
     this.#from = null;
   }

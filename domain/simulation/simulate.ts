@@ -46,8 +46,8 @@ import { stepModules } from '../workflow/steps/registry.ts';
 import { StepFailure, type StepModule } from '../workflow/steps/step.ts';
 
 /**
- * Plays one execution in memory, with a clock that jumps from one moment to the next. What a step
- * does is decided by the functions that executions use.
+ * Simulates one execution in memory, with a clock that jumps from one moment to the next. The
+ * functions of real executions decide what a step does.
  */
 
 /**
@@ -61,7 +61,7 @@ export function simulate(
   return new Player(input, services).play();
 }
 
-/** The execution ends, whatever it is doing. */
+/** Thrown when the execution ends, whatever it is doing. */
 class Exited extends Error {
   readonly reason: string;
   constructor(reason: string) {
@@ -70,7 +70,7 @@ class Exited extends Error {
   }
 }
 
-/** The time is over at which to look. */
+/** Thrown when the simulated time is over. */
 class StillWaiting extends Error {}
 
 class Player {
@@ -141,7 +141,7 @@ class Player {
     return 'COMPLETED';
   }
 
-  /** The first command, after the trigger or the step that it continues from. */
+  /** Returns the first command, after the trigger or the step that it continues from. */
   #begin(): Command {
     const { graph, behind, triggerEventName, startAt } = this.#input;
     const left = behind && findStep(graph, behind.stepId);
@@ -178,7 +178,7 @@ class Player {
     }
   }
 
-  /** A step at work finishes before an exit rule ends its execution. */
+  /** A running step finishes before an exit rule ends its execution. */
   #endStep(outcome: Outcome): Outcome {
     if (this.#exit !== null) throw new Exited(this.#exit);
     return outcome;
@@ -206,7 +206,7 @@ class Player {
     return this.#end(step, await play(step, this.#effects(step)));
   }
 
-  /** Ends a step as it was played. */
+  /** Ends a step with its result. */
   #end(step: GraphStep, played: Played): Promise<Outcome> | Outcome {
     switch (played.kind) {
       case 'done':
@@ -237,7 +237,7 @@ class Player {
     }
   }
 
-  /** An event at the moment of the time-out is too late, as for `recordEvents`. */
+  /** An event at the moment of the timeout is too late, as in `recordEvents`. */
   #awaitEvent(step: GraphStep, until: Date | null): Outcome {
     for (;;) {
       const ended = this.#endByEvent(step, null);
@@ -277,8 +277,8 @@ class Player {
   }
 
   /**
-   * Moves the clock, and plays the events up to then.
-   * @param max at most so many events: those of a wait come one by one.
+   * Moves the clock, and applies the events up to then.
+   * @param max at most so many events: during a wait they come one by one.
    */
   #advance(to: Date, max = Infinity): void {
     const { events, stopAt } = this.#input;
@@ -296,7 +296,7 @@ class Player {
 
   /** Applies the effects of recording an event to the contact, and to an execution at rest. */
   #record({ name, given, data }: SimulatedEvent): void {
-    // Too much data: such an event is refused when it is tracked.
+    // Such an event is refused when it is tracked, because the data are too large.
     if (this.#write(planContactData(given), undefined) !== null) return;
     this.#meet({ name, data });
     if (this.#exit !== null && this.#isAtRest()) {
@@ -320,8 +320,8 @@ class Player {
   }
 
   /**
-   * Changes the contact, by the rules of `recordContact`. Returns the limit that its data would exceed,
-   * and changes nothing then.
+   * Changes the contact, by the rules of `recordContact`. If its data would exceed a limit, returns
+   * the limit and changes nothing.
    */
   #write(
     { set, remove }: { set: Record<string, unknown>; remove: readonly string[] },
@@ -433,7 +433,7 @@ class Player {
     return this.#contact;
   }
 
-  /** Makes the request of a step until it is answered for good. */
+  /** Makes the request of a step until its final response. */
   async #call(step: GraphStep, { shown }: StepCallout): Promise<Outcome> {
     const { afterCall } = moduleOf(step);
     if (!afterCall) throw new Error(`Steps of type ${step.type} make no requests.`);

@@ -13,7 +13,7 @@ import type { StepType } from '../workflow/steps/registry.ts';
 /** Steps of one simulation, the trigger included. */
 export const simulatedStepsMax = 200;
 
-/** More steps than a simulation plays. */
+/** The simulation would have too many steps. */
 export class TooManySteps extends Error {}
 
 export interface SimulatedContact {
@@ -31,7 +31,7 @@ export interface SimulatedEvent {
   at: Date;
   /** As it was sent. */
   given: Record<string, unknown> | null;
-  /** As the event has it: see `eventData`. */
+  /** As the event stores it: see `eventData`. */
   data: Record<string, unknown> | null;
 }
 
@@ -40,16 +40,16 @@ export interface SimulatedReceiver {
   statusCode: number;
   /** Any JSON; undefined: no body. */
   response?: unknown;
-  /** Answers of 503 before. */
+  /** How often it answers 503 before that. */
   failures: number;
 }
 
 export interface SimulationInput {
   workflow: { id: string; name: string };
   graph: Graph;
-  /** The step and branch to continue after. Absent: the execution starts at the trigger. */
+  /** The step and branch after which to continue. Absent: the execution starts at the trigger. */
   behind?: { stepId: string; branch: string };
-  /** The event that starts it; null: it is started by hand. */
+  /** The event that starts it; null: it is started manually. */
   triggerEventName: string | null;
   /** The name of that event, if it is one of the contact. */
   startEventName: string | null;
@@ -60,9 +60,9 @@ export interface SimulationInput {
   policy: SendPolicy;
   /** When the contact got the real mail that counts for caps, newest first. */
   received: readonly Date[];
-  /** In the order of their times. */
+  /** Sorted by time. */
   events: readonly SimulatedEvent[];
-  /** By step id. Others answer 200 without a body. */
+  /** By step id. Missing ones answer 200 without a body. */
   receivers: ReadonlyMap<string, SimulatedReceiver>;
   startAt: Date;
   /** An execution that continues for longer is still WAITING. */
@@ -72,26 +72,26 @@ export interface SimulationInput {
 export interface SimulationServices {
   apiUrl: string;
   renderer: Renderer & Inspector;
-  /** True if this server bills. */
+  /** True if billing is on. */
   billed: boolean;
   webhookAttemptsMax: number;
-  /** A template of the project with the state of its sender's domain. */
+  /** Returns a template of the project with the state of its sender's domain. */
   findMail(
     templateId: string,
   ): Promise<Pick<StepMailSource, 'template' | 'domainStatus'> & { topicId: string | null }>;
-  /** The entry of the suppression list for an address that holds now. */
+  /** Returns the current entry of the suppression list for an address. */
   findSuppression(address: string): Promise<TimedSuppression | null>;
   /** The contact's history from before the simulation; a made up contact has none. */
   readHistory(conditions: readonly Condition[]): Promise<ContactHistory>;
   /** The topics of the project by id, with the contact's choice or the default. */
   topics: ReadonlyMap<string, { id: string; key: string; subscribed: boolean }>;
-  /** The hosts that the project's secrets are bound to, by name; null: they go to any. */
+  /** The hosts that the project's secrets are bound to, by name; null: any host. */
   secrets: ReadonlyMap<string, string[] | null>;
   /** An unguessable text. */
   mark: string;
   /** A new id. */
   newId(): string;
-  /** Gives others a turn. */
+  /** Lets other work run. */
   breathe(): Promise<void>;
 }
 
@@ -113,11 +113,11 @@ export interface SimulatedMail {
   subject: string;
   body: string;
   messageClass: string;
-  /** `held`: it leaves when its last hold has ended. */
+  /** `held`: it is sent when its last hold has ended. */
   outcome: 'send' | 'withheld' | 'held';
   reason: string | null;
   heldUntil: Date | null;
-  /** Those of a preview. */
+  /** Warnings, as in a preview. */
   warnings: TemplateWarning[];
 }
 

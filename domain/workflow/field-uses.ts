@@ -6,7 +6,7 @@ import { stepModules, stepTypesWith, type StepType } from './steps/registry.ts';
 
 /** Uses of contact fields, segments and events in the steps of workflows. */
 
-/** The types of steps that may read or change one. */
+/** The types of steps that may read or change a field. */
 export const typesWithFields = stepTypesWith(
   ({ fieldsRead, contactChanges }) => fieldsRead ?? contactChanges,
 );
@@ -33,7 +33,7 @@ export function stepReadsEvent({ type, config }: AnyStep, eventName: string): bo
   return stepModules[type as StepType]?.eventsRead?.(config).includes(eventName) ?? false;
 }
 
-/** True when a step reads the field, or something inside its value, or changes it. */
+/** Returns true when a step changes the field, or reads it or a value inside it. */
 export function stepNamesField({ type, config }: AnyStep, field: ContactField): boolean {
   const module = stepModules[type as StepType];
   if (module?.fieldsRead?.(config).some(({ name }) => namesField(name, field))) return true;

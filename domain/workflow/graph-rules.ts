@@ -3,12 +3,12 @@ import { type Graph, type GraphStep, reachableFrom, waysByStep, waysOut } from '
 import { stepModules } from './steps/registry.ts';
 import type { StepWarning, TemplateSenders } from './steps/step.ts';
 
-/** The rules of graphs: how they are drawn, and when they can run. */
+/** The rules of graphs: how they may be edited, and when they can run. */
 
 /**
- * The rule that a new transition would break, or null. Both ends are steps of the graph. The first
- * broken rule in this order is returned: to itself, from EXIT, into TRIGGER, already exists, a
- * loop.
+ * Returns the rule that a new transition would break, or null. Both ends are steps of the graph.
+ * The first broken rule in this order is returned: to itself, from EXIT, into TRIGGER, already
+ * exists, a loop.
  */
 export function transitionFault(
   graph: Graph,
@@ -40,8 +40,8 @@ export function branchName({ type, config }: Configured, branch: string): string
 }
 
 /**
- * The results that a step can have by its outgoing transitions: those that are named, or, where a
- * transition without a branch takes the rest, all. None: whatever its result, one way leads on.
+ * Returns the results that a step can have by its outgoing transitions: the named ones, or all if a
+ * transition without a branch takes the rest. None: one transition is taken whatever the result.
  */
 export function resultsOf(graph: Graph, step: GraphStep): string[] {
   const named = waysOut(graph, step.id).map((way) => way.branch);
@@ -77,7 +77,9 @@ export interface Removal {
   relinked: { transitionId: string; toStepId: string }[];
 }
 
-/** The removal of a step and of every step reachable only through it. */
+/**
+ * Returns the steps and transitions to remove with a step: every step reachable only through it.
+ */
 export function pruning(graph: Graph, stepId: string): Removal {
   const below = reachableFrom(graph, stepId);
   const kept = new Set<string>();
@@ -94,8 +96,8 @@ export function pruning(graph: Graph, stepId: string): Removal {
 }
 
 /**
- * The removal of one step from the middle: its incoming transitions lead to its successor, if it
- * has one. Null when the step branches: then it has no single successor.
+ * Returns the changes to remove one step from the middle: its incoming transitions lead to its
+ * successor, if it has one. Null when the step branches, because it has no single successor.
  */
 export function splicing(graph: Graph, step: GraphStep): Removal | null {
   const [way, ...others] = waysOut(graph, step.id);
@@ -107,7 +109,7 @@ export function splicing(graph: Graph, step: GraphStep): Removal | null {
   };
 }
 
-/** All reasons why a workflow cannot be enabled; empty when it can run. */
+/** Returns all reasons why a workflow cannot be enabled; empty when it can run. */
 export function enablingProblems(
   graph: Graph,
   trigger: { type: string; eventName: string | null; isScheduled?: boolean },
@@ -154,7 +156,7 @@ function takenFrom(graph: Graph, step: GraphStep): (string | null)[] {
   return waysOut(graph, step.id).map(({ branch }) => branch);
 }
 
-/** A probable mistake in a graph that can run: it is reported, but never rejected. */
+/** A probable mistake in a graph that can run. It is reported, but never refused. */
 export interface GraphWarning extends StepWarning {
   /** The id of the step. */
   step: string;

@@ -1,7 +1,10 @@
 import type { ExitRule } from './exit-rules.ts';
 import type { StepType } from './steps/registry.ts';
 
-/** The graph of a workflow. No clock, no zod: the workflow sandbox uses it too. */
+/**
+ * The graph of a workflow. It uses no clock and no zod, because it also runs in the workflow
+ * sandbox.
+ */
 
 export interface GraphStep {
   id: string;
@@ -11,9 +14,9 @@ export interface GraphStep {
   templateId: string | null;
 }
 
-/** A step as a run knows it: the rest is read when the step is performed. */
+/** A step with the fields that a run knows. The rest is read when the step is performed. */
 export interface StepRef extends Pick<GraphStep, 'id' | 'type' | 'name'> {
-  /** Suffix of the task queue of its activity. Absent: it is performed by a local activity. */
+  /** Suffix of the task queue of its activity. Absent: a local activity performs it. */
   queue?: string;
 }
 
@@ -47,14 +50,14 @@ export function templateIdsOf({ steps }: Pick<Graph, 'steps'>): string[] {
   return [...new Set(steps.flatMap(({ templateId }) => templateId ?? []))];
 }
 
-/** The outgoing transitions of a step. */
+/** Returns the outgoing transitions of a step. */
 export function waysOut(graph: Graph, stepId: string): GraphTransition[] {
   return graph.transitions.filter((transition) => transition.fromStepId === stepId);
 }
 
 /**
- * The step after `branch` (null: a step with one outgoing edge): by the transition of that branch,
- * else by the one without a branch, else none.
+ * Returns the step after `branch` (null: a step with one outgoing transition): by the transition of
+ * that branch, otherwise by the one without a branch, otherwise none.
  */
 export function stepAfter(
   graph: Graph,
@@ -68,7 +71,7 @@ export function stepAfter(
   return way && findStep(graph, way.toStepId);
 }
 
-/** The outgoing transitions of all steps that have any, by step id. */
+/** Returns the outgoing transitions of all steps that have any, by step id. */
 export function waysByStep(graph: Graph): Map<string, GraphTransition[]> {
   const ways = new Map<string, GraphTransition[]>();
   for (const way of graph.transitions) {

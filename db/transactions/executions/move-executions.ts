@@ -39,20 +39,20 @@ export interface MoveJob {
   jobId: string;
 }
 
-/** How many executions of a page were in which way. */
+/** Counts of a page's executions by result. */
 export interface Moved {
   migrated: number;
   unchanged: number;
   unmappable: number;
   cancelled: number;
   finished: number;
-  /** A step of theirs is at work: they are to be moved right after it, and nothing begins before. */
+  /** A step of theirs is running. They move right after it, and begin nothing before. */
   pending: number;
 }
 
 /**
- * Moves executions of a workflow, in the caller's transaction. Of those with a step at work only the
- * wish is recorded: who calls this asks again for them (`listPendingMoves`).
+ * Moves executions of a workflow, in the caller's transaction. If a step is running, only the
+ * request to move is stored: the caller asks again for those (`listPendingMoves`).
  * @param ids some hundreds at most
  */
 export async function moveExecutions(
@@ -86,15 +86,15 @@ export async function moveExecutions(
     unchanged: there.length,
     unmappable: left.length,
     cancelled: cancelled.length,
-    // Those that are gone with their contact have ended, too.
+    // Executions that were deleted with their contact count as ended.
     finished: ids.length - active.length,
     pending: pending.length,
   };
 }
 
 /**
- * Some of the executions that a job has still to move, because a step of theirs was at work, behind this
- * one (null: from the first one on).
+ * Lists executions that a job must still move because a step of theirs was running, after this one
+ * (null: from the first one on).
  */
 export async function listPendingMoves(
   db: Database,
@@ -128,7 +128,10 @@ export async function moveFailed(
   return true;
 }
 
-/** How a failed execution is moved to a version; null: its failed step has no counterpart there. */
+/**
+ * Returns how a failed execution moves to a version; null: its failed step has no counterpart
+ * there.
+ */
 export async function planFailed(
   db: Database,
   row: ExecutionRow,
@@ -168,7 +171,7 @@ async function planFor(
   });
 }
 
-/** Returns the positions of executions of one project, by id. */
+/** Returns the states of executions of one project, by id. */
 async function findStandings(
   tx: Database,
   executions: readonly ExecutionRow[],
@@ -203,7 +206,7 @@ function isAtWork({ marks }: Standing): boolean {
   return marks.some(({ status }) => status === 'RUNNING' || status === 'PENDING');
 }
 
-/** @param detail what the history says of the move, as JSON */
+/** @param detail JSON about the move, for the history */
 async function applyMoves(
   tx: Database,
   moves: readonly PlannedMove[],
@@ -268,7 +271,7 @@ async function applyMoves(
           to: sql`${`v${to}`}`,
           detail: sql`${detail}`,
         })},
-        -- A step that was held back begins in the new version, and is held back there.
+        -- A held step begins in the new version, and is held there again.
         held_at = null, move_job_id = null, updated_at = now(),
         next_reconcile_at = case
           when "isWait" then ${reconcileWhenWaiting(sql`"expiresAt"`)}
@@ -284,7 +287,7 @@ async function applyMoves(
       return reason === null ? [] : [{ id, reason }];
     }),
   );
-  // One that has failed has no run: who retries it starts one.
+  // A failed execution has no run: the caller that retries it starts one.
   await signalExecutions(tx, moves.map(({ row }) => row).filter(isActive));
 }
 
@@ -317,12 +320,12 @@ async function renameSteps(tx: Database, moves: readonly PlannedMove[]): Promise
     move.renamed.map(({ from, to }) => ({ id: row.id, from, to })),
   );
   if (renamed.length === 0) return;
-  // Steps that have not begun may have these ids, also of the other version.
+  // Steps that have not begun may have these ids, also those of the other version.
   await sql`
     delete from step_execution
       where execution_id = any(${[...new Set(renamed.map(({ id }) => id))]}::uuid[])
         and (status = 'SCHEDULED' or status = 'SKIPPED' and started_at is null)`.execute(tx);
-  // By way of new ids: a mapping may let steps change places.
+  // Two passes with temporary ids, because a mapping may let steps change places.
   const between = renamed.map((one) => ({ ...one, free: uuidV7() }));
   await updateStepIds(
     tx,
@@ -355,7 +358,7 @@ async function recordPending(tx: Database, ids: readonly string[], jobId: string
     .execute();
 }
 
-/** Lets those that a job does not move continue where they are. */
+/** Lets executions continue where they are if the job does not move them. */
 async function forgetPending(tx: Database, ids: readonly string[], jobId: string): Promise<void> {
   if (ids.length === 0) return;
   const rows = await tx

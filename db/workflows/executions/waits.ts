@@ -150,9 +150,9 @@ const noTime = sql`interval '0'`;
 
 /**
  * Ends a wait, in the caller's transaction. Returns the event that claimed it, or null for a
- * timeout. When an event and the timeout coincide, the row lock lets exactly one win. A wait that
- * has neither (its run got a late or stray signal) continues: then this returns until when.
- * @param isOver the run says that its time is over: its clock may be a little ahead
+ * timeout. When an event and the timeout coincide, the row lock lets exactly one win. If neither
+ * has come (its run got a late or stray signal), the wait continues, and this returns its end.
+ * @param isOver true if the run has reached the end; its clock may be a little ahead
  */
 export async function settleWait(
   tx: Database,
@@ -188,12 +188,12 @@ export async function settleWait(
 /** How a wait ended. */
 export type WaitEnd =
   | { event: MatchedEvent }
-  /** null: its row is gone. */
+  /** null: its row was deleted. */
   | { event: null; timedOutAt: Date | null };
 
 /**
- * Completes a wait with its output. Returns when its event was recorded, or else when it timed out, to
- * the microsecond: the next step begins then, however late the run has noticed.
+ * Completes a wait with its output. Returns when its event was recorded, or when it timed out, to
+ * the microsecond: the next step begins then, even if the run noticed later.
  */
 export async function completeWait(
   tx: Database,

@@ -2,7 +2,7 @@ import { isJsonEqual } from '../../filter/value.ts';
 import { ownConfig } from '../compare.ts';
 import type { GraphStep, GraphTransition } from '../graph.ts';
 
-/** A step as it is being drawn. */
+/** A step as currently edited. */
 export interface DrawnStep extends GraphStep {
   key: string;
   position: { x: number; y: number };
@@ -14,7 +14,7 @@ export interface Drawing {
   transitions: readonly GraphTransition[];
 }
 
-/** Changes that turn one drawing into another. */
+/** Changes that turn one edited graph into another. */
 export interface Redrawing {
   removedSteps: string[];
   addedSteps: DrawnStep[];
@@ -67,7 +67,7 @@ function isSame(one: DrawnStep, other: DrawnStep): boolean {
   );
 }
 
-/** False: both drawings are equal. */
+/** Returns false when both are equal. */
 export function isRedrawn(made: Redrawing): boolean {
   return Object.values(made).some((parts: unknown[]) => parts.length > 0);
 }

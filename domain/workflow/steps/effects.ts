@@ -13,7 +13,7 @@ import type { Where } from '../../filter/where.ts';
 
 type Json = Record<string, unknown>;
 
-/** A delay of a fixed length, and its output but for the time when it is over. */
+/** A delay of fixed length, with its output except the time when it is over. */
 export interface FixedDelay {
   ms: number;
   output: Json;
@@ -21,17 +21,19 @@ export interface FixedDelay {
 
 /** The result of a step. `output` is shown in its record. */
 export type Played =
-  /** It is complete. `gaveUp`: why it failed, though the execution continues: for operators. */
+  /** It is complete. `gaveUp`: why it failed although the execution continues, for operators. */
   | { kind: 'done'; output: Json; gaveUp?: string }
   /** It is complete, and the execution continues along this branch. */
   | { kind: 'branch'; branch: string; output: Json }
   /** It ends the execution. */
   | { kind: 'exit'; reason: string; output: Json }
-  /** It is complete; the next step begins when its time is over. The output gets `resumeAt`. */
+  /** It is complete; the next step begins when the time is over. The output gets `resumeAt`. */
   | { kind: 'rest'; end: FixedDelay | { until: Date; output: Json } }
-  /** It waits for an event, at most until this moment; then `afterWait` says how it continues. */
+  /**
+   * It waits for an event, at most until this moment. Then `afterWait` decides how it continues.
+   */
   | ({ kind: 'wait'; until: Date | null } & Expectation)
-  /** It makes a request, several times if need be; then `afterCall` says how it continues. */
+  /** It makes a request, several times if needed. Then `afterCall` decides how it continues. */
   | { kind: 'call'; call: StepCallout };
 
 /** The events that end a wait. */
@@ -53,7 +55,7 @@ export type Ended = Extract<Played, { kind: 'done' | 'branch' }>;
 /** A request of a step. */
 export interface StepCallout {
   request: WebhookCall;
-  /** The same without secrets: safe to store. */
+  /** The request without secrets, safe to store. */
   shown: WebhookCall;
   /** The secrets in the request. */
   secrets: string[];
@@ -78,41 +80,41 @@ export interface StepEffects {
    */
   readonly subject: { contact: string; key: string | null };
   readonly renderer: Renderer;
-  /** True if this server bills. */
+  /** True if billing is on. */
   readonly isBilled: boolean;
   now(): Date;
-  /** The contact, and the context of the execution. */
+  /** Reads the contact and the context of the execution. */
   readScope(): Promise<{ contact: ContactValues; context: Json | null }>;
   /** @throws StepFailure when reading what the conditions name takes too long */
   readHistory(conditions: readonly Condition[]): Promise<ContactHistory>;
   readZones(): Promise<ZonePolicy>;
-  /** The variables of templates that are not mail. */
+  /** Reads the variables of templates that are not mail. */
   readVariables(): Promise<WebhookVariables>;
-  /** @param topicId of the step; undefined: that of the template */
+  /** @param topicId the step's; undefined: the template's */
   findMail(templateId: string | null, topicId: string | null | undefined): Promise<FoundMail>;
-  /** Stores mail with the end of the step. Returns its id; null: it is not stored. */
+  /** Stores mail when the step ends. Returns its id; null: it is not stored. */
   sendMail(
     mail: StepMail,
     from: { found: FoundMail; variables: TemplateVariables },
   ): Promise<string | null>;
   /**
-   * @param change.subscribed undefined: as before
+   * @param change.subscribed undefined: unchanged
    * @throws StepFailure when the contact would exceed a limit
    */
   changeContact(change: {
     data: ContactDataChange;
     subscribed: boolean | undefined;
   }): Promise<{ data: Json | null; subscribed: boolean }>;
-  /** A text that cannot be guessed and stands for secrets while a request is rendered. */
+  /** Returns an unguessable text that stands for secrets while a request is rendered. */
   secretMark(): Promise<string>;
-  /** The secrets of these names that the project has. */
+  /** Returns those of these secrets that the project has. */
   findSecrets(names: readonly string[]): Promise<FoundSecret[]>;
 }
 
 export interface FoundSecret {
   name: string;
   value: string;
-  /** It goes to these alone; null: to any. */
+  /** Only requests to these hosts get it; null: requests to any host. */
   hosts: string[] | null;
 }
 
@@ -120,7 +122,7 @@ export interface FoundSecret {
 export interface StepMailSource {
   contact: { email: string; subscribed: boolean };
   project: { name: string; subscription: string | null };
-  /** null: it is gone. */
+  /** null: it was deleted. */
   template: StepTemplate | null;
   /** The status of the domain of the template's sender; null: the project has no such domain. */
   domainStatus: string | null;
@@ -128,7 +130,7 @@ export interface StepMailSource {
 
 export interface FoundMail extends StepMailSource {
   topic: { id: string; key: string } | null;
-  /** @param topicKey of the mail; null: it has no topic */
+  /** @param topicKey the mail's; null: it has no topic */
   variables(topicKey: string | null): TemplateVariables;
 }
 
@@ -149,6 +151,6 @@ export interface StepMail extends RenderedMail {
   from: { email: string; name: string };
   replyTo: string | null;
   recipient: { type: 'CONTACT' | 'CUSTOM'; email: string };
-  /** Why it is not sent; null: it is. */
+  /** Why it is not sent; null: it is sent. */
   withheld: Extract<WithheldReason, 'contact_unsubscribed' | 'message_too_large'> | null;
 }

@@ -35,7 +35,7 @@ export const EventName = z
   })
   .meta({ type: 'string', minLength: 1, maxLength: limits.eventNameChars });
 
-/** The rule for what is started, woken or ended by an event: under `email.` only some events happen. */
+/** For events that start, continue or end something: under `email.` only some names ever occur. */
 export function refuseUnmadeEvent(name: string, context: z.core.$RefinementCtx): void {
   const meant = meantMailEvent(name);
   if (meant === null) return;
@@ -46,7 +46,7 @@ export function refuseUnmadeEvent(name: string, context: z.core.$RefinementCtx):
   });
 }
 
-/** The name of an event that something waits for. */
+/** The name of an event that a step or rule waits for. */
 export const ExpectedEvent = EventName.superRefine(refuseUnmadeEvent);
 
 export const JsonObject = z.custom<Record<string, unknown>>(

@@ -5,7 +5,7 @@ import type { Ended, EndingEvent, FixedDelay, Played, StepEffects } from './effe
 
 /** The declaration of every step type. Each type has a file, listed in `registry.ts`. */
 
-/** A step of a graph, as its module sees it. */
+/** A step of a graph, with the fields that its module reads. */
 export interface Step<Config = Record<string, unknown>> {
   id: string;
   name: string;
@@ -13,36 +13,38 @@ export interface Step<Config = Record<string, unknown>> {
   templateId: string | null;
 }
 
-/** A type of steps. */
+/** A step type. */
 export interface StepModule<Config extends object = Record<string, unknown>> {
   /**
-   * Its config, stored as sent but without unknown keys. Defaults are not filled in: the code that
+   * Its config, stored as sent but without unknown keys. Defaults are not filled in; the code that
    * reads a setting applies its default.
    */
   config: z.ZodType<Config>;
   /**
-   * The outgoing transitions: `one`; `branches`, each of which names its branch; `outcomes`, one for
-   * each branch or one for all; or `none`.
+   * The outgoing transitions: `one`; `branches`, each naming its branch; `outcomes`, one for each
+   * branch or one for all; or `none`.
    */
   ways: 'one' | 'branches' | 'outcomes' | 'none';
-  /** The branches, where there are any. */
+  /** Returns the branches, if it has any. */
   branches?(config: Config): Branch[];
   /**
-   * Suffix of the task queue of its activity, for a step that acts on the world. Absent: a local
-   * activity inside the workflow task, which is for work in our database only: fewer history events,
-   * and no task to be queued.
+   * Suffix of the task queue of its activity, for a step that acts outside our database. Absent: a
+   * local activity inside the workflow task, which needs fewer history events and no queued task.
    */
   queue?: string;
   /**
-   * How executions rest in it: for a time, or for the event of the config's `eventName`. Absent: they do
-   * not.
+   * How executions wait at it: for a time, or for the event of the config's `eventName`. Absent:
+   * they do not.
    */
   rests?: 'delay' | 'wait';
-  /** How long it rests, where its config alone says so: then it may begin with the end of another step. */
+  /**
+   * Returns how long it waits, if its config alone tells that. Then it may begin together with the
+   * end of the previous step.
+   */
   fixedRest?(config: Config): FixedDelay | null;
-  /** It sends mail, made from the step's template. */
+  /** True if it sends mail, made from the step's template. */
   sendsMail?: true;
-  /** The address that it calls, as it is written: the secrets in the config go there. */
+  /** Returns the URL that it calls, as written: the secrets in the config are sent there. */
   address?(config: Config): string;
   /** The fields that it reads, each with its place in the config, such as `field` or `where.0.field`. */
   fieldsRead?(config: Config): { at: string; name: string }[];
@@ -56,14 +58,17 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   contactChanges?(config: Config): { dataKeys: string[]; subscribed: boolean };
   /**
    * Plays the step when an execution reaches it. It may be repeated, with the same result. Absent:
-   * executions never reach it, as they begin after it.
+   * executions never reach it, because they begin after it.
    * @throws StepFailure before it changes anything
    */
   play?(step: Step<Config>, effects: StepEffects): Promise<Played>;
-  /** How a step that has waited continues. @param event what ended the wait; null: its time-out */
+  /**
+   * Returns how a step continues after its wait. @param event what ended the wait; null: its
+   * timeout
+   */
   afterWait?(config: Config, event: EndingEvent | null): Ended;
   /**
-   * How a step that has made a request continues.
+   * Returns how a step continues after its request.
    * @param output of the last attempt, for its record
    * @throws StepFailure
    */
@@ -77,7 +82,7 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   ): StepWarning[];
   /** The name of the type in pictures. */
   label: string;
-  /** Steps for the documentation, the usual form first. */
+  /** Examples for the documentation, the usual form first. */
   examples: StepExample[];
 }
 
@@ -100,7 +105,7 @@ export interface Surroundings {
   templates: TemplateSenders;
 }
 
-/** The facts about a graph's templates that the check for enabling needs. */
+/** The facts about a graph's templates that enabling must check. */
 export type TemplateSenders = ReadonlyMap<
   string,
   {

@@ -23,7 +23,7 @@ const WaitForEventConfig = selection({
 
 type WaitConfig = z.output<typeof WaitForEventConfig>;
 
-/** Rests until an event of its contact comes, or its time-out. */
+/** Waits until an event of its contact arrives, or until its timeout. */
 export const waitForEvent: StepModule<WaitConfig> = {
   config: WaitForEventConfig,
   ways: 'outcomes',
@@ -61,7 +61,7 @@ export const waitForEvent: StepModule<WaitConfig> = {
   examples: [{ name: 'Has it ordered?', config: { eventName: 'order_placed', timeout: 259_200 } }],
 };
 
-/** When a wait that begins now times out; null: never. */
+/** Returns when a wait that begins now times out; null: never. */
 export function waitEnd({ timeout }: WaitConfig, beganAt: Date): Date | null {
   return timeout === undefined ? null : new Date(beganAt.getTime() + timeout * 1000);
 }
