@@ -7,9 +7,9 @@ import { listCountedMail } from '../../db/transactions/mail/hold-back.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { readSendPolicy } from '../../db/projects/send-policy.ts';
 import { readsOfSimulation } from '../../db/reads/simulation.ts';
-import { findWorkflow, triggerWhereOf, type WorkflowRow } from '../../db/workflows/workflows.ts';
+import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { eventData, planContactData } from '../../domain/contact/data.ts';
-import { found, invalidField, Problem, together, whenRight } from '../../domain/errors.ts';
+import { found, Problem, together, whenRight } from '../../domain/errors.ts';
 import { unitMs } from '../../domain/filter/filter.ts';
 import { limits } from '../../domain/limits.ts';
 import type { Inspection } from '../../domain/template/inspect.ts';
@@ -25,8 +25,6 @@ import {
   simulatedStepsMax,
   TooManySteps,
 } from '../../domain/simulation/simulation.ts';
-import { meetsTrigger } from '../../domain/filter/where.ts';
-import { startKeyOf } from '../../domain/workflow/start.ts';
 import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { stepTypes } from '../../domain/workflow/steps/registry.ts';
 import { GivenContact } from '../contacts/given.ts';
@@ -39,6 +37,7 @@ import { findWarnings, refuseBroken } from './graph/enabling.ts';
 import { findGraph } from './graph/versions.ts';
 import { resolveGiven, SimulatedGraph, simulatedGraph } from './portable/simulated.ts';
 import { GraphWarnings, tag, WorkflowById } from './graph/record.ts';
+import { refuseKey, SimulatedStart, startOf } from './simulated-start.ts';
 
 /** Time that a simulation may take for rendering, in milliseconds. */
 const renderingMs = 5_000;
@@ -160,17 +159,7 @@ const Played = z.object({
     data: z.record(z.string(), z.unknown()),
   }),
   context: z.record(z.string(), z.unknown()).nullable(),
-  start: z
-    .object({
-      starts: z.boolean(),
-      reason: z.enum(['where', 'no_key', 'key_too_long']).nullable(),
-      key: z.string().nullable(),
-    })
-    .optional()
-    .describe(
-      'Says if `context`, as the data of an event, would start an execution; only of a workflow ' +
-        'whose trigger has `where`, or with executionKey',
-    ),
+  start: SimulatedStart.optional(),
   warnings: GraphWarnings,
 });
 
@@ -290,32 +279,6 @@ export const simulateExecution = endpoint({
     }
   },
 });
-
-/** @throws Problem VALIDATION_ERROR for a key where the workflow has none */
-function refuseKey({ execution_key }: WorkflowRow, { key }: Partial<z.output<typeof Given>>): void {
-  if (execution_key !== null || key === undefined) return;
-  throw invalidField('key', 'not_allowed', 'The workflow has no executionKey.');
-}
-
-/**
- * The key of the execution, and if its context as the data of an event would start one. Undefined
- * `start`: every event would.
- */
-function startOf(
-  workflow: WorkflowRow,
-  { key, context }: Partial<z.output<typeof Given>>,
-  contact: SimulatedContact,
-): { key: string | null; start?: NonNullable<z.output<typeof Played>['start']> } {
-  const where = triggerWhereOf(workflow);
-  const { execution_key: executionKey } = workflow;
-  if (where === null && executionKey === null) return { key: null };
-  const data = context ?? null;
-  const found = startKeyOf(executionKey, data);
-  const known = 'key' in found ? found.key : null;
-  const isMet = meetsTrigger(where ?? [], { event: data, contact });
-  const reason = !isMet ? 'where' : 'fault' in found ? found.fault : null;
-  return { key: key ?? known, start: { starts: reason === null, reason, key: known } };
-}
 
 async function contactOf(
   db: Database,

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { triggerWhereOf, type WorkflowRow } from '../../db/workflows/workflows.ts';
+import { invalidField } from '../../domain/errors.ts';
+import type { ContactValues } from '../../domain/filter/evaluate.ts';
+import { meetsTrigger } from '../../domain/filter/where.ts';
+import { startKeyOf } from '../../domain/workflow/start.ts';
+
+/** The start of a simulated execution. */
+
+export const SimulatedStart = z
+  .object({
+    starts: z.boolean(),
+    reason: z.enum(['where', 'no_key', 'key_too_long']).nullable(),
+    key: z.string().nullable(),
+  })
+  .describe(
+    'Says if `context`, as the data of an event, would start an execution; only of a workflow ' +
+      'whose trigger has `where`, or with executionKey',
+  );
+
+/** The fields of a request for a simulation that decide the start. */
+interface GivenStart {
+  key?: string | undefined;
+  context?: Record<string, unknown> | undefined;
+}
+
+/** @throws Problem VALIDATION_ERROR for a key if the workflow has none */
+export function refuseKey({ execution_key }: WorkflowRow, { key }: GivenStart): void {
+  if (execution_key !== null || key === undefined) return;
+  throw invalidField('key', 'not_allowed', 'The workflow has no executionKey.');
+}
+
+/**
+ * Returns the key of the execution, and `start`: if its context as the data of an event would start
+ * one. Without `start`, every event would.
+ */
+export function startOf(
+  workflow: WorkflowRow,
+  { key, context }: GivenStart,
+  contact: ContactValues,
+): { key: string | null; start?: z.output<typeof SimulatedStart> } {
+  const where = triggerWhereOf(workflow);
+  const { execution_key: executionKey } = workflow;
+  if (where === null && executionKey === null) return { key: null };
+  const data = context ?? null;
+  const found = startKeyOf(executionKey, data);
+  const known = 'key' in found ? found.key : null;
+  const isMet = meetsTrigger(where ?? [], { event: data, contact });
+  const reason = !isMet ? 'where' : 'fault' in found ? found.fault : null;
+  return { key: key ?? known, start: { starts: reason === null, reason, key: known } };
+}
