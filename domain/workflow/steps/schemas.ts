@@ -22,7 +22,8 @@ export function addFault(
   code: FieldCode,
   message: string,
 ): void {
-  context.addIssue({ code: 'custom', path, ...fault(code, message) });
+  // A copy, because zod changes the paths of issues, and several may have one place.
+  context.addIssue({ code: 'custom', path: [...path], ...fault(code, message) });
 }
 
 /** The name of an event, trimmed, so that sending, tracking and querying mean the same event. */
@@ -117,7 +118,7 @@ function checkOperand(
 ): void {
   if (roots.includes(operandFieldOf(name)?.root ?? 'workflow')) return;
   const known = operandRoots.filter((root) => roots.includes(root)).map((root) => `${root}.`);
-  const message = `Must be a field that begins with ${inWords(known)}.`;
+  const message = `Must be a field that begins with ${inWords(known)}`;
   addFault(context, path, 'unsupported_field', message);
 }
 
@@ -137,7 +138,7 @@ export function checkField(
   const place = stepFieldOf(field);
   if (place && roots.includes(place.root)) return place;
   const known = roots.filter((root) => root !== 'contact').map((root) => `${root}.`);
-  const message = `Must be a field of contacts, or begin with ${inWords(known)}.`;
+  const message = `Must be a field of contacts, or begin with ${inWords(known)}`;
   addFault(context, path, 'unsupported_field', message);
   return null;
 }

@@ -136,6 +136,11 @@ describe('the conditions of a trigger', () => {
       at(6, 'operator invalid_enum_value'),
       at(7, 'value too_big'),
     ]);
+    expect(await patch(given({ ...large, field: 'workflow.x', valueOf: 'order.id' }))).toEqual([
+      at(0, 'field unsupported_field'),
+      at(0, 'valueOf not_allowed'),
+      at(0, 'valueOf unsupported_field'),
+    ]);
     expect(await patch(given({ ...large, field: 'nobodyHasThis' }))).toEqual([
       at(0, 'field unsupported_field'),
     ]);
