@@ -5496,7 +5496,7 @@ export type CountedWorkflow = {
   };
   /** `reentry.mode` is not `once` */
   allowReentry: boolean;
-  /** Where the key stands in the data of the event */
+  /** Path of the key in the data of the event */
   executionKey: string | null;
   reentry: {
     /** When a contact may enter again, with the same key: never, when no execution is active, always */
@@ -5539,7 +5539,7 @@ export type WorkflowGraphInput = {
   description?: string | null;
   /** false: `reentry.mode` is `once`; true: it is not, by default `after_end` */
   allowReentry?: boolean;
-  /** Where the key stands in the data of the starting event, such as `event.orderId`: a contact may be in the workflow once for each key. null: without keys */
+  /** Path of the key in the data of the starting event, such as `event.orderId`: a contact may be in the workflow once for each key. null: without keys */
   executionKey?: string | null;
   /** Replaced as a whole */
   reentry?: {
@@ -5604,7 +5604,7 @@ export type CreateWorkflowRequest = {
   triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
   /** false: `reentry.mode` is `once`; true: it is not, by default `after_end` */
   allowReentry?: boolean;
-  /** Where the key stands in the data of the starting event, such as `event.orderId`: a contact may be in the workflow once for each key. null: without keys */
+  /** Path of the key in the data of the starting event, such as `event.orderId`: a contact may be in the workflow once for each key. null: without keys */
   executionKey?: string | null;
   /** Replaced as a whole */
   reentry?: {
@@ -5640,7 +5640,7 @@ export type Workflow = {
   };
   /** `reentry.mode` is not `once` */
   allowReentry: boolean;
-  /** Where the key stands in the data of the event */
+  /** Path of the key in the data of the event */
   executionKey: string | null;
   reentry: {
     /** When a contact may enter again, with the same key: never, when no execution is active, always */
@@ -5689,7 +5689,7 @@ export type WorkflowGraph = {
   };
   /** `reentry.mode` is not `once` */
   allowReentry: boolean;
-  /** Where the key stands in the data of the event */
+  /** Path of the key in the data of the event */
   executionKey: string | null;
   reentry: {
     /** When a contact may enter again, with the same key: never, when no execution is active, always */
@@ -5749,7 +5749,7 @@ export type PortableGraph = {
   description: string | null;
   /** `reentry.mode` is not `once` */
   allowReentry: boolean;
-  /** Where the key stands in the data of the event */
+  /** Path of the key in the data of the event */
   executionKey: string | null;
   reentry: {
     /** When a contact may enter again, with the same key: never, when no execution is active, always */
@@ -5822,7 +5822,7 @@ export type UpdateWorkflowRequest = {
   enabled?: boolean;
   /** false: `reentry.mode` is `once`; true: it is not, by default `after_end` */
   allowReentry?: boolean;
-  /** Where the key stands in the data of the starting event, such as `event.orderId`: a contact may be in the workflow once for each key. null: without keys */
+  /** Path of the key in the data of the starting event, such as `event.orderId`: a contact may be in the workflow once for each key. null: without keys */
   executionKey?: string | null;
   /** Replaced as a whole */
   reentry?: {
@@ -6104,13 +6104,13 @@ export type WorkflowVersion = {
   restoredFrom: number | null;
   /** Active executions that are on it now */
   active: number;
-  /** Whether it is the one that is drawn now */
+  /** True for the version that is being edited */
   current: boolean;
 };
 
 export type Actor = {
   type: 'user' | 'key';
-  /** Of the user; `secret` or `public` for a key */
+  /** Id of the user, or `secret` or `public` for a key */
   id: string;
   /** Address of the user, null when the account is gone; `Secret key` or `Public key` */
   name: string | null;
@@ -6118,7 +6118,7 @@ export type Actor = {
 
 export type VersionChange = {
   kind: 'created' | 'restored' | 'trigger' | 'exit_rules' | 'step_added' | 'step_removed' | 'step_changed' | 'transition_added' | 'transition_removed';
-  /** Of a transition: the step it begins at */
+  /** The changed step; for a transition, the step at which it begins */
   stepId: string | null;
   name: string | null;
   /** The change in words */
@@ -6137,7 +6137,7 @@ export type WorkflowVersionGraph = {
   restoredFrom: number | null;
   /** Active executions that are on it now */
   active: number;
-  /** Whether it is the one that is drawn now */
+  /** True for the version that is being edited */
   current: boolean;
   graph: VersionGraph;
 };

@@ -8,7 +8,7 @@ import type { ProjectCaller } from '../access/caller.ts';
 
 export const Actor = named('Actor', {
   type: z.enum(['user', 'key']),
-  id: z.string().describe('Of the user; `secret` or `public` for a key'),
+  id: z.string().describe('Id of the user, or `secret` or `public` for a key'),
   name: z
     .string()
     .nullable()

@@ -27,7 +27,7 @@ const ExecutionKey = z
   .nullable()
   .meta({
     description:
-      'Where the key stands in the data of the starting event, such as `event.orderId`: a contact may be in the ' +
+      'Path of the key in the data of the starting event, such as `event.orderId`: a contact may be in the ' +
       'workflow once for each key. null: without keys',
   });
 
@@ -53,7 +53,7 @@ export type StartFields = z.output<z.ZodObject<typeof startFields>>;
 /** The settings in a record of a workflow. */
 export const StartRecord = {
   allowReentry: z.boolean().describe('`reentry.mode` is not `once`'),
-  executionKey: z.string().nullable().describe('Where the key stands in the data of the event'),
+  executionKey: z.string().nullable().describe('Path of the key in the data of the event'),
   reentry: z
     .object({
       mode: z

@@ -12,7 +12,10 @@ import { portableExample, VersionGraph } from '../portable/record.ts';
 
 const Change = named('VersionChange', {
   kind: z.enum(changeKinds),
-  stepId: z.uuid().nullable().describe('Of a transition: the step it begins at'),
+  stepId: z
+    .uuid()
+    .nullable()
+    .describe('The changed step; for a transition, the step at which it begins'),
   name: Step.shape.name.nullable(),
   text: z.string().describe('The change in words'),
 });
@@ -26,7 +29,7 @@ export const Version = named('WorkflowVersion', {
     .describe(`Against the version before, at most ${changesMax}; values of headers are masked`),
   restoredFrom: z.int().nullable().describe('The version that it restored'),
   active: z.int().describe('Active executions that are on it now'),
-  current: z.boolean().describe('Whether it is the one that is drawn now'),
+  current: z.boolean().describe('True for the version that is being edited'),
 });
 
 export const WholeVersion = named('WorkflowVersionGraph', {
