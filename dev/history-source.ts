@@ -13,7 +13,6 @@ import type { RecordedRun } from '../worker/replay.ts';
 /** Why there is nothing to replay, and what to do: a message for the user. */
 export class NoHistory extends Error {}
 
-/** A history and its run. */
 export interface FoundRun extends RecordedRun {
   /** Null where a file does not say. */
   runId: string | null;

@@ -46,7 +46,6 @@ export function traceHistory({ events }: History): TraceTask[] {
   return tasks;
 }
 
-/** The tasks in lines. */
 export function traceLines(tasks: readonly TraceTask[]): string[] {
   return tasks.flatMap(({ at, eventId, woken, did }) => [
     `${at}  ${eventId === null ? 'not run yet' : `task completed (event ${eventId})`}`,

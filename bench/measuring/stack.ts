@@ -11,7 +11,7 @@ import { startPostgres } from '../../dev/servers/postgres.ts';
 import { end, launch } from '../../dev/servers/processes.ts';
 import { readyMessage } from '../../dev/servers/supervisor.ts';
 import { startTemporal } from '../../dev/servers/temporal.ts';
-import { startTemporalOnPostgres } from '../../dev/servers/temporal-postgres.ts';
+import { startTemporalOnPostgres } from '../../test/support/temporal-postgres.ts';
 import type { BenchmarkRun } from './benchmark.ts';
 
 const root = join(import.meta.dirname, '../..');

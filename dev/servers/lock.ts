@@ -5,7 +5,6 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Releases the lock. */
 export type Release = () => Promise<void>;
 
 /**

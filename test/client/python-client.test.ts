@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { findPythonTool } from '../../dev/python-tool.ts';
+import { findPythonTool } from '../support/python-tool.ts';
 import { useApi } from '../support/api.ts';
 import { useFolder } from '../support/use.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { findTemporalServer } from '../../dev/servers/temporal-postgres.ts';
+import { findTemporalServer } from '../support/temporal-postgres.ts';
 import { sweepIdOf } from '../../domain/runs/runs.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { importing } from './table/jobs.ts';

@@ -7,7 +7,7 @@ import { migrateToLatest } from '../../../db/migrate.ts';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { startPostgres } from '../../../dev/servers/postgres.ts';
 import { startTemporal } from '../../../dev/servers/temporal.ts';
-import { startTemporalOnPostgres } from '../../../dev/servers/temporal-postgres.ts';
+import { startTemporalOnPostgres } from '../../support/temporal-postgres.ts';
 import type { TestAnswer } from '../../support/api.ts';
 import { type Engine, useEngine } from '../../support/engine.ts';
 import { type CountingSink, useCountingSink } from '../../support/fakes/counting-sink.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
-import { findPythonTool } from '../../../dev/python-tool.ts';
+import { findPythonTool } from '../python-tool.ts';
 import { waitFor } from '../wait-for.ts';
 import { atEnd } from '../use.ts';
 

@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { holdDirectory } from './servers/lock.ts';
+import { holdDirectory } from '../../dev/servers/lock.ts';
 
 /** A program from PyPI that simulates an external service or checks our API. */
 export interface PythonTool {

@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import pg from 'pg';
-import { type ClaimedPort, claimFreePort } from './ports.ts';
-import { endLeftover } from './processes.ts';
+import { type ClaimedPort, claimFreePort } from '../../dev/servers/ports.ts';
+import { endLeftover } from '../../dev/servers/processes.ts';
 import {
   cachedPrograms,
   goInstall,
@@ -14,9 +14,14 @@ import {
   isProgram,
   reason,
   type Search,
-} from './program-cache.ts';
-import { supervise, until } from './supervisor.ts';
-import { describedServer, isComplete, serverEnvironment, type TemporalServer } from './temporal.ts';
+} from '../../dev/servers/program-cache.ts';
+import { supervise, until } from '../../dev/servers/supervisor.ts';
+import {
+  describedServer,
+  isComplete,
+  serverEnvironment,
+  type TemporalServer,
+} from '../../dev/servers/temporal.ts';
 
 const run = promisify(execFile);
 

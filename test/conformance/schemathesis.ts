@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { claimFreePort } from './servers/ports.ts';
-import { findPythonTool } from './python-tool.ts';
-import { startStack } from './servers/stack.ts';
+import { claimFreePort } from '../../dev/servers/ports.ts';
+import { findPythonTool } from '../support/python-tool.ts';
+import { startStack } from '../../dev/servers/stack.ts';
 
 /**
  * `npm run schemathesis`: sends generated requests (Schemathesis, from the OpenAPI document) to a
@@ -19,7 +19,7 @@ const tool = {
   requirement: 'schemathesis==4.32.5',
   program: 'schemathesis',
 };
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '../..');
 
 /** automake's exit code for a skipped test. */
 const leftOut = 77;
