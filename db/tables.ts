@@ -62,9 +62,7 @@ export interface Attachment {
   content: Buffer;
   created_at: Generated<Timestamp>;
   id: Generated<string>;
-  /**
-   * From when the time of keeping counts; null: from created_at.
-   */
+  /** From when the time of keeping counts; null: from created_at. */
   kept_from: Timestamp | null;
   project_id: string;
 }
@@ -81,9 +79,7 @@ export interface BodyRetention {
   done_to: Generated<string>;
   is_only_row: Generated<boolean>;
   scheduled_done_id: Generated<string>;
-  /**
-   * How far bodies of scheduled mail have been removed, by its scheduled_for.
-   */
+  /** How far bodies of scheduled mail have been removed, by its scheduled_for. */
   scheduled_done_to: Generated<Timestamp>;
 }
 
@@ -110,32 +106,20 @@ export interface Campaign {
   from_email: string;
   from_name: string | null;
   frozen_at: Timestamp | null;
-  /**
-   * Messages made for it, also those that were deleted with their contacts.
-   */
+  /** Messages made for it, also those that were deleted with their contacts. */
   frozen_count: Generated<number>;
   frozen_to_at: Timestamp | null;
   frozen_to_id: string | null;
   id: Generated<string>;
-  /**
-   * Whose moment was past when it began: send at once, or skip.
-   */
+  /** Whose moment was past when it began: send at once, or skip. */
   late: string | null;
-  /**
-   * Contacts of its audience without a message: they had left its topic.
-   */
+  /** Contacts of its audience without a message: they had left its topic. */
   left_topic: Generated<number>;
-  /**
-   * Contacts of its audience without a message: not subscribed when it was fixed.
-   */
+  /** Contacts of its audience without a message: not subscribed when it was fixed. */
   left_unsubscribed: Generated<number>;
-  /**
-   * The wall time, in the zone of each contact, for which it was asked; null: all at once.
-   */
+  /** The wall time, in the zone of each contact, for which it was asked; null: all at once. */
   local_time: string | null;
-  /**
-   * Messages handed over in a minute at most; null: no limit of its own.
-   */
+  /** Messages handed over in a minute at most; null: no limit of its own. */
   max_per_minute: number | null;
   message_class: string;
   name: string;
@@ -144,9 +128,7 @@ export interface Campaign {
   project_id: string;
   reconciled_at: Generated<Timestamp>;
   refused_in_row: Generated<number>;
-  /**
-   * Messages whose template could not be rendered: placeholders were replaced, the rest sent as written
-   */
+  /** Messages whose template could not be rendered: placeholders were replaced, the rest sent as written */
   rendered_plainly_count: Generated<number>;
   reply_to: string | null;
   scheduled_for: Timestamp | null;
@@ -209,9 +191,7 @@ export interface Consent {
 }
 
 export interface Contact {
-  /**
-   * The state of the newest opt-in request of its address; null: there was none.
-   */
+  /** The state of the newest opt-in request of its address; null: there was none. */
   consent: string | null;
   created_at: Generated<Timestamp>;
   data: Json | null;
@@ -291,13 +271,9 @@ export interface Email {
   from_name: string | null;
   handed_over_at: Timestamp | null;
   headers: Generated<Json>;
-  /**
-   * Until when the send policy holds it back.
-   */
+  /** Until when the send policy holds it back. */
   held_until: Timestamp | null;
-  /**
-   * quiet_hours or frequency_cap: what of the send policy holds it back.
-   */
+  /** quiet_hours or frequency_cap: what of the send policy holds it back. */
   hold_reason: string | null;
   id: Generated<string>;
   lease_until: Timestamp | null;
@@ -305,24 +281,16 @@ export interface Email {
   message_id: string | null;
   opened_at: Timestamp | null;
   opens: Generated<number>;
-  /**
-   * The request that it asks to confirm: its link gets the token when it leaves.
-   */
+  /** The request that it asks to confirm: its link gets the token when it leaves. */
   opt_in_id: string | null;
   project_id: string;
   received_id: string | null;
-  /**
-   * Why the provider did not take it; null: it was not refused. Its text is in "error".
-   */
+  /** Why the provider did not take it; null: it was not refused. Its text is in "error". */
   refusal: string | null;
   reply_to: string | null;
-  /**
-   * The end of the pause after its last attempt.
-   */
+  /** The end of the pause after its last attempt. */
   retry_at: Timestamp | null;
-  /**
-   * The time for which it was asked; null: at once.
-   */
+  /** The time for which it was asked; null: at once. */
   scheduled_for: Timestamp | null;
   sent_at: Timestamp | null;
   source_type: string;
@@ -389,9 +357,7 @@ export interface Event {
   name: string;
   project_id: string;
   recorded_at: Generated<Timestamp>;
-  /**
-   * The transaction that has recorded it, by which subscriptions find new events; null: no subscription has to.
-   */
+  /** The transaction that has recorded it, by which subscriptions find new events; null: no subscription has to. */
   tx: Generated<string | null>;
 }
 
@@ -544,16 +510,12 @@ export interface Idempotency {
   interrupted: Generated<boolean>;
   key: string;
   owner_id: string;
-  /**
-   * When the running request last said so; null: not since it claimed the key
-   */
+  /** When the running request last said so; null: not since it claimed the key */
   renewed_at: Timestamp | null;
   request: string;
   response: Buffer | null;
   status_code: number | null;
-  /**
-   * The seed of the ids of its mail; a repeat of the same request has the same
-   */
+  /** The seed of the ids of its mail; a repeat of the same request has the same */
   use_id: string;
 }
 
@@ -580,9 +542,7 @@ export interface Invitation {
 }
 
 export interface Job {
-  /**
-   * sk or the id of the user who started it; null: not known.
-   */
+  /** sk or the id of the user who started it; null: not known. */
   actor: string | null;
   created_at: Generated<Timestamp>;
   data: Json;
@@ -597,9 +557,7 @@ export interface Job {
   result: Json | null;
   started_at: Timestamp | null;
   state: Generated<string>;
-  /**
-   * Of a replay: whose events it takes.
-   */
+  /** Of a replay: whose events it takes. */
   subscription_id: string | null;
   touched_at: Generated<Timestamp>;
   workflow_id: string | null;
@@ -691,13 +649,9 @@ export interface Project {
   billing_limit_inbound: number | null;
   billing_limit_transactional: number | null;
   billing_limit_workflows: number | null;
-  /**
-   * The scope of entries of permanent bounces; null: marketing.
-   */
+  /** The scope of entries of permanent bounces; null: marketing. */
   bounce_scope: string | null;
-  /**
-   * When the consent policy was last set.
-   */
+  /** When the consent policy was last set. */
   consent_policy_at: Timestamp | null;
   created_at: Generated<Timestamp>;
   customer: string | null;
@@ -707,20 +661,14 @@ export interface Project {
   last_subscription: string | null;
   name: string;
   next_reconcile_at: Timestamp | null;
-  /**
-   * Seconds from the last mail of a request to its end.
-   */
+  /** Seconds from the last mail of a request to its end. */
   opt_in_expire_after: Generated<number>;
   opt_in_from_email: string | null;
   opt_in_from_name: string | null;
-  /**
-   * Seconds from the first mail of a request to its reminder; null: there is none.
-   */
+  /** Seconds from the first mail of a request to its reminder; null: there is none. */
   opt_in_remind_after: number | null;
   opt_in_required: Generated<boolean>;
-  /**
-   * Of the confirmation mail; null: the built-in text.
-   */
+  /** Of the confirmation mail; null: the built-in text. */
   opt_in_template_id: string | null;
   public_id: string | null;
   public_key: string;
@@ -734,21 +682,13 @@ export interface Project {
 }
 
 export interface ProviderCircuit {
-  /**
-   * Attempts in a row that the provider could not take, up to the one that opened the circuit
-   */
+  /** Attempts in a row that the provider could not take, up to the one that opened the circuit */
   failures: Generated<number>;
-  /**
-   * When the next mail is tried; while one is under way, when it counts as lost with its process
-   */
+  /** When the next mail is tried; while one is under way, when it counts as lost with its process */
   next_probe_at: Timestamp | null;
-  /**
-   * Since when mail waits for the provider; null: the circuit is closed
-   */
+  /** Since when mail waits for the provider; null: the circuit is closed */
   opened_at: Timestamp | null;
-  /**
-   * Mails tried in vain since then
-   */
+  /** Mails tried in vain since then */
   probes: Generated<number>;
   provider: string;
 }
@@ -1002,9 +942,7 @@ export interface Workflow {
   reentry_min_interval: number | null;
   reentry_mode: Generated<string>;
   trigger_event_name: string | null;
-  /**
-   * Of the trigger SCHEDULE: {cron, timeZone, segmentId, filter}, as far as they are given; else null.
-   */
+  /** Of the trigger SCHEDULE: {cron, timeZone, segmentId, filter}, as far as they are given; else null. */
   trigger_schedule: Json | null;
   trigger_type: Generated<string>;
   trigger_where: Json | null;
@@ -1043,9 +981,7 @@ export interface WorkflowStep {
   config: Generated<Json>;
   created_at: Generated<Timestamp>;
   id: Generated<string>;
-  /**
-   * What the step is called in the portable graph of its workflow.
-   */
+  /** What the step is called in the portable graph of its workflow. */
   key: string;
   name: string;
   position_x: number;

@@ -183,7 +183,6 @@ export class Problem extends Error {
   readonly code: ProblemCode;
   readonly details: Record<string, unknown> | undefined;
   readonly errors: readonly FieldProblem[] | undefined;
-  /** The HTTP status. */
   readonly status: number;
 
   constructor(
@@ -281,29 +280,8 @@ export function whenRight(...fields: readonly string[]) {
   };
 }
 
-type Resource =
-  | 'CONTACT'
-  | 'SEGMENT'
-  | 'TEMPLATE'
-  | 'CAMPAIGN'
-  | 'WORKFLOW'
-  | 'STEP'
-  | 'TRANSITION'
-  | 'VERSION'
-  | 'EXECUTION'
-  | 'DOMAIN'
-  | 'PROJECT'
-  | 'MEMBER'
-  | 'USER'
-  | 'FILE'
-  | 'JOB'
-  | 'EMAIL'
-  | 'SECRET'
-  | 'TOPIC'
-  | 'SUPPRESSION'
-  | 'ERASURE'
-  | 'EVENT_SUBSCRIPTION'
-  | 'EVENT_DELIVERY';
+type MissingOf<Code> = Code extends `${infer Resource}_NOT_FOUND` ? Resource : never;
+type Resource = Exclude<MissingOf<ProblemCode>, 'RESOURCE' | 'ROUTE'>;
 
 /** Returns a 404 for a resource. Another project's resource looks exactly like a missing one. */
 export function notFound(resource: Resource, id: string): Problem {

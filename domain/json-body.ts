@@ -8,7 +8,6 @@
 export interface LossyNumber {
   /** Keys and indexes from the outside in. */
   path: (string | number)[];
-  /** As it was written. */
   literal: string;
 }
 
@@ -80,7 +79,6 @@ function wholeNumber(value: number): bigint {
   return BigInt(whole + behind.padEnd(Number(exponent), '0'));
 }
 
-/** The size of a JSON value. */
 export interface JsonSize {
   /** Greatest nesting depth of objects and lists. */
   depth: number;

@@ -127,7 +127,6 @@ function sizeOf(input: unknown): number | null {
   return typeof input === 'string' || Array.isArray(input) ? input.length : null;
 }
 
-/** Describes the given number or size. */
 function insteadOf(input: unknown): string {
   const given = typeof input === 'number' ? input : sizeOf(input);
   return given === null ? '' : `, not ${given}`;

@@ -31,7 +31,6 @@ export interface DnsSettings {
 
 const triesMax = 2;
 const cacheMs = 5 * 60_000;
-/** Cached names. */
 const cacheMax = 10_000;
 /** Error codes of negative answers: no such name, no such record, or an impossible name. */
 const absent = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME']);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, Runtime, type WorkflowBundleOption } from '@temporalio/worker';
 import type { Pool } from 'pg';
@@ -201,12 +202,8 @@ async function connectWithRetries(config: Config, log: Logger): Promise<NativeCo
 }
 
 /** Resolves when the process is asked to stop, or its parent process is gone. */
-function stopAsked(): Promise<void> {
-  return new Promise((resolve) => {
-    process.once('SIGTERM', () => resolve());
-    process.once('SIGINT', () => resolve());
-    process.once('disconnect', () => resolve());
-  });
+async function stopAsked(): Promise<void> {
+  await Promise.race(['SIGTERM', 'SIGINT', 'disconnect'].map((event) => once(process, event)));
 }
 
 try {

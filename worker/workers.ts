@@ -163,7 +163,6 @@ function bulkActivities(services: WorkersOptions['services']) {
   };
 }
 
-/** Starts the workers of all task queues in this process. */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { connection, namespace, taskQueue, services } = options;
   const deployment = options.version && { workerDeploymentOptions: inVersion(options.version) };

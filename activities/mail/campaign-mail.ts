@@ -297,7 +297,6 @@ async function makeSkeleton(
   };
 }
 
-/** The headers of a skeleton for one recipient. */
 function headersFor(
   { mail: { headers }, sampleRecipient }: Skeleton,
   ids: { contactId: string; emailId: string },

@@ -159,7 +159,6 @@ const chunkSize = 50;
 /** How long outcomes may wait to be recorded together, in milliseconds. */
 const unrecordedMs = 5_000;
 
-/** The progress of a batch. */
 interface Progress<E> {
   attemptIds: string[];
   emails: E[];
@@ -177,7 +176,6 @@ interface Progress<E> {
 }
 
 export interface Delivered {
-  /** Messages claimed. */
   claimed: number;
   /** Their chunk, if they belong to a campaign. */
   chunk?: CampaignChunk | undefined;

@@ -46,7 +46,6 @@ export interface StepCallById extends CallIds {
   isMoved?: boolean;
 }
 
-/** A step to perform. */
 export interface StepCall extends CallIds {
   step: GraphStep;
   /** The version that the step belongs to. */

@@ -42,7 +42,6 @@ export interface SubscriptionRest {
   state: Target['state'] | null;
   /** Milliseconds until the next delivery is due; null: none waits for a time. */
   nextDueMs: number | null;
-  /** Requests that were made. */
   requests: number;
 }
 
@@ -111,7 +110,6 @@ interface Slice {
   pace: Pace;
 }
 
-/** A request under way. */
 interface UnderWay {
   unit: Unit;
   isProbe: boolean;

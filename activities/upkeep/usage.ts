@@ -14,7 +14,6 @@ export interface UsageServices {
   log: { warn(details: object, message: string): void };
 }
 
-/** Concurrent reports. */
 const concurrency = 16;
 /** Messages read from the database at once. */
 const pageSize = 500;

@@ -40,7 +40,6 @@ export async function insertSession(
   return id;
 }
 
-/** The user of a session cookie. */
 export interface SessionUser {
   id: string;
   email: string;

@@ -257,7 +257,6 @@ export async function useToken(
   return used.some((token) => token.token_hash.equals(hash)) ? ownerId : undefined;
 }
 
-/** Deletes expired links. */
 export async function deleteExpiredTokens(db: Database): Promise<void> {
   await db.deleteFrom('account_token').where('created_at', '<', tokenLife).execute();
 }

@@ -37,7 +37,6 @@ export interface Payer {
   billedBy: string | null;
 }
 
-/** The project of a customer. */
 export async function findProjectOfCustomer(
   db: Database,
   customer: string,
@@ -100,7 +99,6 @@ export async function updateCustomer(
   return updated !== undefined;
 }
 
-/** Stores the subscription of a customer. */
 export async function updateSubscription(
   tx: Database,
   customer: string,

@@ -36,7 +36,6 @@ export type CampaignRow = Omit<
   zone_policy: ZonePolicy | null;
 };
 
-/** A campaign with the name of its segment. */
 export type NamedCampaignRow = CampaignRow & { segment_name: string | null };
 
 type Values<T> = Omit<T, 'audience_condition'> & { audience_condition?: Condition | null };

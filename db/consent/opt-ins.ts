@@ -38,7 +38,6 @@ const endedMax = 10;
 
 const summary = 'Opt-in request';
 
-/** A requested topic. */
 interface AskedTopic {
   id: string;
   key: string;

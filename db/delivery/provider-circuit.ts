@@ -10,7 +10,6 @@ import {
 
 /** The circuit of one mail provider, shared by all workers. */
 export interface Circuit {
-  /** Consecutive failures. */
   failures: number;
   /**
    * Milliseconds until the next mail may be tried (0: now); null: the circuit is closed, so all

@@ -52,7 +52,6 @@ export async function readEvents(db: Database, ids: readonly string[]): Promise<
   return rows;
 }
 
-/** An event with the address of its contact. */
 export type ListedEvent = Selectable<Event> & { contact_email: string | null };
 
 /** The newest events of a contact, newest first. */

@@ -32,7 +32,6 @@ export interface LockedExecutionJob<Asked> {
   cursor: unknown;
 }
 
-/** The result of one page of a job. */
 export interface ExecutionPage<Kind extends ExecutionJobKind> {
   /** Executions that were checked. */
   looked: number;

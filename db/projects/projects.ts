@@ -6,7 +6,6 @@ import { columnsFrom, columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import type { Project } from '../tables.ts';
 
-/** A project as one of its members sees it. */
 export type MemberProjectRow = Selectable<Project> & { role: Role };
 
 export interface ProjectState {

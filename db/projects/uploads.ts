@@ -54,7 +54,6 @@ export async function reserveUpload(
   });
 }
 
-/** Records that the file is stored. */
 export async function recordUploaded(db: Database, key: string): Promise<void> {
   await db.updateTable('upload').set({ stored: true }).where('key', '=', key).execute();
 }

@@ -218,7 +218,6 @@ export interface ActivityRow {
   audience_type: string | null;
   segment_name: string | null;
   workflow_name: string | null;
-  /** The key of the execution. */
   key: string | null;
   status: string | null;
   exit_reason: string | null;
@@ -328,7 +327,6 @@ export interface UpcomingRow {
   audience_type: string | null;
   segment_name: string | null;
   workflow_name: string | null;
-  /** The key of the execution. */
   key: string | null;
   step_name: string | null;
   /** True for a mail that a step will send at that time. */

@@ -39,7 +39,6 @@ export async function readContactHistory(
   };
 }
 
-/** The latest moment of each name that has one. */
 function latestOf(times: readonly [string, string | null][]): Map<string, Date> {
   const latest = new Map<string, Date>();
   for (const [name, text] of times) {

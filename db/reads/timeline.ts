@@ -243,52 +243,41 @@ function sourcesOf(
   types: readonly TimelineType[],
 ): Source[] {
   const isOwn = sql`contact_id = ${id} and project_id = ${projectId}`;
+  // Rows of a deleted workflow remain for a while.
+  const hasWorkflow = (table: string) => sql`exists (
+    select from workflow inner_kept where inner_kept.id = ${sql.ref(`${table}.workflow_id`)})`;
   const mails = types.filter((type) => type === 'email' || type === 'not_reached');
-  return [
-    ...(mails.length === 0
-      ? []
-      : [
-          {
-            kind: 'email' as const,
-            type: typeOfMail,
-            at: sql`created_at`,
-            from: sql`email where ${isOwn} and (${typeOfMail}) = any(${mails}::text[])`,
-          },
-        ]),
-    ...(types.includes('consent')
-      ? [
-          {
-            kind: 'opt_in' as const,
-            type: sql`'consent'`,
-            at: sql`created_at`,
-            from: sql`opt_in where ${isOwn}`,
-          },
-        ]
-      : []),
-    ...(types.includes('not_started')
-      ? [
-          {
-            kind: 'not_started' as const,
-            type: sql`'not_started'`,
-            at: sql`at`,
-            from: sql`not_started where ${isOwn} and exists (
-              select from workflow inner_kept where inner_kept.id = not_started.workflow_id)`,
-          },
-        ]
-      : []),
-    ...(types.includes('execution')
-      ? [
-          {
-            kind: 'execution' as const,
-            type: sql`'execution'`,
-            at: sql`started_at`,
-            // Executions of a deleted workflow remain for a while.
-            from: sql`execution where ${isOwn} and exists (
-              select from workflow inner_kept where inner_kept.id = execution.workflow_id)`,
-          },
-        ]
-      : []),
+  const sources: (Source & { isAsked: boolean })[] = [
+    {
+      isAsked: mails.length > 0,
+      kind: 'email',
+      type: typeOfMail,
+      at: sql`created_at`,
+      from: sql`email where ${isOwn} and (${typeOfMail}) = any(${mails}::text[])`,
+    },
+    {
+      isAsked: types.includes('consent'),
+      kind: 'opt_in',
+      type: sql`'consent'`,
+      at: sql`created_at`,
+      from: sql`opt_in where ${isOwn}`,
+    },
+    {
+      isAsked: types.includes('not_started'),
+      kind: 'not_started',
+      type: sql`'not_started'`,
+      at: sql`at`,
+      from: sql`not_started where ${isOwn} and ${hasWorkflow('not_started')}`,
+    },
+    {
+      isAsked: types.includes('execution'),
+      kind: 'execution',
+      type: sql`'execution'`,
+      at: sql`started_at`,
+      from: sql`execution where ${isOwn} and ${hasWorkflow('execution')}`,
+    },
   ];
+  return sources.filter(({ isAsked }) => isAsked);
 }
 
 /**

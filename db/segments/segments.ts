@@ -192,7 +192,6 @@ export async function updateSegment(
   return row as unknown as SegmentRow;
 }
 
-/** Stores a count made just now. */
 export async function updateMemberCount(
   db: Database,
   id: string,

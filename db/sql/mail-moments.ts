@@ -20,7 +20,6 @@ export type Moment =
   | 'listedBounce'
   | 'listedComplaint';
 
-/** The numbers of the moments. */
 export const momentKinds: Readonly<Record<Moment, number>> = {
   sent: 1,
   delivered: 2,

@@ -20,7 +20,6 @@ export interface DeliverySearch {
   eventId?: string | undefined;
 }
 
-/** A delivery and its place in the list. */
 export type ListedDelivery = DeliveryRow & { recorded_instant: string };
 
 /** SQL of a subscription's deliveries. Those from before a reset of its project are deleted. */

@@ -6,7 +6,6 @@ import type { EarlierItems } from './subscriptions.ts';
 
 /** Position of a subscription in the log of events, and the events after it. */
 
-/** SQL of the columns of a position. */
 export const positionColumns = sql`id, project_id, events, enabled, epoch, seen::text, read_tx::text,
   read_id, read_earlier, earlier, reading::text, reading is not null as is_begun`;
 

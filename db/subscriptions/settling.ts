@@ -67,7 +67,6 @@ export async function settle(tx: Database, id: string, settled: Settled): Promis
       from sent where subscription_id = ${id} and delivery.event_id = sent.event_id`.execute(tx);
 }
 
-/** SQL of the changes of the deliveries. */
 function changeOf({ batch, deliveries, failure }: Settled) {
   if (failure === null) {
     return sql`status = 'delivered', reason = null, response = null, ended_at = now(),

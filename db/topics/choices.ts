@@ -3,7 +3,6 @@ import type { Database } from '../database.ts';
 
 /** Topic choices of contacts. */
 
-/** A topic with the choice of one contact. */
 export interface ContactTopic {
   id: string;
   key: string;

@@ -32,7 +32,6 @@ export async function findTopic(
     .executeTakeFirst();
 }
 
-/** The topics of a project with these keys. */
 export async function listTopicsByKey(
   db: Database,
   projectId: string,

@@ -14,7 +14,6 @@ export type CampaignStatus = (typeof campaignStatuses)[number];
 
 export const audienceTypes = ['ALL', 'SEGMENT', 'FILTERED'] as const;
 
-/** The audience of a campaign. */
 export interface CampaignAudience {
   type: (typeof audienceTypes)[number];
   /** null with SEGMENT: the segment was deleted, and the audience is empty. */

@@ -4,7 +4,6 @@
  * copy and replaced by the token when the mail is sent.
  */
 
-/** Returns the URL at which a token is confirmed. */
 export function confirmUrl(apiUrl: string, token: string): string {
   return `${apiUrl}/confirm/${token}`;
 }

@@ -14,7 +14,6 @@ export interface CsvLine {
   fault: string | null;
 }
 
-/** The bytes of a file, in chunks. */
 export type FileBytes = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /**

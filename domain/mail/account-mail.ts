@@ -9,7 +9,6 @@ import { withoutLinks } from '../text-rules.ts';
 
 export interface AccountMail {
   subject: string;
-  /** A fragment of HTML. */
   html: string;
 }
 

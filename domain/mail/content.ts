@@ -10,7 +10,6 @@ import { faultWarnings, type TemplateWarning } from '../template/warnings.ts';
 import { endOfBody } from './tracking.ts';
 import { type Header, type MessageClass, type SourceType, classHeaders } from './headers.ts';
 
-/** The stored content of a mail. */
 export interface MailContent {
   subject: string;
   /** HTML with the footer of its class; sending adds the surrounding document. */
@@ -58,7 +57,6 @@ export interface MailToRender {
   hasBadge?: boolean;
 }
 
-/** A mail after rendering. */
 export interface RenderedMail {
   content: MailContent;
   /** Its texts without the parts that its class adds. */

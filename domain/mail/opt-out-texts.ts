@@ -340,7 +340,6 @@ const texts = new Map(
   ]),
 );
 
-/** The languages of the pages. */
 export const optOutLanguages: readonly string[] = [...texts.keys()];
 
 /**

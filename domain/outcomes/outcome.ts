@@ -104,7 +104,6 @@ export interface JudgedMail extends HeldMail {
   is_unsettled: boolean;
 }
 
-/** Returns the outcome of a message. */
 export function outcomeOf(mail: JudgedMail, now: Date): MailOutcome {
   if (mail.status === 'FAILED') return outcomeOfFailure(mail.refusal ?? mail.error);
   if (mail.status !== 'PENDING' && mail.status !== 'SENDING') {

@@ -6,7 +6,6 @@ import type { Picture, PictureStep, StepState } from './picture.ts';
 
 /** The content of pictures of workflows and executions. */
 
-/** Statistics of a step. */
 export interface StepNumbers {
   entered: number;
   waiting: number;

@@ -48,7 +48,6 @@ export interface StartedRun {
   runId: string;
 }
 
-/** Returns the workflow id of an execution's run. */
 export function executionRunId(executionId: string): string {
   return `execution-${executionId}`;
 }

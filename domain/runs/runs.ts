@@ -57,7 +57,6 @@ export const priorities = {
 /** The fairness key of work without a project. */
 export const platformFairness = 'platform';
 
-/** The default task queue. */
 export const defaultTaskQueue = 'everpost';
 
 /** Returns the id of the schedule of a task queue's sweep. It is also the prefix of its runs. */
@@ -114,7 +113,6 @@ export interface OutboxEntry {
   generation: number;
 }
 
-/** An entry that was sent to Temporal. */
 export interface SentEntry {
   entry: OutboxEntry;
   /** The run that was started for it, if it belongs to an execution. */

@@ -72,7 +72,6 @@ export interface SimulationInput {
 export interface SimulationServices {
   apiUrl: string;
   renderer: Renderer & Inspector;
-  /** True if billing is on. */
   billed: boolean;
   webhookAttemptsMax: number;
   /** Returns a template of the project with the state of its sender's domain. */
@@ -89,7 +88,6 @@ export interface SimulationServices {
   secrets: ReadonlyMap<string, string[] | null>;
   /** An unguessable text. */
   mark: string;
-  /** A new id. */
   newId(): string;
   /** Lets other work run. */
   breathe(): Promise<void>;

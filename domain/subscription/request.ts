@@ -80,7 +80,6 @@ export function batchFit(items: readonly string[], bytesMax: number): number {
   return items.length;
 }
 
-/** The `webhook-id` of a batch. */
 export function batchIdOf(id: string): string {
   return `batch_${id}`;
 }

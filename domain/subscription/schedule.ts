@@ -3,7 +3,6 @@ import { readRetryAfter } from '../webhook/webhook.ts';
 
 /** Computes the consequences of one request of an event subscription. */
 
-/** The end of a request. */
 export interface RequestOutcome {
   /** null: no response arrived. */
   statusCode: number | null;
@@ -15,7 +14,6 @@ export interface RequestOutcome {
   text: string | null;
 }
 
-/** One entry of `attempts`. */
 export interface Attempt {
   /** ISO 8601. */
   at: string;

@@ -15,14 +15,12 @@ export interface TemplateFault extends Place {
 
 const nowhere: Place = { line: null, column: null };
 
-/** The fault of a template that is too long. */
 export const tooLong: TemplateFault = {
   code: 'liquid_limit',
   message: 'The template is longer than 2 MB.',
   ...nowhere,
 };
 
-/** The fault of a template with too many tags. */
 export const tooManyTags: TemplateFault = {
   code: 'liquid_limit',
   message: 'The template has more than 10,000 tags and placeholders.',
@@ -99,7 +97,6 @@ function placeOf({ token }: LiquidError, source: string): Place {
  * @param omitted pieces that the translation leaves out.
  */
 export class PlaceMap {
-  /** The translation. */
   readonly liquid: string;
   readonly #source: string;
   /** The start of each piece in the translation and in the source. */

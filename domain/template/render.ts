@@ -14,7 +14,7 @@ import { parseLiquid, renderChars, renderLiquid, startLimits } from './liquid.ts
 import { type PlainTemplate, plainTemplate, renderPlain } from './plain.ts';
 import { escapeHtml } from './html.ts';
 import { readTemplate, type TemplatePiece } from './source.ts';
-import { storableText } from '../text-rules.ts';
+import { cutText, storableText } from '../text-rules.ts';
 import {
   type RenderLimits,
   type Target,
@@ -440,11 +440,4 @@ function sizeFault(source: string): TemplateFault | null {
   const isLong = source.length * 3 > templateBytes;
   if (isLong && new TextEncoder().encode(source).length > templateBytes) return tooLong;
   return countTags(source) > templateTags ? tooManyTags : null;
-}
-
-/** Cuts to at most `max` UTF-16 units without splitting a surrogate pair. */
-function cutText(text: string, max: number): string {
-  if (text.length <= max) return text;
-  const splits = /[\ud800-\udbff]/.test(text[max - 1]!);
-  return text.slice(0, splits ? max - 1 : max);
 }

@@ -11,7 +11,6 @@ export const Zone = z
   .refine(isZone, fault('invalid_string', 'Must be the name of a time zone, such as Europe/Kyiv.'))
   .meta({ examples: ['Europe/Kyiv'] });
 
-/** A wall time as text. */
 export const WallTimeText = z
   .string()
   .refine(
@@ -29,7 +28,6 @@ export const WallTimeEndText = z
   )
   .meta({ examples: ['08:00'] });
 
-/** A local date-time as text. */
 export const LocalDateTimeText = z
   .string()
   .refine(

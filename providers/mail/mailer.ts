@@ -66,7 +66,6 @@ export interface StoredMessage {
   raw: Buffer;
 }
 
-/** Services for mailers. */
 export interface MailerServices {
   /** Stores a message in the local mailbox; storing an id twice is harmless. */
   storeMessage(message: StoredMessage): Promise<void>;

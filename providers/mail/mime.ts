@@ -140,7 +140,6 @@ function textPart(contentType: string, content: string): Part {
   return { headers: textHeaders(contentType), body: quotedPrintable(content) };
 }
 
-/** The headers of a text part. */
 export function textHeaders(contentType: string): string[] {
   return [
     `Content-Type: ${contentType}; charset=utf-8`,

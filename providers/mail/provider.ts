@@ -82,7 +82,6 @@ export type FeedbackRequest =
   /** There is nothing to record. `message`: a sentence for the response. */
   | { kind: 'done'; message?: string };
 
-/** A report on a sent mail. */
 export interface SentReport {
   /** Our id of the mail, if the provider returns it. */
   emailId: string | null;

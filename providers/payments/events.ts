@@ -9,7 +9,6 @@ import { hasForbiddenText } from '../../domain/text-rules.ts';
  */
 export type PaymentEvent = KnownEvent | { kind: 'other' };
 
-/** The invoice of an event. */
 export interface InvoiceOfEvent {
   /** null: the event does not contain it. */
   invoice: string | null;

@@ -101,7 +101,6 @@ export class ThreadPool<Task> {
     else this.#atWork.set(owner, left);
   }
 
-  /** Starts a thread for a job. */
   #start(job: Job<Task>): void {
     const thread = new Worker(this.#file, {
       execArgv: [],

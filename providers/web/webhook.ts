@@ -7,7 +7,6 @@ import type { WebhookCall, WebhookOutcome } from '../../domain/webhook/webhook.t
 import { isLoopbackAddress, isPublicAddress } from './address-guard.ts';
 import { type Body, exchange, readBody, textOf } from './exchange.ts';
 
-/** One attempt of a webhook. */
 export interface WebhookAttempt extends WebhookCall {
   /** Id by which the receiver recognizes repeats, the same for every attempt. */
   deliveryId: string;

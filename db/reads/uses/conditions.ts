@@ -141,7 +141,6 @@ export async function findEventUsers(
   };
 }
 
-/** A step as it is drawn. */
 interface DrawnStep {
   workflowId: string;
   type: string;

@@ -35,7 +35,6 @@ export function textsInJson(texts: readonly string[]): string[] {
   return texts.map((text) => JSON.stringify(text).slice(1, -1));
 }
 
-/** A step that uses something. */
 export interface StepUse {
   id: string;
   name: string;

@@ -8,7 +8,6 @@ import { recordEvents } from '../events/record-events.ts';
 /** null: resets it to the default. */
 export type TopicChoice = boolean | null;
 
-/** The cause of a choice of topics. */
 export interface ChoiceCause {
   origin: ConsentOrigin;
   /** The message whose link was followed. */

@@ -16,7 +16,6 @@ import type {
   ExecutionJobResults,
 } from '../../../domain/job.ts';
 
-/** One kind of job. */
 interface Operation<Kind extends ExecutionJobKind> {
   nothing: ExecutionJobResults[Kind];
   /** Estimates from an index how many executions it must check. */

@@ -120,7 +120,6 @@ function dateOrNull(milliseconds: number | null): Date | null {
   return milliseconds === null ? null : new Date(milliseconds);
 }
 
-/** A claimed chunk. */
 export interface ClaimedChunk {
   /** The attempt that has claimed it. */
   attemptId: string;
@@ -218,7 +217,6 @@ function claimedMessages(ids: RawBuilder<unknown>): RawBuilder<ClaimedMessage[]>
       where inner_mail.id = any(${ids}) and inner_mail.status = 'PENDING') as message)`;
 }
 
-/** A claim of a chunk. */
 export interface ChunkClaim {
   campaignId: string;
   attemptId: string;

@@ -320,7 +320,6 @@ const hasStored = sql<boolean>`(${sql.join(
   sql` or `,
 )})`;
 
-/** SQL of a `EventSource`. */
 const eventSourceJson = sql<EventSource>`jsonb_build_object(
   'id', email.id, 'contact_id', email.contact_id, 'subject', email.subject,
   'from_email', email.from_email, 'from_name', email.from_name, 'message_id', email.message_id,

@@ -10,7 +10,6 @@ import { notedSubscription } from '../../../domain/runs/runs.ts';
 
 /** A job that sends a subscription its events again. */
 
-/** Position of a replay. */
 interface ReplayState {
   /** The last event that was checked; null: none. */
   after: HistoryPlace | null;

@@ -148,7 +148,6 @@ function bounceOf({ bounce }: SesMessage, at: Date): Feedback {
   };
 }
 
-/** When SES accepted the message. */
 export function acceptedAt({ mail }: SesMessage, now: Date): Date {
   return timeOf(mail.timestamp, now);
 }

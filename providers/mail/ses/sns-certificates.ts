@@ -111,7 +111,6 @@ function hasIssued(issuer: X509Certificate, certificate: X509Certificate): boole
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
-/** Returns true if a certificate was issued to SNS. */
 function isOfSns(certificate: X509Certificate): boolean {
   const { CN: commonName = [] } = certificate.toLegacyObject().subject;
   const listed = certificate.subjectAltName?.split(', ').map((name) => name.replace(/^DNS:/, ''));
