@@ -35,7 +35,6 @@ export interface ProjectCaller {
   isPublic: boolean;
 }
 
-/** A call of a logged-in user. */
 export interface UserCaller {
   kind: 'user';
   userId: string;

@@ -92,7 +92,6 @@ export async function readSession(
   return { userId: id, version: sv, id: sid, authenticatedAt: iat };
 }
 
-/** Returns the client of a request. */
 export function clientOf(ctx: Context): Client {
   return { ip: ctx.ip, userAgent: ctx.get('user-agent').slice(0, userAgentMax) || null };
 }

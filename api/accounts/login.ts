@@ -24,7 +24,6 @@ const signUp = endpoint({
   id: 'signUp',
   method: 'POST',
   path: '/auth/signup',
-  tag: 'Accounts',
   summary: 'Create an account and log in',
   description:
     'Sets the session cookie. If the server sends account mail, the address must be verified ' +
@@ -37,10 +36,7 @@ const signUp = endpoint({
   body: z.object({ email: Email, password: NewPassword }),
   response: Account,
   problems: ['SIGNUPS_DISABLED', 'EMAIL_TAKEN', 'INVALID_EMAIL', 'SERVICE_UNAVAILABLE'],
-  example: {
-    body: { email: account.email, password: 'correct horse battery' },
-    response: { success: true, data: account },
-  },
+  example: { body: { email: account.email, password: 'correct horse battery' }, response: account },
   async handle({ db, config, dns, domainLists, request, body, note }) {
     if (!config.signupsEnabled) throw new Problem('SIGNUPS_DISABLED');
     if (await findUserByEmail(db, body.email)) throw new Problem('EMAIL_TAKEN');
@@ -69,7 +65,6 @@ export const logIn = endpoint({
   id: 'logIn',
   method: 'POST',
   path: '/auth/login',
-  tag: 'Accounts',
   summary: 'Log in',
   description:
     'Sets the session cookie. INVALID_CREDENTIALS does not reveal if the account exists. ' +
@@ -80,10 +75,7 @@ export const logIn = endpoint({
   body: z.object({ email: Email, password: GivenPassword }),
   response: Account,
   problems: ['INVALID_CREDENTIALS'],
-  example: {
-    body: { email: account.email, password: 'correct horse battery' },
-    response: { success: true, data: account },
-  },
+  example: { body: { email: account.email, password: 'correct horse battery' }, response: account },
   async handle(call) {
     const { db, rateLimits, body, note, noteRefusal } = call;
     const counters = await countLogin(call, body.email).catch((error: unknown) => {
@@ -108,7 +100,6 @@ const logOut = endpoint({
   id: 'logOut',
   method: 'GET',
   path: '/auth/logout',
-  tag: 'Accounts',
   summary: 'End all sessions of the user',
   description: 'Clears the session cookie. Returns the same without a session.',
   access: 'open',
@@ -161,7 +152,6 @@ async function countLogin(
   return { source, account };
 }
 
-/** Returns the response that starts a session. */
 async function loggedIn(call: Parameters<typeof startSession>[0], user: UserRow) {
   const cookie = await startSession(call, user);
   return answer({ id: user.id, email: user.email }, { headers: { 'Set-Cookie': cookie } });

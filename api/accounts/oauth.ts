@@ -40,13 +40,12 @@ const getOAuthConfig = endpoint({
   id: 'getOAuthConfig',
   method: 'GET',
   path: '/auth/oauth-config',
-  tag: 'Accounts',
   summary: 'List the other ways to log in',
   description: 'true for GitHub and Google if the server has settings for it.',
   access: 'open',
   wrapped: true,
   response: z.object({ github: z.boolean(), google: z.boolean() }),
-  example: { response: { success: true, data: { github: true, google: false } } },
+  example: { response: { github: true, google: false } },
   async handle({ config }) {
     return { github: config.oauth.github !== null, google: config.oauth.google !== null };
   },
@@ -57,7 +56,6 @@ function outbound({ provider, name }: (typeof ways)[number]): AnyEndpoint {
     id: `start${name}Login`,
     method: 'GET',
     path: `/oauth/${provider}/outbound`,
-    tag: 'Accounts',
     summary: `Go to ${name} to log in`,
     description: 'For browsers. Sets a cookie for 10 minutes and redirects to the other site.',
     access: 'open',
@@ -89,7 +87,6 @@ function callback(way: (typeof ways)[number]): AnyEndpoint {
     id: `finish${name}Login`,
     method: 'GET',
     path: `/oauth/${provider}/callback`,
-    tag: 'Accounts',
     summary: `Come back from ${name}`,
     description:
       'For browsers. Redirects to the dashboard, with the session cookie set; or to its ' +

@@ -5,7 +5,6 @@ import { isCommonPassword, passwordCharsMin } from './common-passwords.ts';
 
 const tooCommon = fault('too_common', 'Is one of the 10,000 most common passwords.');
 
-/** A new password. */
 export const NewPassword = z
   .string()
   .min(passwordCharsMin)
@@ -13,7 +12,6 @@ export const NewPassword = z
   .refine((password) => !isCommonPassword(password), tooCommon)
   .meta({ description: 'None of the 10,000 most common passwords, in any case' });
 
-/** A password to check. */
 export const GivenPassword = z.string().min(1);
 
 /** Argon2id with 19 MiB, 2 passes and 1 lane, the first choice of OWASP's password cheat sheet. */

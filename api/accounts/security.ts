@@ -13,8 +13,8 @@ import {
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
 import type { Services } from '../services/services.ts';
-import type { Project } from '../access/caller.ts';
-import { named, Time, Uuid } from '../http/schemas.ts';
+import type { Project, ProjectCaller } from '../access/caller.ts';
+import { named, Time, ById } from '../http/schemas.ts';
 
 const Window = named('FeedbackWindow', {
   total: z.int(),
@@ -49,7 +49,6 @@ const Security = named('ProjectSecurity', {
   suspensions: z.array(Suspension),
 });
 
-/** Example for the documentation. */
 const none = { total: 0, bounces: 0, complaints: 0, bounceRate: 0, complaintRate: 0 };
 const example: z.input<typeof Security> = {
   status: {
@@ -82,43 +81,33 @@ const example: z.input<typeof Security> = {
 const suspensionsMax = 10;
 const dayMs = 24 * 60 * 60 * 1000;
 
-const getSecurity = endpoint({
-  id: 'getProjectSecurity',
+const common = {
   method: 'GET',
-  path: '/projects/{id}/security',
-  tag: 'Projects',
   summary: 'Get the bounce and complaint rates of a project',
   description:
     'Bounces and complaints of the last 7 days and of all time; rates are percentages. At ' +
     'most 10 suspensions are listed.',
-  access: 'project',
   projectParam: 'id',
-  wrapped: true,
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: Security,
-  example: { response: { success: true, data: example } },
-  async handle({ db, member }) {
-    return securityOf(db, member.project);
-  },
+  example: { response: example },
+  handle: ({ db, member }: Pick<Services, 'db'> & { member: ProjectCaller }) =>
+    securityOf(db, member.project),
+} as const;
+
+const getSecurity = endpoint({
+  ...common,
+  id: 'getProjectSecurity',
+  path: '/projects/{id}/security',
+  access: 'project',
+  wrapped: true,
 });
 
 const getMySecurity = endpoint({
+  ...common,
   id: 'getMyProjectSecurity',
-  method: 'GET',
   path: '/users/@me/projects/{id}/security',
-  tag: 'Projects',
-  summary: 'Get the bounce and complaint rates of a project',
-  description:
-    'Bounces and complaints of the last 7 days and of all time; rates are percentages. At ' +
-    'most 10 suspensions are listed.',
   access: 'session',
-  projectParam: 'id',
-  params: z.object({ id: Uuid }),
-  response: Security,
-  example: { response: example },
-  async handle({ db, member }) {
-    return securityOf(db, member.project);
-  },
 });
 
 export const securityEndpoints = [getSecurity, getMySecurity];

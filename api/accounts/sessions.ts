@@ -3,7 +3,7 @@ import { deleteSession, listSessions } from '../../db/accounts/sessions.ts';
 import { Problem } from '../../domain/errors.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
-import { Time, Uuid, named } from '../http/schemas.ts';
+import { Time, named, ById } from '../http/schemas.ts';
 import { endSession } from '../access/session.ts';
 import { transact } from '../../db/database.ts';
 
@@ -28,7 +28,6 @@ const listMySessions = endpoint({
   id: 'listMySessions',
   method: 'GET',
   path: '/users/@me/sessions',
-  tag: 'Accounts',
   summary: 'List the sessions of the logged-in user, the last used first',
   description: '`current` marks the session of this request.',
   access: 'session',
@@ -44,13 +43,12 @@ export const endMySession = endpoint({
   id: 'endMySession',
   method: 'DELETE',
   path: '/users/@me/sessions/{id}',
-  tag: 'Accounts',
   summary: 'End one session of the logged-in user',
   description:
     'Clears the cookie if it is the session of this request. RESOURCE_NOT_FOUND: the user ' +
     'has no such session.',
   access: 'session',
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: z.object({ success: z.literal(true), message: z.string() }),
   problems: ['RESOURCE_NOT_FOUND'],
   example: { response: { success: true, message: 'The session has ended.' } },

@@ -23,7 +23,6 @@ const getMe = endpoint({
   id: 'getMe',
   method: 'GET',
   path: '/users/@me',
-  tag: 'Accounts',
   summary: 'Get the logged-in user',
   description: '`type` is how the account logs in.',
   access: 'session',
@@ -38,7 +37,6 @@ const deleteMe = endpoint({
   id: 'deleteMe',
   method: 'DELETE',
   path: '/users/@me',
-  tag: 'Accounts',
   summary: 'Delete the account of the logged-in user',
   description:
     'Clears the session cookie. CONFLICT: the user still owns projects. INVALID_CREDENTIALS: ' +
@@ -82,7 +80,6 @@ const changePassword = endpoint({
   id: 'changePassword',
   method: 'POST',
   path: '/users/@me/password',
-  tag: 'Accounts',
   summary: 'Change the password; ends all other sessions',
   description:
     'Sets a new session cookie. INVALID_CREDENTIALS: the current password is wrong. Wrong ' +
@@ -94,7 +91,7 @@ const changePassword = endpoint({
   problems: ['INVALID_CREDENTIALS'],
   example: {
     body: { currentPassword: 'correct horse battery', newPassword: 'an even longer password' },
-    response: { success: true, data: { message: 'Your password is changed.' } },
+    response: { message: 'Your password is changed.' },
   },
   async handle({ db, config, rateLimits, count, caller, request, body, note, noteRefusal }) {
     const user = await loggedInUser(db, caller.userId);

@@ -29,7 +29,6 @@ const verifyEmail = endpoint({
   id: 'verifyEmail',
   method: 'POST',
   path: '/auth/verify-email',
-  tag: 'Accounts',
   summary: 'Verify the address of the logged-in user with the token of a mail',
   description:
     'The user must be logged in to the account that got the mail. UNAUTHORIZED: they are ' +
@@ -40,10 +39,7 @@ const verifyEmail = endpoint({
   body: z.object({ token: Token }),
   response: Message,
   problems: ['INVALID_TOKEN', 'UNAUTHORIZED', 'ORIGIN_NOT_ALLOWED'],
-  example: {
-    body: { token },
-    response: { success: true, data: { message: 'Your address is verified.' } },
-  },
+  example: { body: { token }, response: { message: 'Your address is verified.' } },
   async handle({ db, body, findSessionUser, note }) {
     const caller = await findSessionUser();
     const hash = hashToken(body.token);
@@ -66,7 +62,6 @@ const requestVerification = endpoint({
   id: 'requestVerification',
   method: 'POST',
   path: '/auth/request-verification',
-  tag: 'Accounts',
   summary: 'Send the mail to verify an address again, at most three times an hour',
   description:
     'RATE_LIMIT_EXCEEDED: after the third mail of an hour. Nothing is sent if the address is ' +
@@ -74,7 +69,7 @@ const requestVerification = endpoint({
   access: 'session',
   wrapped: true,
   response: Message,
-  example: { response: { success: true, data: { message: 'The mail is on its way.' } } },
+  example: { response: { message: 'The mail is on its way.' } },
   async handle({ db, config, caller }) {
     const user = await findUser(db, caller.userId);
     if (!user) throw new Problem('UNAUTHORIZED');
@@ -93,7 +88,6 @@ const requestPasswordReset = endpoint({
   id: 'requestPasswordReset',
   method: 'POST',
   path: '/auth/request-password-reset',
-  tag: 'Accounts',
   summary:
     'Send a mail to choose a new password; the response does not reveal whether the account exists',
   description:
@@ -105,10 +99,7 @@ const requestPasswordReset = endpoint({
   response: Message,
   example: {
     body: { email: 'ada@shop.example' },
-    response: {
-      success: true,
-      data: { message: 'If there is an account with this address, a mail is on its way.' },
-    },
+    response: { message: 'If there is an account with this address, a mail is on its way.' },
   },
   async handle({ db, config, body, note }) {
     const user = await findUserByEmail(db, body.email);
@@ -126,7 +117,6 @@ const resetPassword = endpoint({
   id: 'resetPassword',
   method: 'POST',
   path: '/auth/reset-password',
-  tag: 'Accounts',
   summary: 'Choose a new password with the token of a mail; ends all sessions',
   description:
     'Also verifies the address, because the token came by mail. INVALID_TOKEN: it is ' +
@@ -139,7 +129,7 @@ const resetPassword = endpoint({
   problems: ['INVALID_TOKEN'],
   example: {
     body: { token, newPassword: 'correct horse battery' },
-    response: { success: true, data: { message: 'Your password is changed. Log in with it.' } },
+    response: { message: 'Your password is changed. Log in with it.' },
   },
   async handle({ db, body, note }) {
     const passwordHash = await hashPassword(body.newPassword);

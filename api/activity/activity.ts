@@ -6,7 +6,7 @@ import {
   listUpcoming,
 } from '../../db/reads/activity.ts';
 import { listEventCounts } from '../../db/events/statistics.ts';
-import { activityTypes, type ActivityType, isItemId, pastTypes } from '../../domain/activity.ts';
+import { activityTypes, isItemId, pastTypes } from '../../domain/activity.ts';
 import { type CursorForm, encodeCursor } from '../../domain/cursor.ts';
 import { unitMs } from '../../domain/filter/filter.ts';
 import { limits } from '../../domain/limits.ts';
@@ -19,19 +19,9 @@ import {
 } from './record.ts';
 import { periodOf, rangeQuery } from './date-range.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { cursorQuery, fault, queryInt, Uuid } from '../http/schemas.ts';
+import { cursorQuery, queryInt, Uuid, commaList } from '../http/schemas.ts';
 
-const tag = 'Activity';
-
-const Types = z
-  .string()
-  .transform((text, context) => {
-    const types = text.split(',').map((type) => type.trim() as ActivityType);
-    if (types.every((type) => activityTypes.includes(type))) return types;
-    const message = 'Must be a comma-separated list of activity types.';
-    context.addIssue({ code: 'custom', ...fault('invalid_enum_value', message) });
-    return z.NEVER;
-  })
+const Types = commaList(activityTypes, 'Must be a comma-separated list of activity types.')
   .optional()
   .meta({ description: 'Comma-separated types; all by default' });
 
@@ -46,7 +36,6 @@ export const getActivity = endpoint({
   id: 'listActivity',
   method: 'GET',
   path: '/activity',
-  tag,
   summary: 'List the activity, newest first; without dates the first page shows 30 days',
   description:
     'A cursor list of at most 100 items a page, by default 50. The cursor also continues to ' +
@@ -93,7 +82,6 @@ export const getActivityStats = endpoint({
   id: 'getActivityStats',
   method: 'GET',
   path: '/activity/stats',
-  tag,
   summary: 'Count the activity, by default in the last 30 days',
   description:
     'Rates are percentages of the mail sent in the range, not rounded and at most 100; 0 when ' +
@@ -146,7 +134,6 @@ export const getRecentCount = endpoint({
   id: 'countRecentActivity',
   method: 'GET',
   path: '/activity/recent-count',
-  tag,
   summary: 'Count the items of the last minutes',
   description: '`minutes` is 1 to 60, by default 5.',
   access: 'secret',
@@ -165,7 +152,6 @@ export const getActivityTypes = endpoint({
   id: 'listActivityTypes',
   method: 'GET',
   path: '/activity/types',
-  tag,
   summary: 'List the types of items',
   description: 'The valid values of `types` in GET /activity.',
   access: 'secret',
@@ -180,7 +166,6 @@ export const getUpcoming = endpoint({
   id: 'listUpcomingActivity',
   method: 'GET',
   path: '/activity/upcoming',
-  tag,
   summary: 'List upcoming activity, soonest first',
   description:
     'Scheduled campaigns, and steps of executions whose time is set, in the next `daysAhead` ' +

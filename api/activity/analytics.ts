@@ -14,14 +14,12 @@ import { whenRight, fault } from '../../domain/errors.ts';
 
 /** All statistics use whole UTC days, including the first and the last; by default the last 30. */
 
-const tag = 'Analytics';
 const Rate = z.number().min(0);
 
 export const getTimeseries = endpoint({
   id: 'getEmailTimeseries',
   method: 'GET',
   path: '/analytics/timeseries',
-  tag,
   summary: 'Count the outcomes of emails by day',
   description:
     'One item for each UTC day, the oldest first, also for days without mail; by default the ' +
@@ -54,7 +52,6 @@ export const getTopCampaigns = endpoint({
   id: 'listTopCampaigns',
   method: 'GET',
   path: '/analytics/top-campaigns',
-  tag,
   summary: 'List the best sent campaigns',
   description:
     'At most 50, by default 10, the best by `metric` first. The range is of whole UTC days, ' +
@@ -100,7 +97,6 @@ export const getCampaignStats = endpoint({
   id: 'getCampaignOverview',
   method: 'GET',
   path: '/analytics/campaign-stats',
-  tag,
   summary: 'Get a summary of the created campaigns',
   description:
     'The range is of whole UTC days, by default the last 30. Rates are percentages of mails ' +
@@ -126,7 +122,6 @@ export const getTopEvents = endpoint({
   id: 'listTopEvents',
   method: 'GET',
   path: '/analytics/top-events',
-  tag,
   summary: 'List the most frequent events, each with its trend',
   description:
     'At most 20, by default 5. The range is of whole UTC days, by default the last 30. ' +

@@ -1,24 +1,17 @@
 import { z } from 'zod';
 import { unitMs } from '../../domain/filter/filter.ts';
-import { instantOfText, isTimeInput, startOfDay } from '../../domain/filter/value.ts';
-import { fault } from '../http/schemas.ts';
+import { startOfDay } from '../../domain/filter/value.ts';
+import { fault, momentOf, textRead } from '../http/schemas.ts';
 import { whenRight } from '../../domain/errors.ts';
 
 /** Days before the end if no start is given. */
 const daysByDefault = 30;
 
-/**
- * A time in a query: an ISO 8601 date-time with an offset, or a date, which means its first moment.
- */
-const QueryTime = z
-  .string()
-  .transform((text, context) => {
-    const instant = isTimeInput(text) ? instantOfText(text) : null;
-    if (instant !== null) return new Date(instant);
-    const message = 'Must be a date, or a date-time with an offset.';
-    context.addIssue({ code: 'custom', ...fault('invalid_date', message) });
-    return z.NEVER;
-  })
+const QueryTime = textRead(
+  momentOf,
+  'invalid_date',
+  'Must be a date, or a date-time with an offset.',
+)
   .optional()
   .meta({ description: 'A date-time with an offset, or a date: its first moment' });
 

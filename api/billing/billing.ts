@@ -20,15 +20,14 @@ import { type Payments, currencies } from '../../providers/payments/stripe.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
-import { Time, Uuid, named, time } from '../http/schemas.ts';
+import { Time, named, time, ById } from '../http/schemas.ts';
 import { transact } from '../../db/database.ts';
 
 /** Options of all these endpoints. Without a payment provider they are unavailable. */
 const common = {
-  tag: 'Billing',
   access: 'session',
   projectParam: 'id',
-  params: z.object({ id: Uuid }),
+  params: ById,
   unavailable: (config: Services['config']) => (config.billing ? null : 'BILLING_DISABLED'),
 } as const;
 const everyProblem = ['BILLING_DISABLED'] as const;
@@ -107,7 +106,6 @@ const Limits = named('BillingLimits', {
   currency: z.string().nullable(),
 });
 
-/** Example for the documentation. */
 const unlimited = { limit: null, usage: 0, percentage: 0, isWarning: false, isBlocked: false };
 const limitsExample: z.input<typeof Limits> = {
   workflows: { ...unlimited, usage: 310 },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Invoice as PaidInvoice } from '../../providers/payments/stripe.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { named, Time, time, Uuid } from '../http/schemas.ts';
+import { named, Time, time, ById } from '../http/schemas.ts';
 import { askProvider, billed } from './billing.ts';
 
 const Invoice = named('Invoice', {
@@ -34,14 +34,13 @@ const getBillingInvoices = endpoint({
   id: 'getBillingInvoices',
   method: 'GET',
   path: '/users/@me/projects/{id}/billing-invoices',
-  tag: 'Billing',
   summary: 'List the invoices of a project, newest first',
   description:
     'Amounts are in the smallest unit of the currency, such as cents. SERVICE_UNAVAILABLE: ' +
     'the payment provider did not answer.',
   access: 'session',
   projectParam: 'id',
-  params: z.object({ id: Uuid }),
+  params: ById,
   unavailable: (config) => (config.billing ? null : 'BILLING_DISABLED'),
   response: z.object({
     invoices: z.array(Invoice),

@@ -12,8 +12,8 @@ import { insertSystemMail } from '../../db/emails/system-mail.ts';
 import { Problem, found } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Email } from '../http/schemas.ts';
-import { Campaign, CampaignById, CampaignDone, campaignExample, tag } from './record.ts';
+import { Email, ById } from '../http/schemas.ts';
+import { Campaign, CampaignDone, campaignExample } from './record.ts';
 import { sendCampaign } from './send.ts';
 import { act } from './states.ts';
 
@@ -23,14 +23,13 @@ export const cancelCampaign = endpoint({
   id: 'cancelCampaign',
   method: 'POST',
   path: '/campaigns/{id}/cancel',
-  tag,
   summary: 'Cancel a campaign; no more of its mail is sent',
   description:
     'Mail that was handed to the provider cannot be recalled. CAMPAIGN_NOT_CANCELLABLE: a ' +
     'campaign in `details.status` cannot be cancelled.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
-  params: CampaignById,
+  params: ById,
   response: CampaignDone,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_CANCELLABLE'],
   example: {
@@ -52,21 +51,15 @@ export const pauseCampaign = endpoint({
   id: 'pauseCampaign',
   method: 'POST',
   path: '/campaigns/{id}/pause',
-  tag,
   summary: 'Pause a campaign that is sending; mail already handed over is still delivered',
   description: 'CAMPAIGN_NOT_PAUSABLE: `details.status` is not SENDING.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   wrapped: true,
-  params: CampaignById,
+  params: ById,
   response: Campaign,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_PAUSABLE'],
-  example: {
-    response: {
-      success: true,
-      data: { ...campaignExample, status: 'PAUSED', pausedReason: 'requested' },
-    },
-  },
+  example: { response: { ...campaignExample, status: 'PAUSED', pausedReason: 'requested' } },
   async handle({ db, caller: { project }, params: { id } }) {
     return act(db, { project, id, action: 'pause' }, (tx) =>
       updateCampaign(tx, id, { status: 'PAUSED', paused_reason: 'requested' }),
@@ -78,17 +71,16 @@ export const resumeCampaign = endpoint({
   id: 'resumeCampaign',
   method: 'POST',
   path: '/campaigns/{id}/resume',
-  tag,
   summary: 'Resume a paused campaign with its current content',
   description:
     'No contact gets the mail twice. CAMPAIGN_NOT_RESUMABLE: `details.status` is not PAUSED.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   wrapped: true,
-  params: CampaignById,
+  params: ById,
   response: Campaign,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_RESUMABLE'],
-  example: { response: { success: true, data: { ...campaignExample, status: 'SENDING' } } },
+  example: { response: { ...campaignExample, status: 'SENDING' } },
   async handle({ db, caller: { project }, params: { id } }) {
     return act(db, { project, id, action: 'resume' }, async (tx) => {
       await updateCampaign(tx, id, { status: 'SENDING', paused_reason: null, refused_in_row: 0 });
@@ -105,7 +97,6 @@ function archiving(verb: 'archive' | 'unarchive', archived: boolean) {
     id: `${verb}Campaign`,
     method: 'POST',
     path: `/campaigns/{id}/${verb}`,
-    tag,
     summary: archived
       ? 'Archive a campaign, so that it leaves the list'
       : 'Take a campaign out of the archive',
@@ -115,10 +106,10 @@ function archiving(verb: 'archive' | 'unarchive', archived: boolean) {
     access: 'secret',
     bodyBytesMax: limits.contentBodyBytes,
     wrapped: true,
-    params: CampaignById,
+    params: ById,
     response: Campaign,
     problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_ARCHIVABLE'],
-    example: { response: { success: true, data: { ...campaignExample, archived } } },
+    example: { response: { ...campaignExample, archived } },
     async handle({ db, caller: { project }, params: { id } }) {
       return act(db, { project, id, action: 'archive' }, (tx) =>
         updateCampaign(tx, id, { archived }),
@@ -131,7 +122,6 @@ export const testCampaign = endpoint({
   id: 'testCampaign',
   method: 'POST',
   path: '/campaigns/{id}/test',
-  tag,
   summary: 'Send a test of a campaign to one address; it is not recorded',
   description:
     'Sent as written, including variables, with `[TEST]` before the subject. ' +
@@ -139,7 +129,7 @@ export const testCampaign = endpoint({
     'of the project. DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED: as for the campaign itself.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
-  params: CampaignById,
+  params: ById,
   body: z.object({ email: Email }),
   response: z.object({ success: z.literal(true), message: z.string() }),
   problems: [

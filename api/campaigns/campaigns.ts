@@ -28,6 +28,7 @@ import {
   pageQuery,
   answerList,
   presentPage,
+  ById,
 } from '../http/schemas.ts';
 import { refuseBadReferences } from '../segments/conditions.ts';
 import { requireReadable } from '../templates/templates.ts';
@@ -48,12 +49,10 @@ import {
 } from './input.ts';
 import {
   Campaign,
-  CampaignById,
   CampaignDone,
   CampaignState,
   campaignExample,
   presentCampaign,
-  tag,
 } from './record.ts';
 import { recipientEndpoints } from './recipients.ts';
 import type { Project } from '../access/caller.ts';
@@ -63,7 +62,6 @@ export const listCampaigns = endpoint({
   id: 'listCampaigns',
   method: 'GET',
   path: '/campaigns',
-  tag,
   summary: 'List the campaigns',
   description:
     'A page list of at most 100 campaigns a page, by default 20. Archived ones need `archived=true`.',
@@ -97,7 +95,6 @@ export const createCampaign = endpoint({
   id: 'createCampaign',
   method: 'POST',
   path: '/campaigns',
-  tag,
   summary: 'Create a campaign as a draft',
   description:
     'With a template, fields that are left out are copied from it. The audience is ALL, a ' +
@@ -128,7 +125,7 @@ export const createCampaign = endpoint({
       audienceType: 'SEGMENT',
       segmentId: campaignExample.segmentId,
     },
-    response: { success: true, data: campaignExample },
+    response: campaignExample,
   },
   async check({ db, caller: { projectId }, renderer, body }) {
     await together(
@@ -217,16 +214,15 @@ export const getCampaign = endpoint({
   id: 'getCampaign',
   method: 'GET',
   path: '/campaigns/{id}',
-  tag,
   summary: 'Get one campaign',
   description:
     'Counters are as of now. CAMPAIGN_NOT_FOUND: there is no such campaign in the project.',
   access: 'secret',
   wrapped: true,
-  params: CampaignById,
+  params: ById,
   response: Campaign,
   problems: ['CAMPAIGN_NOT_FOUND'],
-  example: { response: { success: true, data: campaignExample } },
+  example: { response: campaignExample },
   async handle({ db, caller, params: { id } }) {
     return answerOf(db, caller.project, id);
   },
@@ -236,7 +232,6 @@ export const updateCampaign = endpoint({
   id: 'updateCampaign',
   method: 'PUT',
   path: '/campaigns/{id}',
-  tag,
   summary: 'Change a campaign; a whole record can be sent back',
   description:
     'Fields that are left out keep their value. Of a paused campaign only subject, body, ' +
@@ -247,7 +242,7 @@ export const updateCampaign = endpoint({
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   wrapped: true,
-  params: CampaignById,
+  params: ById,
   body: CampaignChange,
   response: Campaign,
   problems: [
@@ -261,10 +256,7 @@ export const updateCampaign = endpoint({
     'TOPIC_NOT_FOUND',
     'CONDITION_TOO_HEAVY',
   ],
-  example: {
-    body: { subject: 'Last day, {{name ?? you}}' },
-    response: { success: true, data: campaignExample },
-  },
+  example: { body: { subject: 'Last day, {{name ?? you}}' }, response: campaignExample },
   async check({ db, caller: { projectId }, renderer, params: { id }, body }) {
     const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     await together(
@@ -314,11 +306,10 @@ export const deleteCampaign = endpoint({
   id: 'deleteCampaign',
   method: 'DELETE',
   path: '/campaigns/{id}',
-  tag,
   summary: 'Delete a campaign; its sent mail stays in the activity feed',
   description: 'CAMPAIGN_ACTIVE: it is SCHEDULED, SENDING or PAUSED; cancel it first.',
   access: 'secret',
-  params: CampaignById,
+  params: ById,
   response: z.object({ success: z.literal(true), message: z.string() }),
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],
   example: { response: { success: true, message: 'The campaign was deleted.' } },
@@ -353,7 +344,6 @@ export const duplicateCampaign = endpoint({
   id: 'duplicateCampaign',
   method: 'POST',
   path: '/campaigns/{id}/duplicate',
-  tag,
   summary: 'Copy a campaign into a new draft',
   description:
     'The copy has the content and the audience of the original, with `(Copy)` after its ' +
@@ -361,7 +351,7 @@ export const duplicateCampaign = endpoint({
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   status: 201,
-  params: CampaignById,
+  params: ById,
   response: CampaignDone,
   problems: ['CAMPAIGN_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
   example: {
@@ -399,7 +389,6 @@ export const bulkUpdateCampaigns = endpoint({
   id: 'bulkUpdateCampaigns',
   method: 'POST',
   path: '/campaigns/bulk-update',
-  tag,
   summary: 'Delete many campaigns: all of them or none',
   description:
     '1 to 1,000 ids. Without `delete: true` nothing is changed, and `updated` is 0. ' +

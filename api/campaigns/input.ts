@@ -10,13 +10,13 @@ import { ConditionInput, type PlacedCondition, refuseTwoMeanings } from '../segm
 import {
   Description,
   Email,
-  fault,
   Name,
   senderColumns,
   SenderName,
   SenderText,
   Subject,
   Uuid,
+  addFault,
 } from '../http/schemas.ts';
 import { templateText } from '../templates/templates.ts';
 import { refuseTopic } from '../topics/references.ts';
@@ -66,11 +66,7 @@ function refuseContradiction(body: Given, context: z.core.$RefinementCtx): void 
   if (type === undefined) return;
   const named = isAudienceType(type) ? body.audienceType : body.messageType;
   if (named === undefined || named === type) return;
-  context.addIssue({
-    code: 'custom',
-    path: ['type'],
-    ...fault('custom', 'Contradicts the field for which it stands.'),
-  });
+  addFault(context, 'custom', 'Contradicts the field for which it stands.', ['type']);
 }
 
 function isAudienceType(type: string): type is z.output<typeof AudienceType> {

@@ -12,8 +12,7 @@ import { Progress, presentProgress, progressExample } from '../delivery/delivery
 import { readProgress } from '../delivery/limits.ts';
 import { ReasonCode } from '../emails/record.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Time, time, Uuid } from '../http/schemas.ts';
-import { CampaignById, tag } from './record.ts';
+import { Time, time, Uuid, ById } from '../http/schemas.ts';
 
 /** The results of a campaign: as a whole, and for one contact. */
 
@@ -42,7 +41,6 @@ export const getCampaignStats = endpoint({
   id: 'getCampaignStats',
   method: 'GET',
   path: '/campaigns/{id}/stats',
-  tag,
   summary: 'Get the results of a campaign',
   description:
     'Every recipient has one of the `outcomes`, and each one that was not sent the mail has ' +
@@ -51,7 +49,7 @@ export const getCampaignStats = endpoint({
     'nothing was sent.',
   access: 'secret',
   wrapped: true,
-  params: CampaignById,
+  params: ById,
   response: z.object({
     totalRecipients: z.int(),
     sentCount: z.int().describe('Accepted by the provider'),
@@ -86,31 +84,28 @@ export const getCampaignStats = endpoint({
   problems: ['CAMPAIGN_NOT_FOUND'],
   example: {
     response: {
-      success: true,
-      data: {
-        totalRecipients: 128,
-        sentCount: 125,
-        deliveredCount: 120,
-        openedCount: 50,
-        clickedCount: 10,
-        bouncedCount: 5,
-        complainedCount: 0,
-        unsubscribedCount: 1,
-        heldCount: 0,
-        renderedPlainlyCount: 0,
-        uncertainCount: 0,
-        outcomes: { sent: 125, failed: 1, withheld: 2, held: 0, pending: 0, unknown: 0 },
-        reasons: { recipient_refused: 1, frequency_cap: 2 },
-        leftOut: { unsubscribed_at_freeze: 14, topic_unsubscribed_at_freeze: 0 },
-        reachRate: 93.75,
-        progress: progressExample,
-        deliveryRate: 96,
-        openRate: 40,
-        clickRate: 8,
-        bounceRate: 4,
-        complaintRate: 0,
-        unsubscribeRate: 0.8,
-      },
+      totalRecipients: 128,
+      sentCount: 125,
+      deliveredCount: 120,
+      openedCount: 50,
+      clickedCount: 10,
+      bouncedCount: 5,
+      complainedCount: 0,
+      unsubscribedCount: 1,
+      heldCount: 0,
+      renderedPlainlyCount: 0,
+      uncertainCount: 0,
+      outcomes: { sent: 125, failed: 1, withheld: 2, held: 0, pending: 0, unknown: 0 },
+      reasons: { recipient_refused: 1, frequency_cap: 2 },
+      leftOut: { unsubscribed_at_freeze: 14, topic_unsubscribed_at_freeze: 0 },
+      reachRate: 93.75,
+      progress: progressExample,
+      deliveryRate: 96,
+      openRate: 40,
+      clickRate: 8,
+      bounceRate: 4,
+      complaintRate: 0,
+      unsubscribeRate: 0.8,
     },
   },
   async handle(call) {
@@ -158,7 +153,6 @@ export const getCampaignRecipient = endpoint({
   id: 'getCampaignRecipient',
   method: 'GET',
   path: '/campaigns/{id}/recipients/{contactId}',
-  tag,
   summary: 'Explain why a contact gets a campaign or does not',
   description:
     '`outcome` is the result of the mail to this contact. `reasonCode` says why it was not ' +
@@ -166,7 +160,7 @@ export const getCampaignRecipient = endpoint({
     'fixed, `frozenAt` is null and the answer is about now. CAMPAIGN_NOT_FOUND, ' +
     'CONTACT_NOT_FOUND: that one is unknown.',
   access: 'secret',
-  params: CampaignById.extend({ contactId: Uuid }),
+  params: ById.extend({ contactId: Uuid }),
   response: z.object({
     included: z.boolean(),
     reason: z.enum(['sent', 'withheld', 'refused', ...absences, 'pending']),

@@ -4,16 +4,12 @@ import { lateRules } from '../../domain/campaign/local-time.ts';
 import { audienceTypes, campaignStatuses } from '../../domain/campaign/campaign.ts';
 import { conditionToFlat } from '../../domain/filter/forms.ts';
 import { exampleOf, present } from '../http/record.ts';
-import { named, ofProject, Time, time, Uuid } from '../http/schemas.ts';
+import { named, ofProject, Time, time } from '../http/schemas.ts';
 import { ConditionAnswer, FlatAnswer } from '../segments/conditions.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { segmentExample } from '../segments/record.ts';
 
 /** The record of a campaign as the API returns it. */
-
-export const tag = 'Campaigns';
-
-export const CampaignById = z.object({ id: Uuid });
 
 export const AudienceType = z.enum(audienceTypes);
 

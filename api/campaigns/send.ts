@@ -17,10 +17,10 @@ import { found, invalidField, Problem, together, whenRight } from '../../domain/
 import { limits } from '../../domain/limits.ts';
 import { LocalDateTimeText } from '../../domain/time/schemas.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { fault, laterTime } from '../http/schemas.ts';
+import { fault, laterTime, ById } from '../http/schemas.ts';
 import { refuseBrokenText } from '../templates/stored.ts';
 import { countRecipients, recounting, requireCounted } from './counting.ts';
-import { CampaignById, CampaignDone, campaignExample, tag } from './record.ts';
+import { CampaignDone, campaignExample } from './record.ts';
 import { act, requireState } from './states.ts';
 
 /** Sending a campaign: now, at a time, or at a local time of each contact. */
@@ -73,7 +73,6 @@ export const sendCampaign = endpoint({
   id: 'sendCampaign',
   method: 'POST',
   path: '/campaigns/{id}/send',
-  tag,
   summary: 'Send a campaign now or later, or reschedule it',
   description:
     '`scheduledFor` is a date-time with an offset, or milliseconds since 1970. `localTime` ' +
@@ -88,7 +87,7 @@ export const sendCampaign = endpoint({
     'campaign in `details.status` cannot be sent.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
-  params: CampaignById,
+  params: ById,
   body: SendRequest,
   response: CampaignDone,
   problems: [

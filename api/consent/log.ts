@@ -6,7 +6,7 @@ import { found } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
-import { named, Time, Uuid } from '../http/schemas.ts';
+import { named, Time, ById } from '../http/schemas.ts';
 
 export const ConsentLine = named('ConsentLine', {
   at: Time,
@@ -64,14 +64,13 @@ export const listContactConsent = endpoint({
   id: 'listContactConsent',
   method: 'GET',
   path: '/contacts/{id}/consent',
-  tag: 'Contacts',
   summary: 'List the consent log of a contact',
   description:
     'The newest 1,000 lines, the oldest first. It has a line for every change of ' +
     '`subscribed` or of a topic, and for every contact that was created as subscribed, each ' +
     'with its evidence. No line is changed or removed while the contact exists.',
   access: 'secret',
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: z.array(ConsentLine),
   problems: ['CONTACT_NOT_FOUND'],
   example: { response: [exampleOf(ConsentLine)] },

@@ -17,8 +17,6 @@ import { named, SenderName, SenderText, senderColumns, Time, time, Uuid } from '
 
 /** How a project asks for consent: the confirmation mail, and when it is required. */
 
-const tag = 'Projects';
-
 const Seconds = z.int().min(1).max(limits.optInSeconds);
 
 const fields = {
@@ -73,7 +71,6 @@ const getConsentPolicy = endpoint({
   id: 'getConsentPolicy',
   method: 'GET',
   path: '/consent-policy',
-  tag,
   summary: 'Get the consent policy of the project',
   description:
     'Double opt-in: the confirmation mail, and when a confirmation is required. Defaults and ' +
@@ -90,7 +87,6 @@ const putConsentPolicy = endpoint({
   id: 'setConsentPolicy',
   method: 'PUT',
   path: '/consent-policy',
-  tag,
   summary: 'Set the consent policy of the project',
   description:
     'Fields that are left out keep their value. `requireConfirmation` needs a sender: ' +

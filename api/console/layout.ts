@@ -45,7 +45,6 @@ const sections = [
   ['/subscriptions', 'Subscriptions'],
 ] as const;
 
-/** Returns the path of a page of a project. */
 export function pathIn(projectId: string, path: string): string {
   return `/console/${projectId}${path}`;
 }

@@ -9,8 +9,6 @@ import { type Content, type Html, html } from '../html/html.ts';
 import { pageHeaders, pathIn, plainLayout, projectLayout } from './layout.ts';
 import { logInPage } from './log-in-page.ts';
 
-export const tag = 'Console';
-
 /** Messages after an action. */
 const doneTexts = {
   retried: 'The execution is being retried.',
@@ -46,7 +44,6 @@ export interface ShownPage {
 
 /** Options of all pages: members only, forms as sent, errors as pages. */
 export const pageOptions = {
-  tag,
   access: 'session',
   projectParam: 'projectId',
   asSent: true,
@@ -181,7 +178,6 @@ export function projectAct(declaration: {
   });
 }
 
-/** The fields of a form. */
 export function readForm({ request }: { request: { bytes: Buffer } }): URLSearchParams {
   return new URLSearchParams(request.bytes.toString('utf8'));
 }

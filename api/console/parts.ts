@@ -131,7 +131,6 @@ export interface Act {
   inputs?: Content;
 }
 
-/** A form with one button. */
 export function actForm(token: string, { action, label, weight, fields = {}, inputs }: Act): Html {
   const hidden = Object.entries({ ...fields, token }).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,

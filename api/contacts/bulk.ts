@@ -51,7 +51,6 @@ function bulkEndpoint(operation: BulkOperation, summary: string) {
     id: `bulk${operation[0]!.toUpperCase()}${operation.slice(1)}Contacts`,
     method: 'POST',
     path: `/contacts/bulk-${operation}`,
-    tag: 'Contacts',
     summary,
     description:
       'A job does the work after the response; GET /contacts/bulk/{jobId} shows its ' +

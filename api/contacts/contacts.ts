@@ -34,16 +34,15 @@ import { answer, endpoint } from '../http/endpoint.ts';
 import {
   ContactData,
   Email,
-  Uuid,
   cursorFault,
   cursorListOf,
   presentCursorList,
+  queryBoolean,
   queryInt,
   time,
+  ById,
 } from '../http/schemas.ts';
-import { ConsentState, Contact, contactExample, presentContact, tag } from './record.ts';
-
-const ById = z.object({ id: Uuid });
+import { ConsentState, Contact, contactExample, presentContact } from './record.ts';
 
 const forms = {
   createdAt: { order: 'contacts.createdAt', value: 'time' },
@@ -56,7 +55,6 @@ export const listContacts = endpoint({
   id: 'listContacts',
   method: 'GET',
   path: '/contacts',
-  tag,
   summary: 'List contacts, newest first; search them by a part of their address',
   description:
     'A cursor list: pass the `cursor` of a response to get the next page. `search` takes at ' +
@@ -75,10 +73,7 @@ export const listContacts = endpoint({
       .optional()
       .meta({ description: 'Part of the address, in any case; % and _ are plain characters' }),
     email: Email.optional().meta({ description: 'The whole address, in any case' }),
-    subscribed: z
-      .enum(['true', 'false'])
-      .transform((text) => text === 'true')
-      .optional(),
+    subscribed: queryBoolean.optional(),
     consent: ConsentState.optional().meta({
       description: 'The state of the newest opt-in request',
     }),
@@ -121,7 +116,7 @@ async function readCursor(
     if (contact) return positionOf(sort, contact);
   }
   const position = decodeCursor(forms[sort], cursor);
-  if (!position) throw invalidField('cursor', cursorFault.params.code, cursorFault.message);
+  if (!position) throw invalidField('cursor', ...cursorFault);
   return position;
 }
 
@@ -133,7 +128,6 @@ export const upsertContact = endpoint({
   id: 'upsertContact',
   method: 'POST',
   path: '/contacts',
-  tag,
   summary: 'Create a contact, or update the one with this address',
   description:
     'Returns 201 for a new contact, which is subscribed unless `subscribed` is false, and ' +
@@ -196,7 +190,6 @@ export const getContact = endpoint({
   id: 'getContact',
   method: 'GET',
   path: '/contacts/{id}',
-  tag,
   summary: 'Get one contact',
   description: 'CONTACT_NOT_FOUND: there is no such contact in the project.',
   access: 'secret',
@@ -216,7 +209,6 @@ export const updateContact = endpoint({
   id: 'updateContact',
   method: 'PATCH',
   path: '/contacts/{id}',
-  tag,
   summary: 'Change a contact; data is merged key by key, null clears all of it',
   description:
     'Fields that are left out keep their value. Merged, `data` has at most 500 keys and 64 ' +
@@ -256,7 +248,6 @@ export const deleteContact = endpoint({
   id: 'deleteContact',
   method: 'DELETE',
   path: '/contacts/{id}',
-  tag,
   summary: 'Delete a contact with its events, emails, memberships and executions',
   description:
     'Its active executions are cancelled first. This cannot be undone. If the contact has ' +

@@ -14,7 +14,6 @@ import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { listed, More } from '../http/uses.ts';
 import { named, queryInt } from '../http/schemas.ts';
-import { tag } from './record.ts';
 
 const Field = named('ContactField', {
   field: z.string(),
@@ -42,7 +41,6 @@ export const listContactFields = endpoint({
   id: 'listContactFields',
   method: 'GET',
   path: '/contacts/fields',
-  tag,
   summary: 'List the fields of contacts, each with its type and coverage',
   description:
     'Standard fields are always included; the name of a `data` field is `data.` and its key. ' +
@@ -83,7 +81,6 @@ export const listContactFieldValues = endpoint({
   id: 'listContactFieldValues',
   method: 'GET',
   path: '/contacts/fields/{field}/values',
-  tag,
   summary: 'List the values of a field, the most frequent first',
   description:
     'At most 200 values, by default 100. Standard fields other than `subscribed` return ' +
@@ -114,7 +111,6 @@ export const getContactFieldUsage = endpoint({
   id: 'getContactFieldUsage',
   method: 'GET',
   path: '/contacts/fields/{field}/usage',
-  tag,
   summary: 'List the uses of a field, and count the contacts that have it',
   description:
     'Names the segments, campaigns and workflows whose conditions read the field. `canDelete` ' +
@@ -147,7 +143,6 @@ export const deleteContactField = endpoint({
   id: 'deleteContactField',
   method: 'DELETE',
   path: '/contacts/fields/{field}',
-  tag,
   summary: 'Delete an unused field from every contact',
   description:
     'Returns the number of contacts that had it. FIELD_NOT_DELETABLE: it is a standard ' +

@@ -17,7 +17,6 @@ export const importContacts = endpoint({
   id: 'importContacts',
   method: 'POST',
   path: '/contacts/import',
-  tag: 'Contacts',
   summary: 'Import contacts from a CSV file',
   description:
     'A CSV file in UTF-8 of at most 5 MB in the field `file`, with a column for the address. ' +

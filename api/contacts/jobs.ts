@@ -68,7 +68,6 @@ export const getImport = endpoint({
   id: 'getImport',
   method: 'GET',
   path: '/contacts/import/{jobId}',
-  tag: 'Contacts',
   summary: 'Get the progress and result of an import',
   description:
     '`progress` is in percent. `result` is set when the job has ended; it lists at most ' +
@@ -95,7 +94,6 @@ export const listImports = endpoint({
   id: 'listImports',
   method: 'GET',
   path: '/imports',
-  tag: 'Contacts',
   summary: 'List the imports of the project, newest first',
   description:
     'A cursor list of the jobs of the last 30 days, as GET /contacts/import/{jobId} shows each. ' +
@@ -121,7 +119,6 @@ export const getBulkAction = endpoint({
   id: 'getBulkAction',
   method: 'GET',
   path: '/contacts/bulk/{jobId}',
-  tag: 'Contacts',
   summary: 'Get the progress and result of a bulk action',
   description:
     '`progress` is in percent. `result` is set when the job has ended; it lists at most ' +

@@ -3,13 +3,11 @@ import { listKnownEmails } from '../../db/contacts/contacts.ts';
 import { normaliseEmail } from '../../domain/email-address.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { tag } from './record.ts';
 
 export const lookUpContacts = endpoint({
   id: 'lookUpContacts',
   method: 'POST',
   path: '/contacts/lookup',
-  tag,
   summary: 'Find the addresses that have a contact; returns them as sent',
   description:
     'At most 500 addresses. An invalid address counts as not found. Idempotency-Key is ignored.',

@@ -3,7 +3,7 @@ import { type PublicContact, findPublicContact } from '../../db/contacts/public-
 import { found } from '../../domain/errors.ts';
 import { localeOf } from '../../domain/mail/content.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
-import { Uuid, named } from '../http/schemas.ts';
+import { named, ById } from '../http/schemas.ts';
 import { changeByLink, LinkQuery, topicOfLink, wishOfLink } from './link.ts';
 
 /** Endpoints for a customer's own opt-out pages. They need only the contact's id. */
@@ -24,13 +24,12 @@ const getPublicContact = endpoint({
   id: 'getPublicContact',
   method: 'GET',
   path: '/contacts/public/{id}',
-  tag: 'Opt-out',
   summary: "Get a contact's data for an opt-out page",
   description:
     "For your own opt-out pages. They need only the contact's id, which is in the links of " +
     'its mails.',
   access: 'open',
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: Subscription.extend({ language: z.string() }),
   problems: ['CONTACT_NOT_FOUND'],
   example: { response: { ...example, language: 'en' } },
@@ -47,14 +46,13 @@ const subscribeContact = endpoint({
   id: 'subscribePublicContact',
   method: 'POST',
   path: '/contacts/public/{id}/subscribe',
-  tag: 'Opt-out',
   summary: 'Subscribe a contact from an opt-out page',
   description:
     'Returns the same if the contact is subscribed already. `e` is the id of the mail with ' +
     "the link; it is ignored unless that mail was sent to the contact's current address. " +
     'With `t`, the key of a topic, the contact also joins this topic.',
   access: 'open',
-  params: z.object({ id: Uuid }),
+  params: ById,
   query: LinkQuery,
   response: Subscription,
   problems: ['CONTACT_NOT_FOUND'],
@@ -66,7 +64,6 @@ const unsubscribeContact = endpoint({
   id: 'unsubscribePublicContact',
   method: 'POST',
   path: '/contacts/public/{id}/unsubscribe',
-  tag: 'Opt-out',
   summary: 'Unsubscribe a contact from an opt-out page',
   description:
     'Returns the same if the contact is unsubscribed already. `e` is the id of the mail with ' +
@@ -75,7 +72,7 @@ const unsubscribeContact = endpoint({
     "the contact's current one, that address is added to the suppression list (`opt_out`), " +
     'and the contact does not change.',
   access: 'open',
-  params: z.object({ id: Uuid }),
+  params: ById,
   query: LinkQuery,
   response: Subscription,
   problems: ['CONTACT_NOT_FOUND'],

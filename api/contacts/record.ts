@@ -6,8 +6,6 @@ import { JsonObject, named, ofProject } from '../http/schemas.ts';
 
 /** The record of a contact as the API returns it. */
 
-export const tag = 'Contacts';
-
 /** The state of an opt-in request. */
 export const ConsentState = z.enum(['pending', 'confirmed', 'expired']);
 

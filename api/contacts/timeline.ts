@@ -5,7 +5,6 @@ import {
   listTimeline,
   type TimelineItem,
   timelineTypes,
-  type TimelineType,
 } from '../../db/reads/timeline.ts';
 import { reasonOfOutcome } from '../../domain/campaign/campaign.ts';
 import { type CursorForm, encodeCursor } from '../../domain/cursor.ts';
@@ -17,23 +16,17 @@ import { endpoint } from '../http/endpoint.ts';
 import {
   cursorListOf,
   cursorQuery,
-  fault,
   JsonObject,
   named,
   Time,
-  Uuid,
+  commaList,
+  ById,
 } from '../http/schemas.ts';
-import { tag } from './record.ts';
 
-const Types = z
-  .string()
-  .transform((text, context) => {
-    const types = text.split(',').map((type) => type.trim() as TimelineType);
-    if (types.every((type) => timelineTypes.includes(type))) return types;
-    const message = `Must be a comma-separated list of ${timelineTypes.join(', ')}.`;
-    context.addIssue({ code: 'custom', ...fault('invalid_enum_value', message) });
-    return z.NEVER;
-  })
+const Types = commaList(
+  timelineTypes,
+  `Must be a comma-separated list of ${timelineTypes.join(', ')}.`,
+)
   .optional()
   .meta({ description: 'Comma-separated types; all by default' });
 
@@ -64,7 +57,6 @@ export const getTimeline = endpoint({
   id: 'listTimeline',
   method: 'GET',
   path: '/contacts/{id}/timeline',
-  tag,
   summary: 'List the timeline of a contact, newest first, with mail that did not reach it',
   description:
     'A cursor list of events, mail, executions, events that started none (type `not_started`, ' +
@@ -76,7 +68,7 @@ export const getTimeline = endpoint({
     'even none, while `hasMore` is true. `total` counts all matches on the first page and is ' +
     '0 on later ones.',
   access: 'secret',
-  params: z.object({ id: Uuid }),
+  params: ById,
   query: cursorQuery(newestFirst).extend({ types: Types }),
   response: cursorListOf(TimelineEntry),
   problems: ['CONTACT_NOT_FOUND'],

@@ -29,7 +29,6 @@ export function presentProgress(progress: ProgressState): z.input<typeof Progres
   return { ...state, estimatedEndAt: time(estimatedEndAt), oldestDueAt: time(oldestDueAt) };
 }
 
-/** Example for the documentation. */
 export const progressExample = {
   perSecond: 14,
   limitedBy: 'project_rate' as const,
@@ -42,7 +41,6 @@ export const getDelivery = endpoint({
   id: 'getDelivery',
   method: 'GET',
   path: '/delivery',
-  tag: 'Emails',
   summary: 'Get the state of mail delivery',
   description:
     `For the whole project, at most 5 seconds old. Each number is counted up to ${countedMax}, ` +

@@ -9,7 +9,6 @@ import { join } from 'node:path';
  */
 export const diagramsFolder = join(import.meta.dirname, '../../docs/images/diagrams');
 
-/** The file name of the drawing of a Mermaid diagram. */
 export function diagramFile(source: string): string {
   return `${createHash('sha256').update(source.trim()).digest('hex').slice(0, 12)}.svg`;
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { AnyEndpoint } from '../http/endpoint.ts';
+import type { ListedEndpoint } from '../http/endpoint.ts';
 import { openApiDocument } from './openapi.ts';
 
 export const { version } = packageJson;
@@ -12,7 +12,7 @@ export type Described = Pick<Config, 'apiUrl'>;
 const documents = new WeakMap<Described, string>();
 
 /** The OpenAPI document of a server as JSON. */
-export function openApiJson(endpoints: readonly AnyEndpoint[], config: Described): string {
+export function openApiJson(endpoints: readonly ListedEndpoint[], config: Described): string {
   const known = documents.get(config);
   if (known !== undefined) return known;
   const made = JSON.stringify(openApiDocument(endpoints, { apiUrl: config.apiUrl, version }));

@@ -102,7 +102,6 @@ export const docsHeaders = {
   'Cache-Control': 'public, max-age=60',
 };
 
-/** A link to a page. */
 export interface PageLink {
   path: string;
   title: string;

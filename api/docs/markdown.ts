@@ -35,7 +35,6 @@ export interface Surroundings {
   diagrams: ReadonlyMap<string, string>;
 }
 
-/** Renders a page of the documentation. */
 export function renderPage(markdown: string, around: Surroundings): Rendered {
   const marked = new Marked();
   const tokens = grouped(marked.lexer(markdown));
@@ -215,7 +214,6 @@ function rowsOf(tokens: readonly Token[], ids: ReadonlyMap<object, string>): Nam
     });
 }
 
-/** Returns Markdown as plain text. */
 export function plain(markdown: string): string {
   return (
     markdown

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type ProblemCode, problems } from '../../domain/errors.ts';
 import { bodyBytesMax, takesBody } from '../http/bodies/body.ts';
-import type { AnyEndpoint, OtherAnswer } from '../http/endpoint.ts';
+import type { AnyEndpoint, ListedEndpoint, OtherAnswer } from '../http/endpoint.ts';
 import { writes } from '../access/auth.ts';
 import { cookieName } from '../access/session.ts';
 import {
@@ -26,7 +26,7 @@ const bodyless = new Set([204, 302]);
  * second declaration of each endpoint, or a newer Node.js.
  */
 export function openApiDocument(
-  endpoints: readonly AnyEndpoint[],
+  endpoints: readonly ListedEndpoint[],
   settings: { apiUrl: string; version: string },
 ): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};
@@ -79,12 +79,12 @@ Unknown keys of a body or query are ignored, and listed in the header \`Everpost
 \`Prefer: handling=strict\` (RFC 7240) they are refused, with the field code \`unknown_field\` and \
 the most similar known name.`;
 
-function operation(endpoint: AnyEndpoint, schemas: Schemas): JsonSchema {
+function operation(endpoint: ListedEndpoint, schemas: Schemas): JsonSchema {
   return {
     operationId: endpoint.id,
     summary: endpoint.summary,
     description: endpoint.description,
-    tags: [endpoint.tag],
+    tags: [endpoint.chapter],
     security: security(endpoint),
     parameters: [
       ...parameters(endpoint, 'path', schemas),
@@ -249,7 +249,9 @@ function contentOf(
   const example = endpoint.example?.response;
   const usual = {
     schema: endpoint.wrapped ? wrappedSchema(schema) : schema,
-    ...(example === undefined ? {} : { example }),
+    ...(example !== undefined && {
+      example: endpoint.wrapped ? { success: true, data: example } : example,
+    }),
   };
   const isUsual = (type: string) => type === json || !type.startsWith('text/');
   return Object.fromEntries(
@@ -298,7 +300,6 @@ function parameters(
   }));
 }
 
-/** The error codes of the endpoint, by status. */
 function codesByStatus(endpoint: AnyEndpoint): Map<number, string> {
   const own = endpoint.problems ?? [];
   const byStatus = new Map<number, string>();

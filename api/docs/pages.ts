@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Context, Middleware } from 'koa';
-import type { AnyEndpoint } from '../http/endpoint.ts';
+import type { ListedEndpoint } from '../http/endpoint.ts';
 import type { Described } from './document.ts';
 import { docsHeaders } from './layout.ts';
 import { docsFolder } from './library.ts';
@@ -12,7 +12,7 @@ const imageTypes: Record<string, string> = { '.png': 'image/png', '.svg': 'image
 const scripts = new Set(['docs.js', 'search.js', 'theme.js']);
 
 /** The pages below `/docs`, with images, scripts and the search index. */
-export function docsRoutes(endpoints: readonly AnyEndpoint[], config: Described): Middleware {
+export function docsRoutes(endpoints: readonly ListedEndpoint[], config: Described): Middleware {
   return async (ctx, next) => {
     if (!ctx.path.startsWith('/docs/') || !['GET', 'HEAD'].includes(ctx.method)) return next();
     const [, folder, name = ''] = /^\/docs\/(images|assets)\/([\w.-]+)$/.exec(ctx.path) ?? [];

@@ -40,7 +40,6 @@ interface Media {
   examples?: Record<string, { value: unknown }>;
 }
 
-/** A page of the reference. */
 export interface ReferencePage {
   /** Its path below `/docs`: `reference/contacts`. */
   slug: string;

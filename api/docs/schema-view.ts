@@ -25,7 +25,6 @@ export interface Schema {
   maxItems?: number;
 }
 
-/** Returns the URL of a named schema. */
 export const schemaUrl = (name: string) => `/docs/reference/schemas#${name}`;
 
 /** Lists the fields of a schema. Nested fields can be unfolded. */

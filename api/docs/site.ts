@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { type Content, Html, html } from '../html/html.ts';
-import type { AnyEndpoint } from '../http/endpoint.ts';
+import type { ListedEndpoint } from '../http/endpoint.ts';
 import { createSearch, type Entry, type Hit } from './browser/search.js';
 import { layout, type NavGroup } from './layout.ts';
 import { type DocsPage, groups, readPages } from './library.ts';
@@ -36,7 +36,7 @@ const sites = new WeakMap<Described, Promise<Site>>();
  * Returns the documentation of a server. It is built once per process, and again if that has
  * failed.
  */
-export function siteOf(endpoints: readonly AnyEndpoint[], config: Described): Promise<Site> {
+export function siteOf(endpoints: readonly ListedEndpoint[], config: Described): Promise<Site> {
   const known = sites.get(config);
   if (known) return known;
   const openApi = JSON.parse(openApiJson(endpoints, config)) as OpenApi;

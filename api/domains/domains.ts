@@ -21,7 +21,7 @@ import { IdentityProviderError } from '../../providers/mail/identities.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { listed } from '../http/uses.ts';
 import type { Services } from '../services/services.ts';
-import { Uuid, fault, named } from '../http/schemas.ts';
+import { Uuid, named, addFault, ById } from '../http/schemas.ts';
 import { Domain, domainExample, presentDomain } from './record.ts';
 import type { Project } from '../access/caller.ts';
 import { transact } from '../../db/database.ts';
@@ -31,20 +31,14 @@ const DomainName = z
   .min(3)
   .max(253)
   .transform((text, context) => {
-    const name = normaliseDomainName(text);
-    if (name !== null) return name;
-    context.addIssue({
-      code: 'custom',
-      ...fault('invalid_string', 'Must be a host name with a dot, such as mail.example.com.'),
-    });
-    return z.NEVER;
+    const message = 'Must be a host name with a dot, such as mail.example.com.';
+    return normaliseDomainName(text) ?? addFault(context, 'invalid_string', message);
   });
 
 const listProjectDomains = endpoint({
   id: 'listProjectDomains',
   method: 'GET',
   path: '/domains/project/{projectId}',
-  tag: 'Domains',
   summary: 'List the sender domains of a project',
   description: 'Each with the DNS records to publish and their state as of the last check.',
   access: 'project',
@@ -62,7 +56,6 @@ const listOwnDomains = endpoint({
   id: 'listDomains',
   method: 'GET',
   path: '/domains',
-  tag: 'Domains',
   summary: 'List the sender domains of the own project',
   description: "Like GET /domains/project/{projectId}, for the caller's project.",
   access: 'secret',
@@ -78,7 +71,6 @@ const createDomain = endpoint({
   id: 'createDomain',
   method: 'POST',
   path: '/domains',
-  tag: 'Domains',
   summary: 'Add a sender domain',
   description:
     'Returns the DNS records to publish; they are checked every 5 minutes. With a session, ' +
@@ -119,13 +111,12 @@ const verifyDomain = endpoint({
   id: 'verifyDomain',
   method: 'GET',
   path: '/domains/{id}/verify',
-  tag: 'Domains',
   summary: 'Check the DNS records of a sender domain now',
   description:
     'Returns the result of this check. SERVICE_UNAVAILABLE: DNS or the mail provider did not ' +
     'answer.',
   access: 'project',
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: named('CheckedDomain', {
     ...Domain.shape,
     tokens: z.array(z.string()).meta({ description: 'The same as dkimTokens' }),
@@ -145,14 +136,13 @@ const removeDomain = endpoint({
   id: 'deleteDomain',
   method: 'DELETE',
   path: '/domains/{id}',
-  tag: 'Domains',
   summary: 'Remove a sender domain',
   description:
     'DOMAIN_IN_USE: `details` lists the templates, and the campaigns not yet sent, that send ' +
     'from it; `consentPolicy: true`: confirmation mail does, too.',
   access: 'project',
   role: 'ADMIN',
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: z.object({ success: z.literal(true) }),
   problems: ['DOMAIN_NOT_FOUND', 'DOMAIN_IN_USE'],
   example: { response: { success: true } },

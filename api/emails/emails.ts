@@ -11,6 +11,8 @@ import {
   presentCursorList,
   time,
   Uuid,
+  queryBoolean,
+  ById,
 } from '../http/schemas.ts';
 import type { Project } from '../access/caller.ts';
 import {
@@ -19,7 +21,6 @@ import {
   EmailSummary,
   presentEmail,
   SourceType,
-  tag,
   Trace,
 } from './record.ts';
 
@@ -79,7 +80,6 @@ export const listEmails = endpoint({
   id: 'listEmails',
   method: 'GET',
   path: '/emails',
-  tag,
   summary: 'List the mail of the project, newest first',
   description:
     'A cursor list of all mail, without bodies: mail of campaigns, workflows and /v1/send, ' +
@@ -91,11 +91,7 @@ export const listEmails = endpoint({
     executionId: Uuid.optional(),
     status: EmailStatus.optional(),
     sourceType: SourceType.optional(),
-    scheduled: z
-      .enum(['true', 'false'])
-      .transform((text) => text === 'true')
-      .optional()
-      .describe('Only mail with, or without, a `scheduledFor`'),
+    scheduled: queryBoolean.optional().describe('Only mail with, or without, a `scheduledFor`'),
   }),
   response: cursorListOf(EmailSummary),
   example: { response: { data: [emailExample], hasMore: false, total: 1 } },
@@ -119,13 +115,12 @@ export const getEmail = endpoint({
   id: 'getEmail',
   method: 'GET',
   path: '/emails/{id}',
-  tag,
   summary: 'Get one mail with its body and its history',
   description:
     '`body` is the body as sent; it is null after its retention time. `trace` lists every ' +
     'state with its time and reason.',
   access: 'secret',
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: Email,
   problems: ['EMAIL_NOT_FOUND'],
   example: {

@@ -1,7 +1,6 @@
 import { type Email, decodeWords } from 'postal-mime';
 import { escapeHtml } from '../../domain/template/html.ts';
 
-/** A mail in the list. */
 interface ListedMail {
   id: string;
   from: string;

@@ -40,7 +40,6 @@ const listMailbox = endpoint({
   id: 'listMailbox',
   method: 'GET',
   path: '/local/mailbox',
-  tag: 'Local mailbox',
   summary: 'List the mails caught on this machine; a page for browsers',
   description:
     'Only on a server that sends no real mail, and only for this machine and its network: ' +
@@ -76,7 +75,6 @@ const getMailboxMail = endpoint({
   id: 'getMailboxMail',
   method: 'GET',
   path: '/local/mailbox/{id}',
-  tag: 'Local mailbox',
   summary: 'Get one caught mail',
   description:
     'Only on a server that sends no real mail, and only for this machine and its network: ' +

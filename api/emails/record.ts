@@ -12,8 +12,6 @@ import { type MessageClass, classHeaders } from '../../domain/mail/headers.ts';
 
 /** The record of a message as the API returns it. */
 
-export const tag = 'Emails';
-
 export const EmailStatus = z.enum([
   'PENDING',
   'SENDING',

@@ -22,7 +22,6 @@ const openPixel = endpoint({
   id: 'countOpen',
   method: 'GET',
   path: '/t/o/{emailId}.gif',
-  tag: 'Tracking',
   summary: 'The pixel of a mail: counts an open, at most one in 10 seconds',
   description:
     'Returns a transparent GIF of one pixel in any case. Only a signed URL counts, and HEAD ' +
@@ -52,7 +51,6 @@ const followLink = endpoint({
   id: 'countClick',
   method: 'GET',
   path: '/t/c/{emailId}',
-  tag: 'Tracking',
   summary: 'A link of a mail: counts a click and redirects',
   description:
     'RESOURCE_NOT_FOUND: the signature does not match the target, so there is no redirect. ' +

@@ -1,21 +1,17 @@
 import { z } from 'zod';
 import { cancelEmail, rescheduleEmail } from '../../db/transactions/mail/waiting-mail.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Uuid } from '../http/schemas.ts';
+import { ById } from '../http/schemas.ts';
 import { refusePast } from '../public/prepared-mail.ts';
 import { SendTime } from '../public/send-schema.ts';
 import { Email, readEmail, waitingExample } from './emails.ts';
-import { tag } from './record.ts';
 
 /** Reschedules or cancels waiting mail. */
-
-const params = z.object({ id: Uuid });
 
 export const updateEmail = endpoint({
   id: 'updateEmail',
   method: 'PATCH',
   path: '/emails/{id}',
-  tag,
   summary: 'Reschedule waiting mail',
   description:
     '`scheduledFor` as in `/v1/send`; null: now. Only for mail of `/v1/send`, scheduled or ' +
@@ -24,7 +20,7 @@ export const updateEmail = endpoint({
     'EMAIL_NOT_RESCHEDULABLE: it belongs to a campaign or workflow. BILLING_LIMIT_EXCEEDED: ' +
     'the allowance for the month of the new time is used up.',
   access: 'secret',
-  params,
+  params: ById,
   body: z.object({ scheduledFor: SendTime }),
   response: Email,
   problems: [
@@ -52,7 +48,6 @@ export const deleteEmail = endpoint({
   id: 'deleteEmail',
   method: 'DELETE',
   path: '/emails/{id}',
-  tag,
   summary: 'Cancel waiting mail; it is never sent',
   description:
     'Works for mail of any source. The mail becomes FAILED with the error `cancelled`, and ' +
@@ -60,7 +55,7 @@ export const deleteEmail = endpoint({
     'next step. EMAIL_NOT_PENDING: it was sent, is being sent, or has failed, see ' +
     '`details.status`.',
   access: 'secret',
-  params,
+  params: ById,
   response: Email,
   problems: ['EMAIL_NOT_FOUND', 'EMAIL_NOT_PENDING'],
   example: {

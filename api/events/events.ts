@@ -26,7 +26,7 @@ import {
   queryInt,
 } from '../http/schemas.ts';
 import { nameEndpoints } from './names.ts';
-import { EventAnswer, eventExample, presentEvent, tag } from './record.ts';
+import { EventAnswer, eventExample, presentEvent } from './record.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { checkMergedData, checkTopics } from '../consent/input.ts';
 
@@ -56,7 +56,6 @@ export const trackEvent = endpoint({
   id: 'trackEvent',
   method: 'POST',
   path: '/events/track',
-  tag,
   summary: 'Record an event: like /v1/track, or by name for a contact, an email or neither',
   description:
     'With `event` in the body it works like POST /v1/track and returns 200. With `name` it ' +
@@ -71,7 +70,7 @@ export const trackEvent = endpoint({
     EventAnswer,
   ]),
   problems: ['CONTACT_NOT_FOUND', 'EMAIL_NOT_FOUND', 'CONSENT_SENDER_REQUIRED'],
-  example: trackExample,
+  example: { ...trackExample, response: { success: true, data: trackExample.response } },
   async check(call) {
     if ('topics' in call.body) await checkTopics(call, call.body);
   },
@@ -131,7 +130,6 @@ export const getEvents = endpoint({
   id: 'listEvents',
   method: 'GET',
   path: '/events',
-  tag,
   summary: 'List the newest events',
   description:
     'The newest first, at most 1,000, by default 100. `contact` is null if the event has none.',
@@ -143,9 +141,7 @@ export const getEvents = endpoint({
   response: z.object({
     events: z.array(EventAnswer.extend({ contact: z.object({ email: z.string() }).nullable() })),
   }),
-  example: {
-    response: { events: [{ ...eventExample, contact: { email: 'ada@shop.example' } }] },
-  },
+  example: { response: { events: [{ ...eventExample, contact: { email: 'ada@shop.example' } }] } },
   async handle({ db, caller, query }) {
     return answerList(
       await listEvents(db, caller.projectId, query),
@@ -164,7 +160,6 @@ export const getContactEvents = endpoint({
   id: 'listContactEvents',
   method: 'GET',
   path: '/events/contact/{contactId}',
-  tag,
   summary: 'List the newest events of a contact',
   description: 'The newest first, at most 1,000, by default 50.',
   access: 'secret',

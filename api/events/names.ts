@@ -10,7 +10,6 @@ import { periodOf, rangeQuery } from '../activity/date-range.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { listed, More } from '../http/uses.ts';
 import { JsonObject } from '../http/schemas.ts';
-import { tag } from './record.ts';
 
 const EventByName = z.object({ eventName: EventName });
 
@@ -20,7 +19,6 @@ export const getEventNames = endpoint({
   id: 'listEventNames',
   method: 'GET',
   path: '/events/names',
-  tag,
   summary: 'List the names of all events, the most frequent first',
   description: 'System events are included.',
   access: 'secret',
@@ -35,7 +33,6 @@ export const getEventStats = endpoint({
   id: 'getEventStats',
   method: 'GET',
   path: '/events/stats',
-  tag,
   summary: 'Count events by name, by default those of the last 30 days',
   description: 'The range is from `startDate` to `endDate`, by default until now.',
   access: 'secret',
@@ -51,7 +48,6 @@ export const getEventUsage = endpoint({
   id: 'getEventUsage',
   method: 'GET',
   path: '/events/{eventName}/usage',
-  tag,
   summary: 'List the uses of an event, and how often it was recorded',
   description:
     'Names the segments, workflows and campaigns that use the event, 100 of each, and counts ' +
@@ -93,7 +89,6 @@ export const deleteEvent = endpoint({
   id: 'deleteEvent',
   method: 'DELETE',
   path: '/events/{eventName}',
-  tag,
   summary: 'Delete all events of an unused name',
   description:
     'Returns the number of deleted events. RESERVED_EVENT: it is a system event. ' +

@@ -7,7 +7,6 @@ import { found } from '../../domain/errors.ts';
 import type { ExecutionJobData, ExecutionJobKind } from '../../domain/job.ts';
 import type { Project } from '../access/caller.ts';
 
-/** Prefixes of job ids. */
 const prefixes: Record<ExecutionJobKind, string> = {
   migrate: 'migration',
   'move-waits': 'move-waits',

@@ -13,7 +13,7 @@ import { listStepExecutions } from '../../db/workflows/executions/steps.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { found, invalidField, Problem, whenRight, fault } from '../../domain/errors.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Moment, named } from '../http/schemas.ts';
+import { Moment, named, addFault } from '../http/schemas.ts';
 import {
   Execution,
   executionExample,
@@ -22,7 +22,6 @@ import {
   StepExecution,
 } from './record.ts';
 import { ExecutionById, stepsOf } from './executions.ts';
-import { tag } from '../workflows/graph/record.ts';
 
 /** Operators' actions on one live execution. */
 
@@ -36,7 +35,6 @@ export const pauseOneExecution = endpoint({
   id: 'pauseExecution',
   method: 'POST',
   path: '/workflows/{id}/executions/{executionId}/pause',
-  tag,
   summary: 'Pause an active execution',
   description:
     'No step begins until `resume`; a running step ends first. Timers continue and events ' +
@@ -70,7 +68,6 @@ export const resumeOneExecution = endpoint({
   id: 'resumeExecution',
   method: 'POST',
   path: '/workflows/{id}/executions/{executionId}/resume',
-  tag,
   summary: 'Resume a paused execution',
   description: 'If its workflow is paused, it is still held.',
   access: 'secret',
@@ -93,7 +90,6 @@ export const skipCurrentStep = endpoint({
   id: 'skipStep',
   method: 'POST',
   path: '/workflows/{id}/executions/{executionId}/skip',
-  tag,
   summary: 'Skip the step at which an execution waits or has failed',
   description:
     'The step becomes SKIPPED and the execution continues after it. If the step branches, ' +
@@ -160,14 +156,9 @@ export const oneMove = [
   (body: WaitMoveFields, context: z.core.$RefinementCtx) => {
     const [move, second] = movesOf(body);
     if (move && !second) return;
-    context.addIssue({
-      code: 'custom',
-      path: [Object.keys(second ?? {})[0] ?? 'until'],
-      ...fault(
-        move ? 'not_allowed' : 'required',
-        'Give exactly one of until, shiftBySeconds and forever.',
-      ),
-    });
+    const message = 'Give exactly one of until, shiftBySeconds and forever.';
+    const [field = 'until'] = Object.keys(second ?? {});
+    addFault(context, move ? 'not_allowed' : 'required', message, [field]);
   },
   whenRight(...Object.keys(waitMoveFields)),
 ] as const;
@@ -183,7 +174,6 @@ export const moveWait = endpoint({
   id: 'moveWait',
   method: 'PATCH',
   path: '/workflows/{id}/executions/{executionId}/wait',
-  tag,
   summary: "Move the end of an execution's current delay or wait",
   description:
     'Exactly one field is required. An end in the past ends it at once: a delay is over, a ' +

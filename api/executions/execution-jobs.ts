@@ -6,7 +6,7 @@ import { type ExecutionJobData, executionJobKinds } from '../../domain/job.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
 import { named } from '../http/schemas.ts';
-import { tag, WorkflowById, workflowExample } from '../workflows/graph/record.ts';
+import { WorkflowById, workflowExample } from '../workflows/graph/record.ts';
 import { contentOf, exampleProjectId, exampleRunId, exampleTimes, jobOf } from '../jobs/record.ts';
 import { migrateExecutions } from './migrate.ts';
 import { moveWaitsOfStep } from './move-waits.ts';
@@ -39,7 +39,6 @@ export const getExecutionJob = endpoint({
   id: 'getExecutionJob',
   method: 'GET',
   path: '/workflows/{id}/jobs/{jobId}',
-  tag,
   summary: 'Get the progress and result of a job on executions',
   description:
     '`progress` is in percent. `result` counts executions, and is set when the job has ' +

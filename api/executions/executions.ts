@@ -28,8 +28,9 @@ import {
   Uuid,
   fault,
   named,
+  pagePosition,
   presentPage,
-  queryInt,
+  queryBoolean,
   time,
 } from '../http/schemas.ts';
 import { Key, OfKey } from '../workflows/graph/starts.ts';
@@ -48,7 +49,7 @@ import {
   stepName,
 } from './record.ts';
 import { findGraph, requireVersion } from '../workflows/graph/versions.ts';
-import { WorkflowById, tag, workflowExample } from '../workflows/graph/record.ts';
+import { WorkflowById, workflowExample } from '../workflows/graph/record.ts';
 import { transact } from '../../db/database.ts';
 
 const NamedExecution = named('NamedExecution', {
@@ -68,7 +69,6 @@ export const startExecution = endpoint({
   id: 'startExecution',
   method: 'POST',
   path: '/workflows/{id}/executions',
-  tag,
   summary: 'Start an execution for a contact',
   description:
     '`context` is at most 64 KB as JSON. WORKFLOW_NOT_ENABLED: enable the workflow first. ' +
@@ -113,7 +113,6 @@ export const getExecutions = endpoint({
   id: 'listExecutions',
   method: 'GET',
   path: '/workflows/{id}/executions',
-  tag,
   summary: 'List the executions of a workflow, newest start first',
   description:
     'A page list of at most 100 executions a page, by default 20, with the key `executions` ' +
@@ -121,15 +120,10 @@ export const getExecutions = endpoint({
   access: 'secret',
   params: WorkflowById,
   query: z.object({
-    page: queryInt(1, Number.MAX_SAFE_INTEGER, 1),
-    pageSize: queryInt(1, limits.pageSize, limits.pageSizeDefault),
+    ...pagePosition,
     status: z.enum(statuses).optional(),
     key: OfKey,
-    paused: z
-      .enum(['true', 'false'])
-      .transform((text) => text === 'true')
-      .optional()
-      .describe('Paused individually, not with their workflow'),
+    paused: queryBoolean.optional().describe('Paused individually, not with their workflow'),
   }),
   response: named('NamedExecutionPage', {
     executions: z.array(NamedExecution),
@@ -156,7 +150,6 @@ export const getExecution = endpoint({
   id: 'getExecution',
   method: 'GET',
   path: '/workflows/{id}/executions/{executionId}',
-  tag,
   summary: 'Get one execution with its steps',
   description: 'The steps it has reached, in order, each with its output or error.',
   access: 'secret',
@@ -198,7 +191,6 @@ export const cancelExecution = endpoint({
   id: 'cancelExecution',
   method: 'DELETE',
   path: '/workflows/{id}/executions/{executionId}',
-  tag,
   summary: 'Cancel an active execution',
   description: 'EXECUTION_NOT_ACTIVE: it has ended.',
   access: 'secret',
@@ -221,7 +213,6 @@ export const cancelExecutionsOfWorkflow = endpoint({
   id: 'cancelAllExecutions',
   method: 'POST',
   path: '/workflows/{id}/executions/cancel-all',
-  tag,
   summary: 'Cancel all active executions of a workflow',
   description:
     'Returns how many were active; 0 when none was. If there are very many, the last are ' +
@@ -243,7 +234,6 @@ export const retryFailedExecution = endpoint({
   id: 'retryExecution',
   method: 'POST',
   path: '/workflows/{id}/executions/{executionId}/retry',
-  tag,
   summary: 'Retry a failed execution from its failed step',
   description:
     'It continues on its current version, or on `version`, which must have the failed step ' +
@@ -286,7 +276,6 @@ export const getExecutionHistory = endpoint({
   id: 'getExecutionHistory',
   method: 'GET',
   path: '/workflows/{id}/executions/{executionId}/history',
-  tag,
   summary: 'List every change of an execution and its steps, oldest first',
   description:
     'Each entry is a change of status, of the execution or of a step, or an action on it: ' +

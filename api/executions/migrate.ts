@@ -6,7 +6,7 @@ import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
 import { requireSteps } from '../workflows/dry-run.ts';
-import { tag, WorkflowById } from '../workflows/graph/record.ts';
+import { WorkflowById } from '../workflows/graph/record.ts';
 import { refuseUnknownVersions, requireVersion, Versions } from '../workflows/graph/versions.ts';
 import { acceptExecutionJob } from './accept.ts';
 import { exampleProjectId, exampleRunId, JobAccepted } from '../jobs/record.ts';
@@ -15,7 +15,6 @@ export const migrateExecutions = endpoint({
   id: 'migrateExecutions',
   method: 'POST',
   path: '/workflows/{id}/migrate',
-  tag,
   summary: 'Move the active executions of a workflow to another version',
   description:
     'A job does the work after the response; GET /workflows/{id}/jobs/{jobId} shows its ' +

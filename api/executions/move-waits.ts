@@ -8,7 +8,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { Uuid } from '../http/schemas.ts';
 import { ConditionInput, refuseBadReferences } from '../segments/conditions.ts';
 import { oneMove, waitMoveFields, waitMoveOf } from './acts.ts';
-import { tag, WorkflowById } from '../workflows/graph/record.ts';
+import { WorkflowById } from '../workflows/graph/record.ts';
 import { refuseUnknownVersions, Versions } from '../workflows/graph/versions.ts';
 import { acceptExecutionJob } from './accept.ts';
 import { exampleProjectId, exampleRunId, JobAccepted } from '../jobs/record.ts';
@@ -18,7 +18,6 @@ export const moveWaitsOfStep = endpoint({
   id: 'moveWaits',
   method: 'POST',
   path: '/workflows/{id}/steps/{stepId}/move-waits',
-  tag,
   summary: 'Move the ends of the waits of all executions at a step',
   description:
     'A job does the work after the response; GET /workflows/{id}/jobs/{jobId} shows its ' +

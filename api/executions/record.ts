@@ -97,7 +97,6 @@ export const StepExecution = named('StepExecution', {
   step: StepName,
 });
 
-/** Example for the documentation. */
 export const executionExample = exampleOf(Execution);
 export const namedExample = {
   ...executionExample,

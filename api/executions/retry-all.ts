@@ -5,7 +5,7 @@ import { found } from '../../domain/errors.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Moment, Uuid } from '../http/schemas.ts';
-import { tag, WorkflowById } from '../workflows/graph/record.ts';
+import { WorkflowById } from '../workflows/graph/record.ts';
 import { requireVersion } from '../workflows/graph/versions.ts';
 import { acceptExecutionJob } from './accept.ts';
 import { exampleProjectId, exampleRunId, JobAccepted } from '../jobs/record.ts';
@@ -14,7 +14,6 @@ export const retryAllExecutions = endpoint({
   id: 'retryAllExecutions',
   method: 'POST',
   path: '/workflows/{id}/executions/retry-all',
-  tag,
   summary: 'Retry the failed executions of a workflow, each from its failed step',
   description:
     'A job does the work after the response, at most 100 a second; GET ' +

@@ -9,12 +9,13 @@ import {
   cursorListOf,
   cursorQuery,
   Email,
-  fault,
   Moment,
   named,
   presentCursorList,
   queryInt,
   Uuid,
+  commaList,
+  queryBoolean,
 } from '../http/schemas.ts';
 import { OfKey } from '../workflows/graph/starts.ts';
 import {
@@ -26,7 +27,7 @@ import {
   StepName,
 } from './record.ts';
 import type { OwnerProject } from '../access/caller.ts';
-import { tag, Workflow, workflowExample } from '../workflows/graph/record.ts';
+import { Workflow, workflowExample } from '../workflows/graph/record.ts';
 
 /**
  * Searches executions over all workflows: those of a contact, those that failed, those that need an
@@ -41,18 +42,10 @@ const FoundExecution = named('FoundExecution', {
   failedStep: StepName.nullable().describe('The step at which a FAILED execution failed'),
 });
 
-type Status = (typeof statuses)[number];
-
-const Statuses = z
-  .string()
-  .transform((text, context) => {
-    const asked = [...new Set(text.split(',').map((status) => status.trim() as Status))];
-    if (asked.every((status) => statuses.includes(status))) return asked;
-    const message = `Must be a comma-separated list of ${statuses.join(', ')}.`;
-    context.addIssue({ code: 'custom', ...fault('invalid_enum_value', message) });
-    return z.NEVER;
-  })
-  .meta({ description: 'Comma list of statuses' });
+const Statuses = commaList(
+  statuses,
+  `Must be a comma-separated list of ${statuses.join(', ')}.`,
+).meta({ description: 'Comma list of statuses' });
 
 const OnlyTrue = z.literal('true').transform(() => true);
 
@@ -66,7 +59,6 @@ export const findExecutions = endpoint({
   id: 'searchExecutions',
   method: 'GET',
   path: '/executions',
-  tag,
   summary: 'Find executions over all workflows, newest start first',
   description:
     'A cursor list. All filters must hold; an id that is not of this project finds nothing. ' +
@@ -81,11 +73,7 @@ export const findExecutions = endpoint({
     stepId: Uuid.optional(),
     key: OfKey,
     version: queryInt(1, 2_147_483_647, 0).transform((version) => version || undefined),
-    paused: z
-      .enum(['true', 'false'])
-      .transform((text) => text === 'true')
-      .optional()
-      .describe('Paused individually, not with their workflow'),
+    paused: queryBoolean.optional().describe('Paused individually, not with their workflow'),
     warnings: OnlyTrue.optional().describe('With steps that completed with `success: false`'),
     stuck: OnlyTrue.optional().describe('Only executions that are stuck'),
     startedAfter: Moment.optional(),

@@ -90,8 +90,6 @@ export interface Endpoint<
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: `/${string}`;
-  /** Its chapter in the documentation. */
-  tag: string;
   summary: string;
   /** More than the summary: units, limits, and the meaning of its errors. Markdown. */
   description: string;
@@ -145,7 +143,10 @@ export interface Endpoint<
    * the usual one.
    */
   problems?: readonly (ProblemCode | readonly [code: ProblemCode, status: number])[];
-  /** A request body and its response, for the documentation. `bodies`: several kinds, by name. */
+  /**
+   * A request body and what `handle` returns for it, for the documentation. `bodies`: several
+   * kinds, by name.
+   */
   example?: { body?: unknown; bodies?: Readonly<Record<string, unknown>>; response?: unknown };
   /**
    * Refuses what the schema cannot check: references, and rules about stored data. It runs before
@@ -224,7 +225,7 @@ export function page(html: string, headers: Record<string, string> = {}): Answer
   return new Answer(html as never, { headers, contentType: 'text/html' });
 }
 
-/** An endpoint in the list of all endpoints. Its own types matter only inside its declaration. */
+/** A declared endpoint. Its own types matter only inside its declaration. */
 export type AnyEndpoint = Omit<Endpoint, 'handle' | 'check' | 'checkBeside'> & {
   check?(call: Call<Access, unknown, unknown, unknown, string | undefined>): Promise<void>;
   checkBeside?(
@@ -233,6 +234,9 @@ export type AnyEndpoint = Omit<Endpoint, 'handle' | 'check' | 'checkBeside'> & {
   ): Promise<void>;
   handle(call: Call<Access, unknown, unknown, unknown, string | undefined>): Promise<unknown>;
 };
+
+/** An endpoint in the list of all endpoints, with its chapter in the documentation. */
+export type ListedEndpoint = AnyEndpoint & { chapter: string };
 
 /**
  * Declares an endpoint. The types of its parts are the input of `handle`; its response type is

@@ -52,7 +52,6 @@ export interface KeyUse {
 }
 
 export interface IdempotentRequest {
-  /** The owner of the key. */
   space: KeySpace;
   key: string;
   method: string;
@@ -162,7 +161,6 @@ function reused(key: string, row: EarlierUse): Problem {
   });
 }
 
-/** JSON with sorted keys. */
 function canonicalJson(value: unknown): string {
   return (
     JSON.stringify(value, (_key, item: unknown) =>

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { RowSize } from '../../db/expressions.ts';
 import { planContactData, contactDataFault } from '../../domain/contact/data.ts';
 import { type CursorForm, decodeCursor, encodeCursor, type Position } from '../../domain/cursor.ts';
-import { fault } from '../../domain/errors.ts';
+import { fault, type FieldCode } from '../../domain/errors.ts';
 import { normaliseEmail } from '../../domain/email-address.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { instantOfText, isTimeInput } from '../../domain/filter/value.ts';
@@ -23,19 +23,32 @@ export const Uuid = z
   .transform((value) => value.toLowerCase())
   .meta({ format: 'uuid' });
 
+/** The path parameter of an endpoint for one object. */
+export const ById = z.object({ id: Uuid });
+
+/**
+ * Reports an issue of a custom schema.
+ * @returns what a transform returns for a value that it refuses
+ */
+export function addFault(
+  context: z.core.$RefinementCtx,
+  code: FieldCode,
+  message: string,
+  path: PropertyKey[] = [],
+): never {
+  context.addIssue({ code: 'custom', path, ...fault(code, message) });
+  return z.NEVER;
+}
+
+/** A text that `read` understands; it returns null for any other, which gets this fault. */
+export function textRead<T>(read: (text: string) => T | null, code: FieldCode, message: string) {
+  return z.string().transform((text, context) => read(text) ?? addFault(context, code, message));
+}
+
 /** An email address, trimmed and lowercased. */
-export const Email = z
-  .string()
-  .transform((value, context) => {
-    const email = normaliseEmail(value);
-    if (email !== null) return email;
-    context.addIssue({
-      code: 'custom',
-      ...fault('invalid_string', 'Must be an email address.'),
-    });
-    return z.NEVER;
-  })
-  .meta({ format: 'email' });
+export const Email = textRead(normaliseEmail, 'invalid_string', 'Must be an email address.').meta({
+  format: 'email',
+});
 
 /** A name: 1 to 100 visible characters after trimming. */
 export const Name = z
@@ -57,7 +70,6 @@ export function cutName(name: string): string {
   return cutText(name, limits.nameChars).trimEnd();
 }
 
-/** The name of a copy. */
 export function copyName(name: string): string {
   return cutName(`${name} (Copy)`);
 }
@@ -92,8 +104,7 @@ export const SenderText = z
     const parsed = SenderName.safeParse(name);
     if (email !== null && parsed.success) return { email, name: name === '' ? null : name };
     const message = 'Must be an email address, or Name <address> in one line.';
-    context.addIssue({ code: 'custom', ...fault('invalid_string', message) });
-    return z.NEVER;
+    return addFault(context, 'invalid_string', message);
   })
   .meta({ type: 'string', examples: ['The Shop <team@shop.example>'] });
 
@@ -125,15 +136,11 @@ export const ContactData = JsonObject.nullable()
   .superRefine((data, context) => {
     // Data that are too large alone are also too large when merged.
     const tooLarge = data ? contactDataFault(planContactData(data).set) : null;
-    if (tooLarge) context.addIssue({ code: 'custom', ...fault('too_big', tooLarge) });
+    if (tooLarge) addFault(context, 'too_big', tooLarge);
     const { set, oneTime } = planContactData({ locale: data?.['locale'] });
     const locale = set['locale'] ?? oneTime['locale'];
     if (locale === undefined || locale === null || typeof locale === 'string') return;
-    context.addIssue({
-      code: 'custom',
-      path: ['locale'],
-      ...fault('invalid_type', 'Must be text.'),
-    });
+    addFault(context, 'invalid_type', 'Must be text.', ['locale']);
   })
   .meta({ type: ['object', 'null'], additionalProperties: true });
 
@@ -145,23 +152,35 @@ export function queryInt(min: number, max: number, fallback: number) {
     .transform((text, context) => {
       if (text === undefined) return fallback;
       const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-      if (Number.isNaN(value)) {
-        context.addIssue({ code: 'custom', ...fault('invalid_type', 'Must be a whole number.') });
-      } else if (value < min) {
-        context.addIssue({ code: 'custom', ...fault('too_small', `Must be at least ${min}.`) });
-      } else if (value > max) {
-        context.addIssue({ code: 'custom', ...fault('too_big', `Must be at most ${max}.`) });
-      }
+      if (Number.isNaN(value)) addFault(context, 'invalid_type', 'Must be a whole number.');
+      else if (value < min) addFault(context, 'too_small', `Must be at least ${min}.`);
+      else if (value > max) addFault(context, 'too_big', `Must be at most ${max}.`);
       return value;
     })
     .meta({ type: 'integer', minimum: min, maximum: max, default: fallback });
 }
 
+export const queryBoolean = z.enum(['true', 'false']).transform((text) => text === 'true');
+
+/** A comma-separated list of some of these words in a query, each once. */
+export function commaList<Word extends string>(words: readonly Word[], message: string) {
+  const read = (text: string) => {
+    const asked = [...new Set(text.split(',').map((word) => word.trim() as Word))];
+    return asked.every((word) => words.includes(word)) ? asked : null;
+  };
+  return textRead(read, 'invalid_enum_value', message);
+}
+
+/** The position of a page in the query of a page list. */
+export const pagePosition = {
+  page: queryInt(1, Number.MAX_SAFE_INTEGER, 1),
+  pageSize: queryInt(1, limits.pageSize, limits.pageSizeDefault),
+};
+
 /** The query of a page list. `sorts` are the values of `sort`; the first is the default. */
 export function pageQuery<const S extends [string, ...string[]]>(sorts: S) {
   return z.object({
-    page: queryInt(1, Number.MAX_SAFE_INTEGER, 1),
-    pageSize: queryInt(1, limits.pageSize, limits.pageSizeDefault),
+    ...pagePosition,
     sort: z.enum(sorts).default(sorts[0] as never),
     dir: z.enum(['asc', 'desc']).default('desc'),
   });
@@ -225,25 +244,17 @@ export async function answerList<Item, Response>(
 export function cursorQuery(form: CursorForm) {
   return z.object({
     limit: queryInt(1, limits.pageSize, limits.pageSizeDefault),
-    cursor: z
-      .string()
-      .transform((text, context) => {
-        const position = decodeCursor(form, text);
-        if (position) return position;
-        context.addIssue({ code: 'custom', ...cursorFault });
-        return z.NEVER;
-      })
+    cursor: textRead((text) => decodeCursor(form, text), ...cursorFault)
       .optional()
       .meta({ description: 'The `cursor` of the previous page' }),
   });
 }
 
-/** The issue for an invalid cursor. */
-export const cursorFault = fault(
+/** The fault of an invalid cursor. */
+export const cursorFault = [
   'invalid_string',
-  'Is not a cursor of this list. Use the cursor of the previous page, or none for the first ' +
-    'page.',
-);
+  'Is not a cursor of this list. Use the cursor of the previous page, or none for the first page.',
+] as const;
 
 /** The response of a cursor list of `item`, a named schema. */
 export function cursorListOf<Item extends z.ZodType>(item: Item) {
@@ -306,7 +317,6 @@ export async function bulkUpdate(
   return body.delete ? { deleted: ids.length } : { updated: 0 };
 }
 
-/** Example for the documentation. */
 export const bulkUpdateExample = {
   body: { ids: ['5d0f1c2b-3a49-4e58-9d67-7c6b5a4f3e21'], delete: true },
   response: { deleted: 1 },
@@ -320,22 +330,18 @@ export function pageExample<T>(record: T) {
 /** A timestamp in a response: ISO 8601 in UTC with milliseconds. */
 export const Time = z.iso.datetime({ precision: 3 });
 
-/**
- * A time in a request: an ISO 8601 date-time with an offset; a date alone means its first moment in
- * UTC.
- */
-export const Moment = z
-  .string()
-  .transform((text, context): Date => {
-    const instant = isTimeInput(text) ? instantOfText(text) : null;
-    if (instant !== null) return new Date(instant);
-    context.addIssue({
-      code: 'custom',
-      ...fault('invalid_date', 'Must be a date-time with an offset, such as 2026-01-31T09:00:00Z.'),
-    });
-    return z.NEVER;
-  })
-  .meta({ type: 'string', format: 'date-time' });
+/** Reads an ISO 8601 date-time with an offset, or a date: its first moment in UTC. */
+export function momentOf(text: string): Date | null {
+  const instant = isTimeInput(text) ? instantOfText(text) : null;
+  return instant === null ? null : new Date(instant);
+}
+
+/** A time in a request: see `momentOf`. */
+export const Moment = textRead(
+  momentOf,
+  'invalid_date',
+  'Must be a date-time with an offset, such as 2026-01-31T09:00:00Z.',
+).meta({ type: 'string', format: 'date-time' });
 
 /**
  * A future time in a request: as text, in milliseconds since 1970, or null.
@@ -351,23 +357,18 @@ export function laterTime({ daysMax = Infinity }: { daysMax?: number } = {}) {
         context.addIssue({ code: 'custom', message: 'Is missing.', params });
         return z.NEVER;
       }
-      const instant =
+      const at =
         typeof value === 'number' && Number.isSafeInteger(value)
-          ? value
-          : typeof value === 'string' && isTimeInput(value)
-            ? instantOfText(value)
+          ? new Date(value)
+          : typeof value === 'string'
+            ? momentOf(value)
             : null;
-      const at = new Date(instant ?? Number.NaN);
-      const refuse = (...reason: Parameters<typeof fault>) => {
-        context.addIssue({ code: 'custom', ...fault(...reason) });
-        return z.NEVER;
-      };
-      if (Number.isNaN(at.getTime()) || at.getUTCFullYear() >= 10_000) {
+      if (!at || Number.isNaN(at.getTime()) || at.getUTCFullYear() >= 10_000) {
         const message = 'Must be a date-time with an offset, or milliseconds since 1970.';
-        return refuse('invalid_date', message);
+        return addFault(context, 'invalid_date', message);
       }
-      const isTooFar = at.getTime() - Date.now() > daysMax * 86_400_000;
-      return isTooFar ? refuse('too_big', `Must be at most ${daysMax} days ahead.`) : at;
+      if (at.getTime() - Date.now() <= daysMax * 86_400_000) return at;
+      return addFault(context, 'too_big', `Must be at most ${daysMax} days ahead.`);
     })
     .meta({ type: ['string', 'number', 'null'] });
 }

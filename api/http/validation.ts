@@ -7,19 +7,16 @@ import type { AnyEndpoint } from './endpoint.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** The validated parts of a request. */
 export interface RequestParts {
   params: unknown;
   query: unknown;
   body: unknown;
 }
 
-/** A request as read by its schemas. */
 export interface ReadRequest {
   /** An invalid body has only its valid fields here; undefined: it has none. */
   parts: RequestParts;
   errors: FieldProblem[];
-  /** The invalid parts. */
   wrong: ReadonlySet<keyof RequestParts>;
   /** The fields of the body that are in `parts` without their invalid parts. */
   cut: readonly CutField[];

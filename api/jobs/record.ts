@@ -35,7 +35,6 @@ export function contentOf<Data, Result>(row: JobRow, { publicId: projectId }: Ow
   };
 }
 
-/** Example for the documentation. */
 export const exampleTimes = {
   createdAt: '2026-11-21T08:30:00.000Z',
   startedAt: '2026-11-21T08:30:00.400Z',

@@ -3,15 +3,12 @@ import { mailProviders } from '../../providers/mail-providers.ts';
 import { openApiJson, version } from '../docs/document.ts';
 import { docsHeaders } from '../docs/layout.ts';
 import { siteOf } from '../docs/site.ts';
-import { answer, type AnyEndpoint, endpoint } from '../http/endpoint.ts';
-
-const tag = 'Server';
+import { answer, type AnyEndpoint, endpoint, type ListedEndpoint } from '../http/endpoint.ts';
 
 const getRoot = endpoint({
   id: 'getRoot',
   method: 'GET',
   path: '/',
-  tag,
   summary: 'Name and version, or a redirect to the landing page',
   description: '302 if the server has a landing page.',
   access: 'open',
@@ -29,7 +26,6 @@ const getHealth = endpoint({
   id: 'getHealth',
   method: 'GET',
   path: '/health',
-  tag,
   summary: 'Check that the process runs, without asking other services',
   description: 'No rate limit. `uptime` is in seconds, `time` in milliseconds since 1970.',
   access: 'open',
@@ -67,7 +63,6 @@ const getReadiness = endpoint({
   id: 'getReadiness',
   method: 'GET',
   path: '/health/ready',
-  tag,
   summary: 'Check that the server can work; 503 when PostgreSQL or Temporal does not respond',
   description:
     '`checks` lists the services that do not respond. `background` is `late` when no sweep ' +
@@ -110,7 +105,6 @@ const getConfig = endpoint({
   id: 'getConfig',
   method: 'GET',
   path: '/config',
-  tag,
   summary: 'Get the features of this server',
   description:
     'Settings that a dashboard needs before log-in; no secrets. May be cached for 60 seconds.',
@@ -186,12 +180,11 @@ const getConfig = endpoint({
 });
 
 /** `listAll` returns the endpoints to describe, including these. */
-export function metaEndpoints(listAll: () => readonly AnyEndpoint[]): AnyEndpoint[] {
+export function metaEndpoints(listAll: () => readonly ListedEndpoint[]): AnyEndpoint[] {
   const getOpenApi = endpoint({
     id: 'getOpenApi',
     method: 'GET',
     path: '/openapi.json',
-    tag,
     summary: 'The documentation of the API as an OpenAPI 3.1 document',
     description: 'This document.',
     access: 'open',
@@ -206,7 +199,6 @@ export function metaEndpoints(listAll: () => readonly AnyEndpoint[]): AnyEndpoin
     id: 'getDocs',
     method: 'GET',
     path: '/docs',
-    tag,
     summary: 'The documentation as pages: guides, reference and more',
     description:
       'Loads nothing from other hosts. `q` finds pages, endpoints, error codes and settings ' +

@@ -22,9 +22,6 @@ import {
  * The preference page: a box for each public topic of the project, or one button if there are none.
  */
 
-const hasTopics = true;
-const asPage = { hasTopics, isForReader: true };
-
 const managePage = endpoint({
   ...isPage,
   ...unknownAnswer,
@@ -36,12 +33,7 @@ const managePage = endpoint({
     'In the language of the contact. It has a box for each public topic, ticked if the ' +
     'contact gets its mail; without public topics, one button. An unknown link gets a page ' +
     'with status 404.',
-  handle: (call) =>
-    withContact(
-      call,
-      (contact, texts) => preferences(call, contact, texts, texts.manage.title),
-      asPage,
-    ),
+  handle: showPreferences,
 });
 
 const manage = endpoint({
@@ -62,18 +54,12 @@ const manage = endpoint({
     const fields = await formOf(call);
     const action = valuesOf(fields, 'action').at(-1);
     const isAll = action === 'unsubscribe_all';
-    if (!isAll && action !== 'save') {
-      return withContact(
-        call,
-        (contact, texts) => preferences(call, contact, texts, texts.manage.title),
-        asPage,
-      );
-    }
+    if (!isAll && action !== 'save') return showPreferences(call);
     if (!isUuid(contactId)) return unknownPage(call);
     const contact = await changeByLink(call, {
       contactId,
       source: 'public_page',
-      hasTopics,
+      hasTopics: true,
       wishOf: (before) => {
         const text = textOf(before, textsFor(call, before));
         return isAll
@@ -127,6 +113,14 @@ function textOf(contact: TopicContact, texts: OptOutTexts): string {
 
 function stateOf({ subscribed }: TopicContact, { manage: texts }: OptOutTexts): string {
   return subscribed ? texts.subscribed : texts.unsubscribed;
+}
+
+function showPreferences(call: PageCall): Promise<Answer<string>> {
+  return withContact(
+    call,
+    (contact, texts) => preferences(call, contact, texts, texts.manage.title),
+    { hasTopics: true, isForReader: true },
+  );
 }
 
 function preferences(

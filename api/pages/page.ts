@@ -9,7 +9,6 @@ export interface PageForm {
   /** The Enter key presses the first one. */
   buttons: readonly { label: string; name?: string; value?: string }[];
   boxes?: readonly PageBox[];
-  /** Hidden fields. */
   hidden?: readonly { name: string; value: string }[];
 }
 

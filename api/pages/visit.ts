@@ -17,7 +17,6 @@ const Params = z.object({ contactId: z.string() });
 
 /** Options of each of their endpoints. */
 export const isPage = {
-  tag: 'Opt-out',
   access: 'open',
   asSent: true,
   contentType: 'text/html',

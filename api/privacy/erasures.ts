@@ -7,19 +7,15 @@ import { allCounts, type ErasureCounts, erasureCounts } from '../../domain/conta
 import { found, notFound } from '../../domain/errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
-import { named, Time, time, Uuid } from '../http/schemas.ts';
-import { tag } from '../contacts/record.ts';
+import { named, Time, time, ById } from '../http/schemas.ts';
 
 /** Removes every trace of a contact, and returns a receipt. */
 
 const exampleId = 'f1000000-0000-4000-8000-000000000001';
-const ById = z.object({ id: Uuid });
-
 export const eraseContact = endpoint({
   id: 'eraseContact',
   method: 'POST',
   path: '/contacts/{id}/erase',
-  tag,
   summary: 'Erase a contact: remove every trace of it, also from records of others',
   description:
     'The contact is deleted with this response; a run removes the rest, once mail that is ' +
@@ -37,10 +33,7 @@ export const eraseContact = endpoint({
   }),
   response: named('ErasureAccepted', { message: z.string(), jobId: z.uuid() }),
   problems: ['CONTACT_NOT_FOUND'],
-  example: {
-    body: {},
-    response: { message: 'The contact is being erased.', jobId: exampleId },
-  },
+  example: { body: {}, response: { message: 'The contact is being erased.', jobId: exampleId } },
   async handle({ db, caller, params: { id }, body: { suppress }, keyUse, note }) {
     return transact(db, async (tx) => {
       await holdProject(tx, caller.projectId);
@@ -97,7 +90,6 @@ export const getErasure = endpoint({
   id: 'getErasure',
   method: 'GET',
   path: '/erasures/{id}',
-  tag,
   summary: 'Get the progress of an erasure, and its receipt',
   description:
     'A receipt holds no personal data and stays as long as the project. ERASURE_NOT_FOUND: there is no ' +

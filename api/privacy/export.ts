@@ -21,7 +21,7 @@ import { Email, readEmail, waitingExample } from '../emails/emails.ts';
 import { EventAnswer, eventExample, presentEvent } from '../events/record.ts';
 import { Answer, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
-import { named, Time, time, Uuid } from '../http/schemas.ts';
+import { named, Time, time, ById } from '../http/schemas.ts';
 import { presentSuppression, SuppressionEntry } from '../suppression/list.ts';
 import { ContactTopicAnswer, presentContactTopic } from '../topics/contact-topics.ts';
 import {
@@ -33,7 +33,7 @@ import {
 } from '../executions/record.ts';
 import { stepsOf } from '../executions/executions.ts';
 import type { Project } from '../access/caller.ts';
-import { Contact, contactExample, presentContact, tag } from '../contacts/record.ts';
+import { Contact, contactExample, presentContact } from '../contacts/record.ts';
 
 /** Returns all data of a contact in one response. */
 
@@ -61,7 +61,6 @@ const exportContact = endpoint({
   id: 'exportContact',
   method: 'GET',
   path: '/contacts/{id}/export',
-  tag,
   summary: 'Export all data of a contact, as one file',
   description:
     'The data as of one moment, oldest first: events, mail with bodies and traces, ' +
@@ -70,7 +69,7 @@ const exportContact = endpoint({
     'client reads nothing for five seconds. A project has two exports at a time; further ' +
     'ones wait. SERVICE_UNAVAILABLE: they have waited too long.',
   access: 'secret',
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: ContactExport,
   problems: ['CONTACT_NOT_FOUND'],
   example: {

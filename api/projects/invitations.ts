@@ -9,7 +9,7 @@ import { findMembership, findProject, holdProject } from '../../db/projects/proj
 import { Problem, found, notFound } from '../../domain/errors.ts';
 import { refuseDisabled, requireVerified } from '../access/auth.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Time, Uuid, named, time } from '../http/schemas.ts';
+import { Time, Uuid, named, time, ById } from '../http/schemas.ts';
 import { Project, presentProject, project } from './record.ts';
 import { transact } from '../../db/database.ts';
 
@@ -26,7 +26,6 @@ const listMyInvitations = endpoint({
   id: 'listMyInvitations',
   method: 'GET',
   path: '/users/@me/invitations',
-  tag: 'Projects',
   summary: 'List the projects the logged-in user is invited to, the newest invitation first',
   description: 'A project is not visible before its invitation is accepted.',
   access: 'session',
@@ -56,7 +55,6 @@ const acceptMyInvitation = endpoint({
   id: 'acceptInvitation',
   method: 'POST',
   path: '/users/@me/invitations/{projectId}/accept',
-  tag: 'Projects',
   summary: 'Become a member of a project the logged-in user is invited to',
   description:
     'PROJECT_NOT_FOUND: the user is not invited to it. EMAIL_VERIFICATION_REQUIRED: verify ' +
@@ -91,13 +89,12 @@ const leaveProject = endpoint({
   id: 'leaveProject',
   method: 'DELETE',
   path: '/users/@me/projects/{id}/membership',
-  tag: 'Projects',
   summary: 'Leave a project, or decline the invitation to it',
   description:
     'OWNER_PROTECTED: the owner can only delete the project. PROJECT_NOT_FOUND: the user is ' +
     'neither a member nor invited.',
   access: 'session',
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: z.object({ success: z.literal(true), message: z.string() }),
   problems: [
     'PROJECT_NOT_FOUND',

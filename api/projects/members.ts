@@ -16,7 +16,7 @@ import type { ProjectCaller, UserCaller } from '../access/caller.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
 import type { Services } from '../services/services.ts';
-import { Email, Time, Uuid, named } from '../http/schemas.ts';
+import { Email, Time, Uuid, named, ById } from '../http/schemas.ts';
 import { recordInvitation, recordMembersByKey } from '../accounts/mail.ts';
 import { transact } from '../../db/database.ts';
 
@@ -37,17 +37,14 @@ const listProjectMembers = endpoint({
   id: 'listMembers',
   method: 'GET',
   path: '/projects/{id}/members',
-  tag: 'Projects',
   summary: 'List the members of a project and invited users, the owner first',
   description: '`status` distinguishes members from invited users.',
   access: 'project',
   projectParam: 'id',
   wrapped: true,
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: z.array(ListedMember),
-  example: {
-    response: { success: true, data: [exampleOf(ListedMember)] },
-  },
+  example: { response: [exampleOf(ListedMember)] },
   async handle({ db, member: { projectId } }) {
     const rows = await listMembersAndInvited(db, projectId);
     return rows.map((row) => present(ListedMember, row));
@@ -58,7 +55,6 @@ const addMember = endpoint({
   id: 'addMember',
   method: 'POST',
   path: '/projects/{id}/members',
-  tag: 'Projects',
   summary: 'Invite a member by email address; without account mail, add them at once',
   description:
     'The role is ADMIN or MEMBER. For ADMIN a session needs a recent login ' +
@@ -74,14 +70,11 @@ const addMember = endpoint({
   otherAnswers: [
     { status: 200, description: 'Added at once, because the server sends no account mail' },
   ],
-  params: z.object({ id: Uuid }),
+  params: ById,
   body: z.object({ email: Email, role: NewRole.default('MEMBER') }),
   response: Member,
   problems: ['USER_NOT_FOUND', 'MEMBER_EXISTS', 'REAUTHENTICATION_REQUIRED'],
-  example: {
-    body: { email: member.email },
-    response: { success: true, data: { ...member, status: 'invited' } },
-  },
+  example: { body: { email: member.email }, response: { ...member, status: 'invited' } },
   async handle({ db, config, caller, member: { projectId }, params, body, note }) {
     const user = await findUserByEmail(db, body.email);
     if (!user) throw notFound('USER', body.email);
@@ -120,7 +113,6 @@ const changeMember = endpoint({
   id: 'updateMember',
   method: 'PATCH',
   path: '/projects/{id}/members/{userId}',
-  tag: 'Projects',
   summary: 'Change the role of a member or invited user',
   description:
     "OWNER_PROTECTED: the owner's role cannot change. Every administrator gets a mail about " +
@@ -134,10 +126,7 @@ const changeMember = endpoint({
   body: z.object({ role: NewRole }),
   response: Member,
   problems: ['MEMBER_NOT_FOUND', 'OWNER_PROTECTED'],
-  example: {
-    body: { role: 'ADMIN' },
-    response: { success: true, data: { ...member, role: 'ADMIN' } },
-  },
+  example: { body: { role: 'ADMIN' }, response: { ...member, role: 'ADMIN' } },
   async handle({ db, config, caller, member: { projectId }, params, body: { role }, note }) {
     const row = await changeable(db, projectId, params.userId);
     const details = { memberId: row.user_id, role };
@@ -160,7 +149,6 @@ const removeMember = endpoint({
   id: 'removeMember',
   method: 'DELETE',
   path: '/projects/{id}/members/{userId}',
-  tag: 'Projects',
   summary: 'End a membership, or withdraw an invitation',
   description:
     'SELF_REMOVAL: leave the project instead. OWNER_PROTECTED: the owner cannot be removed. ' +
@@ -172,7 +160,7 @@ const removeMember = endpoint({
   params: MemberPath,
   response: z.object({ message: z.string() }),
   problems: ['MEMBER_NOT_FOUND', 'OWNER_PROTECTED', 'SELF_REMOVAL'],
-  example: { response: { success: true, data: { message: 'The user is no longer a member.' } } },
+  example: { response: { message: 'The user is no longer a member.' } },
   async handle({ db, config, caller, member: { projectId, userId }, params, note }) {
     const row = await changeable(db, projectId, params.userId);
     if (row.user_id === userId) throw new Problem('SELF_REMOVAL');

@@ -13,7 +13,7 @@ import { found } from '../../domain/errors.ts';
 import { hashSecret, refuseDisabled, requireVerified } from '../access/auth.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
-import { Name, Uuid, fault, named } from '../http/schemas.ts';
+import { Name, fault, named, ById } from '../http/schemas.ts';
 import { ListedMember } from './members.ts';
 import { Project, presentProject, project, projectWithSecret } from './record.ts';
 import { transact } from '../../db/database.ts';
@@ -22,7 +22,6 @@ export const listMyProjects = endpoint({
   id: 'listMyProjects',
   method: 'GET',
   path: '/users/@me/projects',
-  tag: 'Projects',
   summary: 'List the projects of the logged-in user',
   description: 'Oldest first. Secret keys are shown by their last four characters.',
   access: 'session',
@@ -38,7 +37,6 @@ const createProject = endpoint({
   id: 'createProject',
   method: 'POST',
   path: '/users/@me/projects',
-  tag: 'Projects',
   summary: 'Create a project',
   description:
     'Only this response has the whole secret key. An Idempotency-Key belongs to the user ' +
@@ -74,13 +72,12 @@ const updateMyProject = endpoint({
   id: 'updateProject',
   method: 'PATCH',
   path: '/users/@me/projects/{id}',
-  tag: 'Projects',
   summary: 'Change the settings of a project',
   description: 'Fields that are left out keep their value. `language` is like en or en-GB.',
   access: 'session',
   projectParam: 'id',
   role: 'ADMIN',
-  params: z.object({ id: Uuid }),
+  params: ById,
   body: z.object({
     name: Name.optional(),
     tracking: z.enum(['ENABLED', 'DISABLED', 'MARKETING_ONLY']).optional(),
@@ -101,7 +98,6 @@ const regenerateKeys = endpoint({
   id: 'regenerateKeys',
   method: 'POST',
   path: '/users/@me/projects/{id}/regenerate-keys',
-  tag: 'Projects',
   summary: 'Replace both keys; the old ones stop working at once',
   description:
     'Only this response has the whole new secret key. `membersByKey` lists members and ' +
@@ -111,7 +107,7 @@ const regenerateKeys = endpoint({
   projectParam: 'id',
   role: 'ADMIN',
   fresh: true,
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: named('ProjectWithNewKeys', {
     ...Project.shape,
     membersByKey: z.array(ListedMember).optional(),
@@ -138,14 +134,13 @@ const regenerateWebhookSecret = endpoint({
   id: 'regenerateWebhookSecret',
   method: 'POST',
   path: '/users/@me/projects/{id}/regenerate-webhook-secret',
-  tag: 'Projects',
   summary: 'Replace the secret that signs webhooks; the old one is invalid at once',
   description: 'Webhooks sent from now on are signed with the new one.',
   access: 'session',
   projectParam: 'id',
   role: 'ADMIN',
   fresh: true,
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: z.object({ webhookSigningSecret: z.string() }),
   example: { response: { webhookSigningSecret: `whsec_${'7a'.repeat(32)}` } },
   async handle({ db, cipher, member: { projectId }, params, note }) {

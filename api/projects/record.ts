@@ -40,7 +40,6 @@ export const Project = named('Project', {
   ...times,
 });
 
-/** Example for the documentation. */
 export const project = exampleOf(Project);
 export const projectWithSecret = { ...project, secret: `sk_${'9f3a'.repeat(16)}` };
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { removeProject, resetProject } from '../../db/transactions/projects/delete-project.ts';
 import { notFound } from '../../domain/errors.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Uuid } from '../http/schemas.ts';
+import { ById } from '../http/schemas.ts';
 import { transact } from '../../db/database.ts';
 
 const Done = z.object({ success: z.literal(true), message: z.string() });
@@ -11,7 +11,6 @@ const deleteProject = endpoint({
   id: 'deleteProject',
   method: 'DELETE',
   path: '/users/@me/projects/{id}',
-  tag: 'Projects',
   summary: 'Delete a project with all that belongs to it',
   description:
     'The project and its keys stop working at once; its data are deleted in the background. ' +
@@ -20,7 +19,7 @@ const deleteProject = endpoint({
   projectParam: 'id',
   role: 'ADMIN',
   fresh: true,
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: Done,
   example: { response: { success: true, message: 'The project is deleted.' } },
   async handle({ db, member: { projectId, project }, params, note }) {
@@ -37,7 +36,6 @@ const resetMyProject = endpoint({
   id: 'resetProject',
   method: 'POST',
   path: '/users/@me/projects/{id}/reset',
-  tag: 'Projects',
   summary: 'Empty a project; it keeps its settings, keys, domains, members and billing',
   description:
     'Contacts, campaigns, workflows, templates, segments, events and mail are gone at once; ' +
@@ -46,7 +44,7 @@ const resetMyProject = endpoint({
   projectParam: 'id',
   role: 'ADMIN',
   fresh: true,
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: Done,
   example: { response: { success: true, message: 'The project is empty.' } },
   async handle({ db, member: { projectId }, params, note }) {

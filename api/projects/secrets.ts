@@ -6,11 +6,9 @@ import { normaliseHost } from '../../domain/secrets/hosts.ts';
 import { secretName } from '../../domain/secrets/in-templates.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { listed, More } from '../http/uses.ts';
-import { fault, named, Time, time } from '../http/schemas.ts';
+import { named, textRead, Time, time } from '../http/schemas.ts';
 
 /** Credentials for the receivers of webhooks: the API stores them and never returns them. */
-
-const tag = 'Secrets';
 
 const SecretByName = z.object({
   name: z
@@ -33,13 +31,11 @@ const Secret = named('Secret', {
   hosts: z.array(z.string()).optional().describe('If set, it is only sent to these hosts'),
 });
 
-const Host = z.string().transform((text, context) => {
-  const host = normaliseHost(text);
-  if (host !== null) return host;
-  const message = 'Must be a host name or `*.<domain>`, optionally with `:<port>`.';
-  context.addIssue({ code: 'custom', ...fault('invalid_string', message) });
-  return z.NEVER;
-});
+const Host = textRead(
+  normaliseHost,
+  'invalid_string',
+  'Must be a host name or `*.<domain>`, optionally with `:<port>`.',
+);
 
 const Hosts = z
   .array(Host)
@@ -54,7 +50,6 @@ const getSecrets = endpoint({
   id: 'listSecrets',
   method: 'GET',
   path: '/secrets',
-  tag,
   summary: 'List the secrets for webhooks by name; their values are never returned',
   description:
     '`usedIn` names the steps and event subscriptions that use each. The values are never shown.',
@@ -89,7 +84,6 @@ const putSecret = endpoint({
   id: 'setSecret',
   method: 'PUT',
   path: '/secrets/{name}',
-  tag,
   summary: 'Set a secret; WEBHOOK steps use it as {{secret.NAME}} in url, headers and body',
   description:
     'Takes 1 to 4,096 characters and replaces a secret of this name. With `hosts` only ' +
@@ -125,7 +119,6 @@ const removeSecret = endpoint({
   id: 'deleteSecret',
   method: 'DELETE',
   path: '/secrets/{name}',
-  tag,
   summary: 'Remove an unused secret',
   description:
     'SECRET_IN_USE: `details.usedIn` lists the steps and event subscriptions that use it.',

@@ -6,17 +6,15 @@ import {
   type StoredSendPolicy,
   updateSendPolicy,
 } from '../../db/projects/send-policy.ts';
-import { fault, whenRight } from '../../domain/errors.ts';
+import { whenRight } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { secondOfDay, secondsOfDay } from '../../domain/mail/quiet-hours.ts';
 import { Days, WallTimeEndText, WallTimeText, Zone } from '../../domain/time/schemas.ts';
 import { weekdays } from '../../domain/time/zones.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { named, Time, time } from '../http/schemas.ts';
+import { named, Time, time, addFault } from '../http/schemas.ts';
 
 /** When the marketing mail of campaigns and workflows may reach a contact, and how often. */
-
-const tag = 'Projects';
 
 /** Milliseconds for which a request makes held mail due; the sweep does the rest. */
 const releasingMs = 5_000;
@@ -33,7 +31,7 @@ const QuietHours = z
       const isWholeWeek = start === 0 && end === secondsOfDay && days.length === weekdays.length;
       if (start !== end && !isWholeWeek) return;
       const message = 'Must not cover the whole week, and must not be empty.';
-      context.addIssue({ code: 'custom', path: ['to'], ...fault('custom', message) });
+      addFault(context, 'custom', message, ['to']);
     },
     whenRight('from', 'to', 'days'),
   )
@@ -44,7 +42,7 @@ const ZoneField = z.string().superRefine((text, context) => {
   const isPath = text.length <= limits.zoneFieldChars && /^data(?:\.[^.]+)+$/.test(text);
   if (isPath) return;
   const message = `Must be data. and a path, of at most ${limits.zoneFieldChars} characters.`;
-  context.addIssue({ code: 'custom', ...fault('unsupported_field', message) });
+  addFault(context, 'unsupported_field', message);
 });
 
 const fields = {
@@ -103,7 +101,6 @@ const getSendPolicy = endpoint({
   id: 'getSendPolicy',
   method: 'GET',
   path: '/send-policy',
-  tag,
   summary: 'Get the send policy: when marketing mail may reach contacts, and how often',
   description: `Defaults and \`updatedAt: null\` until it is set. ${about}`,
   access: 'secret',
@@ -118,7 +115,6 @@ const putSendPolicy = endpoint({
   id: 'setSendPolicy',
   method: 'PUT',
   path: '/send-policy',
-  tag,
   summary: 'Set the send policy: when marketing mail may reach contacts, and how often',
   description: `Fields that are left out keep their value. Held mail is decided again. ${about}`,
   access: 'secret',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { findSetupState } from '../../db/projects/projects.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Time, time, Uuid } from '../http/schemas.ts';
+import { Time, time, ById } from '../http/schemas.ts';
 
 const setup = {
   hasSubscription: false,
@@ -15,13 +15,12 @@ const getSetupState = endpoint({
   id: 'getSetupState',
   method: 'GET',
   path: '/projects/{id}/setup-state',
-  tag: 'Projects',
   summary: 'Get the setup progress of a project',
   description: 'Says which of the first steps are done.',
   access: 'project',
   projectParam: 'id',
   wrapped: true,
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: z.object({
     hasSubscription: z.boolean(),
     hasVerifiedDomain: z.boolean(),
@@ -29,7 +28,7 @@ const getSetupState = endpoint({
     lastCampaignSentAt: Time.nullable(),
     hasEnabledWorkflow: z.boolean(),
   }),
-  example: { response: { success: true, data: setup } },
+  example: { response: setup },
   async handle({ db, member }) {
     const state = await findSetupState(db, member.projectId);
     return { ...state, lastCampaignSentAt: time(state.lastCampaignSentAt) };

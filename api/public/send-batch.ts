@@ -10,7 +10,7 @@ import { limits } from '../../domain/limits.ts';
 import { renderAhead } from '../../domain/template/render-ahead.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { asProblem, errorBody } from '../http/envelope.ts';
-import { fault, inputSchema, named, Time } from '../http/schemas.ts';
+import { inputSchema, named, Time, addFault } from '../http/schemas.ts';
 import { choosing, readRequest, refuseAll } from '../http/validation.ts';
 import {
   AlreadyAccepted,
@@ -56,7 +56,7 @@ const Batch = z
     const recipients = messages.reduce<number>((sum, message) => sum + recipientsOf(message), 0);
     if (recipients <= limits.recipients) return;
     const message = `All messages together have at most ${limits.recipients} recipients.`;
-    context.addIssue({ code: 'custom', path: ['messages'], ...fault('too_big', message) });
+    addFault(context, 'too_big', message, ['messages']);
   }, whenRight('messages'));
 
 /** Returns the number of recipients of a message, even of an invalid one. */
@@ -102,7 +102,6 @@ export const sendBatch = endpoint({
   id: 'sendBatch',
   method: 'POST',
   path: '/v1/send/batch',
-  tag: 'Public API',
   summary: 'Send up to 500 messages with one request',
   description:
     'Each message is a body of /v1/send, and all together have up to 1,000 recipients. They ' +
@@ -135,39 +134,36 @@ export const sendBatch = endpoint({
       ],
     },
     response: {
-      success: true,
-      data: {
-        accepted: 1,
-        refused: 1,
-        timestamp: '2026-11-21T08:30:00.000Z',
-        results: [
-          {
-            success: true,
-            data: {
-              emails: [
-                {
-                  contact: {
-                    id: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
-                    email: 'ada@shop.example',
-                  },
-                  email: 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21',
+      accepted: 1,
+      refused: 1,
+      timestamp: '2026-11-21T08:30:00.000Z',
+      results: [
+        {
+          success: true,
+          data: {
+            emails: [
+              {
+                contact: {
+                  id: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
+                  email: 'ada@shop.example',
                 },
-              ],
-              timestamp: '2026-11-21T08:30:00.000Z',
-            },
+                email: 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21',
+              },
+            ],
+            timestamp: '2026-11-21T08:30:00.000Z',
           },
-          {
-            success: false,
-            error: {
-              code: 'DOMAIN_NOT_REGISTERED',
-              message: 'The sender domain does not belong to this project.',
-              statusCode: 403,
-              requestId: '1d0c4f0e-6a0e-4c57-9a2b-5d1a2f9e7c11',
-              suggestion: 'Add the domain with POST /domains and verify it.',
-            },
+        },
+        {
+          success: false,
+          error: {
+            code: 'DOMAIN_NOT_REGISTERED',
+            message: 'The sender domain does not belong to this project.',
+            statusCode: 403,
+            requestId: '1d0c4f0e-6a0e-4c57-9a2b-5d1a2f9e7c11',
+            suggestion: 'Add the domain with POST /domains and verify it.',
           },
-        ],
-      },
+        },
+      ],
     },
   },
   handle: (call) => (call.body.atomic ? sendAll(call) : sendEach(call)),

@@ -14,6 +14,7 @@ import {
   SenderText,
   Subject,
   Uuid,
+  addFault,
 } from '../http/schemas.ts';
 
 /** The request of `/v1/send`. */
@@ -53,14 +54,13 @@ const Headers = z
         : /[\r\n]/.test(value)
           ? 'A header value is one line.'
           : null;
-      if (wrong) {
-        context.addIssue({ code: 'custom', path: [name], ...fault('invalid_string', wrong) });
-      } else if (name.length > limits.headerNameChars) {
+      if (wrong) addFault(context, 'invalid_string', wrong, [name]);
+      else if (name.length > limits.headerNameChars) {
         const message = `A header name has at most ${limits.headerNameChars} characters.`;
-        context.addIssue({ code: 'custom', path: [name], ...fault('too_big', message) });
+        addFault(context, 'too_big', message, [name]);
       } else if (value.length > limits.headerValueChars) {
         const message = `Must have at most ${limits.headerValueChars} characters.`;
-        context.addIssue({ code: 'custom', path: [name], ...fault('too_big', message) });
+        addFault(context, 'too_big', message, [name]);
       }
     }
   })
@@ -119,7 +119,7 @@ const NoCopies = z
   .superRefine((value, context) => {
     if (value === undefined) return;
     const message = 'Each recipient gets a separate message. List all recipients in `to`.';
-    context.addIssue({ code: 'custom', ...fault('unsupported_field', message) });
+    addFault(context, 'unsupported_field', message);
   })
   .meta({ not: {}, description: 'Refused' });
 

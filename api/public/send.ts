@@ -8,7 +8,6 @@ export const send = endpoint({
   id: 'send',
   method: 'POST',
   path: '/v1/send',
-  tag: 'Public API',
   summary: 'Send a mail now or at a time, to one or several recipients',
   description:
     'Each recipient becomes a contact (a new one is unsubscribed) and gets a separate ' +
@@ -34,16 +33,13 @@ export const send = endpoint({
       body: '<p>Your order is on its way.</p>',
     },
     response: {
-      success: true,
-      data: {
-        emails: [
-          {
-            contact: { id: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11', email: 'ada@shop.example' },
-            email: 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21',
-          },
-        ],
-        timestamp: '2026-11-21T08:30:00.000Z',
-      },
+      emails: [
+        {
+          contact: { id: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11', email: 'ada@shop.example' },
+          email: 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21',
+        },
+      ],
+      timestamp: '2026-11-21T08:30:00.000Z',
     },
   },
   check: async (call) => refuseLargeFiles(call.body.attachments, call.config),

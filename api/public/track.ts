@@ -57,12 +57,9 @@ export const TrackAnswer = named('TrackedEvent', {
 export const trackExample = {
   body: { email: 'ada@shop.example', event: 'signed_up', data: { plan: 'pro' } },
   response: {
-    success: true,
-    data: {
-      contact: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
-      event: 'e1000000-0000-4000-8000-000000000001',
-      timestamp: '2026-11-21T08:30:00.000Z',
-    },
+    contact: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
+    event: 'e1000000-0000-4000-8000-000000000001',
+    timestamp: '2026-11-21T08:30:00.000Z',
   },
 };
 
@@ -70,7 +67,6 @@ export const track = endpoint({
   id: 'track',
   method: 'POST',
   path: '/v1/track',
-  tag: 'Public API',
   summary: 'Record an event of a contact; it starts workflows and ends their waits',
   description:
     'Creates the contact, subscribed unless `subscribed` is false, or merges `data` into it, ' +

@@ -7,7 +7,7 @@ import { meansTheSame } from '../../domain/filter/forms.ts';
 import { conditionJsonSchemas } from '../../domain/filter/json-schemas.ts';
 import { parseCondition, type SegmentMention, segmentProblems } from '../../domain/filter/parse.ts';
 import { refuseUnknownFields } from '../contacts/known-fields.ts';
-import { fault, inputSchema } from '../http/schemas.ts';
+import { inputSchema, addFault } from '../http/schemas.ts';
 
 /** Conditions in requests and responses. */
 
@@ -20,7 +20,6 @@ export interface GivenCondition {
   bareNames: BareName[];
 }
 
-/** A condition and its field in the body. */
 export type PlacedCondition = GivenCondition & { field: string };
 
 const jsonSchemas = conditionJsonSchemas();
@@ -69,11 +68,7 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
   ): void => {
     const [one, other] = [body[first], body[second]];
     if (!one || !other || meansTheSame(one.condition, other.condition)) return;
-    context.addIssue({
-      code: 'custom',
-      path: [second],
-      ...fault('custom', `Contradicts ${first}.`),
-    });
+    addFault(context, 'custom', `Contradicts ${first}.`, [second]);
   };
   return [rule, whenRight(first, second)] as const;
 }

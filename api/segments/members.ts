@@ -11,23 +11,20 @@ import { limits } from '../../domain/limits.ts';
 import { Contact, contactExample, presentContact } from '../contacts/record.ts';
 import { evidenceOf } from '../consent/evidence.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { pageExample, pageOf, presentPage, queryInt } from '../http/schemas.ts';
-import { SegmentById, tag } from './record.ts';
+import { pageExample, pageOf, pagePosition, presentPage, ById } from '../http/schemas.ts';
 
 export const listSegmentContacts = endpoint({
   id: 'listSegmentContacts',
   method: 'GET',
   path: '/segments/{id}/contacts',
-  tag,
   summary: 'List the current contacts of a segment',
   description:
     'A page list of at most 100 contacts a page, by default 20; the condition is evaluated ' +
     'now. CONDITION_TOO_HEAVY: evaluating it took longer than 20 seconds.',
   access: 'secret',
-  params: SegmentById,
+  params: ById,
   query: z.object({
-    page: queryInt(1, Number.MAX_SAFE_INTEGER, 1),
-    pageSize: queryInt(1, limits.pageSize, limits.pageSizeDefault),
+    ...pagePosition,
     sort: z
       .enum(['createdAt', 'email'])
       .optional()
@@ -75,13 +72,12 @@ export const addSegmentMembers = endpoint({
   id: 'addSegmentMembers',
   method: 'POST',
   path: '/segments/{id}/members',
-  tag,
   summary: 'Add contacts to a STATIC segment; records no events',
   description:
     'At most 500 addresses. `notFound` lists those without a contact, as sent, unless ' +
     '`createMissing` creates one for each. SEGMENT_NOT_STATIC: the segment has a condition.',
   access: 'secret',
-  params: SegmentById,
+  params: ById,
   body: z.object({
     emails: Emails,
     createMissing: z.boolean().default(false),
@@ -118,12 +114,11 @@ export const removeSegmentMembers = endpoint({
   id: 'removeSegmentMembers',
   method: 'DELETE',
   path: '/segments/{id}/members',
-  tag,
   summary: 'Remove contacts from a STATIC segment; records no events',
   description:
     'At most 500 addresses; the contacts stay. SEGMENT_NOT_STATIC: the segment has a condition.',
   access: 'secret',
-  params: SegmentById,
+  params: ById,
   body: z.object({ emails: Emails }),
   response: z.object({ removed: z.int() }),
   problems: ['SEGMENT_NOT_FOUND', 'SEGMENT_NOT_STATIC'],
@@ -142,14 +137,13 @@ export const computeSegment = endpoint({
   id: 'computeSegment',
   method: 'POST',
   path: '/segments/{id}/compute',
-  tag,
   summary: 'Compute the members of a tracked segment, with an event for each change',
   description:
     'Returns how many entered and left since the last time. A STATIC segment is only ' +
     'counted. SEGMENT_NOT_TRACKED: `trackMembership` is off. CONDITION_TOO_HEAVY: the ' +
     'condition took longer than 20 seconds.',
   access: 'secret',
-  params: SegmentById,
+  params: ById,
   response: z.object({ added: z.int(), removed: z.int(), total: z.int() }),
   problems: ['SEGMENT_NOT_FOUND', 'SEGMENT_NOT_TRACKED', 'CONDITION_TOO_HEAVY'],
   example: { response: { added: 1, removed: 1, total: 3 } },
@@ -169,11 +163,10 @@ export const refreshSegment = endpoint({
   id: 'refreshSegment',
   method: 'POST',
   path: '/segments/{id}/refresh',
-  tag,
   summary: 'Count the members of a segment; records no events',
   description: 'CONDITION_TOO_HEAVY: counting took longer than 20 seconds.',
   access: 'secret',
-  params: SegmentById,
+  params: ById,
   response: z.object({ memberCount: z.int() }),
   problems: ['SEGMENT_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
   example: { response: { memberCount: 128 } },

@@ -2,15 +2,11 @@ import { z } from 'zod';
 import type { SegmentRow } from '../../db/segments/segments.ts';
 import { conditionToFlat } from '../../domain/filter/forms.ts';
 import { exampleOf, present } from '../http/record.ts';
-import { named, ofProject, Uuid } from '../http/schemas.ts';
+import { named, ofProject } from '../http/schemas.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { ConditionAnswer, FlatAnswer } from './conditions.ts';
 
 /** The record of a segment as the API returns it. */
-
-export const tag = 'Segments';
-
-export const SegmentById = z.object({ id: Uuid });
 
 const filters = [{ field: 'data.plan', operator: 'equals', value: 'pro' }];
 

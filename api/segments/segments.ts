@@ -26,16 +26,15 @@ import {
 } from './conditions.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { listed } from '../http/uses.ts';
-import { answerList, Description, Name } from '../http/schemas.ts';
+import { answerList, Description, Name, ById } from '../http/schemas.ts';
 import { memberEndpoints } from './members.ts';
-import { Segment, SegmentById, presentSegment, segmentExample, tag } from './record.ts';
+import { Segment, presentSegment, segmentExample } from './record.ts';
 import { type Database, transact } from '../../db/database.ts';
 
 export const listSegments = endpoint({
   id: 'listSegments',
   method: 'GET',
   path: '/segments',
-  tag,
   summary: 'List all segments, newest first',
   description: 'Not in pages. `memberCount` is as of the last count.',
   access: 'secret',
@@ -84,7 +83,6 @@ export const createSegment = endpoint({
   id: 'createSegment',
   method: 'POST',
   path: '/segments',
-  tag,
   summary: 'Create a segment, by a condition or with hand-picked members',
   description:
     'A DYNAMIC segment needs a condition, which is counted at once; a STATIC one has members ' +
@@ -157,11 +155,10 @@ export const getSegment = endpoint({
   id: 'getSegment',
   method: 'GET',
   path: '/segments/{id}',
-  tag,
   summary: 'Get one segment',
   description: '`memberCount` is the last count; POST /segments/{id}/refresh counts again.',
   access: 'secret',
-  params: SegmentById,
+  params: ById,
   response: Segment,
   problems: ['SEGMENT_NOT_FOUND'],
   example: { response: segmentExample },
@@ -200,14 +197,13 @@ export const updateSegment = endpoint({
   id: 'updateSegment',
   method: 'PATCH',
   path: '/segments/{id}',
-  tag,
   summary: 'Change a segment; a new condition is counted at once',
   description:
     'Fields that are left out keep their value; the type stays. `warnings` lists events with ' +
     'the former name that workflows, segments or campaigns still use. CONDITION_TOO_HEAVY: ' +
     'counting took longer than 20 seconds.',
   access: 'secret',
-  params: SegmentById,
+  params: ById,
   body: SegmentChange,
   response: ChangedSegment,
   problems: ['SEGMENT_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
@@ -295,13 +291,12 @@ export const deleteSegment = endpoint({
   id: 'deleteSegment',
   method: 'DELETE',
   path: '/segments/{id}',
-  tag,
   summary: 'Delete an unused segment; its contacts stay',
   description:
     'SEGMENT_IN_USE: `details` lists the campaigns, segments and workflows that refer to it.',
   access: 'secret',
   status: 204,
-  params: SegmentById,
+  params: ById,
   response: z.void(),
   problems: ['SEGMENT_NOT_FOUND', 'SEGMENT_IN_USE'],
   async handle({ db, caller: { projectId }, params: { id } }) {

@@ -13,7 +13,6 @@ export interface Waiting<Item, Answer> {
   reject(error: unknown): void;
 }
 
-/** Writes the items of a project. */
 export interface GroupWriter<Item, Answer> {
   /**
    * Writes items in one transaction. Returns their results in order; null for items that were

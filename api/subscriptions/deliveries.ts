@@ -17,8 +17,8 @@ import { sampleEvent } from '../../domain/subscription/sample.ts';
 import { sendSigned } from '../../providers/signed-request.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { exampleOf } from '../http/record.ts';
-import { cursorQuery, named, presentCursorList, Uuid } from '../http/schemas.ts';
-import { ById, Delivery, presentDelivery, requireSubscription, tag } from './record.ts';
+import { cursorQuery, named, presentCursorList, Uuid, ById } from '../http/schemas.ts';
+import { Delivery, presentDelivery, requireSubscription } from './record.ts';
 
 const deliveryExample = exampleOf(Delivery);
 
@@ -40,7 +40,6 @@ export const getDeliveries = endpoint({
   id: 'listEventDeliveries',
   method: 'GET',
   path: '/event-subscriptions/{id}/deliveries',
-  tag,
   summary: 'List the deliveries of an event subscription, newest event first',
   description:
     'A cursor list without `total`. All filters must hold; `eventName` is the exact name. Deliveries ' +
@@ -79,7 +78,6 @@ const getDelivery = endpoint({
   id: 'getEventDelivery',
   method: 'GET',
   path: '/event-subscriptions/{id}/deliveries/{deliveryId}',
-  tag,
   summary: 'Get one delivery with its last attempts',
   description:
     'If `nextAttemptAt` is in the past, it waits for its turn, or for the end of a pause.',
@@ -100,7 +98,6 @@ export const retryOne = endpoint({
   id: 'retryEventDelivery',
   method: 'POST',
   path: '/event-subscriptions/{id}/deliveries/{deliveryId}/retry',
-  tag,
   summary: 'Attempt a delivery now, in any state',
   description:
     'Also while the subscription is paused, or its receiver has asked for a pause. A ' +
@@ -142,7 +139,6 @@ const testSubscription = endpoint({
   id: 'testEventSubscription',
   method: 'POST',
   path: '/event-subscriptions/{id}/test',
-  tag,
   summary: 'Send a test event to the URL of a subscription, once',
   description:
     'The body has `"test": true`. It is sent in every state of the subscription, and is ' +

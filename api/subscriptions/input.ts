@@ -13,7 +13,7 @@ import {
   isToken,
 } from '../../domain/subscription/settings.ts';
 import type { Cipher } from '../../providers/encryption.ts';
-import { Description, fault, Moment, named } from '../http/schemas.ts';
+import { Description, fault, Moment, named, addFault } from '../http/schemas.ts';
 import { unitMs } from '../../domain/filter/filter.ts';
 import { listSecretNames } from '../../db/projects/secrets.ts';
 
@@ -50,10 +50,10 @@ const Headers = z
     const bytes = entries.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
     if (entries.length > limits.subscriptionHeaders) {
       const message = `Must be at most ${limits.subscriptionHeaders} headers.`;
-      context.addIssue({ code: 'custom', ...fault('too_big', message) });
+      addFault(context, 'too_big', message);
     } else if (bytes > limits.subscriptionHeaderBytes) {
       const message = `Must be at most ${limits.subscriptionHeaderBytes} bytes in all.`;
-      context.addIssue({ code: 'custom', ...fault('too_big', message) });
+      addFault(context, 'too_big', message);
     }
     for (const [name, value] of entries) {
       const wrong = headerFault(name, value);
@@ -84,11 +84,9 @@ const Batch = named('EventBatchInput', {
 /** The beginning of a time span in the past: at most 30 days ago. */
 export const PastMoment = Moment.superRefine((at, context) => {
   const { replayDays } = limits;
-  const refuse = (...reason: Parameters<typeof fault>) =>
-    context.addIssue({ code: 'custom', ...fault(...reason) });
-  if (at.getTime() > Date.now()) refuse('too_big', 'Must not be in the future.');
+  if (at.getTime() > Date.now()) addFault(context, 'too_big', 'Must not be in the future.');
   if (at.getTime() < Date.now() - replayDays * unitMs.days) {
-    refuse('too_small', `Must be at most ${replayDays} days ago.`);
+    addFault(context, 'too_small', `Must be at most ${replayDays} days ago.`);
   }
 });
 

@@ -8,13 +8,9 @@ import { batchIdOf, deliveryIdOf } from '../../domain/subscription/request.ts';
 import { type Attempt } from '../../domain/subscription/schedule.ts';
 import { exampleOf, present } from '../http/record.ts';
 import type { OwnerProject } from '../access/caller.ts';
-import { named, ofProject, Time, time, Uuid } from '../http/schemas.ts';
+import { named, ofProject, Time, time } from '../http/schemas.ts';
 
 /** The records of event subscriptions and their deliveries, as the API returns them. */
-
-export const tag = 'Event subscriptions';
-
-export const ById = z.object({ id: Uuid });
 
 export const Subscription = named('EventSubscription', {
   id: z.uuid().meta({ examples: ['5d000000-0000-4000-8000-000000000001'] }),

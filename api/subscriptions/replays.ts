@@ -10,7 +10,7 @@ import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
-import { Moment, Time } from '../http/schemas.ts';
+import { Moment, Time, ById } from '../http/schemas.ts';
 import {
   contentOf,
   exampleProjectId,
@@ -20,7 +20,7 @@ import {
   jobOf,
 } from '../jobs/record.ts';
 import { PastMoment } from './input.ts';
-import { ById, requireSubscription, subscriptionExample, tag } from './record.ts';
+import { requireSubscription, subscriptionExample } from './record.ts';
 
 const Replay = jobOf('EventReplay', {
   data: z.object({
@@ -38,7 +38,6 @@ export const replayEvents = endpoint({
   id: 'replayEvents',
   method: 'POST',
   path: '/event-subscriptions/{id}/replay',
-  tag,
   summary: 'Send the events of a time span again',
   description:
     'A job makes all events pending that were created between `from` and `to` and match the ' +
@@ -113,7 +112,6 @@ const getReplay = endpoint({
   id: 'getEventReplay',
   method: 'GET',
   path: '/event-subscriptions/{id}/replay/{jobId}',
-  tag,
   summary: 'Get the progress of a replay',
   description:
     '`completed`: all events are pending; their deliveries show the results. `cancelled`: ' +

@@ -12,7 +12,7 @@ import { found, notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { secretOf } from '../../providers/signed-request.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { named, Time, time } from '../http/schemas.ts';
+import { named, Time, time, ById } from '../http/schemas.ts';
 import { deliveryEndpoints } from './deliveries.ts';
 import {
   checkSubscription,
@@ -24,12 +24,10 @@ import {
 import { refuseForeignHeaders } from './foreign-secrets.ts';
 import { replayEndpoints } from './replays.ts';
 import {
-  ById,
   presentSubscription,
   requireSubscription,
   Subscription,
   subscriptionExample,
-  tag,
 } from './record.ts';
 
 const secretExample = 'whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IDMyYiE=';
@@ -38,7 +36,6 @@ export const getSubscriptions = endpoint({
   id: 'listEventSubscriptions',
   method: 'GET',
   path: '/event-subscriptions',
-  tag,
   summary: 'List the event subscriptions of the project, newest first',
   description: 'Secrets and values of headers are never shown.',
   access: 'secret',
@@ -56,7 +53,6 @@ const createSubscription = endpoint({
   id: 'createEventSubscription',
   method: 'POST',
   path: '/event-subscriptions',
-  tag,
   summary: 'Create an event subscription: events are sent to a URL, signed as Standard Webhooks',
   description:
     'It sends every event that an item of `events` matches and whose recording begins after ' +
@@ -126,7 +122,6 @@ export const getSubscription = endpoint({
   id: 'getEventSubscription',
   method: 'GET',
   path: '/event-subscriptions/{id}',
-  tag,
   summary: 'Get one event subscription with its backlog and the results of the last 24 hours',
   description: '`lag` and `last24Hours` are at most 5 seconds old.',
   access: 'secret',
@@ -155,7 +150,6 @@ export const patchSubscription = endpoint({
   id: 'updateEventSubscription',
   method: 'PATCH',
   path: '/event-subscriptions/{id}',
-  tag,
   summary: 'Change, pause, disable or enable an event subscription',
   description:
     'Fields that are left out keep their value. A new `events` applies to events recorded ' +
@@ -203,7 +197,6 @@ const removeSubscription = endpoint({
   id: 'deleteEventSubscription',
   method: 'DELETE',
   path: '/event-subscriptions/{id}',
-  tag,
   summary: 'Delete an event subscription with its deliveries and secrets',
   description: 'No request starts after the answer.',
   access: 'secret',
@@ -227,7 +220,6 @@ const rotateSubscriptionSecret = endpoint({
   id: 'rotateEventSubscriptionSecret',
   method: 'POST',
   path: '/event-subscriptions/{id}/rotate-secret',
-  tag,
   summary: 'Replace the secret of an event subscription',
   description: 'The previous secret also signs for 24 hours; another rotation ends it at once.',
   access: 'secret',

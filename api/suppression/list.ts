@@ -8,7 +8,7 @@ import {
   type SuppressionRow,
 } from '../../db/suppression/list.ts';
 import type { CursorForm } from '../../domain/cursor.ts';
-import { fault, found, notFound } from '../../domain/errors.ts';
+import { found, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { normaliseEmail } from '../../domain/email-address.ts';
 import { suppressionReasons, suppressionScopes } from '../../domain/mail/suppression.ts';
@@ -23,11 +23,10 @@ import {
   presentCursorList,
   Time,
   time,
+  addFault,
 } from '../http/schemas.ts';
 
 /** Addresses that the project must not send to. */
-
-const tag = 'Suppression list';
 
 const record = {
   email: z
@@ -82,7 +81,6 @@ const getSuppressions = endpoint({
   id: 'listSuppressions',
   method: 'GET',
   path: '/suppression-list',
-  tag,
   summary: 'List the addresses that the project must not send to, newest first',
   description:
     'A cursor list. `search` finds a part of the addresses that are kept in plain text. `total` ' +
@@ -113,8 +111,7 @@ const getSuppressions = endpoint({
 });
 
 const Until = Moment.superRefine((until, context) => {
-  if (until > new Date()) return;
-  context.addIssue({ code: 'custom', ...fault('too_small', 'Must be in the future.') });
+  if (until <= new Date()) addFault(context, 'too_small', 'Must be in the future.');
 });
 
 const Recorded = named('SuppressionsRecorded', {
@@ -128,7 +125,6 @@ const addSuppressions = endpoint({
   id: 'addSuppressions',
   method: 'POST',
   path: '/suppression-list',
-  tag,
   summary: 'Add up to 1,000 addresses to the suppression list',
   description:
     'If an address is on the list already, the wider scope and the later end apply, with the ' +
@@ -168,7 +164,6 @@ const getSuppression = endpoint({
   id: 'getSuppression',
   method: 'GET',
   path: '/suppression-list/{email}',
-  tag,
   summary: "Get an address's entry on the suppression list",
   description:
     'An entry with only a hash is also found by its address; it has the consent `history` of ' +
@@ -189,7 +184,6 @@ const removeSuppression = endpoint({
   id: 'removeSuppression',
   method: 'DELETE',
   path: '/suppression-list/{email}',
-  tag,
   summary: 'Remove an address from the suppression list',
   description: 'This subscribes no contact. SUPPRESSION_NOT_FOUND: the address is not on the list.',
   access: 'secret',

@@ -18,10 +18,8 @@ import { textFromHtml } from '../../providers/mail/mime.ts';
 import { GivenContact } from '../contacts/given.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
-import { ContactData, fault, named, Subject, Uuid } from '../http/schemas.ts';
+import { ContactData, fault, named, Subject, Uuid, ById } from '../http/schemas.ts';
 import { TemplateType } from './record.ts';
-
-const tag = 'Templates';
 
 const reader = {
   contactId: Uuid.optional(),
@@ -69,21 +67,18 @@ const Preview = named('TemplatePreview', {
 });
 
 const previewExample = {
-  success: true,
-  data: {
-    subject: 'Hi there',
-    html: '<!doctype html>…<p>Welcome, !</p>…',
-    text: 'Welcome, !',
-    bytes: 412,
-    warnings: [
-      {
-        code: 'unknown_variable' as const,
-        message: 'There is no variable "nmae": it is rendered as empty text.',
-        line: 1,
-        column: 13,
-      },
-    ],
-  },
+  subject: 'Hi there',
+  html: '<!doctype html>…<p>Welcome, !</p>…',
+  text: 'Welcome, !',
+  bytes: 412,
+  warnings: [
+    {
+      code: 'unknown_variable',
+      message: 'There is no variable "nmae": it is rendered as empty text.',
+      line: 1,
+      column: 13,
+    },
+  ],
 };
 
 const meaning =
@@ -96,7 +91,6 @@ export const previewTemplate = endpoint({
   id: 'previewTemplate',
   method: 'POST',
   path: '/templates/preview',
-  tag,
   summary: 'Render a template that is not saved, with its warnings',
   description: `${meaning}CONTACT_NOT_FOUND: the project has no contact \`contactId\`.`,
   access: 'secret',
@@ -118,13 +112,12 @@ export const previewStoredTemplate = endpoint({
   id: 'previewStoredTemplate',
   method: 'POST',
   path: '/templates/{id}/preview',
-  tag,
   summary: 'Render a template, with its warnings',
   description: `${meaning}TEMPLATE_NOT_FOUND, CONTACT_NOT_FOUND: the project does not have that one.`,
   access: 'secret',
   wrapped: true,
   bodyBytesMax: limits.contentBodyBytes,
-  params: z.object({ id: Uuid }),
+  params: ById,
   body: Reader,
   response: Preview,
   problems: ['TEMPLATE_NOT_FOUND', 'CONTACT_NOT_FOUND'],

@@ -35,11 +35,12 @@ import {
   bulkUpdate,
   bulkUpdateExample,
   copyName,
-  fault,
   pageExample,
   pageOf,
   pageQuery,
   presentPage,
+  addFault,
+  ById,
 } from '../http/schemas.ts';
 import { previewStoredTemplate, previewTemplate } from './preview.ts';
 import { Template, TemplateType, presentTemplate, templateExample } from './record.ts';
@@ -47,15 +48,12 @@ import { getTemplateUsage } from './usage.ts';
 import { keptTopic, refuseTopic, requireTopics } from '../topics/references.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
-const tag = 'Templates';
-
 /** A text that must be a valid template. `requireReadable` checks slow ones. */
 export function templateText(schema: z.ZodString) {
   return schema.superRefine((source, context) => {
     if (!compileTemplate(source).isQuicklyRead) return;
     const checked = checkTemplate(source);
-    if (checked.ok) return;
-    context.addIssue({ code: 'custom', ...fault('invalid_template', checked.message) });
+    if (!checked.ok) addFault(context, 'invalid_template', checked.message);
   });
 }
 
@@ -91,13 +89,10 @@ function valuesOf<T extends Pick<z.output<typeof TemplateInput>, 'from' | 'fromN
   return columnsFrom({ ...fields, ...senderColumns(from, fromName) });
 }
 
-const ById = z.object({ id: Uuid });
-
 export const listTemplates = endpoint({
   id: 'listTemplates',
   method: 'GET',
   path: '/templates',
-  tag,
   summary: 'List the templates',
   description: 'A page list of at most 100 templates a page, by default 20.',
   access: 'secret',
@@ -126,7 +121,6 @@ export const createTemplate = endpoint({
   id: 'createTemplate',
   method: 'POST',
   path: '/templates',
-  tag,
   summary: 'Create a template',
   description:
     'Subject and body are Liquid; invalid text is refused with the field code ' +
@@ -168,7 +162,6 @@ export const getTemplate = endpoint({
   id: 'getTemplate',
   method: 'GET',
   path: '/templates/{id}',
-  tag,
   summary: 'Get one template',
   description: 'TEMPLATE_NOT_FOUND: there is no such template in the project.',
   access: 'secret',
@@ -188,7 +181,6 @@ export const updateTemplate = endpoint({
   id: 'updateTemplate',
   method: 'PATCH',
   path: '/templates/{id}',
-  tag,
   summary: 'Change a template',
   description:
     'Fields that are left out keep their value. DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED: ' +
@@ -239,7 +231,6 @@ export const deleteTemplate = endpoint({
   id: 'deleteTemplate',
   method: 'DELETE',
   path: '/templates/{id}',
-  tag,
   summary: 'Delete a template',
   description:
     'Mail that was sent with it stays. TEMPLATE_IN_USE: `details.workflowSteps` lists the ' +
@@ -258,7 +249,6 @@ export const duplicateTemplate = endpoint({
   id: 'duplicateTemplate',
   method: 'POST',
   path: '/templates/{id}/duplicate',
-  tag,
   summary: 'Copy a template',
   description: 'The copy has `(Copy)` after its name.',
   access: 'secret',
@@ -284,7 +274,6 @@ export const bulkUpdateTemplates = endpoint({
   id: 'bulkUpdateTemplates',
   method: 'POST',
   path: '/templates/bulk-update',
-  tag,
   summary: 'Delete many templates: all of them or none',
   description:
     '1 to 1,000 ids. Without `delete: true` nothing is changed, and `updated` is 0. ' +

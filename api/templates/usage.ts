@@ -4,18 +4,17 @@ import { listTemplateSteps } from '../../db/reads/uses/steps.ts';
 import { countTemplateEmails, findTemplate } from '../../db/templates/templates.ts';
 import { found } from '../../domain/errors.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { Uuid } from '../http/schemas.ts';
+import { ById } from '../http/schemas.ts';
 import { listed, More } from '../http/uses.ts';
 
 export const getTemplateUsage = endpoint({
   id: 'getTemplateUsage',
   method: 'GET',
   path: '/templates/{id}/usage',
-  tag: 'Templates',
   summary: 'List the uses of a template',
   description: '`emailsSent` counts all mail made from it.',
   access: 'secret',
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: z.object({
     campaigns: z.array(z.object({ id: z.uuid(), name: z.string(), status: z.string() })),
     workflowSteps: z.array(

@@ -9,8 +9,8 @@ import { limits } from '../../domain/limits.ts';
 import { evidenceOf } from '../consent/evidence.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { exampleOf } from '../http/record.ts';
-import { fault, named, Time, time, Uuid } from '../http/schemas.ts';
-import { tag, Visibility } from './record.ts';
+import { fault, named, Time, time, ById } from '../http/schemas.ts';
+import { Visibility } from './record.ts';
 import { unknownTopic } from '../consent/input.ts';
 
 /** The topics of a contact. */
@@ -46,13 +46,12 @@ export const listContactTopics = endpoint({
   id: 'listContactTopics',
   method: 'GET',
   path: '/contacts/{id}/topics',
-  tag,
   summary: 'List all topics with the choices of a contact',
   description:
     "These choices do not include the contact's `subscribed`: an unsubscribed contact gets " +
     'mail of no topic, and keeps its choices.',
   access: 'secret',
-  params: z.object({ id: Uuid }),
+  params: ById,
   response: z.array(ContactTopicAnswer),
   problems: ['CONTACT_NOT_FOUND'],
   example: { response: [example] },
@@ -78,13 +77,12 @@ const updateContactTopics = endpoint({
   id: 'updateContactTopics',
   method: 'PUT',
   path: '/contacts/{id}/topics',
-  tag,
   summary: 'Set the topic choices of a contact',
   description:
     'Topics that are left out keep their choice. Each change records an event ' +
     '`contact.topic.subscribed` or `contact.topic.unsubscribed`.',
   access: 'secret',
-  params: z.object({ id: Uuid }),
+  params: ById,
   body: z.object({ topics: Choices }),
   response: z.array(ContactTopicAnswer),
   problems: ['CONTACT_NOT_FOUND'],

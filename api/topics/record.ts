@@ -6,8 +6,6 @@ import { named, ofProject } from '../http/schemas.ts';
 
 /** The record of a topic as the API returns it. */
 
-export const tag = 'Topics';
-
 export const Visibility = z
   .enum(['public', 'private'])
   .describe('private: on no preference page, and hidden from public keys');

@@ -17,10 +17,8 @@ import { found, invalidField, Problem, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { listed } from '../http/uses.ts';
-import { Description, Name, Uuid } from '../http/schemas.ts';
-import { Default, presentTopic, tag, Topic, topicExample, Visibility } from './record.ts';
-
-const ById = z.object({ id: Uuid });
+import { Description, Name, ById } from '../http/schemas.ts';
+import { Default, presentTopic, Topic, topicExample, Visibility } from './record.ts';
 
 /** Milliseconds for which a request deletes the choices of contacts; the sweep does the rest. */
 const deletingMs = 5_000;
@@ -36,7 +34,6 @@ const listTopics = endpoint({
   id: 'listTopics',
   method: 'GET',
   path: '/topics',
-  tag,
   summary: 'List the topics, oldest first: the kinds of marketing mail that contacts can choose',
   description: 'The preference page shows the public ones in this order.',
   access: 'secret',
@@ -51,7 +48,6 @@ const createTopic = endpoint({
   id: 'createTopic',
   method: 'POST',
   path: '/topics',
-  tag,
   summary: 'Create a topic',
   description:
     '`key` is used in links and requests, and `default` applies to contacts that have made ' +
@@ -102,7 +98,6 @@ const getTopic = endpoint({
   id: 'getTopic',
   method: 'GET',
   path: '/topics/{id}',
-  tag,
   summary: 'Get one topic',
   description: 'TOPIC_NOT_FOUND: there is no such topic in the project.',
   access: 'secret',
@@ -122,7 +117,6 @@ const updateTopic = endpoint({
   id: 'updateTopic',
   method: 'PATCH',
   path: '/topics/{id}',
-  tag,
   summary: 'Change the name, description or visibility of a topic',
   description:
     'Fields that are left out keep their value. `key` and `default` never change: the ' +
@@ -165,7 +159,6 @@ const deleteTopic = endpoint({
   id: 'deleteTopic',
   method: 'DELETE',
   path: '/topics/{id}',
-  tag,
   summary: 'Delete a topic, with the choices of contacts',
   description:
     'The consent log stays, and so does mail that was sent. TOPIC_IN_USE: `details` lists ' +

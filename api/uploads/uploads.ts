@@ -22,7 +22,6 @@ const uploadImage = endpoint({
   id: 'uploadImage',
   method: 'POST',
   path: '/uploads/image',
-  tag: 'Uploads',
   summary: 'Upload an image for mails; it is public to anyone who has its URL',
   description:
     'One PNG, JPEG, GIF or WebP of at most 10 MB in the field `image`. FILE_CONTENT_MISMATCH: ' +
@@ -124,7 +123,6 @@ const getFile = endpoint({
   id: 'getFile',
   method: 'GET',
   path: '/uploads/files/{key}',
-  tag: 'Uploads',
   summary: 'Get an uploaded file, if this server stores files itself',
   description:
     'May be cached for ever, because a file never changes. FILE_NOT_FOUND: also if the ' +

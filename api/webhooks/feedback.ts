@@ -27,7 +27,6 @@ function receiver(
     id,
     method: 'POST',
     path,
-    tag: 'Webhook receivers',
     summary,
     description,
     access: 'open',

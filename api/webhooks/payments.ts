@@ -33,7 +33,6 @@ const receivePayments = (id: string, path: `/${string}`) =>
     id,
     method: 'POST',
     path,
-    tag: 'Webhooks',
     summary: 'Receive an event of the payment provider',
     description:
       'The body is read as it was sent, with the header Stripe-Signature. A repeated event ' +

@@ -22,7 +22,7 @@ import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { fault } from '../http/schemas.ts';
 import { graphOf, ProposedGraph } from './graph/proposed-graph.ts';
-import { tag, WorkflowById, workflowExample } from './graph/record.ts';
+import { WorkflowById, workflowExample } from './graph/record.ts';
 import { refuseUnknownVersions, unknownVersion, Versions } from './graph/versions.ts';
 
 const examplesMax = 50;
@@ -91,7 +91,6 @@ export const dryRunEdit = endpoint({
   id: 'dryRunEdit',
   method: 'POST',
   path: '/workflows/{id}/dry-run',
-  tag,
   summary: 'Preview how an edit affects active executions',
   description:
     'Compares the versions of active executions with the current workflow, with the version ' +
@@ -107,30 +106,27 @@ export const dryRunEdit = endpoint({
   example: {
     body: { examples: 1 },
     response: {
-      success: true,
-      data: {
-        to: workflowExample.version,
-        versions: [{ version: 1, active: 120, same: 80, differs: 36, unmappable: 4 }],
-        steps: [
-          {
-            stepId: 'aa000000-0000-4000-8000-000000000002',
-            name: 'Two days',
-            waiting: 40,
-            mapsTo: 'aa000000-0000-4000-8000-000000000002',
-            reason: 'same_id',
-          },
-        ],
-        examples: [
-          {
-            executionId: 'cc000000-0000-4000-8000-000000000001',
-            contactId: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
-            version: 1,
-            currentStepId: 'aa000000-0000-4000-8000-000000000002',
-            verdict: 'differs',
-            why: 'next_step',
-          },
-        ],
-      },
+      to: workflowExample.version,
+      versions: [{ version: 1, active: 120, same: 80, differs: 36, unmappable: 4 }],
+      steps: [
+        {
+          stepId: 'aa000000-0000-4000-8000-000000000002',
+          name: 'Two days',
+          waiting: 40,
+          mapsTo: 'aa000000-0000-4000-8000-000000000002',
+          reason: 'same_id',
+        },
+      ],
+      examples: [
+        {
+          executionId: 'cc000000-0000-4000-8000-000000000001',
+          contactId: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
+          version: 1,
+          currentStepId: 'aa000000-0000-4000-8000-000000000002',
+          verdict: 'differs',
+          why: 'next_step',
+        },
+      ],
     },
   },
   async check({ db, caller: { projectId }, params: { id }, body }) {

@@ -12,13 +12,12 @@ import { found } from '../../domain/errors.ts';
 import { actorOf } from '../accounts/actor.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { copyName } from '../http/schemas.ts';
-import { presentWorkflow, tag, Workflow, WorkflowById, workflowExample } from './graph/record.ts';
+import { presentWorkflow, Workflow, WorkflowById, workflowExample } from './graph/record.ts';
 
 export const duplicateWorkflow = endpoint({
   id: 'duplicateWorkflow',
   method: 'POST',
   path: '/workflows/{id}/duplicate',
-  tag,
   summary: 'Copy a workflow with its graph, not enabled',
   description: 'The copy has `(Copy)` after its name, version 1 and no executions.',
   access: 'secret',

@@ -4,7 +4,6 @@ import { listContactDataFields } from '../../db/contacts/fields.ts';
 import { listEventDataFields } from '../../db/workflows/workflows.ts';
 import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { tag } from './graph/record.ts';
 
 const Field = z.object({
   field: z.string(),
@@ -31,7 +30,6 @@ export const listWorkflowFields = endpoint({
   id: 'listWorkflowFields',
   method: 'GET',
   path: '/workflows/fields',
-  tag,
   summary: 'List the fields that a CONDITION step can read',
   description:
     'Standard fields, keys of contact data and, with `eventName`, keys of that event, each ' +

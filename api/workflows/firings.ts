@@ -6,7 +6,7 @@ import { found } from '../../domain/errors.ts';
 import { plannedInstants } from '../../domain/time/cron.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time } from '../http/schemas.ts';
-import { tag, WorkflowById } from './graph/record.ts';
+import { WorkflowById } from './graph/record.ts';
 
 const Firing = named('Firing', {
   at: Time.describe('The planned time'),
@@ -25,7 +25,6 @@ export const listWorkflowFirings = endpoint({
   id: 'listWorkflowFirings',
   method: 'GET',
   path: '/workflows/{id}/firings',
-  tag,
   summary: 'List the last firings of a schedule, and the next ones',
   description:
     'The last 100, newest first, and the next five planned times of a workflow with the ' +

@@ -36,7 +36,7 @@ import { TemplateWarnings } from '../templates/preview.ts';
 import { findWarnings, refuseBroken } from './graph/enabling.ts';
 import { findGraph } from './graph/versions.ts';
 import { resolveGiven, SimulatedGraph, simulatedGraph } from './portable/simulated.ts';
-import { GraphWarnings, tag, WorkflowById } from './graph/record.ts';
+import { GraphWarnings, WorkflowById } from './graph/record.ts';
 import { refuseKey, SimulatedStart, startOf } from './simulated-start.ts';
 
 /** Time that a simulation may take for rendering, in milliseconds. */
@@ -167,7 +167,6 @@ export const simulateExecution = endpoint({
   id: 'simulateExecution',
   method: 'POST',
   path: '/workflows/{id}/simulate',
-  tag,
   summary: 'Simulate one execution in memory, with a clock that jumps',
   description:
     'Nothing is stored, sent or called. Steps behave as in an execution, and so does the send policy. `events` ' +
@@ -186,31 +185,28 @@ export const simulateExecution = endpoint({
       events: [{ name: 'paid', after: 259_200, data: { amount: 5 } }],
     },
     response: {
-      success: true,
-      data: {
-        status: 'COMPLETED',
-        exitReason: null,
-        error: null,
-        startedAt: '2026-11-21T08:30:00.000Z',
-        endedAt: '2026-11-23T08:30:00.000Z',
-        truncated: false,
-        path: [
-          {
-            stepId: 'aa000000-0000-4000-8000-000000000002',
-            name: 'Two days',
-            type: 'DELAY',
-            enteredAt: '2026-11-21T08:30:00.000Z',
-            leftAt: '2026-11-23T08:30:00.000Z',
-            branch: null,
-            output: { delayAmount: 2, delayUnit: 'days', resumeAt: '2026-11-23T08:30:00.000Z' },
-          },
-        ],
-        emails: [],
-        webhooks: [],
-        contact: { email: 'ada@example.com', subscribed: true, data: { plan: 'pro' } },
-        context: null,
-        warnings: [],
-      },
+      status: 'COMPLETED',
+      exitReason: null,
+      error: null,
+      startedAt: '2026-11-21T08:30:00.000Z',
+      endedAt: '2026-11-23T08:30:00.000Z',
+      truncated: false,
+      path: [
+        {
+          stepId: 'aa000000-0000-4000-8000-000000000002',
+          name: 'Two days',
+          type: 'DELAY',
+          enteredAt: '2026-11-21T08:30:00.000Z',
+          leftAt: '2026-11-23T08:30:00.000Z',
+          branch: null,
+          output: { delayAmount: 2, delayUnit: 'days', resumeAt: '2026-11-23T08:30:00.000Z' },
+        },
+      ],
+      emails: [],
+      webhooks: [],
+      contact: { email: 'ada@example.com', subscribed: true, data: { plan: 'pro' } },
+      context: null,
+      warnings: [],
     },
   },
   async checkBeside({ db, caller: { projectId }, params: { id }, body }) {

@@ -52,7 +52,6 @@ import {
   Workflow,
   WorkflowById,
   presentWorkflow,
-  tag,
   withWarnings,
   workflowExample,
   workflowGraphExample,
@@ -83,7 +82,6 @@ export const listWorkflows = endpoint({
   id: 'listWorkflows',
   method: 'GET',
   path: '/workflows',
-  tag,
   summary: 'List the workflows',
   description:
     'A page list of at most 100 workflows a page, by default 20. `_count` counts the steps ' +
@@ -110,7 +108,6 @@ export const createWorkflow = endpoint({
   id: 'createWorkflow',
   method: 'POST',
   path: '/workflows',
-  tag,
   summary: 'Create a workflow, with its trigger or with its whole graph',
   description:
     '`eventName` is the event that starts it; it can also be set later. With `allowReentry` a ' +
@@ -202,7 +199,6 @@ export const getWorkflow = endpoint({
   id: 'getWorkflow',
   method: 'GET',
   path: '/workflows/{id}',
-  tag,
   summary: 'Get one workflow with its graph',
   description:
     'Each step has its transitions; `transitions` lists all of them again. `warnings` are ' +
@@ -232,7 +228,6 @@ export const updateWorkflow = endpoint({
   id: 'updateWorkflow',
   method: 'PATCH',
   path: '/workflows/{id}',
-  tag,
   summary: 'Change, enable or disable a workflow',
   description:
     'Fields that are left out keep their value. Executions that have begun keep the graph ' +
@@ -303,7 +298,6 @@ export const deleteWorkflow = endpoint({
   id: 'deleteWorkflow',
   method: 'DELETE',
   path: '/workflows/{id}',
-  tag,
   summary: 'Delete a workflow with its ended executions; emails stay',
   description:
     'WORKFLOW_HAS_ACTIVE_EXECUTIONS: `details.count` is their number; cancel them first.',
@@ -341,7 +335,6 @@ export const bulkUpdateWorkflows = endpoint({
   id: 'bulkUpdateWorkflows',
   method: 'POST',
   path: '/workflows/bulk-update',
-  tag,
   summary: 'Delete many workflows: all of them or none',
   description:
     '1 to 1,000 ids. Without `delete: true` nothing is changed, and `updated` is 0. ' +

@@ -6,7 +6,7 @@ import { askAs, type MemberCall } from '../ask.ts';
 import { html } from '../../html/html.ts';
 import { pageHeaders, plainLayout } from '../layout.ts';
 import { logInEndpoints } from './log-in.ts';
-import { problemPage, projectPage, showProjectPage, tag } from '../page.ts';
+import { problemPage, projectPage, showProjectPage } from '../page.ts';
 import { campaignPages } from './campaigns.ts';
 import { contactPages } from './contacts.ts';
 import { emailPages } from './emails.ts';
@@ -24,7 +24,6 @@ export const showConsole = endpoint({
   id: 'showConsole',
   method: 'GET',
   path: '/console',
-  tag,
   summary: 'Show the console',
   description:
     'Pages for people: failures, contacts, workflows, campaigns and templates of a project, ' +

@@ -183,7 +183,6 @@ function timeOf({ stuck, completedAt, startedAt }: Listed): string {
   return stuck?.since ?? completedAt ?? startedAt;
 }
 
-/** Returns the query that lists all executions of a group. */
 function listQuery({ kind, workflow, step, executions }: FailureGroup): string {
   return new URLSearchParams({
     workflowId: workflow.id,

@@ -7,11 +7,10 @@ import { endpoint } from '../../http/endpoint.ts';
 import { askAs } from '../ask.ts';
 import { FormToken } from '../form-token.ts';
 import { logInPage } from '../log-in-page.ts';
-import { problemPage, readForm, seeOther, tag } from '../page.ts';
+import { problemPage, readForm, seeOther } from '../page.ts';
 
 const common = {
   method: 'POST',
-  tag,
   description: 'A form of the console, see GET /console.',
   asSent: true,
   idempotent: false,

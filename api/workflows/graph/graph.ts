@@ -20,7 +20,7 @@ import { actorOf } from '../../accounts/actor.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { named, Uuid } from '../../http/schemas.ts';
-import { Transition, WorkflowById, presentTransition, tag, transitionExample } from './record.ts';
+import { Transition, WorkflowById, presentTransition, transitionExample } from './record.ts';
 import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
 /** A workflow that is being edited: its row is locked, so no other request changes its graph. */
@@ -89,7 +89,6 @@ export const createTransition = endpoint({
   id: 'createTransition',
   method: 'POST',
   path: '/workflows/{id}/transitions',
-  tag,
   summary: 'Add a transition from one step to another',
   description:
     'A CONDITION or SPLIT needs a branch; after WAIT_FOR_EVENT the outcome is EVENT or ' +
@@ -222,7 +221,6 @@ export const deleteTransition = endpoint({
   id: 'deleteTransition',
   method: 'DELETE',
   path: '/workflows/{id}/transitions/{transitionId}',
-  tag,
   summary: 'Remove a transition',
   description: 'The steps at its ends stay.',
   access: 'secret',

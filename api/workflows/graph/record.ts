@@ -22,8 +22,6 @@ import { named, ofProject, Time, times, Uuid } from '../../http/schemas.ts';
 
 /** The records of workflows, steps and transitions as the API returns them. */
 
-export const tag = 'Workflows';
-
 export const WorkflowById = z.object({ id: Uuid });
 
 /** Conditions on an event, as they are stored. */

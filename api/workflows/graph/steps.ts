@@ -35,7 +35,7 @@ import { endpoint } from '../../http/endpoint.ts';
 import { chosenBy, inputSchema, JsonObject, Name, Uuid } from '../../http/schemas.ts';
 import { checkRequest } from '../../http/validation.ts';
 import { editGraph, TransitionById } from './graph.ts';
-import { presentStep, Step, stepExample, tag, WorkflowById } from './record.ts';
+import { presentStep, Step, stepExample, WorkflowById } from './record.ts';
 import { stepExamples } from './step-examples.ts';
 import { requireTopics } from '../../topics/references.ts';
 import { refuseForeignSecrets, refuseUnknownNames, settledConfig } from './trigger.ts';
@@ -100,7 +100,6 @@ export const createStep = endpoint({
   id: 'createStep',
   method: 'POST',
   path: '/workflows/{id}/steps',
-  tag,
   summary: 'Add a step; by default it follows the newest end of the graph',
   description:
     'The `config` depends on the type. Steps and transitions of a workflow are at most 1 MB ' +
@@ -239,7 +238,6 @@ export const updateStep = endpoint({
   id: 'updateStep',
   method: 'PATCH',
   path: '/workflows/{id}/steps/{stepId}',
-  tag,
   summary: 'Change a step; its type cannot change',
   description:
     'Fields that are left out keep their value; `config` is replaced as a whole. The TRIGGER ' +
@@ -358,7 +356,6 @@ export const deleteStep = endpoint({
   id: 'deleteStep',
   method: 'DELETE',
   path: '/workflows/{id}/steps/{stepId}',
-  tag,
   summary: 'Remove a step with the steps reachable only through it, or alone with splice=true',
   description:
     'TRIGGER_STEP_REQUIRED: the trigger stays. STEP_NOT_SPLICEABLE: the step has no single ' +
@@ -405,7 +402,6 @@ export const insertStep = endpoint({
   id: 'insertStep',
   method: 'POST',
   path: '/workflows/{id}/transitions/{transitionId}/insert-step',
-  tag,
   summary: 'Put a new step into the middle of a transition',
   description:
     'The transition then leads to the new step, and the new step to where the transition led, ' +

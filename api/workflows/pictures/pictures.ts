@@ -7,7 +7,7 @@ import { pictureOfExecution, pictureOfGraph } from '../../../domain/picture/grap
 import { pictureStepsMax } from '../../../domain/picture/picture.ts';
 import { answer, endpoint } from '../../http/endpoint.ts';
 import { Uuid } from '../../http/schemas.ts';
-import { tag, WorkflowById } from '../graph/record.ts';
+import { WorkflowById } from '../graph/record.ts';
 import { findGraph, Version } from '../graph/versions.ts';
 
 /** Opened as a page of its own, a picture may do nothing but show itself. */
@@ -24,7 +24,6 @@ export const getWorkflowPicture = endpoint({
   id: 'getWorkflowPicture',
   method: 'GET',
   path: '/workflows/{id}/graph.svg',
-  tag,
   summary: 'Draw the graph of a workflow as SVG',
   description:
     'Each step with its type and name, and the branches on the arrows; with `stats=true` how many ' +
@@ -54,7 +53,6 @@ export const getExecutionPicture = endpoint({
   id: 'getExecutionPicture',
   method: 'GET',
   path: '/workflows/{id}/executions/{executionId}/graph.svg',
-  tag,
   summary: 'Draw the path of an execution as SVG',
   description:
     'The graph it runs on, with the state of each step: done, current, skipped, failed or untouched, ' +

@@ -6,7 +6,7 @@ import { limits } from '../../../domain/limits.ts';
 import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
 import { rangeQuery } from '../../activity/date-range.ts';
 import { endpoint } from '../../http/endpoint.ts';
-import { tag, WorkflowById } from '../graph/record.ts';
+import { WorkflowById } from '../graph/record.ts';
 import { findGraph, Version } from '../graph/versions.ts';
 
 const Count = z.int().min(0);
@@ -64,7 +64,6 @@ export const getWorkflowStats = endpoint({
   id: 'getWorkflowStats',
   method: 'GET',
   path: '/workflows/{id}/stats',
-  tag,
   summary: 'Count executions and their results at each step',
   description:
     'Counts executions that started in the period, both ends included; by default all. With ' +
@@ -80,19 +79,16 @@ export const getWorkflowStats = endpoint({
   problems: ['WORKFLOW_NOT_FOUND', 'STATS_TOO_HEAVY'],
   example: {
     response: {
-      success: true,
-      data: {
-        executions: {
-          started: 10,
-          active: 1,
-          paused: 0,
-          completed: 8,
-          exited: 0,
-          failed: 1,
-          cancelled: 0,
-        },
-        steps: [{ ...example, name: 'Is on pro', type: 'CONDITION', branches: { yes: 4, no: 6 } }],
+      executions: {
+        started: 10,
+        active: 1,
+        paused: 0,
+        completed: 8,
+        exited: 0,
+        failed: 1,
+        cancelled: 0,
       },
+      steps: [{ ...example, name: 'Is on pro', type: 'CONDITION', branches: { yes: 4, no: 6 } }],
     },
   },
   async handle({ db, caller: { projectId }, params: { id }, query }) {

@@ -9,7 +9,7 @@ import { templateIdsOf } from '../../../domain/workflow/graph.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { changedStart } from '../graph/starts.ts';
 import { editGraph } from '../graph/graph.ts';
-import { tag, WorkflowById, workflowGraphExample } from '../graph/record.ts';
+import { WorkflowById, workflowGraphExample } from '../graph/record.ts';
 import { readWorkflow, WholeWorkflow } from '../graph/whole.ts';
 import { GivenGraph, PortableGraph, portableExample, presentPortable } from './record.ts';
 import { refuseGraph, storeGraph } from './storing.ts';
@@ -18,7 +18,6 @@ const getWorkflowGraph = endpoint({
   id: 'getWorkflowGraph',
   method: 'GET',
   path: '/workflows/{id}/graph',
-  tag,
   summary: 'Get a workflow in a form for version control',
   description:
     'Each step has a `key`, which stays when its name changes. Ids, times and the version ' +
@@ -40,7 +39,6 @@ const setWorkflowGraph = endpoint({
   id: 'setWorkflowGraph',
   method: 'PUT',
   path: '/workflows/{id}/graph',
-  tag,
   summary: 'Replace the graph of a workflow in one edit',
   description:
     'The body is as returned by GET; a step may have `templateId` instead of `template`. Steps with ' +

@@ -11,7 +11,7 @@ import type { DrawnVersion } from '../../../domain/workflow/versions/version.ts'
 import { actorOf } from '../../accounts/actor.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { findBrokenTemplates, refuseBroken } from '../graph/enabling.ts';
-import { tag, workflowGraphExample } from '../graph/record.ts';
+import { workflowGraphExample } from '../graph/record.ts';
 import { changeExitRules, changeTrigger, TriggerConfig } from '../graph/trigger.ts';
 import { readWorkflow, WholeWorkflow } from '../graph/whole.ts';
 import { storeDrawing } from '../portable/storing.ts';
@@ -21,7 +21,6 @@ export const restoreVersion = endpoint({
   id: 'restoreVersion',
   method: 'POST',
   path: '/workflows/{id}/versions/{version}/restore',
-  tag,
   summary: 'Draw a workflow as it was in a version',
   description:
     'Restores steps, transitions, trigger and exit rules, all or nothing, as one more version. Steps that ' +

@@ -6,7 +6,7 @@ import { found } from '../../../domain/errors.ts';
 import { templateIdsOf } from '../../../domain/workflow/graph.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { cursorListOf, cursorQuery, presentCursorList } from '../../http/schemas.ts';
-import { tag, WorkflowById } from '../graph/record.ts';
+import { WorkflowById } from '../graph/record.ts';
 import { presentVersionGraph } from '../portable/record.ts';
 import {
   presentVersions,
@@ -28,7 +28,6 @@ export const listVersions = endpoint({
   id: 'listVersions',
   method: 'GET',
   path: '/workflows/{id}/versions',
-  tag,
   summary: 'List the versions of a workflow, newest first',
   description:
     'A cursor list. Each change of steps, transitions, trigger or exit rules made one, also while the ' +
@@ -58,7 +57,6 @@ export const getVersion = endpoint({
   id: 'getVersion',
   method: 'GET',
   path: '/workflows/{id}/versions/{version}',
-  tag,
   summary: 'Get one version of a workflow with its graph',
   description:
     '`graph` is as GET …/graph answers it, each step with its `id`. Settings that no version has ' +
