@@ -3,8 +3,6 @@ import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { readConfig } from '../config.ts';
-import { openDatabase } from '../db/database.ts';
-import { hasUsers } from '../db/accounts/users.ts';
 import { isError, lineReader } from './logs/log-lines.ts';
 import { startStack, type Stack } from './servers/stack.ts';
 
@@ -57,9 +55,8 @@ async function main(): Promise<number> {
       log: logPrinter(),
       signal: stopping.signal,
     });
-    const isNew = await hasNoUsers(stack.facts.databaseUrl);
     if (!stopping.signal.aborted) {
-      print(welcome(stack, isNew));
+      print(welcome(stack));
       await once(stopping.signal, 'abort');
     }
     await stack.stop();
@@ -87,22 +84,7 @@ function logPrinter(): (program: 'api' | 'worker', line: string) => void {
   };
 }
 
-/**
- * Returns true if there is no account yet; false also if that cannot be determined, which does no
- * harm.
- */
-async function hasNoUsers(databaseUrl: string): Promise<boolean> {
-  const { db, close } = openDatabase(databaseUrl, { poolMax: 1 });
-  try {
-    return !(await hasUsers(db));
-  } catch {
-    return false;
-  } finally {
-    await close();
-  }
-}
-
-function welcome({ facts, dataDir, env }: Stack, isNew: boolean): string {
+function welcome({ facts, dataDir, env }: Stack): string {
   const { mail, console: hasConsole, metricsPort } = readConfig(env);
   const hasMailbox = mail.sender.mailboxReaders !== 'none';
   const inside = relative(process.cwd(), dataDir);
@@ -125,19 +107,12 @@ function welcome({ facts, dataDir, env }: Stack, isNew: boolean): string {
     ['Logs', `${directory}/logs`],
   ];
   const rows = places.flatMap(([name, place]) => (place ? [`  ${name.padEnd(13)}${place}`] : []));
-  const first = `
-First request: create an account. The session is kept in cookies.txt.
-
-  curl -c cookies.txt -H 'content-type: application/json' \\
-    -d '{"email":"first@example.com","password":"choose-a-long-one"}' \\
-    ${facts.apiUrl}/auth/signup
-`;
   return `
 Everpost is running.
 
 ${rows.join('\n')}
-${isNew ? first : ''}
-Next: "npm run demo" sends a first mail and prints a log-in for the console.
+
+Next: the first mail, as README.md shows. "npm run demo" sends one, too, and prints a log-in for the console.
 ${isVerbose ? '' : quiet}Ctrl-C stops everything. The data stays.
 `;
 }

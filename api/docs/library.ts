@@ -32,7 +32,6 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/orders-and-bookings',
       'journeys',
       'guides/webhooks',
-      'guides/webhooks-python-go',
       'guides/secrets',
       'guides/event-subscriptions',
       'guides/campaigns',

@@ -260,8 +260,3 @@ export async function useToken(
 export async function deleteExpiredTokens(db: Database): Promise<void> {
   await db.deleteFrom('account_token').where('created_at', '<', tokenLife).execute();
 }
-
-export async function hasUsers(db: Database): Promise<boolean> {
-  const user = await db.selectFrom('app_user').select('id').limit(1).executeTakeFirst();
-  return user !== undefined;
-}

@@ -22,7 +22,7 @@ import { atEnd, useFolder } from '../support/use.ts';
  *
  * - `file=NAME`: the block is written to a file.
  * - `until`: what it answers takes a moment; it is asked again until the answer is as shown.
- * - `needs=python`, `needs=go`: left out where the machine does not have it.
+ * - `needs=python`: left out where the machine does not have it.
  * - `dns`: the records that it prints (`name type value`) are published.
  * - `tab=NAME`: one of several examples that do the same. Each is run, and compared with the answer behind the last.
  * - `helpers`: of the quick start; every guide has them.
@@ -47,6 +47,7 @@ const names = [
 /** How an example in another language than the shell's is run: the command reads it. */
 const runners: Record<string, string> = {
   ts: 'node --input-type=module',
+  js: 'node --input-type=module',
   python: 'python3',
 };
 
@@ -54,17 +55,17 @@ const runners: Record<string, string> = {
 function commandsOf(block: GuideBlock): string | null {
   const { language, info, code } = block;
   if (/\bno-run\b/.test(info)) return null;
-  const needs = languages[/\bneeds=(\w+)/.exec(info)?.[1] ?? (isTab(block) ? language : '')];
-  if (needs && !isInstalled(needs)) return null;
+  if ((/\bneeds=python\b/.test(info) || language === 'python') && !hasPython) return null;
   if (language === 'sh') return code;
   const runner = isTab(block) ? runners[language] : undefined;
   return runner ? `${runner} << 'END'\n${code}END` : null;
 }
 
-const isTab = ({ info }: GuideBlock) => /\btab=/.test(info);
+const hasPython = (process.env['PATH'] ?? '')
+  .split(':')
+  .some((folder) => existsSync(join(folder, 'python3')));
 
-/** Programs that a guide may need and a machine may not have. */
-const languages: Record<string, string> = { python: 'python3', go: 'go' };
+const isTab = ({ info }: GuideBlock) => /\btab=/.test(info);
 
 /** A shell that remembers what was done in it, for a new project with a domain. */
 async function openShell() {
@@ -216,7 +217,3 @@ it('sends the mails of the README', async () => {
   const [welcome] = await engine.mailsTo('mary@shop.example', 1);
   expect([first?.subject, welcome?.subject]).toEqual(['Hi there', 'Welcome, Mary']);
 });
-
-function isInstalled(program: string): boolean {
-  return (process.env['PATH'] ?? '').split(':').some((folder) => existsSync(join(folder, program)));
-}
