@@ -299,15 +299,14 @@ const causeOfMembership = sql`(
     order by inner_cause.depth desc limit 1)`;
 
 /**
- * SQL of the reason why an execution that a `recorded` event starts ends at once; null: it runs.
- * Workflows that start each other would never end, and if each starts several, there would soon be
- * very many.
+ * SQL of the reason why an execution that a `recorded` event starts fails at once; null: it runs.
+ * Without this limit, workflows that start each other would fill the database.
  */
 const chainFault = sql`(
   select case
     when cause.depth > ${limits.chainDepth} then ${
-      `It is the end of a chain of ${limits.chainDepth} executions: ` +
-      'workflows that start each other would never end.'
+      `Executions have started one another more than ${limits.chainDepth} times in a row. ` +
+      'Check for workflows that start each other without end.'
     }
     when cause.depth > 0 and (select count(*) from (
         select from execution inner_caused
@@ -316,7 +315,7 @@ const chainFault = sql`(
             and inner_caused.started_at > now() - interval '1 hour' and inner_caused.depth > 0
           limit ${limits.causedPerHour}) inner_counted) = ${limits.causedPerHour} then ${
             `Other executions have started this workflow ${limits.causedPerHour} times for the contact ` +
-            'within an hour: workflows that start each other would never end.'
+            'within an hour. Check for workflows that start each other without end.'
           }
   end as fault)`;
 

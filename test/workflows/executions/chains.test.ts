@@ -154,8 +154,8 @@ it('end before that where others have started a workflow 100 times within an hou
   expect(await startsOf(newAddress(), { depth: 1, startedAt: '-10 minutes' })).toEqual({
     status: 'FAILED',
     error:
-      'Other executions have started this workflow 100 times for the contact within an hour: ' +
-      'workflows that start each other would never end.',
+      'Other executions have started this workflow 100 times for the contact within an hour. ' +
+      'Check for workflows that start each other without end.',
   });
   const runs = { status: 'EXITED', error: null };
   expect(await startsOf(newAddress(), { depth: 0, startedAt: '-10 minutes' })).toEqual(runs);
