@@ -165,7 +165,7 @@ interface Pace {
   pauseMs: number;
 }
 
-/** Sends single mails. Answers for each the milliseconds until the provider had it. */
+/** Sends single mails. Returns for each the milliseconds until the provider had it. */
 function sendDelays(stack: Stack, project: Project, pace: Pace): Promise<number[]> {
   const mail = { from: project.sender, subject: 'Your code', body: '<p>1234</p>' };
   return delaysOf(stack, project, pace, {
@@ -176,7 +176,7 @@ function sendDelays(stack: Stack, project: Project, pace: Pace): Promise<number[
   });
 }
 
-/** Records events that send a mail. Answers for each the milliseconds until the provider had it. */
+/** Records events that send a mail. Returns for each the milliseconds until the provider had it. */
 function trackDelays(stack: Stack, project: Project, pace: Pace): Promise<number[]> {
   return delaysOf(stack, project, pace, {
     ask: (index, since) => {
@@ -191,7 +191,7 @@ function trackDelays(stack: Stack, project: Project, pace: Pace): Promise<number
 }
 
 /**
- * Asks for mails one after the other. Answers what the question says of them, once it is as many
+ * Asks for mails one after the other. Returns what the question says of them, once it is as many
  * rows: its values are the project and the time of the first.
  */
 async function delaysOf(

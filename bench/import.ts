@@ -157,7 +157,7 @@ async function verify(
   throw new Error(`${rows[0]?.count} of ${count} contacts are there as the file has them.`);
 }
 
-/** Answers bytes; 0 where there is no /proc. */
+/** Returns bytes; 0 where there is no /proc. */
 async function readMemory({ pids }: Stack): Promise<number> {
   const text = await readFile(`/proc/${pids.worker}/status`, 'utf8').catch(() => '');
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;

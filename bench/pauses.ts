@@ -64,7 +64,7 @@ export const pauses: Benchmark = {
 
 interface Action {
   name: string;
-  /** Inserts the rows. Answers the id of what is acted on. */
+  /** Inserts the rows. Returns the id of what is acted on. */
   prepare(): Promise<string>;
   act(id: string): Promise<unknown>;
   /** True if the work in the background is done. */

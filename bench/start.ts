@@ -54,7 +54,7 @@ async function newDirectory(run: BenchmarkRun): Promise<string> {
   return directory;
 }
 
-// Answers the seconds until it was ready; it is stopped again by then.
+// Returns the seconds until it was ready; it is stopped again by then.
 async function startEverpost(run: BenchmarkRun, dataDir: string): Promise<number> {
   const env: Record<string, string> = { ...inherited(), EVERPOST_DATA_DIR: dataDir };
   for (const name of ['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT']) {

@@ -108,7 +108,7 @@ async function deliver(run: BenchmarkRun, stack: Stack, receiver: string): Promi
   ]);
 }
 
-/** Reads the same events a page at a time and sends them, without an account. Answers the seconds. */
+/** Reads the same events a page at a time and sends them, without an account. Returns the seconds. */
 async function deliverBare(
   { pool }: Stack,
   receiver: string,

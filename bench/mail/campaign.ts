@@ -86,7 +86,7 @@ export async function measured<T>(
   return { answer, perSecond: recipients / seconds, cpu };
 }
 
-/** Sends a campaign to everybody. Answers its id. @throws Error when not each got it once */
+/** Sends a campaign to everybody. Returns its id. @throws Error when not each got it once */
 export async function send(
   stack: Stack,
   project: Project,
@@ -113,7 +113,7 @@ export async function send(
   return id;
 }
 
-/** A newsletter to everybody. Answers its id. */
+/** A newsletter to everybody. Returns its id. */
 export async function createCampaign(project: Project): Promise<string> {
   const { data } = await project.call('POST', '/campaigns', {
     name: 'Bench',

@@ -97,7 +97,7 @@ interface Backlog {
 }
 
 /**
- * Makes a project with a backlog and waits until it is sent. Answers when each message arrived.
+ * Makes a project with a backlog and waits until it is sent. Returns when each message arrived.
  * @throws Error when not each arrived once
  */
 async function drainBacklog(

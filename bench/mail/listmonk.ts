@@ -63,7 +63,7 @@ interface Mailer {
   name: string;
   /** The process that sends. */
   pid(): number;
-  /** Begins to send the newsletter. Answers its campaign's id. */
+  /** Begins to send the newsletter. Returns its campaign's id. */
   begin(): Promise<string>;
   /** Resolves when the campaign says that it has ended. */
   ended(id: string): Promise<void>;

@@ -77,7 +77,7 @@ const contentOf = (project: Project) => ({
   body: '<p>It ends today.</p>',
 });
 
-/** Mail of `/v1/send/batch` that is due one after the other. Answers how late each has left. */
+/** Mail of `/v1/send/batch` that is due one after the other. Returns how late each has left. */
 async function scheduledMail(stack: Stack, count: number, withinMs: number): Promise<number[]> {
   const project = await createProject(stack.apiUrl);
   const perRequest = 500;
@@ -134,7 +134,7 @@ const zones = [
 
 /**
  * A campaign with a local time. Its moments, most of them hours apart, are moved together while it is
- * paused. Answers how late the first and the last mail of each zone have left.
+ * paused. Returns how late the first and the last mail of each zone have left.
  */
 async function manyZones(
   run: BenchmarkRun,

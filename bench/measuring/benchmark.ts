@@ -24,7 +24,7 @@ export interface BenchmarkRun {
 }
 
 /**
- * Runs a benchmark and ends what it started, whatever happens. Answers the exit code: 0, 1 when it
+ * Runs a benchmark and ends what it started, whatever happens. Returns the exit code: 0, 1 when it
  * failed, 130 after Ctrl-C.
  */
 export async function runBenchmark(benchmark: Benchmark, args: readonly string[]): Promise<number> {

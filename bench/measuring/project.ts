@@ -53,7 +53,7 @@ const stepConfigs: Record<BenchStep, object> = {
 
 /**
  * Creates and enables a workflow whose steps follow one another; a wait times out after a second.
- * Answers its id.
+ * Returns its id.
  */
 export async function createWorkflow(
   project: Project,

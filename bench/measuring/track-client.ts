@@ -65,7 +65,7 @@ async function play(load: Load): Promise<LoadResult> {
   return result;
 }
 
-// Answers null when it was acknowledged.
+// Returns null when it was acknowledged.
 async function request(
   pool: Pool,
   load: Load,

@@ -8,7 +8,7 @@ import type { Stack } from '../measuring/stack.ts';
 export interface Bare {
   client: Client;
   workerPid: number;
-  /** Starts a bare workflow. Answers its id. */
+  /** Starts a bare workflow. Returns its id. */
   start(steps: readonly BareStep[]): Promise<string>;
   /** How many statements the step of that number has run so far. */
   countSteps(index: number): Promise<number>;

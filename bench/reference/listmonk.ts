@@ -11,7 +11,7 @@ import { freePort, inherited, type Stack } from '../measuring/stack.ts';
 export interface Listmonk {
   /** Process id of the process that runs now. */
   pid(): number;
-  /** Makes a campaign to everybody and says that it is to run. Answers its id. */
+  /** Makes a campaign to everybody and says that it is to run. Returns its id. */
   startCampaign(content: Content): Promise<number>;
   /** `running` until it is `finished`. */
   statusOf(campaignId: number): Promise<string>;

@@ -15,7 +15,7 @@ const position = async (jobId: string) => {
   return query.where('id', '=', jobId).executeTakeFirstOrThrow();
 };
 
-/** Kills a worker each time the job has come a part further. Answers where it was then. */
+/** Kills a worker each time the job has come a part further. Returns where it was then. */
 async function killAlongTheWay(jobId: string, times: number): Promise<number[]> {
   const places: number[] = [];
   for (let kill = 1; kill <= times; kill++) {

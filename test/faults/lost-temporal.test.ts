@@ -84,7 +84,7 @@ async function createTwoWaits(eventName: string) {
       { type: 'WAIT_FOR_EVENT', name: 'Second', config: awaiting('second') },
     ],
   });
-  /** Starts an execution; answers how to follow it. */
+  /** Starts an execution; returns how to follow it. */
   async function begin() {
     const email = newAddress();
     await createContact(engine, email);

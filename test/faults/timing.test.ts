@@ -63,7 +63,7 @@ const faults = {
 const count = 40;
 const hourMs = 3_600_000;
 
-/** Makes contacts of a group in a zone. Answers their addresses. */
+/** Makes contacts of a group in a zone. Returns their addresses. */
 async function contactsIn(group: string, timeZone: string): Promise<string[]> {
   const mark = `${group}-${timeZone.replaceAll(/[^a-z0-9]/gi, '')}`.toLowerCase();
   await sql`
@@ -74,7 +74,7 @@ async function contactsIn(group: string, timeZone: string): Promise<string[]> {
   return Array.from({ length: count }, (_, index) => `${mark}${index + 1}@people.test`);
 }
 
-/** Sends a campaign to a group. Answers its id. */
+/** Sends a campaign to a group. Returns its id. */
 async function campaignTo(group: string, given: object, when: object): Promise<string> {
   const conditions = [{ field: 'data.group', operator: 'equals', value: group }];
   const id = await createCampaign(engine, {

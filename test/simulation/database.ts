@@ -46,7 +46,7 @@ const withoutVacuum = `do $$ declare name text; begin
 
 /**
  * Creates a database with the simulation's clock: an empty, migrated one, or a copy of `template`.
- * Answers its address.
+ * Returns its address.
  */
 export async function createSimulatedDatabase(
   adminUrl: string,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { codeOf, cookieOf, useApi } from '../../support/api.ts';
 import { overtaken } from '../../support/overtaken.ts';
 
-/** Who can do what with the links of account mails, and when they die. */
+/** Who may use the links of account mails, and when they expire. */
 
 const api = await useApi({
   PLATFORM_FROM_ADDRESS: 'noreply@platform.test',
@@ -15,7 +15,7 @@ const post = (path: string, body: unknown, cookie?: string) =>
 const me = async (cookie: string) => (await api.request('GET', '/users/@me', { cookie })).body;
 const logIn = (email: string, password: string) => post('/auth/login', { email, password });
 
-/** The token of the newest link that the mailbox of an address holds to a page of the dashboard. */
+/** Returns the token of the newest link to a page of the dashboard in the mailbox of an address. */
 async function tokenTo(email: string, page: string): Promise<string> {
   const mails = await api.db
     .selectFrom('system_mail')
@@ -118,7 +118,7 @@ describe('the link that sets a new password', () => {
     const refused = await post('/auth/reset-password', { token, newPassword: 'a third password' });
     expect(codeOf(refused)).toEqual([400, 'INVALID_TOKEN']);
     expect((await logIn(email, 'another password')).status).toBe(200);
-    // One that is asked for afterwards works.
+    // A newer link works.
     const body = { token: await resetOf(email), newPassword: 'a third password' };
     expect((await post('/auth/reset-password', body)).status).toBe(200);
   });

@@ -8,12 +8,12 @@ import { useApi } from '../../support/api.ts';
 import { useFakeStripe } from '../../support/fakes/stripe.ts';
 import { listen, use } from '../../support/use.ts';
 
-/** Requests full of secrets, good and bad ones; none of them may come back or be logged. */
+/** Sends requests full of secrets, valid and invalid. No response and no log may contain one. */
 
 let log = '';
 const answers: string[] = [];
 
-/** Everything planted: whatever contains one of these has told. */
+/** Planted secrets. A response that contains one of them has leaked it. */
 const planted: string[] = [];
 function plant(prefix = ''): string {
   const secret = `${prefix}${randomBytes(32).toString('hex')}`;
@@ -100,7 +100,7 @@ it('tells no key, password, token or mail in any error or log line', async () =>
     await post('/v1/send', { ...mail, body: `{{ ${plant()} | no_such_filter }}` }, key),
   ).toBeGreaterThan(0);
 
-  // A failure of ours that quotes: PostgreSQL tells the whole row that broke a rule.
+  // PostgreSQL quotes the whole row that violates a constraint.
   await sql`alter table email add constraint no_boom check (subject <> 'boom')`.execute(api.db);
   expect(await post('/v1/send', { ...mail, subject: 'boom', body: plant() }, key)).toBe(500);
   await sql`alter table app_user add constraint no_hash check (email not like 'boom%')`.execute(

@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { cookieOf, useApi } from '../../support/api.ts';
 import { useEngine } from '../../support/engine.ts';
 
-/** Account mail as the user meets it: from the request to the link in the mailbox. */
+/** Account mail as users see it: from the request to the link in the mailbox. */
 
 const sender = 'noreply@platform.test';
 const engine = await useEngine({ DASHBOARD_URL: 'https://app.shop.example' });
 const api = engine.api;
-// Only now: the engine's own user has to be verified without a mail.
+// Set only now, because otherwise the engine's own user would have to verify its address.
 api.services.config.platformFrom = sender;
 
 const password = 'a good password';
@@ -70,7 +70,7 @@ describe('a new address', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     const token = await tokenTo(email, 'verify-email', 4);
     expect((await post('/auth/verify-email', { token }, cookie)).status).toBe(200);
-    // Verified already: the same answer, no mail, no limit.
+    // Already verified: same response, no mail, no rate limit.
     expect((await post('/auth/request-verification', {}, cookie)).status).toBe(200);
   });
 

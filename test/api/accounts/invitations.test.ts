@@ -3,7 +3,7 @@ import { listAdministrators } from '../../../db/accounts/members.ts';
 import { codeOf, useApi, type TestApi } from '../../support/api.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Members of a server that sends account mail: they are invited, and decide. */
+/** On a server that sends account mail, members are invited, and accept or decline. */
 
 type User = Awaited<ReturnType<TestApi['signUp']>>;
 

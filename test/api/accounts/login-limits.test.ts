@@ -19,7 +19,7 @@ const logIn = async (email: string, ip: string, given = password) => {
   const body = { email, password: given };
   return api.request('POST', '/auth/login', { body, headers: from(ip) });
 };
-/** Forgets the limit of requests a minute, which is not what is looked at. */
+/** Resets the limit of requests a minute, which is not under test here. */
 const nextMinute = () => api.db.deleteFrom('rate_limit').where('key', 'like', 'auth:%').execute();
 
 async function account(): Promise<{ email: string; userId: string }> {
@@ -31,7 +31,7 @@ async function account(): Promise<{ email: string; userId: string }> {
   return { email, userId: made.body.data.id as string };
 }
 
-/** Wrong passwords from a network of its own each. */
+/** Logs in with wrong passwords, each from a different network. */
 async function guess(email: string, times: number): Promise<number[]> {
   const statuses: number[] = [];
   for (let i = 0; i < times; i += 1) {

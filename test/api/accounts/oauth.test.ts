@@ -14,7 +14,7 @@ beforeEach(() => {
   };
 });
 
-/** An API whose GitHub and Google are the fake. */
+/** Starts an API whose GitHub and Google are the fake provider. */
 async function startWith(overrides: Record<string, string> = {}): Promise<TestApi> {
   const { id, secret } = fake.client;
   const started = await useApi({
@@ -36,7 +36,7 @@ const cookiesOf = ({ headers }: TestAnswer) =>
     .map((cookie) => cookie.split(';')[0] ?? '')
     .join('; ');
 
-/** Goes to the provider and comes back, as a browser does. */
+/** Goes to the provider and back, as a browser does. */
 async function logIn(provider: string, on = api, change = (url: URL) => url) {
   const left = await on.request('GET', `/oauth/${provider}/outbound`);
   expect(left.status).toBe(302);

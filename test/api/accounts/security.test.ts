@@ -4,7 +4,7 @@ import { useApi } from '../../support/api.ts';
 
 const api = await useApi();
 
-/** A project that has sent mail, some of which came back, `daysAgo`. */
+/** A project that sent mail `daysAgo`, some of which bounced. */
 async function project(given: {
   sent: number;
   bounces?: number;

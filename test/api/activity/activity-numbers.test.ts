@@ -7,9 +7,9 @@ import { foldEventTally } from '../../../db/transactions/events/delete-events.ts
 import { isReservedEvent } from '../../../domain/event-names.ts';
 import { useShop } from '../../support/projects/shop.ts';
 
-/** The same numbers everywhere: random rows, and what each answer must say of them. */
+/** Compares the responses of all endpoints for random rows with numbers computed in the test. */
 
-/** Few moments, so that many things happen in the same one; some at the ends of days. */
+/** Few times, so that many things happen at the same one; some are at the ends of days. */
 const moments = [
   '2026-03-01T00:00:00.000Z',
   '2026-03-01T12:00:00.000Z',
@@ -152,7 +152,7 @@ interface Item {
 const isSent = ({ at, status, source_type }: History['emails'][number]) =>
   (at as At).sent_at !== null && status !== 'FAILED' && source_type !== 'INBOUND';
 
-/** Every item of the feed, in its order. */
+/** Returns all items of the feed, in its order. */
 function itemsOf({ events, emails, campaigns, executions }: History): Item[] {
   const items: Item[] = [];
   const add = (itemId: string, type: string, timestamp: string | null, index: number | null) => {
@@ -251,7 +251,7 @@ it('the feed shows every row once and in order, however it is paged and filtered
   );
 });
 
-/** How many of each name, the most frequent first. */
+/** Counts the events by name, the most frequent first. */
 function countNames(events: History['events']): { name: string; count: number }[] {
   const counts = new Map<string, number>();
   for (const event of events) counts.set(event.name, (counts.get(event.name) ?? 0) + 1);

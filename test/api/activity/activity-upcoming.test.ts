@@ -101,7 +101,7 @@ describe('GET /activity/upcoming', () => {
   });
 });
 
-/** An execution that stands at a step; a wait has its row, too. Answers the step execution. */
+/** Inserts an execution at a step, with a row for its wait. Returns the step execution. */
 async function insertStep(
   steps: { id: string; type: string }[],
   index: number,

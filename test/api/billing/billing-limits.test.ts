@@ -102,7 +102,7 @@ describe('a limit of its own', () => {
         source === 'CAMPAIGN'
           ? await insertTestCampaign(api.db, project.id, { status: 'SENDING' })
           : null;
-      // Two take their share and wait: for a retry, and for an outcome. The third has none yet.
+      // Two take their share and wait, for a retry and for an outcome. The third has no share yet.
       await sql`update email set status = 'PENDING', sent_at = null
       where project_id = ${project.id}`.execute(api.db);
       await sql`update email set campaign_id = ${campaignId}
@@ -116,7 +116,7 @@ describe('a limit of its own', () => {
         requireAllowance(api.db, rules, { projectId: project.id, category, units });
       await room(1);
       await expect(room(2)).rejects.toMatchObject({ code: 'BILLING_LIMIT_EXCEEDED' });
-      // One of them fails, and gives back its own share.
+      // One of them fails, and returns its share.
       await sql`update email set status = 'FAILED', error = 'refused' where id = ${mails[0]!.id}`.execute(
         api.db,
       );
@@ -165,7 +165,7 @@ describe('GET billing-limits, with mail that waits', () => {
   it('counts what has taken its share, as a refusal does', async () => {
     const project = await billedProject({ ...subscribed, billing_limit_transactional: 2 });
     const now = new Date();
-    // A moment of this month that has not come: the last one, or now where that is close.
+    // A time later this month, or now at the end of the month.
     const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) - 60_000;
     const scheduledFor = new Date(Math.max(end, now.getTime() + 1_000)).toISOString();
     for (let count = 0; count < 2; count += 1) {

@@ -26,7 +26,7 @@ async function projectOf(customer: string | null) {
   return { id, cookie, email, secretKey };
 }
 
-/** Mail that was handed over. Answers its ids. */
+/** Mail that was handed over. Returns its ids. */
 async function sendMail(
   projectId: string,
   count: number,

@@ -18,7 +18,7 @@ async function createProject(subscription: string | null = null) {
 const send = (type: string, object: object) =>
   api.request('POST', '/webhooks/incoming/payments', stripe.sign({ type, data: { object } }));
 
-/** A page where a project subscribes was paid. */
+/** The payment page of a subscription was completed. */
 const checkedOut = (projectId: string, id: string, more: { server?: string } = {}) =>
   send('checkout.session.completed', {
     customer: `cus_of_${id}`,

@@ -262,7 +262,7 @@ describe('invoice.payment_failed', () => {
       .select(['status', 'error'])
       .where('id', '=', seed.emailId)
       .executeTakeFirstOrThrow();
-    // It fails when it is due, unless the project has paid by then.
+    // The mail fails when it is due, unless the project has paid by then.
     expect(email).toEqual({ status: 'PENDING', error: null });
     expect(api.dispatched).toContain(`execution-${seed.executionId}`);
   });

@@ -6,7 +6,7 @@ import { disableProject } from '../../../db/transactions/projects/suspend-projec
 import { useApi } from '../../support/api.ts';
 import { useFakeStripe } from '../../support/fakes/stripe.ts';
 
-/** Several reasons for which a project is disabled, in any order. */
+/** Several reasons that disable a project, in any order. */
 
 const stripe = await useFakeStripe();
 const api = await useApi(stripe.environment);
@@ -167,7 +167,7 @@ describe('an invoice', () => {
   });
 });
 
-/** From the strongest. */
+/** The strongest reason comes first. */
 const strengths = [
   'MANUAL',
   'PHISHING_DETECTED',
@@ -220,7 +220,7 @@ describe('reasons in any order', () => {
                 owed.delete(id);
                 if (owed.size === 0) reasons.delete('PAYMENT_FAILED');
               }
-              // An invoice of another subscription has another id.
+              // An invoice of another subscription has a different id.
               await project.invoice(one.does, one.isOwn ? id : `${id}x`, own);
             } else if (one.does === 'fraud') {
               reasons.add('CARD_VERIFICATION_FAILED');

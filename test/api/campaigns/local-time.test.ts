@@ -3,16 +3,16 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { pro, useCampaignShop } from '../../support/projects/campaign-shop.ts';
 import { newAddress, refusal } from '../../support/projects/shop.ts';
 
-/** Campaigns to be sent at a local time of each contact: what the call makes of it. */
+/** Campaigns that are sent at a local time of each contact, as the API accepts them. */
 
 const { shop, made } = await useCampaignShop();
 const send = (id: string, body: object) => shop.call('POST', `/campaigns/${id}/send`, body);
 
-/** A wall time that UTC shows in so many milliseconds. */
+/** Returns the wall time that UTC will show in so many milliseconds. */
 const utcIn = (ms: number) => new Date(Date.now() + ms).toISOString().slice(0, 19);
 const hourMs = 3_600_000;
 
-/** The contacts are exactly those with these data. */
+/** Replaces all contacts by contacts with these data. */
 async function contactsIn(...data: object[]) {
   await shop.api.db.deleteFrom('contact').execute();
   for (const one of data) await shop.call('POST', '/contacts', { email: newAddress(), data: one });
@@ -65,7 +65,7 @@ describe('POST /campaigns/{id}/send with localTime', () => {
     await shop.call('PUT', '/send-policy', { timeZone: 'Etc/GMT-14' });
     await contactsIn({ timeZone: 'Etc/GMT+12' });
     const day = 24 * hourMs;
-    // As early as anywhere: in the zone of the contact it is 26 hours later.
+    // The earliest possible time of all zones; in the zone of the contact it is 26 hours later.
     expect((await send(id, { localTime: utcIn(730 * day + 13 * hourMs) })).status).toBe(200);
     expect(refusal(await send(id, { localTime: utcIn(730 * day + 15 * hourMs) }))).toEqual([
       422,
@@ -88,7 +88,7 @@ describe('POST /campaigns/{id}/send with localTime', () => {
       { timeZone: 'etc/gmt+3', plan: 'pro' },
       { timeZone: 'Etc/GMT+2', plan: 'pro' },
       { timeZone: 'Etc/GMT+1', plan: 'free' },
-      // The zone of the project, which is UTC: two have no zone of their own.
+      // Two contacts have no zone, so they use that of the project, UTC.
       { timeZone: 'nonsense', plan: 'free' },
       { timeZone: ['Etc/GMT-1'], plan: 'free' },
     );
@@ -105,7 +105,7 @@ describe('POST /campaigns/{id}/send with localTime', () => {
       scheduledFor: at(0),
       totalRecipients: 5,
     });
-    // Everybody is in the zone of the project.
+    // All contacts are in the zone of the project.
     await shop.call('PUT', '/send-policy', { timeZone: 'Etc/GMT+5', contactTimeZoneField: null });
     expect((await send(all.id, { localTime })).body.data).toMatchObject({ scheduledFor: at(5) });
     await shop.call('PUT', '/send-policy', { contactTimeZoneField: 'data.home.0' });

@@ -14,7 +14,7 @@ const idOf = async (email: string) => (await shop.contact(email))!.id;
 const create = async (more: object = {}) =>
   (await call('POST', '/contacts', { email: newAddress(), ...more })).body.id as string;
 
-/** A line of the secret key; `more` is what it says besides. */
+/** Returns a line that the secret key wrote; `more` has its other fields. */
 const line = (action: string, more: object = {}) => ({
   at: expect.any(String),
   action,
@@ -62,7 +62,7 @@ describe('GET /contacts/{id}/consent', () => {
       body: { email, event: 'signed_up', ...more },
     });
     await Promise.all(emails.map((email) => api.request('POST', '/v1/track', given(email))));
-    // Known by now: nothing is granted again.
+    // The contacts exist already, so no consent is recorded again.
     await Promise.all(emails.map((email) => api.request('POST', '/v1/track', given(email))));
     const userAgent = `Mozilla/5.0 ${'x'.repeat(488)}`;
     const granted = line('granted', {

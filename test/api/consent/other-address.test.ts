@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 
-/** Links in mail that went to another address than that of the contact now. */
+/** Links in mail that was sent to an earlier address of the contact. */
 
 const shop = await useShop();
 const { api } = shop;
@@ -11,7 +11,10 @@ const { api } = shop;
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const post = (path: string, body = '') => api.request('POST', path, { body, headers: form });
 
-/** A contact with topics `news` (joined) and `tips` (not joined), and a mail that went to `to`. */
+/**
+ * Creates a contact with topics `news` (joined) and `tips` (not joined), and a mail that was
+ * sent to `to`.
+ */
 async function useContact({ to, isRequired = false }: { to?: string; isRequired?: boolean } = {}) {
   const { id: projectId, secretKey: key } = await api.createProject((await api.signUp()).cookie);
   const ask = (method: string, path: string, body?: unknown) =>

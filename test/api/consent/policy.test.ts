@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../support/api.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 
-/** How a project asks for consent. Each test has a project of its own. */
+/** The consent policy of a project. Each test has its own project. */
 
 async function useProject() {
   const shop = await useShop();

@@ -16,10 +16,10 @@ const home = `/console/${project.id}`;
 const call = (method: string, path: string, body?: unknown) =>
   api.request(method, path, { key: project.secretKey, body });
 
-/** On one line, as a browser reads it. */
+/** Joins the page to one line, as a browser shows it. */
 const inOne = (page: string) => page.replaceAll(/\s+/g, ' ');
 
-/** A page, and what a browser that has seen it sends with the next form. */
+/** Opens a page. Returns it, and the fields that a browser then sends with the next form. */
 async function open(path: string, cookie = ada.cookie) {
   const { status, headers, body } = await api.request('GET', path, { cookie });
   const secret = /everpost_console=\w+/.exec(headers.get('set-cookie') ?? '')?.[0] ?? '';

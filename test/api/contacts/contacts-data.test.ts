@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { hasForbiddenText } from '../../../domain/text-rules.ts';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
-/** Data of contacts as people send it: it comes out as it went in, or is refused by name. */
+/** Unusual data of contacts is returned unchanged, or refused with the name of its field. */
 
 const shop = await useShop();
 
 const post = (json: string) => shop.call('POST', '/contacts', json);
 
-/** A request whose data is this JSON. */
+/** Posts a contact whose data is this JSON. */
 const postData = (json: string) => post(`{"email":"${newAddress()}","data":${json}}`);
 
 const text = fc.oneof(

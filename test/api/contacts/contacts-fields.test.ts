@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 
 let age = 0;
-/** Contacts with this data, each newer than the one before. */
+/** Inserts contacts with these data, each newer than the one before. */
 async function insert(...all: (object | null)[]): Promise<void> {
   const rows = all.map((data) => ({
     project_id: projectId,

@@ -11,7 +11,7 @@ type Item = { id: string; email: string; createdAt: string };
 const at = (key: string) => async (query: string) =>
   shop.api.request('GET', `/contacts${query}`, { key });
 
-/** A project of its own with contacts in order of creation; some are of one moment. */
+/** Creates a project with contacts in order of creation; some have the same time. */
 async function withContacts(emails: readonly string[], perMoment = 3) {
   const { cookie } = await shop.api.signUp();
   const { id, secretKey } = await shop.api.createProject(cookie);
@@ -27,7 +27,7 @@ async function withContacts(emails: readonly string[], perMoment = 3) {
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `u${index}@x.test`);
 
-/** All pages of a list, one after the other; between two of them something may happen. */
+/** Reads all pages of a list. `between` may run between two of them. */
 async function pagesOf(
   list: (query: string) => Promise<{ body: { data: Item[]; cursor?: string; hasMore: boolean } }>,
   query: string,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 
-/** A key with dots, such as a column of a file, is a field like any other. */
+/** A key with dots, such as a column of a file, is an ordinary field. */
 
 const shop = await useShop();
 

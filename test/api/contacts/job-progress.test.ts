@@ -8,7 +8,7 @@ import { cancelJobs } from '../../../db/jobs/jobs.ts';
 import { useShop } from '../../support/projects/shop.ts';
 import { formWith } from '../../support/projects/upload.ts';
 
-/** The test plays the run of an import, because no worker processes it. */
+/** The test does the work of the import's run, because no worker runs here. */
 
 const shop = await useShop();
 
@@ -26,7 +26,7 @@ async function shown({ jobId }: Job) {
   return [body.state, body.progress];
 }
 
-/** Does so many rows after the first `position`: bad ones, which are done as well. */
+/** Processes so many rows after the first `position`; invalid rows count as processed. */
 async function work(job: Job, position: number, count: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, index) => ({
     row: position + index + 2,
@@ -36,7 +36,7 @@ async function work(job: Job, position: number, count: number): Promise<void> {
   await recordImportBatch(shop.api.db, job, { position, rows });
 }
 
-/** An import of a thousand rows, all but one of them done. */
+/** Creates an import of a thousand rows with all but one processed. */
 async function almostDone(): Promise<Job> {
   const job = await post();
   await startImport(shop.api.db, job, 1000);

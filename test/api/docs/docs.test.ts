@@ -30,7 +30,8 @@ it.each([...site.pages.keys()])('shows %s, whose links and images lead somewhere
   const links = new Set([...main.matchAll(/(?:href|src)="(\/[^"]*)"/g)].map(([, link]) => link));
   for (const link of links) {
     const [to = '', hash] = link.split('#');
-    // The reference has thousands of links, so the pages of the site are not requested again.
+    // The reference has thousands of links, so pages that were read already are not requested
+    // again.
     const shown = site.pages.get(to)?.text ?? (await get(to)).body;
     const isThere = site.pages.has(to) || (await get(to)).status === 200;
     expect([link, isThere]).toEqual([link, true]);
@@ -94,7 +95,7 @@ it('searches also for readers without scripts', async () => {
   const { body } = await get('/docs?q=Night+SHIFT');
   expect(/<dt><a href="([^"]*)">/.exec(body)?.[1]).toBe('/docs/operating/night-shift');
   expect(body).toContain('value="Night SHIFT"');
-  // As the page has it, fit to be copied; only at the beginning of a word.
+  // The search shows the name as the page has it, and matches only beginnings of words.
   expect((await get('/docs?q=shiftbyseconds')).body).toContain('shiftBySeconds');
   expect((await get('/docs?q=hiftbyseconds')).body).toContain('Nothing has all these words.');
   expect((await get('/docs?q=zebra+quagga')).body).toContain('Nothing has all these words.');

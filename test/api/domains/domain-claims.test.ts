@@ -11,7 +11,7 @@ import {
 } from '../../support/fakes/domain-records.ts';
 import { sesSettings, useFakeSes } from '../../support/fakes/ses.ts';
 
-/** With SES: whose a name is, and what becomes of its identity. */
+/** With SES: which project owns a name, and what happens to its identity. */
 
 type Project = Awaited<ReturnType<TestApi['createProject']>>;
 
@@ -40,7 +40,7 @@ async function check({ secretKey: key }: Project, { id }: AnsweredDomain): Promi
 const remove = ({ secretKey: key }: Project, { id }: AnsweredDomain) =>
   api.request('DELETE', `/domains/${id}`, { key });
 
-/** DKIM as the owner publishes it, and SES finds it. */
+/** Publishes the DKIM records, and lets SES find them. */
 function proveDkim(domain: AnsweredDomain): void {
   publishDkim(dns, domain);
   const identity = ses.identities.get(domain.domain);
@@ -95,12 +95,12 @@ describe('a claim', () => {
     expect((await check(ada, owner)).status).toBe('verified');
     const third = await api.createProject((await api.signUp()).cookie);
     expect((await post(third, name)).body.error.code).toBe('DOMAIN_EXISTS');
-    // Even with its record in place.
+    // The claim is refused even with its record in place.
     publishOwnership(dns, owner, squatter);
     const kept = await check(bob, squatter);
     expect([kept.status, kept.records[3]?.status]).toEqual(['pending', 'verified']);
     expect(await send(bob, squatter)).toBe('DOMAIN_NOT_VERIFIED');
-    // Until the holder gives the name up.
+    // It works after the owner has deleted the domain.
     await remove(ada, owner);
     expect((await check(bob, squatter)).status).toBe('verified');
   });
@@ -157,7 +157,7 @@ describe('a claim', () => {
     await set({ status: 'verified', ownership_record_needed: false });
     const kept = await check(ada, domain);
     expect([kept.status, kept.records[3]?.status]).toEqual(['verified', 'pending']);
-    // The third daily check in a row that finds nothing.
+    // The third daily check in a row without records.
     await set({ failed_checks: 2, next_check_at: new Date(Date.now() - 1000) });
     const nothing = { recordStatuses: {}, isProven: false };
     const claim = { id: domain.id, name: domain.domain };

@@ -20,7 +20,7 @@ const statuses = (domain: AnsweredDomain) => domain.records.map(({ status }) => 
 
 const publish = (domain: AnsweredDomain, ...wrong: number[]) => publishDkim(dns, domain, ...wrong);
 
-/** Changes the row of a domain, for what takes days. */
+/** Changes the row of a domain, instead of waiting for days. */
 const set = (
   { id }: AnsweredDomain,
   values: { created_at?: Date; status?: string; failed_checks?: number },
@@ -87,7 +87,7 @@ describe('GET /domains/{id}/verify', () => {
     publish(domain);
     api.dispatched.length = 0;
     expect((await check(domain)).body.status).toBe('verified');
-    // Its checks go on.
+    // The run of the domain continues its checks.
     expect(api.dispatched).toEqual([`domain-${domain.id}`]);
   });
 

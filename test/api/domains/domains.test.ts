@@ -232,7 +232,7 @@ describe('with SES', async () => {
 
   it('leaves no claim behind when SES fails: 503, the name free, its run told', async () => {
     const name = newName();
-    // Not known, registered, and then its MAIL FROM domain is refused.
+    // SES does not know the domain, registers it, and then refuses its MAIL FROM domain.
     ses.next = ['ok', 'ok', { status: 400, type: 'BadRequestException' }];
     hosted.dispatched.length = 0;
     const { status, body } = await addThere(name);

@@ -8,7 +8,7 @@ import { tasksOf } from '../../support/sweep-now.ts';
 
 const shop = await useShop();
 
-/** Sends a mail with a file and makes it that old, delivered or not. Answers its id. */
+/** Sends a mail with a file, and makes it that old. Returns its id. */
 async function mailOf(days: number, status: 'DELIVERED' | 'PENDING'): Promise<string> {
   const { body } = await shop.send({
     to: newAddress(),
@@ -18,7 +18,7 @@ async function mailOf(days: number, status: 'DELIVERED' | 'PENDING'): Promise<st
   });
   const id = body.data.emails[0].email as string;
   const at = new Date(Date.now() - days * 86_400_000);
-  // Ids begin with their moment.
+  // Ids begin with their time of creation.
   const aged = at.getTime().toString(16).padStart(12, '0') + id.replaceAll('-', '').slice(12);
   const { rows } = await sql<{ id: string }>`
     update email set id = ${aged}::uuid, created_at = ${at}, status = ${status},
@@ -32,14 +32,14 @@ async function mailOf(days: number, status: 'DELIVERED' | 'PENDING'): Promise<st
 }
 
 const bodyOf = async (id: string) => (await shop.call('GET', `/emails/${id}`)).body.body;
-/** 1 while the file of a mail is stored. */
+/** Counts the stored files of a mail: 1 or 0. */
 async function fileOf(id: string): Promise<number> {
   const { rows } = await sql`select from attachment where id =
     (select (attachments -> 0 ->> 'attachmentId')::uuid from email where id = ${id})
     `.execute(shop.api.db);
   return rows.length;
 }
-/** The items of a mail in the feed of activity. */
+/** Returns the items of a mail in the activity feed. */
 const itemsOf = async (emailId: string) => {
   const { body } = await shop.call('GET', '/activity?startDate=2020-01-01');
   return body.data.filter(({ id }: { id: string }) => id.startsWith(emailId));

@@ -3,7 +3,7 @@ import { listEmails } from '../../../db/emails/records.ts';
 import { insertTestEmail } from '../../support/projects/mails.ts';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
-/** Rendered bodies have a limit, and lists are bounded by what they hold of them. */
+/** Rendered bodies have a size limit, and so have lists that contain bodies. */
 
 const shop = await useShop();
 

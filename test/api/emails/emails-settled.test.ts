@@ -34,7 +34,7 @@ const shown = async (id: string) => {
 };
 
 const unkept = { subject: 'Hi {{name}}', body: null, last: 'settled' };
-/** Every marketing message has them, whatever it says. */
+/** Every marketing message has these headers. */
 const marketingHeaders = [
   'List-Unsubscribe',
   'List-Unsubscribe-Post',

@@ -18,7 +18,7 @@ await add(project.secretKey, 'mycorp.dev');
 
 type Receipt = Parameters<typeof sesReceipt>[0];
 
-/** Delivers a mail. Answers who it is said to be from. */
+/** Delivers a mail. Returns the sender of the stored event. */
 async function arrive(given: Partial<Receipt> = {}): Promise<string> {
   const sender = `${randomUUID()}@x.example`;
   const receipt = sesReceipt({

@@ -10,7 +10,10 @@ const api = await useApi({ API_URL: 'https://mail.shop.example' });
 
 const paths = ['/local/mailbox', `/local/mailbox/${randomUUID()}`];
 
-/** Status and code of both endpoints, with exactly these headers (`fetch` would set its own Host). */
+/**
+ * Returns status and code of both endpoints, with exactly these headers (`fetch` would set its
+ * own Host).
+ */
 async function ask(
   server: { url: string },
   headers: Record<string, string> = {},
@@ -65,7 +68,7 @@ describe('the local mailbox', () => {
     expect(await ask(api, { host })).toEqual(shown);
   });
 
-  // Names that anybody can let point to this machine.
+  // Host names that anyone can point at this machine.
   it.each([
     'evil.example',
     'evil.example:8080',
@@ -87,7 +90,7 @@ describe('the local mailbox', () => {
     { 'X-Real-IP': '127.0.0.1' },
   ])('does not answer what a proxy hands on: %j', async (headers) => {
     expect(await ask(api, headers)).toEqual(hidden);
-    // The address of the client that the proxy reports does not matter.
+    // The client address that the proxy reports does not matter.
     expect(await askOf({ TRUST_PROXY: 'true' }, headers)).toEqual(hidden);
   });
 
@@ -102,7 +105,7 @@ describe('the local mailbox', () => {
     ['2001:db8::1', hidden],
   ])('judges a client by its address: %s', async (remoteAddress, expected) => {
     const app = createApp(api.services).callback();
-    // No test machine has clients elsewhere: the address is what the kernel would say.
+    // The test sets the address of the client, because no other machine is available.
     const server = createServer((request, response) => {
       Object.defineProperty(request.socket, 'remoteAddress', { value: remoteAddress });
       void app(request, response);

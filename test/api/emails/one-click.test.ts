@@ -7,7 +7,7 @@ import { cpuMs } from '../../support/processes/cpu-time.ts';
 const api = await useApi();
 const { secretKey: key } = await api.createProject((await api.signUp()).cookie);
 
-/** Posts a body to the link of a new contact. Answers the status and what was taken for the source. */
+/** Posts a body to the link of a new contact. Returns the status and the recorded source. */
 async function unsubscribe(type: string, body: string) {
   const email = `${randomUUID()}@x.example`;
   const made = await api.request('POST', '/contacts', { key, body: { email } });
@@ -65,7 +65,7 @@ describe('a form that was made to be slow', () => {
     await unsubscribe(type, body);
     const startedAt = cpuMs();
     for (let n = 0; n < 5; n += 1) expect((await unsubscribe(type, body))[0]).toBe(200);
-    // Five forms and ten requests around them.
+    // The limit is the cost of five form pages and ten requests.
     expect(cpuMs() - startedAt).toBeLessThan(2500);
   });
 

@@ -10,7 +10,7 @@ const body = `<p>Hi <a href="${link}">shop</a> <a href="{{unsubscribeUrl}}">stop
 
 let count = 0;
 
-/** Sends a mail of a class. Answers it as it arrived, and its row. */
+/** Sends a mail of a class. Returns the delivered mail, and its row. */
 async function send(type: 'TRANSACTIONAL' | 'MARKETING' = 'TRANSACTIONAL') {
   const from = `team@${engine.domain}`;
   const template = await engine.call('POST', '/templates', {
@@ -59,7 +59,7 @@ describe('tracked mail', () => {
     expect(html).toContain(`<img src="${engine.api.url}${pixel}"`);
     await engine.api.request('GET', pixel);
     expect(await emailOf(id)).toMatchObject({ status: 'CLICKED', opens: 1, clicks: 1 });
-    // The text part and what the ledger keeps are as they were written.
+    // The text part and the stored body keep the original links.
     expect(text).toContain(`(${link})`);
     expect(text).not.toContain('/t/');
     const { body: stored } = await engine.call('GET', `/emails/${id}`);

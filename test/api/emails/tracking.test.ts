@@ -15,7 +15,7 @@ const body = { email: 'ada@x.example' };
 const made = await api.request('POST', '/contacts', { key: project.secretKey, body });
 const contactId = made.body.id as string;
 
-/** A message with its tracking links, as they stand in the mail. */
+/** Sends a message. Returns its tracking links as they are in the mail. */
 async function sentEmail() {
   campaignId = await insertTestCampaign(api.db, projectId);
   const id = await insertTestEmail(api.db, { projectId, contactId, campaignId });

@@ -23,7 +23,9 @@ const dueAt = async (id: string) =>
       .where('id', '=', id)
       .executeTakeFirstOrThrow()
   ).due_at!.getTime();
-/** The states of a record with the time each names, without when they were. */
+/**
+ * Returns the states of a record with the time that each names, without the times of the states.
+ */
 const told = ({ body }: { body: { trace: { state: string; detail: unknown }[] } }) =>
   body.trace.map(({ state, detail }) => [state, detail]);
 
@@ -169,7 +171,7 @@ describe('the allowance of mail that waits', async () => {
     expect((await call('DELETE', first.id)).status).toBe(200);
     expect((await send(inAnHour)).status).toBe(200);
     expect((await send(inAnHour)).status).toBe(402);
-    // To the next month, which has room for two; then this month has room again.
+    // The mail moves to the next month, which has room for two; then this month has room again.
     expect((await call('PATCH', second.id, { scheduledFor: nextMonth })).status).toBe(200);
     expect((await send(inAnHour)).status).toBe(200);
     expect((await send(nextMonth)).status).toBe(200);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
-/** An event has one name, wherever it is named: without blanks around it. */
+/** Blanks around the name of an event do not matter, in any request. */
 
 const shop = await useShop();
 
@@ -26,7 +26,7 @@ const segment = (name: string) => ({
   filters: { operator: 'AND', conditions: [{ field: `event.${name}`, operator: 'triggered' }] },
 });
 
-/** Every request that names an event, with where it names it. */
+/** Every request with the name of an event, and the field of the name. */
 const places: readonly [string, (name: string) => [string, string, object?], string][] = [
   ['a workflow', (eventName) => ['POST', '/workflows', { name: 'W', eventName }], 'eventName'],
   [

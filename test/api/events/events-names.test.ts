@@ -14,7 +14,7 @@ async function trackTimes(event: string, times: number, email = newAddress()): P
   for (let n = 0; n < times; n++) await shop.track({ email, event });
 }
 
-/** An event at a moment of the past, straight into the database. */
+/** Inserts events with a time in the past. */
 const insertAt = (name: string, at: string, times = 1) =>
   sql`insert into event (project_id, name, created_at)
     select ${shop.project.id}, ${name}, ${at}::timestamptz

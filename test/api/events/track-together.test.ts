@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Events of many requests, recorded in one transaction. */
+/** Records the events of many requests in one transaction. */
 
 const shop = await useShop();
 const { api, track } = shop;
@@ -124,7 +124,7 @@ describe('events that come together', () => {
       });
       const began = performance.now();
       expect(statuses(await trackAll(others))).toEqual(new Set([200]));
-      // Less than the time limit for locks.
+      // Less than the timeout of locks.
       expect(performance.now() - began).toBeLessThan(4_000);
     });
     expect((await waiting!).status).toBe(200);

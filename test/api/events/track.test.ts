@@ -5,7 +5,7 @@ const shop = await useShop();
 
 const invalid = (...fields: string[]) => [422, 'VALIDATION_ERROR', ...fields];
 
-/** Makes an enabled workflow of a trigger and one step; answers its id and the step's. */
+/** Creates an enabled workflow with a trigger and one step. Returns its id and that of the step. */
 async function createWorkflow(
   eventName: string,
   step: object = { type: 'EXIT', name: 'Out', config: {} },
@@ -260,7 +260,7 @@ describe('an event', () => {
   });
 });
 
-/** Puts all executions of a workflow to wait at a step, as their runs would. */
+/** Puts all executions of a workflow into a wait at a step, as their runs would. */
 async function waitAt(workflowId: string, stepId: string): Promise<void> {
   const { db } = shop.api;
   const executions = await db

@@ -8,7 +8,7 @@ import { tasksOf } from '../../support/sweep-now.ts';
 const shop = await useShop();
 const { db } = shop.api;
 
-/** A workflow with so many executions that wait. */
+/** Creates a workflow with so many waiting executions. */
 async function busyWorkflow(count: number) {
   const { body } = await shop.call('POST', '/workflows', { name: 'W', eventName: 'e' });
   await sql`

@@ -10,7 +10,7 @@ import { overtaken } from '../../support/overtaken.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 
-/** Executions that begin while what they need is taken away. */
+/** Executions that start while something they need is being deleted. */
 
 /** The project of the current test. */
 let project: { id: string; secretKey: string };
@@ -22,7 +22,7 @@ beforeEach(async () => {
 const call = (method: string, path: string, body?: unknown) =>
   api.request(method, path, { key: project.secretKey, ...(body === undefined ? {} : { body }) });
 
-/** An enabled workflow with an event of its own. */
+/** Creates an enabled workflow with its own event. */
 async function createWorkflow() {
   const eventName = randomUUID();
   const { body } = await call('POST', '/workflows', { name: 'W', eventName });
@@ -41,7 +41,7 @@ const start = (path: string, contactId: string) =>
 
 const track = (event: string) => call('POST', '/v1/track', { email: newAddress(), event });
 
-/** A failed execution that could be tried again. */
+/** Creates a failed execution that can be retried. */
 async function failed(path: string) {
   const contactId = await createContact();
   const { body } = await start(path, contactId);

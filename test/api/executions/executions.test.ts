@@ -7,7 +7,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const shop = await useShop();
 
-/** An enabled workflow with an event of its own; answers its path and the event. */
+/** Creates an enabled workflow with its own event. Returns its path and the event. */
 async function createWorkflow(given: object = {}) {
   const eventName = randomUUID();
   const { body } = await shop.call('POST', '/workflows', { name: 'W', eventName, ...given });
@@ -26,7 +26,7 @@ async function createContact() {
 const start = (path: string, contactId: string, more: object = {}) =>
   shop.call('POST', `${path}/executions`, { contactId, ...more });
 
-/** Ends an execution as its run would, or puts it into another state. */
+/** Puts an execution into a state, as its run would. */
 const put = (id: string, status: string) =>
   shop.api.db.updateTable('execution').set({ status }).where('id', '=', id).execute();
 

@@ -188,7 +188,7 @@ describe('an event of a contact with 1,000 open keys', () => {
       insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id, key, slot)
         select project_id, workflow_id, workflow_version, workflow_name, contact_id, n || 'x', n || 'x'
           from execution, generate_series(1, 999) n where workflow_id = ${id}`.execute(db);
-    // Finished business of the same contact and keys.
+    // Completed executions of the same contact and keys.
     await sql`
       insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id, status, key, slot)
         select project_id, workflow_id, workflow_version, workflow_name, contact_id, 'COMPLETED', key, slot

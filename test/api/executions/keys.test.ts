@@ -8,7 +8,7 @@ const { call } = shop;
 const byOrder = { executionKey: 'event.orderId', reentry: { mode: 'after_end' } };
 const parallel = { reentry: { mode: 'parallel' } };
 
-/** An enabled workflow, and its starts by hand. */
+/** Creates an enabled workflow; executions are started manually. */
 async function createWorkflow(given: object = byOrder) {
   const eventName = randomUUID();
   const { body } = await call('POST', '/workflows', { name: 'Order', eventName, ...given });
@@ -27,7 +27,7 @@ async function createContact() {
   return { id: body.id as string, email };
 }
 
-/** Ends an execution as its run would, or puts it into another state. */
+/** Puts an execution into a state, as its run would. */
 const put = (id: string, status: string) =>
   shop.api.db.updateTable('execution').set({ status }).where('id', '=', id).execute();
 

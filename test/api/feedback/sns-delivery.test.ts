@@ -7,7 +7,7 @@ import { useFakeSns } from '../../support/fakes/sns.ts';
 import { bounceDetail, sesEvent } from '../../support/fakes/ses-messages.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** The way out through SES and the way back through SNS. */
+/** Sends mail through SES, and receives its notifications through SNS. */
 
 const sesMode = () => ({
   AWS_SES_REGION: 'eu-west-1',
@@ -15,7 +15,7 @@ const sesMode = () => ({
   AWS_SES_SECRET_ACCESS_KEY: 'secret',
   AWS_SES_ENDPOINT: ses.endpoint,
   SNS_TOPIC_ARN: 'arn:aws:sns:eu-west-1:123456789012:everpost',
-  // Nothing waits for its turn, which the trace would tell.
+  // No sending limit, because waiting for it would be in the trace.
   EMAIL_RATE_LIMIT_PER_SECOND: '0',
   EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
 });
@@ -71,7 +71,7 @@ describe('tracking in SES mode', () => {
     const id = await send(own);
     const mail = await handedOver(id);
     expect(mail.configurationSet).toBe('everpost-no-tracking');
-    // Lines of quoted-printable are broken anywhere.
+    // Quoted-printable breaks lines anywhere.
     expect(mail.raw.toString().replaceAll('=\r\n', '')).toContain(`/t/o/${id}.gif?s=3D`);
   });
 });
@@ -102,7 +102,7 @@ describe('a message whose answer was lost', () => {
     await engine.api.request('POST', '/webhooks/sns', { body });
     expect((await emailOf(id)).status).toBe('DELIVERED');
     ses.delayMs = 0;
-    // The next message leaves when the attempt of this one is over.
+    // The next message is sent when the attempt of this one has ended.
     const next = await send();
     await waitFor('the next mail', async () => (await emailOf(next)).status === 'SENT');
     const email = await emailOf(id);
@@ -119,7 +119,7 @@ describe('a message whose answer was lost', () => {
 });
 
 describe('feedback on the mail of a campaign', () => {
-  /** A campaign to one new contact, once SES has its mail. */
+  /** Sends a campaign to one new contact, and waits until SES has its mail. */
   async function sentCampaign() {
     const email = `${randomUUID()}@x.example`;
     await engine.api.db.updateTable('contact').set({ subscribed: false }).execute();
@@ -131,7 +131,7 @@ describe('feedback on the mail of a campaign', () => {
     return { campaignId, contactId: contact.id as string, id: page.data[0].id as string };
   }
 
-  /** Reports it twice, as SNS may. */
+  /** Delivers a notification twice, as SNS may. */
   async function reportTwice(event: object): Promise<void> {
     const body = fake.notification(event);
     for (const _ of [1, 2]) {
@@ -181,7 +181,7 @@ describe('feedback on the mail of a campaign', () => {
       'email.open',
       'email.delivery',
       'email.bounce',
-      // Another report of SES, and not the one before once more.
+      // A different notification of SES, not a repetition.
       'email.delivery',
     ]);
   });

@@ -151,7 +151,7 @@ describe('subscriptions', () => {
 
   it.each(['UnsubscribeConfirmation', 'SomethingNew'])('does nothing for %s', async (Type) => {
     const more = confirmation(`${fake.url}/back`);
-    // Types that SNS may invent are taken as signed like notifications.
+    // Unknown types are signed like notifications.
     const signed =
       Type === 'SomethingNew'
         ? fake.envelopeSignedAs('Notification', { Type, Message: 'x' })

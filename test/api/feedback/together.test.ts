@@ -12,7 +12,7 @@ import { sesEvent } from '../../support/fakes/ses-messages.ts';
 import { useSnsFeedback } from '../../support/projects/sns-feedback.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Feedback of many requests, recorded in one transaction. */
+/** Records the feedback of many requests in one transaction. */
 
 const feedback = await useSnsFeedback();
 const { api, fake, project, post, sentEmail, emailOf, campaignOf, eventsOf, namesOf } = feedback;
@@ -149,13 +149,13 @@ describe('feedback that arrives together', () => {
     const statuses = answers.map(({ status }) => status);
     expect(statuses).toEqual(mails.map((_, n) => (n === 5 ? 500 : 200)));
     expect((await emailOf(mails[5]!.id)).clicks).toBe(0);
-    // SNS repeats it, and nothing says that it was taken before.
+    // SNS repeats the notification, and it is recorded now.
     expect((await post(bodies[5])).status).toBe(200);
     expect((await emailOf(mails[5]!.id)).clicks).toBe(1);
   });
 });
 
-/** Another project with a sent message. */
+/** Creates another project with a sent message. */
 async function withMail() {
   const { id: projectId, secretKey: key } = await api.createProject((await api.signUp()).cookie);
   const body = { email: `${randomUUID()}@x.example` };
@@ -251,7 +251,7 @@ describe('feedback beside rows that somebody has locked', () => {
     });
     await Promise.all(flood);
     expect((await emailOf(id)).status).toBe('DELIVERED');
-    // It may take half of the places.
+    // Feedback may use half of the slots.
     expect(refused).toBeGreaterThan(3_500);
     expect(refused).toBeLessThan(4_500);
   });

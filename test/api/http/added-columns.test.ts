@@ -4,7 +4,7 @@ import { newAddress, useShop } from '../../support/projects/shop.ts';
 
 const shop = await useShop();
 
-/** The connections to the database of the test. */
+/** Returns the process ids of the connections to the test's database. */
 async function pids(): Promise<number[]> {
   const { rows } = await sql<{ pid: number }>`
     select pid from pg_stat_activity where datname = current_database()
@@ -43,7 +43,7 @@ it('a migration that adds a column to every table breaks no process that is runn
     }
     return answers;
   };
-  // Often enough for every connection to have the statements prepared.
+  // Often enough for every connection to have prepared the statements.
   for (let time = 0; time < 8; time += 1) await statuses();
   const before = await statuses();
   expect(before.filter(([, status]) => status !== 200)).toEqual([]);
@@ -55,6 +55,6 @@ it('a migration that adds a column to every table breaks no process that is runn
   }
   const connections = await pids();
   expect(await statuses()).toEqual(before);
-  // Nor had any to be tried again on a new connection.
+  // No statement had to be repeated on a new connection.
   expect((await pids()).filter((pid) => !connections.includes(pid))).toEqual([]);
 });

@@ -5,13 +5,16 @@ import { endpoints } from '../../../api/endpoints.ts';
 import type { AnyEndpoint } from '../../../api/http/endpoint.ts';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
-/** A request is refused once: the answer names everything that is wrong with it. */
+/** A refused request names everything that is wrong with it in one response. */
 
 const shop = await useShop();
 
 type Schema = z.core.$ZodTypes;
 
-/** The schema of an object that a body is, behind transformations; null: it is none. */
+/**
+ * Returns the schema of the object in a request body, without transformations; null: the body is
+ * no object.
+ */
 function objectIn(schema: z.core.$ZodType | undefined): z.core.$ZodObject | null {
   if (!schema) return null;
   const { def } = (schema as Schema)._zod;
@@ -20,7 +23,7 @@ function objectIn(schema: z.core.$ZodType | undefined): z.core.$ZodObject | null
   return objectIn(def.in) ?? objectIn(def.out);
 }
 
-/** Every schema of an object within a schema. */
+/** Returns every object schema within a schema. */
 function objectsIn(schema: z.core.$ZodType, seen = new Set<z.core.$ZodType>()): Schema[] {
   if (seen.has(schema)) return [];
   seen.add(schema);
@@ -47,7 +50,7 @@ const named = (list: readonly AnyEndpoint[]) =>
 
 const cookie = (await shop.api.signUp()).cookie;
 
-/** The fields that a request with this body is told of. */
+/** Returns the fields that the response to this body names. */
 async function fieldsOf(endpoint: AnyEndpoint, body: object): Promise<string[]> {
   const path = endpoint.path.replaceAll(/\{(\w+)\}/g, () => randomUUID());
   const credentials =
@@ -102,10 +105,10 @@ describe('a body of which every field is wrong', () => {
       const value = candidates.find(isWrong);
       return value === undefined ? [] : [[name, value] as const];
     });
-    // Without what it needs, such as payments, the server answers that.
+    // Without a service such as payments, the server returns an error about that.
     if (endpoint.unavailable?.(shop.api.services.config)) return;
     const fields = await fieldsOf(endpoint, Object.fromEntries(wrong));
-    // Ignored where the others make it meaningless.
+    // These fields are ignored beside others.
     const idle = endpoint.path === '/v1/send' ? ['name'] : [];
     const untold = wrong.map(([name]) => name).filter((name) => !fields.includes(name));
     expect(untold.filter((name) => !idle.includes(name))).toEqual([]);
@@ -178,7 +181,7 @@ const { body: fullContact } = await shop.call('POST', '/contacts', {
 });
 const tooMuch = { more: 'x'.repeat(10_000) };
 
-/** An execution that has failed at the step that waits. */
+/** Creates an execution that has failed at the waiting step. */
 async function failedExecution(): Promise<string> {
   const { db } = shop.api;
   const project_id = shop.project.id;

@@ -17,7 +17,7 @@ describe('a project whose rows are locked', async () => {
   });
   const { api, other } = shop;
 
-  /** Locks the row of a contact from outside, until it is released. */
+  /** Locks the row of a contact in another transaction, until it is released. */
   async function lockContact(email: string) {
     const client = new pg.Client({ connectionString: api.services.config.databaseUrl });
     await client.connect();

@@ -12,7 +12,7 @@ const MB = 1024 * KB;
 const json = { 'Content-Type': 'application/json' };
 const zeroId = '00000000-0000-4000-8000-000000000000';
 
-/** Bytes of a body that an endpoint takes. */
+/** Returns the largest body of an endpoint, in bytes. */
 function limitOf({ path, access }: (typeof endpoints)[number]): number {
   if (path.includes('/webhooks/')) return MB;
   if (access === 'open') return 16 * KB;
@@ -22,7 +22,7 @@ function limitOf({ path, access }: (typeof endpoints)[number]): number {
   return /^\/(?:templates|campaigns)(?:\/|$)/.test(path) ? 5 * MB : MB;
 }
 
-/** Sends the head of a request and as much of its body as is asked for. Answers status and code. */
+/** Sends the head of a request and so much of its body. Returns status and code. */
 function speak(path: string, { method = 'POST', headers = {}, pieces = [] as string[] }) {
   const { hostname, port } = new URL(api.url);
   const head = Object.entries({ Host: hostname, Connection: 'close', ...headers });
@@ -83,7 +83,7 @@ describe('a body', () => {
       'Transfer-Encoding': 'chunked',
       ...('key' in as ? { Authorization: `Bearer ${key}` } : {}),
     };
-    // Never ended: the answer comes although the sender goes on.
+    // The body never ends: the response comes before the whole body.
     const pieces = Array.from({ length: Math.ceil(limit / (8 * KB)) + 1 }, () =>
       chunk('x'.repeat(8 * KB)),
     );
@@ -135,7 +135,7 @@ describe('a body', () => {
       key,
       body: { email: 'a@x.example', data },
     });
-    // Read, and refused for what it says.
+    // The body is read, and refused for its content.
     expect(body.error.errors[0].field).toBe('data');
   });
 });

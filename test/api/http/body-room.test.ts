@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { BodyRoom, type Place } from '../../../api/http/bodies/body-room.ts';
 
-/** Who may take memory for a body, by bytes that only the test counts. */
+/** Decides which bodies may use memory. The test counts bytes instead of allocating them. */
 
 const MB = 1024 * 1024;
 const largest = 50 * MB;
@@ -12,9 +12,9 @@ function useRoom() {
   const gone: string[] = [];
   return {
     room,
-    /** The names of those who had to give way, in order. */
+    /** Names of the rejected bodies, in order. */
     gone,
-    /** A body of which so much has arrived. */
+    /** A body of which so many bytes have arrived. */
     arrive(owner: string, bytes: number, expected = largest): Place {
       const giveWay = () => void gone.push(owner);
       const place = room.enter({ owner, expected, giveWay });
@@ -27,7 +27,7 @@ function useRoom() {
 const isSettled = async (promise: Promise<unknown> | undefined) =>
   (await Promise.race([promise?.then(() => true), sleep(150, false)])) ?? true;
 
-/** Long enough for bodies of which nothing comes to count as slow. */
+/** After this time a body without new bytes counts as slow. */
 const untilSlow = () => sleep(2_500);
 
 describe('when nearly all memory is taken', () => {
@@ -83,7 +83,7 @@ describe('an owner', () => {
     const [begun, next] = [room.take(second, MB), room.take(third, MB)];
     for (let mb = 1; mb < 30; mb += 1) expect(room.take(first, MB)).toBeUndefined();
     expect(await isSettled(begun)).toBe(false);
-    // Nor does a small one overtake it for ever.
+    // A small one does not overtake it without end.
     expect(await isSettled(next)).toBe(false);
     room.complete(first);
     room.leave(first);

@@ -14,9 +14,9 @@ async function someoneWaits(): Promise<boolean> {
 }
 
 /**
- * Has an event of a new contact run into a deadlock with a transaction of the test. Returns null when
- * it was the transaction that PostgreSQL ended: that with the shorter wait, which on a busy machine may
- * be either.
+ * Lets an event of a new contact deadlock with a transaction of the test. Returns null when
+ * PostgreSQL ended the test's transaction: it ends the one with the shorter wait, which on a
+ * busy machine may be either.
  */
 async function trackIntoDeadlock(): Promise<{ status: unknown; names: string[] } | null> {
   const { db } = shop.api;
@@ -29,7 +29,7 @@ async function trackIntoDeadlock(): Promise<{ status: unknown; names: string[] }
       await sql`select from contact where email = ${email} for update`.execute(tx);
       tracked = shop.track({ email, event: 'second' }).then(({ status }) => status);
       await waitFor('the request to wait for the contact', someoneWaits);
-      // The request holds the project.
+      // The request has locked the project.
       await sql`select from project where id = ${shop.project.id} for update`.execute(tx);
     })
     .catch((error: unknown) => error as { code: string });

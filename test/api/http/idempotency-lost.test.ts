@@ -9,7 +9,7 @@ import { useTcpProxy } from '../../support/fakes/tcp-proxy.ts';
 import { databaseBehind, useDatabase } from '../../support/servers.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** The line to the database breaks while a request claims its idempotency key. */
+/** The connection to the database breaks while a request claims its idempotency key. */
 
 const { url, db } = await useDatabase();
 const line = await useTcpProxy(new URL(url).host);

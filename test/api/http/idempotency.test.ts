@@ -12,7 +12,7 @@ const newKey = () => ({ 'Idempotency-Key': `key ${(keys += 1)}` });
 const isReplay = ({ headers }: { headers: Headers }) =>
   headers.get('idempotency-replayed') === 'true';
 
-/** Makes every insert into the ledger fail with an SQLSTATE while `act` runs. */
+/** Makes every insert of a key fail with an SQLSTATE while `act` runs. */
 async function whileLedgerFails<T>(sqlState: string, act: () => Promise<T>): Promise<T> {
   const { db } = shop.api;
   await sql`create function fail() returns trigger language plpgsql as
@@ -206,7 +206,7 @@ describe('Idempotency-Key on /v1/send', () => {
 });
 
 describe('Idempotency-Key when the database is away at the end of a request', () => {
-  /** Makes the use of keys not end while `act` runs. */
+  /** Keeps keys in use while `act` runs. */
   async function whileKeysStay<T>(act: () => Promise<T>): Promise<T> {
     const { db } = shop.api;
     await sql`create function fail_key() returns trigger language plpgsql as
@@ -251,7 +251,7 @@ describe('Idempotency-Key elsewhere', () => {
     await shop.track({ email: newAddress() }, key);
     const lookup = await shop.call('POST', '/contacts/lookup', { emails: ['a@b.test'] }, key);
     expect([lookup.status, isReplay(lookup)]).toEqual([200, false]);
-    // Refused for its body and for nothing else, and twice: the key is not even read.
+    // Refused twice for its body alone: the key is not read.
     const verify = () => shop.call('POST', '/v1/verify', { email: 'no address' }, key);
     expect(refusal(await verify())).toEqual([422, 'VALIDATION_ERROR', 'email invalid_string']);
     const badKey = { 'Idempotency-Key': 'x'.repeat(256) };

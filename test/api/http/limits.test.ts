@@ -9,7 +9,7 @@ const api = await useApi({
 });
 const { cookie } = await api.signUp();
 
-/** Every test begins with fresh windows. */
+/** Every test begins with empty rate limits. */
 const newWindows = () => api.db.deleteFrom('rate_limit').execute();
 const newProject = async () => api.createProject((await api.signUp()).cookie);
 const listDomains = (id: string, as: { key?: string; cookie?: string }) =>

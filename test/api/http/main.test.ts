@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const release of releases.splice(0)) await release();
 });
 
-/** Starts the API with nothing set but what is given, and no Temporal server to be found. */
+/** Starts the API with these variables alone, and with the address of no Temporal server. */
 function start(env: Record<string, string>) {
   const child = fork(program, {
     execArgv: ['--import', 'tsx'],
@@ -29,7 +29,7 @@ function start(env: Record<string, string>) {
   let output = '';
   child.stdout?.on('data', (chunk) => (output += String(chunk)));
   child.stderr?.on('data', (chunk) => (output += String(chunk)));
-  // Not "close" of the child: it never comes once the channel was closed by hand.
+  // Not "close" of the child, which does not come after the channel was closed.
   const ended = Promise.all([
     once(child, 'exit'),
     ...[child.stdout, child.stderr].map((stream) => stream && once(stream, 'close')),
@@ -209,7 +209,7 @@ describe('a stop', () => {
       'POST /auth/signup HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n' +
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
     );
-    // The server says so when it has begun with the request.
+    // The server sends this when it has begun to handle the request.
     await answerWith(socket, '100 Continue');
     api.child.kill('SIGTERM');
     await refused(url);

@@ -178,7 +178,7 @@ describe('the documentation', () => {
     await handle(call);
     const before = process.cpuUsage();
     for (let n = 0; n < 100; n += 1) await handle(call);
-    // Built each time, these would take ten seconds.
+    // These would take ten seconds if each were built anew.
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(2000);
   });
 

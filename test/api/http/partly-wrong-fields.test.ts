@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
-/** A part of a field that its schema refuses does not hide what is wrong with the other parts. */
+/** An invalid part of a field does not hide problems in its other parts. */
 
 const shop = await useShop();
 

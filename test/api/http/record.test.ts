@@ -46,9 +46,9 @@ describe('present', () => {
     present(Mail, row);
     // @ts-expect-error There is no column "status".
     present(Mail, { ...row, status: undefined }, given);
-    // @ts-expect-error The column is null, the field never.
+    // @ts-expect-error The column may be null, the field may not.
     present(Mail, { ...row, status: null }, given);
-    // @ts-expect-error A number is no moment.
+    // @ts-expect-error A number is no time.
     present(Mail, { ...row, sent_at: 7 }, given);
     // @ts-expect-error There is no such field.
     present(Mail, row, { from: null, form: null });

@@ -9,9 +9,9 @@ import { seedProject } from '../../support/projects/seed.ts';
 import { sessionSince } from '../../support/sessions.ts';
 import { use } from '../../support/use.ts';
 
-/** A repeat is answered only to those who have the right to ask now. */
+/** A repeated request needs the right to make it now. */
 
-// With billing: a feature that is off is refused before rights.
+// With billing, because a disabled feature is refused before rights are checked.
 const stripe = use(await startFakeStripe());
 const api = await useApi(stripe.environment);
 const owner = await api.signUp();
@@ -30,7 +30,7 @@ const bob = await join('MEMBER');
 const become = (userId: string, role: string) =>
   api.db.updateTable('membership').set({ role }).where('user_id', '=', userId).execute();
 
-/** Stores an answer under a key, as an administrator's request has left it. */
+/** Stores a response under a key, as the request of an administrator leaves it. */
 async function storeAnswer(ownerId: string, use: { key: string; path: string; body: unknown }) {
   const services = {
     db: api.db,

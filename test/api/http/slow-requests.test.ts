@@ -23,7 +23,7 @@ async function createProject() {
 
 type Project = Awaited<ReturnType<typeof createProject>>;
 
-/** Begins a request; its body waits for `finish`, which answers what the server does. */
+/** Begins a request whose body waits for `finish`, which returns the response. */
 async function begin(
   { secretKey }: Project,
   to: string,
@@ -61,7 +61,7 @@ async function begin(
   };
 }
 
-/** Requests the API has counted: right before it reads a body. */
+/** Requests that the API has counted, which it does right before it reads a body. */
 let count = 0;
 const counted = async () => count;
 beforeAll(() => {
@@ -73,7 +73,7 @@ beforeAll(() => {
   };
 });
 
-/** Removes a project to the end, as its run does. */
+/** Resets or deletes a project completely, as its run does. */
 async function remove({ id, cookie }: Project, how: 'reset' | 'delete') {
   const at = `/users/@me/projects/${id}`;
   const { status } =
@@ -85,7 +85,7 @@ async function remove({ id, cookie }: Project, how: 'reset' | 'delete') {
   await deleteRemovedProject(api.db, id);
 }
 
-/** How many rows of what requests make there are of a removed project. */
+/** Counts the rows of a removed project in tables that requests write. */
 async function rowsOf(projectId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select ((select count(*) from contact where project_id = ${projectId})
@@ -144,7 +144,7 @@ describe('a request of an administrator who is none any more when it ends', () =
     await api.db.insertInto('membership').values(membership).execute();
     const { headers, body } = json({ email: friend.email });
     const slow = await begin(project, `/projects/${project.id}/members`, {
-      // A key would stand for the project, not for the administrator.
+      // A key would act for the project, not for the administrator.
       headers: { ...headers, Authorization: '', Cookie: admin.cookie },
       body,
     });

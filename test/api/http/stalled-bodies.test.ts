@@ -7,7 +7,7 @@ import { formWith } from '../../support/projects/upload.ts';
 import { useShop } from '../../support/projects/shop.ts';
 import { atEnd } from '../../support/use.ts';
 
-/** Requests whose body does not come, beside those of others. */
+/** Requests whose body does not arrive, beside requests of other projects. */
 
 const shop = await useShop();
 const { api, project, other } = shop;
@@ -16,7 +16,7 @@ const MB = 1024 * KB;
 const anonymous = '';
 
 interface Stalled {
-  /** Whose key is sent; empty: none. */
+  /** The key that is sent; empty: none. */
   key: string;
   path: string;
   headers: Record<string, string | number>;
@@ -24,7 +24,7 @@ interface Stalled {
   sent: number;
 }
 
-/** Begins a request and does not end it. `answered`: status and message of what comes back. */
+/** Begins a request and does not complete it. `answered`: status and message of the response. */
 function stall({ key, path, headers, sent }: Stalled) {
   const client = request(`${api.url}${path}`, {
     method: 'POST',
@@ -48,7 +48,7 @@ function stall({ key, path, headers, sent }: Stalled) {
   return { client, answered, arrived };
 }
 
-/** Stalls so many at once, and waits until the server has what is sent. */
+/** Stalls so many requests at once, and waits until the server has received what was sent. */
 async function stallMany(count: number, given: Stalled) {
   const stalled = Array.from({ length: count }, () => stall(given));
   await Promise.all(stalled.map(({ arrived, answered }) => Promise.race([arrived, answered])));
@@ -72,7 +72,7 @@ async function sendLarge(key: string, bytes = 2 * MB) {
   return { status, code: body.error?.code, ms: performance.now() - began };
 }
 
-/** Another project than the one whose domain it is. */
+/** The request of a project that does not own the domain. */
 const refused = { status: 403, code: 'DOMAIN_NOT_REGISTERED' };
 const chunked = { 'Transfer-Encoding': 'chunked' };
 const multipart = { 'Content-Type': 'multipart/form-data; boundary=b' };

@@ -62,7 +62,7 @@ const takesProjectHeader = endpoints.filter(
   ({ access }) => access === 'secret' || access === 'either',
 );
 
-/** The seeded id that `{id}` stands for, by collection. */
+/** The seeded id for `{id}`, by collection. */
 const idOf: Record<string, keyof Seed> = {
   contacts: 'contactId',
   segments: 'segmentId',
@@ -89,12 +89,12 @@ function pathWith(endpoint: AnyEndpoint, valueOf: (parameter: keyof Seed) => str
 const ownPath = (endpoint: AnyEndpoint) => pathWith(endpoint, (parameter) => own[parameter]);
 
 function call(endpoint: AnyEndpoint, path: string, request: TestRequest): Promise<TestAnswer> {
-  // Without a body a form is as empty as {}.
+  // Without a body, a form is empty.
   const takesBody = ['POST', 'PUT', 'PATCH'].includes(endpoint.method) && !endpoint.upload;
   return api.request(endpoint.method, path, takesBody ? { body: {}, ...request } : request);
 }
 
-/** The credentials an endpoint takes. */
+/** Returns the credentials that an endpoint accepts. */
 function credentials({ access }: AnyEndpoint): TestRequest {
   if (access === 'open') return {};
   return access === 'session' ? { cookie } : { key: keys.secretKey };
@@ -111,7 +111,7 @@ function expectRefusal(
   expectErrorForm(endpoint, answer);
 }
 
-/** A page says what is wrong as a page. */
+/** Pages show errors as pages. */
 function expectErrorForm(endpoint: AnyEndpoint, answer: TestAnswer): void {
   const isPage = answer.headers.get('content-type')?.startsWith('text/html');
   if (endpoint.contentType !== 'text/html' || !isPage) expectEnvelope(answer);
@@ -191,7 +191,7 @@ describe('with the ids of another project', () => {
   it.each(named(withIds))('%s answers like ids that do not exist', async (_, endpoint) => {
     const names = [...endpoint.path.matchAll(/\{(?!version\})\w+\}/g)];
     const request = { ...credentials(endpoint), ...exampleBody(endpoint) };
-    // The last id foreign below own ones, and all of them foreign.
+    // Only the last id is foreign, and then all of them are.
     for (const ownIds of names.length > 1 ? [names.length - 1, 0] : [0]) {
       const path = (seed: Partial<Seed>) => {
         let position = 0;
@@ -299,7 +299,7 @@ describe('with an empty body', () => {
 
 describe('with hostile values', () => {
   it.each(named(endpoints))('%s neither fails nor tells', async (_, endpoint) => {
-    // A hostile body may be a right one: then it must hit nothing but what a sweep may break.
+    // A hostile body may be valid. Then it must only change what this test may change.
     const base =
       endpoint.access === 'session' ? pathWith(endpoint, () => undefined) : ownPath(endpoint);
     const requests: [path: string, request: TestRequest][] = [
@@ -387,7 +387,10 @@ function hostileQueries(endpoint: AnyEndpoint): string[] {
   ]);
 }
 
-/** Each field gets every third value, the next field others: over all endpoints, all in many fields. */
+/**
+ * Each field gets every third value, and the next field the other ones: over all endpoints, each
+ * value is used in many fields.
+ */
 function hostileBodies(endpoint: AnyEndpoint): unknown[] {
   if (!endpoint.body) return [];
   const good = (endpoint.example?.body ?? {}) as Record<string, unknown>;
@@ -402,7 +405,10 @@ function hostileBodies(endpoint: AnyEndpoint): unknown[] {
   ].map((body) => JSON.stringify(body));
 }
 
-/** The body of the documentation, so that an endpoint gets as far as looking for its ids. */
+/**
+ * Returns the example of the documentation, so that an endpoint gets to the point where it looks
+ * up its ids.
+ */
 function exampleBody(endpoint: AnyEndpoint): TestRequest {
   return endpoint.example?.body === undefined ? {} : { body: endpoint.example.body };
 }
@@ -421,7 +427,7 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
   await Promise.all(Array.from({ length: 6 }, worker));
 }
 
-/** All rows of a project, as text. */
+/** Returns all rows of a project, as text. */
 async function snapshot(projectId: string): Promise<string> {
   const { rows: tables } = await sql<{ name: string }>`
     select table_name as name from information_schema.columns

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
-/** A time is read in every form of ISO 8601 that names an instant, wherever a request has one. */
+/** Every time in a request may have any form of ISO 8601 that names an instant. */
 
 const shop = await useShop();
 const year = new Date().getUTCFullYear() + 1;

@@ -27,7 +27,7 @@ describe('an unknown key', () => {
       'html unknown_field',
     ]);
     const messages = answer.body.error.errors.map(({ message }: { message: string }) => message);
-    // A misspelling, and what other services call it.
+    // A misspelling, and a name that other services use.
     expect(messages).toEqual([
       expect.stringContaining('"body"'),
       expect.stringContaining('"body"'),

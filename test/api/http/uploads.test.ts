@@ -208,7 +208,7 @@ describe('a quota of a project', async () => {
     expect(await files.select('key').execute()).toEqual([]);
   });
 
-  /** As the runs of a reset or deletion do. */
+  /** Deletes the rows, as the runs of a reset or deletion do. */
   async function removeRows(publicId: string): Promise<void> {
     for (const removal of ['reset', 'delete'] as const) {
       for (const id of await listRemovals(small.db, publicId, removal)) {

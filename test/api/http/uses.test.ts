@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { useShop } from '../../support/projects/shop.ts';
 
-/** Lists of users hold 100 of each kind, and say how many more there are. */
+/** Lists of usages have 100 of each kind, and the number of others. */
 
 const shop = await useShop();
 const { db } = shop.api;
@@ -64,7 +64,7 @@ it.each([
   expect(status).toBe(method === 'GET' ? 200 : 409);
   const answer = method === 'GET' ? body : body.error.details;
   expect(answer[name]).toHaveLength(100);
-  // The template of the shop is of the domain, too.
+  // The template of the shop uses the domain, too.
   expect(answer.more).toEqual({ [name]: path.startsWith('/domains') ? 4 : 3 });
 });
 

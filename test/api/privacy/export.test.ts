@@ -6,13 +6,13 @@ import { codeOf, useApi } from '../../support/api.ts';
 import { atEnd } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Exports whose clients do not read, beside the requests of others. */
+/** Exports whose clients do not read the response, beside requests of others. */
 
-// A quarter of them are three connections.
+// A quarter of the connections is three.
 const api = await useApi({ DATABASE_POOL_MAX: '12', DATABASE_CONNECTION_TIMEOUT_MS: '2000' });
 const { cookie } = await api.signUp();
 
-/** A project with a contact whose export no buffer of a connection holds. */
+/** Creates a project with a contact whose export is larger than all buffers of a connection. */
 async function createProject() {
   const { id, secretKey: key } = await api.createProject(cookie);
   const made = await api.request('POST', '/contacts', { key, body: { email: 'ada@people.test' } });

@@ -14,7 +14,7 @@ import {
 import { trackingLinks } from '../../../domain/mail/tracking.ts';
 import { useApi, type TestApi } from '../../support/api.ts';
 
-/** A server, and the same one after its secrets were replaced: two APIs on one database. */
+/** A server before and after its secrets were replaced: two APIs on one database. */
 
 const oldSecret = 'a secret of thirty-two characters or more';
 const newSecret = 'another secret of thirty-two characters or more';
@@ -30,7 +30,7 @@ const after = await useApi({
   JWT_SECRET_PREVIOUS: `${'x'.repeat(40)}, ${oldSecret}`,
   DATA_ENCRYPTION_KEY: newKey,
 });
-/** Replaced without keeping what was before. */
+/** Replaced without keeping the old secrets. */
 const careless = await useApi({ ...database, JWT_SECRET: newSecret });
 
 const projectOn = async (api: TestApi) => {
@@ -164,7 +164,7 @@ it('the link of an opt-in request stays the same as long as its secret is known'
 });
 
 it('every encrypted column is re-encrypted', async () => {
-  // Other columns of bytes: hashes, files, and responses that are deleted after a day.
+  // Other binary columns: hashes, files, and responses that are deleted after a day.
   const others = [
     'account_token.token_hash',
     'attachment.content',

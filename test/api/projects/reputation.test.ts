@@ -16,16 +16,16 @@ api.services.feedbackReaders = fake.feedbackReaders;
 
 interface Given {
   sent: number;
-  /** Bounced long before the last bounce, and how many days ago. */
+  /** Number of earlier bounces, and their age in days. */
   bounced?: number;
   bouncedDaysAgo?: number;
   complained?: number;
-  /** How long there has been a project. */
+  /** Age of the project in days. */
   ageDays?: number;
   domain?: string;
 }
 
-/** A project that has sent mail; most of what comes back is there already. */
+/** Creates a project that has sent mail, with most of its feedback. */
 async function createProject(given: Given, on = api) {
   // A user with a disabled project cannot create another, so each project has a new user.
   const project = await on.createProject((await on.signUp()).cookie);
@@ -48,7 +48,7 @@ async function createProject(given: Given, on = api) {
   return project;
 }
 
-/** One more piece of feedback of a kind, on a message without any. */
+/** Records one more report of a kind, on a message without feedback. */
 async function feedback(
   projectId: string,
   kind: 'Bounce' | 'Complaint',
@@ -291,7 +291,7 @@ describe('when a project is disabled', () => {
       .where('id', '=', mails[1])
       .executeTakeFirstOrThrow();
     expect(waiting.status).toBe('PENDING');
-    // The campaign's run, which is told of it, withholds page by page what may be a million.
+    // The run of the campaign suppresses its mail page by page, because there may be a million.
     await failCampaignEmails(api.db, campaigns[2]!, 10);
     for (const id of mails) {
       const email = await api.db
@@ -389,7 +389,7 @@ async function anyContact(projectId: string): Promise<string> {
   return id;
 }
 
-/** A waiting execution of a new workflow that starts by an event. */
+/** Inserts a waiting execution of a new workflow that starts by an event. */
 async function insertExecution(projectId: string, contactId: string, eventName = 'x') {
   const { rows } = await sql<{ id: string }>`
     with made as (

@@ -85,7 +85,7 @@ describe('a WEBHOOK step with a bound secret', () => {
     const fitting = graph(config.url.replace('evil', 'crm'));
     expect((await call('PUT', `/workflows/${id}/graph`, fitting)).status).toBe(200);
     await put('CRM', { hosts: ['other.example'] });
-    // Nothing changes, so nothing is judged: its requests are.
+    // Nothing changes, so hosts are not checked here, but when requests are sent.
     expect((await call('PUT', `/workflows/${id}/graph`, fitting)).status).toBe(200);
   });
 

@@ -19,7 +19,7 @@ const encrypted = () =>
     .orderBy('name')
     .execute();
 
-/** A workflow with one WEBHOOK step. */
+/** Creates a workflow with one WEBHOOK step. */
 async function webhookStep(config: object, as?: string) {
   const { id } = await shop.createWorkflow({}, as);
   const step = await shop.make(

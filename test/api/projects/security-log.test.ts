@@ -21,7 +21,7 @@ const rows = (column: 'user_id' | 'project_id', id: string) =>
     .orderBy('id')
     .execute();
 const eventsOf = async (userId: string) => (await rows('user_id', userId)).map((r) => r.event);
-/** The lines of the security log about a user. */
+/** Returns the lines of the security log about a user. */
 const linesOf = (userId: string) =>
   api.log
     .entries()

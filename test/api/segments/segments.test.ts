@@ -205,7 +205,7 @@ describe('segments that name segments', () => {
     const others = await createSegment({ filters: all(names(pro.id, 'notMemberOfSegment')) });
     const { body } = await call('GET', `/segments/${others.id}/contacts`);
     expect(body.data.map(({ email }: { email: string }) => email)).toEqual(['bob@x.example']);
-    // An id is one however it is written.
+    // Ids are equal in upper and lower case.
     const again = await createSegment({ filters: all(names(pro.id.toUpperCase())) });
     expect(again).toMatchObject({ memberCount: 1, filters: all(names(pro.id)) });
   });
@@ -306,7 +306,7 @@ describe('a segment in use', () => {
       audience_type: 'FILTERED',
       audience_condition: JSON.stringify(condition),
     });
-    // The words alone are no reference.
+    // The text alone is no reference.
     await createSegment({ filters: all({ ...isPro, value: { field: `segment.${id}` } }) });
     const { status, body } = await call('DELETE', `/segments/${id}`);
     expect([status, body.error.details]).toEqual([

@@ -6,7 +6,7 @@ import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 const shop = await useShop();
 const later = (seconds: number) => new Date(Date.now() + seconds * 1000);
 
-/** Sends a mail at a time; answers what is known of it. */
+/** Sends a mail at a time. Returns its record. */
 async function scheduled(at: unknown, given: object = {}) {
   const to = newAddress();
   const sent = await shop.send({ to, scheduledFor: at, ...given });
@@ -102,7 +102,7 @@ describe('the run that delivers', () => {
     expect(await told(later(7200))).toBe(0);
     expect(await told(later(1800))).toBe(1);
     expect(await told(null)).toBe(1);
-    // Mail that may be leaving right now is no reason to stay awake.
+    // Mail that may be leaving now does not keep the run awake.
     expect(await told(later(5))).toBe(1);
     expect(await told(later(10))).toBe(1);
   });

@@ -5,7 +5,7 @@ import { holdBack } from '../../support/held-insert.ts';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** `/v1/send` to several recipients, repeated with its key after it stopped in the middle. */
+/** `/v1/send` to several recipients, repeated with its key after it stopped midway. */
 
 const shop = await useShop();
 
@@ -21,7 +21,7 @@ const addressesOf = ({ body }: TestAnswer) =>
 const mailsTo = async (to: string[]) =>
   (await Promise.all(to.map((email) => shop.emailsTo(email)))).flat();
 
-/** Makes the insert of the mail to one address fail with an SQLSTATE while `act` runs. */
+/** Makes the insert of a mail to one address fail with an SQLSTATE while `act` runs. */
 async function whileFailing<T>(address: string, sqlState: string, act: () => Promise<T>) {
   const { db } = shop.api;
   await sql`create function fail() returns trigger language plpgsql as
@@ -184,7 +184,7 @@ describe('a /v1/send that takes longer than five minutes', () => {
       const row = await named.select('renewed_at').executeTakeFirstOrThrow();
       return row.renewed_at !== null;
     });
-    // As if it had begun six minutes ago; the claim is known by its time.
+    // Makes the claim six minutes old; the claim is identified by its time.
     const { created_at: claimedAt } = await named.select('created_at').executeTakeFirstOrThrow();
     const began = async (createdAt: Date) =>
       db
@@ -215,7 +215,7 @@ describe('a /v1/send that is still running when its key counts as left', () => {
       .set({ created_at: new Date(Date.now() - 5.1 * 60_000) })
       .where('key', '=', key['Idempotency-Key'])
       .execute();
-    // It waits for the same insert, and goes first or second: either is right.
+    // The repeated request waits for the same insert, and may be first or second.
     const repeat = shop.send({ to }, key);
     await waitFor('the repeat to hold the key', async () => {
       const { rows } = await sql`select from idempotency

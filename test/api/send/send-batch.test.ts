@@ -22,7 +22,7 @@ const message = (to: unknown, given: object = {}) => ({
 const batch = (body: object, headers: Record<string, string> = {}) =>
   shop.call('POST', '/v1/send/batch', body, headers);
 
-/** How many mails of the project go to the addresses. */
+/** Counts the mails of the project to the addresses. */
 async function mailsTo(...addresses: string[]): Promise<number> {
   const rows = await shop.api.db
     .selectFrom('email')
@@ -130,7 +130,7 @@ describe('POST /v1/send/batch', () => {
     const body = { messages: [message([one, two]), message('bad'), message(three)] };
     const key = randomUUID();
     const first = await batch(body, { 'Idempotency-Key': key });
-    // As if the process had died behind the first message, before it could answer.
+    // Simulates a process that died after the first message, before its response.
     await shop.api.db
       .updateTable('idempotency')
       .set({ status_code: null, response: null, interrupted: true })

@@ -4,7 +4,7 @@ import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
 const shop = await useShop();
 
-/** The one mail that a request made. */
+/** Sends a mail. Returns its row. */
 async function mailOf(given: object) {
   const to = newAddress();
   const answer = await shop.send({ to, ...given });
@@ -13,7 +13,7 @@ async function mailOf(given: object) {
   return email!;
 }
 
-/** A request without own sender and content. */
+/** A request without its own sender and content. */
 const byTemplate = (template: string) => ({
   template,
   from: undefined,

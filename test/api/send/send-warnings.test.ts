@@ -4,7 +4,7 @@ import { newAddress, useShop } from '../../support/projects/shop.ts';
 const shop = await useShop();
 const loop = '{% for i in (1..100000000) %}x{% endfor %}';
 
-/** The trace of a mail of an answer, as GET /emails/{id} shows it. */
+/** Returns the trace of a mail in a response, as GET /emails/{id} shows it. */
 async function traceOf(answer: { body: { data: { emails: { email: string }[] } } }) {
   const [sent] = answer.body.data.emails;
   return (await shop.call('GET', `/emails/${sent!.email}`)).body.trace;

@@ -5,7 +5,7 @@ const shop = await useShop();
 const address = `team@${shop.domain}`;
 const written = `Team <${address}>`;
 
-/** Sender of a mail that was sent with these fields. */
+/** Returns the sender of a mail that was sent with these fields. */
 async function sentFrom(given: object) {
   const to = newAddress();
   const { status } = await shop.send({ to, ...given });

@@ -22,7 +22,7 @@ async function create(body: Record<string, unknown> = {}) {
   return made;
 }
 
-/** The fields of a refusal and their codes. */
+/** Returns the invalid fields of a refusal with their codes. */
 async function refused(body: Record<string, unknown>) {
   const answer = await call('POST', path, { url, events: ['a'], ...body });
   expect(answer.status).toBe(422);

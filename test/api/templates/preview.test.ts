@@ -69,7 +69,7 @@ describe('POST /templates/preview', () => {
         return status;
       }),
     );
-    // Too many tags to be read at once, and a loop: both need a thread.
+    // Too many tags to be parsed at once, and a loop: both need a thread.
     const body = `${'{{name}}'.repeat(1_500)}{% for i in (1..3) %}{{i}}{% endfor %}`;
     const given = { subject: 'Hi', body, data: { name: 'x' } };
     const small = await api.request('POST', '/templates/preview', {

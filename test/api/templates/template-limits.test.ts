@@ -7,7 +7,7 @@ const shop = await useShop();
 const saveTemplate = (body: string) =>
   shop.call('POST', '/templates', { name: 'Loop', subject: 's', body, type: 'TRANSACTIONAL' });
 
-/** The body of a mail made from this one, and what the request cost, in milliseconds of the processor. */
+/** Returns the body of a mail with this body, and the CPU time of the request in milliseconds. */
 async function sent(given: object): Promise<{ body: string | null; ms: number }> {
   const to = newAddress();
   const start = cpuMs();

@@ -29,7 +29,7 @@ async function addDomain(name: string, status: string) {
     .execute();
 }
 
-/** A workflow whose one step sends the template. */
+/** Creates a workflow whose only step sends the template. */
 async function useInWorkflow(templateId: string) {
   const workflow = (await call('POST', '/workflows', { name: 'W' })).body;
   const step = await call('POST', `/workflows/${workflow.id}/steps`, {

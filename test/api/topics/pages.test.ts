@@ -3,12 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 
-/** The pages and endpoints behind the links in mail of a topic. */
+/** The pages and endpoints of links in mail of a topic. */
 
 const shop = await useShop();
 const { api } = shop;
 
-/** A project with the topics `news` (subscribed by default, public), `tips` (the same) and `staff` (private). */
+/**
+ * Creates a project with the topics `news` (subscribed by default, public), `tips` (the same)
+ * and `staff` (private).
+ */
 async function useTopics() {
   const { id: projectId, secretKey: key } = await api.createProject((await api.signUp()).cookie);
   const ask = (method: string, path: string, body?: unknown) =>
@@ -30,7 +33,7 @@ async function useTopics() {
     id,
     e,
     ask,
-    /** `subscribed`, and the keys of the topics that hold. */
+    /** Returns `subscribed`, and the keys of the subscribed topics. */
     async state() {
       const [contact, topics] = [
         await ask('GET', `/contacts/${id}`),

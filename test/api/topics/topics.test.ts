@@ -9,7 +9,7 @@ const { api, call } = shop;
 
 const news = { key: 'news', name: 'News', default: 'subscribed', visibility: 'public' };
 
-/** The secret key's requests of a project of its own. */
+/** Returns requests with the secret key of a new project. */
 async function newProject() {
   const { secretKey, publicKey, id } = await api.createProject((await api.signUp()).cookie);
   const ask = (method: string, path: string, body?: unknown) =>
@@ -57,7 +57,7 @@ describe('topics', () => {
     expect(codeOf(await ask('POST', '/topics', news))).toEqual([409, 'TOPIC_EXISTS']);
     const unkeyed = await ask('POST', '/topics', { ...news, key: 'News!' });
     expect(faultOf(unkeyed)[1]).toBe('key');
-    // In words: no regular expression.
+    // The message has words, not a regular expression.
     expect(unkeyed.body.error.errors[0].message).toMatch(/small letters, digits, _ and -/);
     const { default: _, ...without } = news;
     expect(faultOf(await ask('POST', '/topics', without)).slice(0, 2)).toEqual([422, 'default']);
@@ -146,7 +146,7 @@ describe('the topics of a contact', () => {
     expect((await ask('PUT', path, { topics: { news: null } })).body).toEqual([byDefault]);
     const subscribed = ['contact.topic.subscribed', { topic: 'news', source: 'api' }];
     expect(await eventsOf(ada)).toEqual([unsubscribed, subscribed]);
-    // A choice of what holds anyway is one, and changes nothing else.
+    // Choosing the current state is recorded as a choice, and changes nothing else.
     const chosen = { ...byDefault, explicit: true, changedAt: expect.any(String) };
     expect((await ask('PUT', path, { topics: { news: true } })).body).toEqual([chosen]);
     expect(await eventsOf(ada)).toHaveLength(2);

@@ -13,7 +13,7 @@ async function dryRun(id: string, given: object = {}) {
   return body.data;
 }
 
-/** An enabled workflow of a delay and an end, with `count` executions in the delay. */
+/** Creates an enabled workflow of a delay and an end, with `count` executions in the delay. */
 async function withWaiting(count: number) {
   const { id } = await createWorkflow();
   const delay = await addDelay(id);
@@ -36,7 +36,7 @@ describe('a dry run', () => {
     const unchanged = await dryRun(id);
     expect(unchanged).toMatchObject({ to: version, versions: [{ ...counted, same: 2 }] });
     expect(unchanged.examples[0]).toMatchObject({ verdict: 'same', why: null });
-    // A name does not count.
+    // A new name of a step is no difference.
     await call('PATCH', `/workflows/${id}/steps/${delay.id}`, { name: 'Other' });
     expect((await dryRun(id)).versions).toEqual([{ ...counted, same: 2 }]);
 
@@ -58,7 +58,7 @@ describe('a dry run', () => {
         why: 'next_step',
       },
     ]);
-    // Compared with an earlier version: all is the same.
+    // Compared with an earlier version, all is the same.
     expect((await dryRun(id, { to: version })).versions).toEqual([{ ...counted, same: 2 }]);
     const config = { amount: 9, unit: 'days' };
     await call('PATCH', `/workflows/${id}/steps/${delay.id}`, { config });

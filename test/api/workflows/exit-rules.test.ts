@@ -6,14 +6,17 @@ import { recordEvents } from '../../../db/transactions/events/record-events.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { errorFields, useWorkflowApi } from '../../support/projects/workflow-api.ts';
 
-/** Exit rules, as they are set and as events meet them. No worker: rows are where they were put. */
+/**
+ * Exit rules in requests, and their effect when events are recorded. No worker runs, so rows do
+ * not move.
+ */
 
 const { api, projectId, call, make, createWorkflow, addDelay, read } = await useWorkflowApi();
 const { db } = api;
 
 const bought = { eventName: 'bought', reason: 'customer' };
 
-/** An enabled workflow with a delay and these exit rules. */
+/** Creates an enabled workflow with a delay and these exit rules. */
 async function ruled(exitRules: object[], more: object = {}) {
   const eventName = randomUUID();
   const { id } = await createWorkflow({ eventName, ...more });
@@ -23,7 +26,7 @@ async function ruled(exitRules: object[], more: object = {}) {
   return { id, eventName, version: body.version as number, stepId: delay.id as string };
 }
 
-/** A contact with an execution of each of these workflows, by hand. */
+/** Creates a contact with an execution in each of these workflows. */
 async function inside(workflows: readonly { id: string }[], contact: object = {}) {
   const email = newAddress();
   const { id: contactId } = await make('/contacts', { email, ...contact });
@@ -68,7 +71,7 @@ describe('exit rules of a workflow', () => {
     expect([shown.exitRules, shown.version]).toEqual([exitRules, 2]);
     const { body: list } = await call('GET', '/workflows');
     expect(list.data.find((one: { id: string }) => one.id === id).exitRules).toEqual(exitRules);
-    // The same, and what has nothing to do with them.
+    // The same rules, and an unrelated change.
     expect((await set({ exitRules })).body.version).toBe(2);
     expect((await set({ name: 'Other' })).body).toMatchObject({ version: 2, exitRules });
     const both = await set({ exitRules: [bought], triggerConfig: { eventName: 'x' } });
@@ -168,7 +171,7 @@ describe('exit rules of a workflow', () => {
     await call('PATCH', `/workflows/${id}`, { exitRules: [left, { ...left, reason: 'again' }] });
     await call('PATCH', `/workflows/${id}`, { exitRules: [] });
     expect(await eventsOf(id)).toEqual(['bought', 'left']);
-    // Without rules, a version is stored as before there were any.
+    // The graph of a version without rules does not mention them.
     expect((await graphsOf(id)).at(-1)).toEqual([5, undefined]);
     await call('DELETE', `/workflows/${id}`);
     expect(await eventsOf(id)).toEqual([]);
@@ -422,7 +425,7 @@ describe('an event that meets an exit rule', () => {
     await track('bought');
     await track('left');
     expect(await endOf(id)).toEqual({ ...active, pending: 'customer' });
-    // Cancelling does not wait.
+    // Cancelling takes effect at once.
     await call('DELETE', `/workflows/${workflow.id}/executions/${id}`);
     expect(await endOf(id)).toMatchObject({ status: 'CANCELLED', reason: 'cancelled' });
   });

@@ -4,7 +4,7 @@ import { keyed, trigger, ways } from '../../support/projects/portable-graph.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 import { errorFields } from '../../support/projects/workflow-api.ts';
 
-/** A CONDITION by filters, as it is drawn, refused, used and simulated. */
+/** A CONDITION with filters: drawn, refused, listed as a usage, and simulated. */
 
 const shop = await useShop();
 const { call } = shop;

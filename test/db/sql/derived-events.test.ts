@@ -34,7 +34,7 @@ async function newContact(): Promise<string> {
   return (await api.request('POST', '/contacts', { key, body })).body.id;
 }
 
-/** A message of the campaign that the provider has taken. Answers its id. */
+/** A message of the campaign that the provider has taken. Returns its id. */
 async function sent(given: { delivered?: boolean } = {}): Promise<string> {
   const ids = { projectId, contactId, campaignId };
   const { emailId, attempt } = await insertClaimedEmail(db, ids);

@@ -14,7 +14,7 @@ interface World {
 
 const dayMs = 86_400_000;
 
-/** Walks a graph in such a world. Answers the steps with the day on which each began. */
+/** Walks a graph in such a world. Returns the steps with the day on which each began. */
 function simulate(graph: Graph, world: World): string[] {
   const start = Date.parse(world.startedAt);
   let now = start;

@@ -73,7 +73,7 @@ function answer(command: Doing, choice: number): Outcome {
   }
 }
 
-/** Walks a graph to its end. Answers every command, the last one included. */
+/** Walks a graph to its end. Returns every command, the last one included. */
 function walk(graph: Graph, choices: number[], from: Command = begin(graph, null), at = 0) {
   const path: Command[] = [from];
   for (let command = from; 'step' in command; path.push(command)) {

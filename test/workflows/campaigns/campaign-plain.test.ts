@@ -12,7 +12,7 @@ import {
 const engine = await useEngine();
 await insertContacts(engine, 3);
 
-/** Sends a campaign; answers its stats, and the trace of one of its mails. */
+/** Sends a campaign; returns its stats, and the trace of one of its mails. */
 async function sent(given: object) {
   const id = await createCampaign(engine, given);
   await act(engine, id, 'send');

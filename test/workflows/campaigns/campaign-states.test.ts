@@ -29,7 +29,7 @@ const emails = async (query: string) => (await engine.call('GET', `/emails?${que
 const put = (id: string, body: object) => engine.call('PUT', `/campaigns/${id}`, body);
 const runOf = (id: string) => engine.temporal.client.workflow.getHandle(`campaign-${id}`);
 
-/** Does actions that must all be refused. Answers the codes by action. */
+/** Does actions that must all be refused. Returns the codes by action. */
 async function refused(id: string, ...actions: string[]): Promise<Record<string, unknown>> {
   const codes: Record<string, unknown> = {};
   for (const action of actions) {

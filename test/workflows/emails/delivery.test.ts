@@ -18,7 +18,7 @@ import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Sends a plain mail, changed by `given`. Answers the ids of the mails. */
+/** Sends a plain mail, changed by `given`. Returns the ids of the mails. */
 async function send(engine: Engine, given: object): Promise<string[]> {
   const { status, body } = await engine.call('POST', '/v1/send', {
     from: `team@${engine.domain}`,

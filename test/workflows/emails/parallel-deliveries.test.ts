@@ -15,7 +15,7 @@ const engine = await useEngine({
   SMTP_HOST: '127.0.0.1',
   SMTP_PORT: String(sink.port),
 });
-/** Sends one mail on top of a backlog. Answers how many deliveries worked at once, when all is sent. */
+/** Sends one mail on top of a backlog. Returns how many deliveries worked at once, when all is sent. */
 async function deliveriesAtOnce(backlog: number): Promise<number> {
   await insertBacklog(engine, backlog);
   const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>', to: newAddress() };

@@ -11,7 +11,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
 
-/** 20 starts of one contact at once, by hand and by event in turn. Answers the statuses by hand. */
+/** 20 starts of one contact at once, by hand and by event in turn. Returns the statuses by hand. */
 async function startOften(workflowId: string, eventName: string, email: string, contactId: string) {
   const byHand = `/workflows/${workflowId}/executions`;
   const answers = await Promise.all(

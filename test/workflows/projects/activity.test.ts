@@ -14,7 +14,7 @@ const engine = await useEngine();
 
 const get = async (path: string) => (await engine.call('GET', path)).body;
 
-/** Sends a mail. Answers its id, its recipient and where its pixel is, once it was delivered. */
+/** Sends a mail. Returns its id, its recipient and where its pixel is, once it was delivered. */
 async function delivered() {
   const to = `${randomUUID()}@people.test`;
   const mail = { to, from: `team@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };

@@ -15,7 +15,7 @@ const engine = await useEngine();
 const root = path.join(import.meta.dirname, '../../..');
 const histories = path.join(root, 'test/histories');
 
-/** Runs the command. Answers what it writes and its exit code. */
+/** Runs the command. Returns what it writes and its exit code. */
 async function replay(...args: string[]) {
   const command = promisify(execFile)('node', ['--import', 'tsx', 'dev/replay.ts', ...args], {
     cwd: root,

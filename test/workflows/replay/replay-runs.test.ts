@@ -37,7 +37,7 @@ async function failedTwice() {
 
 const replay = (...args: string[]) => run('dev/replay.ts', ...args);
 
-/** Runs a command. Answers what it writes and its exit code. */
+/** Runs a command. Returns what it writes and its exit code. */
 async function run(script: string, ...args: string[]) {
   const command = promisify(execFile)('node', ['--import', 'tsx', script, ...args], {
     cwd: path.join(import.meta.dirname, '../../..'),

@@ -25,7 +25,7 @@ for (const file of (await readdir(folder)).filter((name) => name.endsWith('.json
   histories.set(file, historyFromJSON(JSON.parse(text)));
 }
 
-/** Replays every recorded history. Answers the sentences of those that went another way. */
+/** Replays every recorded history. Returns the sentences of those that went another way. */
 async function divergences(workflowBundle: { code: string }): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const replays = [...histories].map(([workflowId, history]) => ({ workflowId, history }));

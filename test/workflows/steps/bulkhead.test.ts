@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createBulkhead } from '../../../activities/steps/bulkhead.ts';
 
-/** Takes as many slots for a project as it gets. Answers what gives each back. */
+/** Takes as many slots for a project as it gets. Returns what gives each back. */
 function fill(bulkhead: ReturnType<typeof createBulkhead>, project: string) {
   const taken: (() => void)[] = [];
   for (;;) {

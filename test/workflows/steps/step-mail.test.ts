@@ -4,7 +4,7 @@ import { beginExecution, createTemplate } from '../../support/histories/executio
 
 const engine = await useEngine();
 
-/** Plays an execution of one SEND_EMAIL step. Answers the mail as the ledger has it. */
+/** Plays an execution of one SEND_EMAIL step. Returns the mail as the ledger has it. */
 async function mailOf(templateId: string, contact: object = {}) {
   const { email, id, until } = await beginExecution(engine, {
     steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId }],

@@ -16,7 +16,7 @@ import { waitFor } from '../../support/wait-for.ts';
 const receiver = await useReceiver();
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 
-/** Plays one step for a new contact until the execution has the status. Answers what it shows. */
+/** Plays one step for a new contact until the execution has the status. Returns what it shows. */
 async function play(step: StepPlan, status: string) {
   const { until } = await beginExecution(engine, { steps: [step] });
   return until(status);

@@ -15,7 +15,7 @@ async function setSecret(name: string, value: string, more: object = {}): Promis
   if (status !== 204) throw new Error(`PUT /secrets/${name}: ${status}`);
 }
 
-/** Plays a workflow of one WEBHOOK step. Answers all that is to be seen of it anywhere. */
+/** Plays a workflow of one WEBHOOK step. Returns all that is to be seen of it anywhere. */
 async function play(config: Record<string, unknown>, status: string, contact: object = {}) {
   const { workflow, id, until } = await beginExecution(engine, {
     allowReentry: true,

@@ -23,7 +23,7 @@ const found = async (email: string) =>
   (await call('GET', `/contacts?email=${encodeURIComponent(email)}`)).body.data[0];
 const entryOf = (email: string) => call('GET', `/suppression-list/${encodeURIComponent(email)}`);
 
-/** Erases a contact; answers the completed erasure. */
+/** Erases a contact; returns the completed erasure. */
 async function erase(id: string, body: object = {}) {
   const begun = await call('POST', `/contacts/${id}/erase`, body);
   expect([begun.status, begun.body]).toEqual([

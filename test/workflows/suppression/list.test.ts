@@ -20,7 +20,7 @@ const add = (emails: string[], more: object = {}) =>
   call('POST', '/suppression-list', { emails, ...more });
 const entryOf = (email: string) => call('GET', `/suppression-list/${encodeURIComponent(email)}`);
 
-/** Sends a mail; answers its id. */
+/** Sends a mail; returns its id. */
 async function send(to: string, more: object = {}): Promise<string> {
   const mail = 'template' in more ? {} : { subject: 'Hi', body: '<p>Hi</p>' };
   const sent = await call('POST', '/v1/send', { to, from, subscribed: true, ...mail, ...more });

@@ -19,11 +19,11 @@ async function pictureAt(path: string): Promise<string> {
   return body;
 }
 
-/** The picture of one step: what is in its group. */
+/** Returns the group of one step in a picture. */
 const stepIn = (svg: string, name: string) =>
   svg.split('<g class="step').find((part) => part.includes(`>${name}</text>`)) ?? '';
 
-/** An enabled workflow of a delay and a webhook, with an execution that failed there. */
+/** Creates an enabled workflow of a delay and a webhook, with an execution that failed there. */
 async function withFailed() {
   const { id } = await createWorkflow();
   const delay = await addDelay(id, '<b>&"');
@@ -98,7 +98,7 @@ describe('the picture of an execution', () => {
     expect(stepIn(svg, 'Tell the warehouse')).toMatch(/^ failed"/);
     expect(stepIn(svg, 'Tell the warehouse')).toContain('>The receiver answered 404.</text>');
     expect(stepIn(svg, '&lt;b&gt;&amp;&quot;')).toMatch(/^ done"/);
-    // Not the moment in which it was recorded.
+    // The time of the event, not the time of its recording.
     expect(stepIn(svg, '&lt;b&gt;&amp;&quot;')).toContain(' · 1 d</text>');
     expect(stepIn(svg, 'End')).toMatch(/^ untouched"/);
     expect(svg).toContain('FAILED');

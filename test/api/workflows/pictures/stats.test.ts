@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { withinTime } from '../../../../db/bounded.ts';
 import { errorFields, useWorkflowApi } from '../../../support/projects/workflow-api.ts';
 
-/** The numbers of a workflow. Rows are written as executions leave them: what runs is not asked here. */
+/** The numbers of a workflow. The test inserts the rows that executions leave. */
 
 const { api, cookie, projectId, call, make, createWorkflow, addDelay, read } =
   await useWorkflowApi();
@@ -16,7 +16,7 @@ async function statsOf(id: string, query = '') {
   return { ...body.data, step: (name: string) => steps.find((step) => step.name === name) };
 }
 
-/** Writes what a step of an execution did, `begun` and `ended` seconds after its start. */
+/** Inserts a step of an execution; `begun` and `ended` are seconds after its start. */
 async function did(
   executionId: string,
   stepId: string,
@@ -42,7 +42,7 @@ async function isNow(executionId: string, status: string, stepId: string | null)
     where id = ${executionId}`.execute(db);
 }
 
-/** An enabled workflow: delay, condition, and an end for each of its branches. */
+/** Creates an enabled workflow: delay, condition, and an end for each of its branches. */
 async function drawWorkflow() {
   const { id } = await createWorkflow();
   const delay = await addDelay(id);
@@ -121,7 +121,7 @@ describe('the numbers of a workflow', () => {
       medianSeconds: 3.5,
       emails: { sent: 4, delivered: 4, opened: 1, clicked: 0, bounced: 0 },
     });
-    // Left when the next step began: after 1 to 10 seconds.
+    // A step ends when the next one begins: here after 1 to 10 seconds.
     expect(step('Wait')).toMatchObject({ entered: 10, completed: 10, medianSeconds: 5.5 });
     expect(step('Wait')).not.toHaveProperty('emails');
   });
@@ -149,7 +149,7 @@ describe('the numbers of a workflow', () => {
     await isNow(failed, 'FAILED', delay.id);
     await did(cancelled, choice.id, { status: 'SKIPPED', begun: null });
     await isNow(cancelled, 'CANCELLED', delay.id);
-    // A wait that was skipped ended then, whenever the next step began.
+    // A skipped wait ends when it is skipped, not when the next step begins.
     await sql`update step_execution set status = 'SKIPPED',
         completed_at = started_at + interval '30 seconds'
       where execution_id = ${ended} and step_id = ${delay.id}`.execute(db);
@@ -183,7 +183,7 @@ describe('the numbers of a workflow', () => {
     expect(await started('?endDate=2025-01-01')).toBe(0);
     expect(await started(`?version=${version}`)).toBe(2);
 
-    // Drawn anew: the steps are the new ones, and those of the version are still there.
+    // The steps of the new graph come first, and those of the version are still there.
     await call('PATCH', `/workflows/${id}/steps/${trigger.id}`, { name: 'Begin' });
     await make(`/workflows/${id}/steps`, { type: 'EXIT', name: 'New', config: {} });
     expect((await statsOf(id)).step('New')).toMatchObject({ entered: 0, medianSeconds: null });
