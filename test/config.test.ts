@@ -122,7 +122,7 @@ describe('where files lie', () => {
     expect(read({ STORAGE_LOCAL_DIR: '/files' }).storage).toMatchObject({ dir: '/files' });
   });
 
-  it('is S3 with a bucket and keys, unless somebody says otherwise', () => {
+  it('is S3 with a bucket and keys, unless set otherwise', () => {
     expect(read(s3).storage.driver).toBe('s3');
     expect(read({ ...s3, STORAGE_DRIVER: 'local' }).storage.driver).toBe('local');
     expect(read({ ...s3, STORAGE_DRIVER: 'none' }).storage).toEqual({ driver: 'none' });
@@ -200,7 +200,7 @@ describe('docs/configuration.md', () => {
     expect(documented.toSorted()).toEqual(read.toSorted());
   });
 
-  it('tells the defaults as they are', () => {
+  it('has the actual defaults', () => {
     for (const { names, shown } of rows) {
       for (const name of names) {
         if ([...elsewhere, ...inWords, ...inWordsToo].includes(name)) continue;

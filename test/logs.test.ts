@@ -21,7 +21,7 @@ describe.each([
     expect('stack' in error).toBe(hasStack);
   });
 
-  it('tells no addresses, wherever they stand', () => {
+  it('leave out addresses, wherever they are', () => {
     const lines: string[] = [];
     const stream = { write: (line: string) => void lines.push(line) };
     const log = createLog({ logLevel: 'info', environment: 'development' }, stream);
@@ -42,7 +42,7 @@ describe.each([
     expect(lines.at(-1)).toContain('node_modules/@temporalio/worker/lib');
   });
 
-  it('tells no keys, tokens, signatures or ids of contacts, wherever they stand', () => {
+  it('leave out keys, tokens, signatures and ids of contacts, wherever they are', () => {
     const lines: string[] = [];
     const stream = { write: (line: string) => void lines.push(line) };
     const log = createLog({ logLevel: 'info', environment: 'development' }, stream);

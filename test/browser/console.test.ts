@@ -117,7 +117,7 @@ describe.runIf(browser).each([
     expect(faults).toEqual([]);
   });
 
-  it('retries on the version that has been corrected since, unless told otherwise', async () => {
+  it('retries on the corrected version, unless another one is chosen', async () => {
     const { workflow, ids } = await failures(2);
     const path = `/${newAddress()}`;
     receiver.answer(path, { status: 200 });
@@ -143,7 +143,7 @@ describe.runIf(browser).each([
     expect(faults).toEqual([]);
   });
 
-  it('tells why a campaign did not reach a contact', async () => {
+  it('shows why a campaign did not reach a contact', async () => {
     const address = newAddress();
     await createContact(engine, address, { subscribed: false });
     const { body: made } = await engine.call('POST', '/campaigns', {

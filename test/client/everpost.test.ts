@@ -110,7 +110,7 @@ describe('the client', () => {
 });
 
 describe('an error', () => {
-  it('has what the API told', async () => {
+  it('has the errors that the API returned', async () => {
     const call = everpost.post('/v1/send', { body: { to: 'nobody', subject: 'Hi', body: '' } });
     const error = await errorOf(call);
     expect(error).toMatchObject({ code: 'VALIDATION_ERROR', status: 422, retryAfter: null });

@@ -74,7 +74,7 @@ describe.runIf(moto)('SES of moto', () => {
     });
   });
 
-  it('is asked about identities and told to forget them', async () => {
+  it('returns identities, and deletes them', async () => {
     const ses = { ...account, endpoint: moto!.endpoint };
     const records = { mailFromSubdomain: 'mail', dkimTargetHost: 'dkim.test' };
     const identities = sesIdentities(ses, records);
@@ -90,7 +90,7 @@ describe.runIf(moto)('SES of moto', () => {
     await identities.remove(domain);
   });
 
-  it('cannot tell the quota, and a low rate is assumed', async () => {
+  it('does not know the quota, and a low rate is assumed', async () => {
     await expect(mailer.quotaPerSecond()).rejects.toThrow();
   });
 });

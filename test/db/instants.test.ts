@@ -22,7 +22,7 @@ it('the time until a moment is 0 when it is past, and exact however far ahead', 
   expect((await until(ahead.toISOString()))! / 86_400_000).toBeCloseTo(400, 1);
 });
 
-it('the time until no moment is null, not 0: whoever waits for it would look again at once', async () => {
+it('the time until no moment is null, not 0, which would be waited for without a pause', async () => {
   const { rows } = await sql`select ${millisecondsUntil(sql`null::timestamptz`)} as ms`.execute(db);
   expect(rows).toEqual([{ ms: null }]);
   expect(await findNextDue(db, randomUUID())).toBeNull();

@@ -77,7 +77,7 @@ it('a replay refuses what is given twice', async () => {
   expect(complaint).toBe('--what-if can be given only once: run the command again for each.\n');
 });
 
-it('a replay ends without a word when nobody reads on', async () => {
+it('a replay ends silently when its output is closed', async () => {
   const script = ['--import', 'tsx', 'dev/replay.ts', 'test/histories/exited.json'];
   const replay = spawn('node', script, { stdio: ['ignore', 'pipe', 'pipe'] });
   replay.stdout.destroy();

@@ -122,7 +122,7 @@ describe('in production', () => {
   });
 });
 
-it('SES without SNS_TOPIC_ARN starts, and says that nobody hears of feedback', () => {
+it('SES without SNS_TOPIC_ARN starts, and warns that feedback is not recorded', () => {
   for (const more of [{}, development, { SNS_TOPIC_ARN: ' , ' }]) {
     expect(judge({ ...ses, ...more })).toEqual({ refused: [], warned: ['SNS_TOPIC_ARN'] });
   }

@@ -84,7 +84,7 @@ async function cpuSeconds(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-it('an idle stack rests: what has ended is closed, what waits writes nothing, and nobody is busy', async () => {
+it('an idle stack rests: ended runs are closed, waiting ones write nothing, and no process is busy', async () => {
   const user = { email: 'ada@shop.example', password: 'correct-horse-battery' };
   const { cookie } = await call('POST', '/auth/signup', {}, user);
   for (const name of ['one', 'two', 'three']) await useProject(cookie!.split(';')[0]!, name);

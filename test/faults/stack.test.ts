@@ -72,7 +72,7 @@ async function query(url: string, sql: string): Promise<unknown[]> {
 }
 
 describe('startStack', { timeout: 90_000 }, () => {
-  it('starts all parts, tells the API where they are, and stops them in order', async () => {
+  it('starts all parts, gives the API their addresses, and stops them in order', async () => {
     const dataDir = await useFolder();
     const { stack, lines, apiEnv } = await start({ EVERPOST_DATA_DIR: dataDir });
     expect(apiEnv['DATABASE_URL']).toBe(stack.facts.databaseUrl);
@@ -187,7 +187,7 @@ describe('startStack', { timeout: 90_000 }, () => {
     other.close();
   });
 
-  it('gives up at once when it is told to stop while it starts', async () => {
+  it('stops at once when it is asked to while it starts', async () => {
     const dataDir = await useFolder();
     const giveUp = new AbortController();
     const start1 = start({ EVERPOST_DATA_DIR: dataDir }, giveUp.signal);

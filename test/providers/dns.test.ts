@@ -52,7 +52,7 @@ describe('records', () => {
     expect(await asked).toEqual(['late']);
   });
 
-  it('throws DnsError when nobody listens', async () => {
+  it('throws DnsError when no server listens', async () => {
     const { address } = server;
     const lost = createDns({ servers: [address.replace(/:.*/, ':1')], timeoutMs: 200 });
     await expect(lost.findRecords('MX', 'shop.dev')).rejects.toThrow(DnsError);

@@ -37,7 +37,7 @@ async function resetOf(email: string): Promise<string> {
 }
 
 describe('the link that verifies an address', () => {
-  it('does not verify the account somebody else made with the address', async () => {
+  it('does not verify an account that another user made with the address', async () => {
     // The attacker knows the password; the link goes to the victim, who follows it.
     const attacker = await api.signUp();
     const token = await verificationOf(attacker.email);
@@ -75,7 +75,7 @@ describe('the link that verifies an address', () => {
     expect(await me(cookie)).toMatchObject({ emailVerified: false });
   });
 
-  it('answers 400 INVALID_TOKEN for an unknown token, whoever asks', async () => {
+  it('returns 400 INVALID_TOKEN for an unknown token, with and without a session', async () => {
     const { cookie } = await api.signUp();
     for (const as of [undefined, cookie]) {
       const refused = await post('/auth/verify-email', { token: '0'.repeat(64) }, as);
@@ -94,7 +94,7 @@ describe('the link that verifies an address', () => {
 });
 
 describe('the link that sets a new password', () => {
-  it('takes the account from whoever made it with the address, and verifies it', async () => {
+  it('takes an unverified account with the address over, and verifies it', async () => {
     const attacker = await api.signUp();
     const token = await resetOf(attacker.email);
     const newPassword = 'the victim chose this';

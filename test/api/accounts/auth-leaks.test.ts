@@ -51,7 +51,7 @@ async function request(
   return { status: response.status, text };
 }
 
-it('tells no key, password, token or mail in any error or log line', async () => {
+it('has no key, password, token or mail in any error or log line', async () => {
   const email = `${randomUUID()}@users.test`;
   const password = plant();
   const { cookie } = await api.signUp();

@@ -121,7 +121,7 @@ describe('a forgotten password', () => {
     expect(count).toBe(3);
   });
 
-  it('does not take the link of another purpose, an expired one, or one nobody has', async () => {
+  it('refuses a link of another purpose, an expired one and an unknown one', async () => {
     const { email, userId } = await signUp();
     const verification = await tokenTo(email, 'verify-email');
     await post('/auth/request-password-reset', { email });

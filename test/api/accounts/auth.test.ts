@@ -109,7 +109,7 @@ describe('POST /auth/login', () => {
     expect(unknown.body.error.message).toBe(wrong.body.error.message);
   });
 
-  it('never lets anybody in by the empty password of an account without one', async () => {
+  it('refuses the empty password for an account without a password', async () => {
     const email = newEmail();
     await api.db
       .insertInto('app_user')

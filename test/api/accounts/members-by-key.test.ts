@@ -61,7 +61,7 @@ const mailsTo = ({ email }: User) =>
     .execute();
 
 describe('a change of members by a secret key', () => {
-  it('is told to every administrator, and to nobody else', async () => {
+  it('notifies every administrator, and no other member', async () => {
     const { owner, admin, member, add, change, remove } = await useProject();
     const bob = await newUser();
     expect((await add(bob.email, 'ADMIN')).status).toBe(201);
@@ -83,7 +83,7 @@ describe('a change of members by a secret key', () => {
     expect(api.dispatched.at(-1)).toMatch(/^platform-mail-/);
   });
 
-  it('is told to an administrator who is removed or lowered by it, too', async () => {
+  it('notifies an administrator who loses the role by it, too', async () => {
     const { owner, admin, member, change, remove } = await useProject();
     await change(admin, 'MEMBER');
     expect(await mailsTo(admin)).toHaveLength(1);
@@ -93,7 +93,7 @@ describe('a change of members by a secret key', () => {
     expect(await mailsTo(owner)).toHaveLength(3);
   });
 
-  it('is not told when nothing has changed, or a session has made it', async () => {
+  it('sends no notice when nothing has changed, or a session made the change', async () => {
     const { owner, member, add, change, remove, session } = await useProject();
     const bob = await newUser();
     await change(member, 'MEMBER');

@@ -93,7 +93,7 @@ describe.each([
     expect((await me(refused)).status).toBe(401);
   });
 
-  it('takes an account that nobody has verified from whoever made it with the address', async () => {
+  it('takes over an unverified account with the address', async () => {
     const hosted = await startWith({ PLATFORM_FROM_ADDRESS: 'noreply@platform.test' });
     const { email } = fake.user;
     const attacker = await hosted.signUp(email);
@@ -121,7 +121,7 @@ describe.each([
     expect(user.body).toMatchObject({ id: userId, type: 'PASSWORD' });
   });
 
-  it('refuses somebody else who has got the address of an account', async () => {
+  it('refuses another user who now owns the address of an account', async () => {
     await logIn(provider);
     fake.user = { ...fake.user, id: String(randomInt(2 ** 40)) };
     const refused = await logIn(provider);

@@ -39,7 +39,7 @@ describe('GET /users/@me/sessions', () => {
     ]);
   });
 
-  it('tells when a session was last seen, and writes that every five minutes at most', async () => {
+  it('shows when a session was last seen, and writes that every five minutes at most', async () => {
     const { userId, cookie } = await api.signUp();
     const id = (await rowsOf(userId))[0]?.id;
     const version = async () =>
@@ -81,7 +81,7 @@ describe('DELETE /users/@me/sessions/{id}', () => {
     expect((await me(cookie)).status).toBe(401);
   });
 
-  it('answers 404 for the session of somebody else, and for none', async () => {
+  it('returns 404 for the session of another user, and for an unknown one', async () => {
     const { cookie } = await api.signUp();
     const other = await api.signUp();
     const [{ id }] = await sessionsOf(other.cookie);

@@ -29,7 +29,7 @@ describe('GET /users/@me', () => {
     expect([status, body.emailVerified]).toEqual([200, false]);
   });
 
-  it('refuses a secret key with 401 UNAUTHORIZED: a key is nobody', async () => {
+  it('refuses a secret key with 401 UNAUTHORIZED, because a key is no user', async () => {
     const { cookie } = await api.signUp();
     const { secretKey } = await api.createProject(cookie);
     const { status, body } = await api.request('GET', '/users/@me', { key: secretKey });

@@ -57,7 +57,7 @@ const waiting = async () => {
 const report = () => reportDueUsage({ db: api.db, payments, log: api.services.log });
 
 describe('the meter', () => {
-  it('is told of each sent message by its id, with files as two', async () => {
+  it('gets a report of each sent message by its id, with files as two', async () => {
     const customer = `cus_${randomUUID()}`;
     const { id } = await projectOf(customer);
     const [plain] = await sendMail(id, 1);
@@ -74,7 +74,7 @@ describe('the meter', () => {
     expect(await waiting()).toEqual([]);
   });
 
-  it('is told once, also when a message goes on changing', async () => {
+  it('gets one report of a message, also when the message changes afterwards', async () => {
     const { id } = await projectOf('cus_1');
     const [email] = await sendMail(id, 1);
     await report();
@@ -84,7 +84,7 @@ describe('the meter', () => {
     expect(stripe.requests).toHaveLength(1);
   });
 
-  it('is not told of failed mail, nor of projects that are no customers', async () => {
+  it('gets no reports of failed mail and of projects without a subscription', async () => {
     const free = await projectOf(null);
     await sendMail(free.id, 3);
     const { id } = await projectOf('cus_1');
@@ -97,7 +97,7 @@ describe('the meter', () => {
     expect(stripe.requests).toEqual([]);
   });
 
-  it('counts once what was told and whose answer was lost', async () => {
+  it('counts once what was reported when the response was lost', async () => {
     const { id } = await projectOf('cus_1');
     const ids = await sendMail(id, 20);
     stripe.losesAnswers = true;
@@ -107,7 +107,7 @@ describe('the meter', () => {
     expect(await waiting()).toEqual([]);
   }, 60_000);
 
-  it('counts once what a worker told that died before it could forget it', async () => {
+  it('reports once although the worker died before it could record that', async () => {
     const { id } = await projectOf('cus_1');
     const ids = await sendMail(id, 3);
     for (const told of await listUsageReports(api.db, 2)) await payments.reportUsage(told);
@@ -117,7 +117,7 @@ describe('the meter', () => {
     expect(await waiting()).toEqual([]);
   });
 
-  it('counts once what two workers tell at the same time', async () => {
+  it('counts once what two workers report at the same time', async () => {
     const { id } = await projectOf('cus_1');
     const ids = await sendMail(id, 50);
     await Promise.all([report(), report(), report()]);
@@ -125,7 +125,7 @@ describe('the meter', () => {
     expect(await waiting()).toEqual([]);
   });
 
-  it('hears of it later when it is away, and of all of it', async () => {
+  it('gets all reports later when it was unavailable', async () => {
     const { id } = await projectOf('cus_1');
     const ids = await sendMail(id, 3);
     const gone = createPayments({
@@ -139,7 +139,7 @@ describe('the meter', () => {
     expect([...stripe.meterEvents.keys()].toSorted()).toEqual(ids.toSorted());
   }, 60_000);
 
-  it('never takes what is older than 35 days: that is given up, and the rest is told', async () => {
+  it('gives up reports older than 35 days, and sends the rest', async () => {
     const { id } = await projectOf('cus_1');
     await sendMail(id, 501, '[]', new Date('2020-01-01T00:00:00Z'));
     const ids = await sendMail(id, 2);
@@ -149,7 +149,7 @@ describe('the meter', () => {
     expect(await waiting()).toEqual([]);
   }, 60_000);
 
-  it('is told of the next page where the first is refused, which is kept while it is young', async () => {
+  it('gets the next page when the first is refused, which is kept while it is young', async () => {
     const { id } = await projectOf('cus_1');
     const hour = 3_600_000;
     const refused = await sendMail(id, 500, '[]', new Date(Date.now() - 2 * hour));
@@ -210,7 +210,7 @@ describe('the warning at 80 %', () => {
     return rows.map((row) => row.to_email);
   };
 
-  it('is written once a month to the administrators, to nobody else', async () => {
+  it('is sent once a month to the administrators, and to no other member', async () => {
     const { id, cookie, email, secretKey } = await projectOf(null);
     const [admin, member] = [await api.signUp(), await api.signUp()];
     for (const [user, role] of [

@@ -26,7 +26,7 @@ const checkedOut = (projectId: string, id: string, more: { server?: string } = {
     metadata: { projectId, ...more },
   });
 
-describe('a subscription that nobody would use is ended', () => {
+describe('a subscription without a project is cancelled', () => {
   it('when its project was deleted while the page was open', async () => {
     for (const isForgotten of [false, true]) {
       const project = await createProject();

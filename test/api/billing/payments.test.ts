@@ -66,7 +66,7 @@ describe('the signature', () => {
 });
 
 describe('an event', () => {
-  it.each(paths)('is received at %s, also of a type nobody knows', async (path) => {
+  it.each(paths)('is accepted at %s, also with an unknown type', async (path) => {
     for (const type of ['invoice.paid', 'customer.created', 'no.such.type']) {
       const { status, body } = await send(about(type, { customer: 'cus_nobody' }), path);
       expect([status, body]).toEqual([200, received]);
@@ -152,7 +152,7 @@ describe('a signed body', () => {
     },
   );
 
-  it('is received without effect when nobody knows its type, whatever else it has', async () => {
+  it('is accepted without effect when its type is unknown', async () => {
     for (const more of [{}, { id: null }, { data: null }, { data: { object: 5 } }]) {
       expect(await answerTo(stripe.sign({ type: 'x.y', ...more }))).toEqual([200, null]);
     }
@@ -225,7 +225,7 @@ describe('invoice.payment_failed', () => {
     expect((await project.look()).disabled).toBe(false);
   });
 
-  it('with another try to come is told to the administrators, where mail can be sent', async () => {
+  it('with another try to come is mailed to the administrators, where mail can be sent', async () => {
     const project = await customer();
     const mails = () =>
       api.db
@@ -277,7 +277,7 @@ describe('invoice.payment_failed', () => {
     expect((await project.look()).disabledReason).toBe('PAYMENT_FAILED');
   });
 
-  it('of the first invoice has no effect: nobody has subscribed yet', async () => {
+  it('of the first invoice has no effect, because there is no subscription yet', async () => {
     const project = await customer();
     await failed(project, { billing_reason: 'subscription_create', next_payment_attempt: null });
     expect((await project.look()).disabled).toBe(false);

@@ -176,7 +176,7 @@ describe('actions', () => {
     expect((await act(id, 'cancel')).body.data).toMatchObject({ status: 'CANCELLED' });
   });
 
-  it('refuse to send to nobody, and from a domain that is no longer verified', async () => {
+  it('refuse to send without recipients, and from a domain that is no longer verified', async () => {
     const nobody = {
       operator: 'AND',
       conditions: [{ field: 'data.plan', operator: 'equals', value: 'none' }],

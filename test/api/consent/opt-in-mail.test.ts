@@ -77,7 +77,7 @@ it('is answered by the page of an unknown link where the token is none', async (
   }
 });
 
-it('is told in the timeline of the contact', async () => {
+it('is in the timeline of the contact', async () => {
   const { email } = await requested();
   const { id } = (await shop.contact(email))!;
   const { body } = await call('GET', `/contacts/${id}/timeline?types=consent`);

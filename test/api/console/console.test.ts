@@ -344,7 +344,7 @@ describe('the console', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  it('tells errors of the API as a page', async () => {
+  it('shows errors of the API as a page', async () => {
     const { status, html } = await open(`${home}/workflows/00000000-0000-4000-8000-000000000000`);
     expect([status, html.includes('WORKFLOW_NOT_FOUND')]).toEqual([404, true]);
     expect((await open(`${home}/workflows/x`)).status).toBe(422);

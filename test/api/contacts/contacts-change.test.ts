@@ -85,7 +85,7 @@ describe('PATCH /contacts/{id}', () => {
     });
   });
 
-  it('tells of a subscription that changes, once', async () => {
+  it('records one event when the subscription changes', async () => {
     const { id, email } = await create();
     for (const subscribed of [false, false, true, true]) await patch(id, { subscribed });
     expect(await shop.eventsOf(email)).toEqual([

@@ -56,7 +56,7 @@ describe('GET /contacts/fields', () => {
     expect(await customFields()).toEqual([]);
   });
 
-  it('tells type and coverage', async () => {
+  it('shows type and coverage', async () => {
     await insert({ plan: 'a', since: '2026-01-02' }, { plan: 'b' }, { plan: 'c' }, null);
     expect(await customFields()).toEqual([
       { field: 'data.plan', type: 'string', coverage: 75 },
@@ -64,7 +64,7 @@ describe('GET /contacts/fields', () => {
     ]);
   });
 
-  it('shows at least 1 for what anybody has, and rounds', async () => {
+  it('shows at least 1 for a field that any contact has, and rounds', async () => {
     await insert({ rare: 1, most: 1 }, ...Array.from({ length: 299 }, () => ({ most: 1 })), null);
     expect(await customFields()).toEqual([
       { field: 'data.most', type: 'number', coverage: 100 },
@@ -234,7 +234,7 @@ describe('the usage of a field', () => {
     return row.id;
   }
 
-  it('is nothing for a field nobody names; it can be deleted', async () => {
+  it('has no uses for an unused field, which can be deleted', async () => {
     await insert({ plan: 1 }, null);
     await createSegment('Other', filter('data.planet'), filter('data.other.plan'));
     await createWorkflow('Other', 'UPDATE_CONTACT', { updates: { Plan: 1 } });
@@ -304,7 +304,7 @@ describe('the usage of a field', () => {
     expect(canDelete).toBe(false);
   });
 
-  it('of standard fields is told, too; they cannot be deleted', async () => {
+  it('of standard fields is listed, too; they cannot be deleted', async () => {
     await insert(null, null, { email: 1 });
     expect(await usage('email')).toEqual({ ...none, contactCount: 3, canDelete: false });
     const segment = await createSegment('S', filter('createdAt', '2026-01-01'));
@@ -331,7 +331,7 @@ describe('the usage of a field', () => {
       },
     );
 
-    it('removes the key from every contact, and tells from how many', async () => {
+    it('removes the key from every contact, and returns how many had it', async () => {
       await insert({ plan: 1, seats: 2 }, { plan: null }, { plan: { a: 1 } }, { seats: 3 }, null);
       const before = (await call('GET', '/contacts')).body.data;
       const { status, body } = await call('DELETE', '/contacts/fields/plan');

@@ -44,7 +44,7 @@ describe('POST /contacts', () => {
     expect(refusal(refused)).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
   });
 
-  it('gives ids nobody can guess: version 4', async () => {
+  it('gives ids that cannot be guessed (version 4)', async () => {
     const { body } = await upsert({ email: newAddress() });
     expect(body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab]/);
   });
@@ -71,7 +71,7 @@ describe('POST /contacts', () => {
     expect(refusal(answer)).toEqual(invalid('data.k invalid_string'));
   });
 
-  it('leaves an unsubscribed contact alone unless it is told otherwise', async () => {
+  it('keeps a contact unsubscribed unless the request says otherwise', async () => {
     const email = newAddress();
     await upsert({ email, subscribed: false });
     expect((await upsert({ email, data: { a: 1 } })).body.subscribed).toBe(false);

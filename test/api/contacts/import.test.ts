@@ -75,7 +75,7 @@ describe('POST /contacts/import', () => {
     expect(answer.body.error.suggestion).toBe('Set the header Content-Type as the message says.');
   });
 
-  it('answers a JSON body 415, before anybody asks for credentials', async () => {
+  it('returns 415 for a JSON body, before it checks credentials', async () => {
     for (const key of [shop.project.secretKey, 'sk_nobody']) {
       expect(refusal(await post({ key, body: {} }))).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
     }

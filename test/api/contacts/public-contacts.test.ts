@@ -155,7 +155,7 @@ describe('with the email that held the link', () => {
     expect(row.unsubscribed_at).toBeInstanceOf(Date);
   });
 
-  it('tells of it in the event', async () => {
+  it('names it in the event', async () => {
     const id = await createContact();
     const e = await insertTestEmail(api.db, { projectId: project.id, contactId: id });
     const change = { source: 'public_page', emailId: e };

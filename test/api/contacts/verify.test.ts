@@ -90,7 +90,7 @@ describe('POST /v1/verify', () => {
     });
   });
 
-  it('answers 503 SERVICE_UNAVAILABLE when the resolver cannot tell', async () => {
+  it('returns 503 SERVICE_UNAVAILABLE when the resolver does not answer', async () => {
     dns.faults.set('broken.dev', 'SERVFAIL');
     const { status, body } = await verify('a@broken.dev');
     expect(status).toBe(503);

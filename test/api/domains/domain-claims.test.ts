@@ -221,7 +221,7 @@ describe('an identity that this server makes', () => {
     expect(made.map((row) => row.name)).toContain(name);
   });
 
-  it('makes who adds the name wait while SES is being told to forget it', async () => {
+  it('makes a new claim of the name wait while SES deletes the old identity', async () => {
     const name = newName();
     await api.db
       .insertInto('ses_identity')

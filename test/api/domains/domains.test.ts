@@ -230,7 +230,7 @@ describe('with SES', async () => {
     expect(body.records[4].value).toBe('feedback-smtp.eu-west-1.amazonses.com');
   });
 
-  it('leaves no claim behind when SES fails: 503, the name free, its run told', async () => {
+  it('leaves no claim behind when SES fails: 503, the name is free, and its run is signalled', async () => {
     const name = newName();
     // SES does not know the domain, registers it, and then refuses its MAIL FROM domain.
     ses.next = ['ok', 'ok', { status: 400, type: 'BadRequestException' }];

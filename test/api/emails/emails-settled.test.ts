@@ -43,7 +43,7 @@ const marketingHeaders = [
   'X-Auto-Response-Suppress',
 ];
 
-it('a message of a campaign that only feedback proves shows no text: nobody knows what it said', async () => {
+it('shows no text of a campaign message that only its feedback proves, because the text is unknown', async () => {
   const id = await lostEmail();
   await shop.api.services.feedback.record(
     {

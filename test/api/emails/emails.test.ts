@@ -197,7 +197,7 @@ describe('GET /emails/{id}', () => {
 });
 
 describe('GET /campaigns/{id}/recipients/{contactId}', () => {
-  it('tells of a draft who would get it', async () => {
+  it('shows who would get a draft', async () => {
     const draft = {
       name: 'C',
       subject: 'S',

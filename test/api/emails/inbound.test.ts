@@ -134,7 +134,7 @@ describe('a received mail', () => {
     expect(events).toHaveLength(3);
   });
 
-  it('to a domain nobody has verified is nobody’s', async () => {
+  it('to a domain that is not verified belongs to no project', async () => {
     const sender = await arrive({ recipients: ['hi@mycorp.dev', 'hi@unknown.test'] });
     expect((await receivedFrom(sender)).rows).toEqual([]);
   });
@@ -197,7 +197,7 @@ describe('its body', () => {
     expect(body).toBe('<p>Dear &lt;team&gt;,<br>\nhello</p>');
   });
 
-  it('is read when SNS was told to encode it', async () => {
+  it('is read when SNS is set to encode it', async () => {
     const content = Buffer.from(mime('text/plain', 'Grüße')).toString('base64');
     expect(await bodyOf({ content, encoding: 'BASE64' })).toBe('<p>Grüße</p>');
   });

@@ -40,7 +40,7 @@ const eventsOf = (id: string) =>
     .execute();
 
 describe('the pixel', () => {
-  it('is a picture of one dot that nobody keeps, and counts each open', async () => {
+  it('is a picture of one pixel that is never cached, and counts each open', async () => {
     const { id, pixel } = await sentEmail();
     for (const opens of [1, 2, 3]) {
       const response = await fetch(`${api.url}${pixel}`);

@@ -110,7 +110,7 @@ describe('POST /events/track with `name`', () => {
     expect(shop.api.dispatched.at(-1)).toBe(`execution-${execution.id}`);
   });
 
-  it('only stores an event of nobody', async () => {
+  it('only stores an event without a contact', async () => {
     const workflowId = await createWorkflow('of nobody');
     const { status, body } = await record({ name: 'of nobody' });
     expect([status, body.contactId, body.data]).toEqual([201, null, null]);

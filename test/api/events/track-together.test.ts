@@ -56,7 +56,7 @@ describe('events that come together', () => {
     expect(await shop.contact(email)).toEqual(before);
   });
 
-  it('start the workflows of their name, each told to Temporal', async () => {
+  it('start the workflows of their name, each with a run in Temporal', async () => {
     const { body: workflow } = await shop.call('POST', '/workflows', {
       name: 'W',
       eventName: 'starts together',
@@ -110,7 +110,7 @@ describe('events that come together', () => {
     expect((await shop.contact(held!))!.data).toEqual({ late: true });
   });
 
-  it('wait only shortly for a contact that somebody is creating', async () => {
+  it('wait only shortly for a contact that another request is creating', async () => {
     const [held, ...others] = addresses(10);
     let waiting: ReturnType<typeof track> | undefined;
     await db.transaction().execute(async (tx) => {

@@ -66,7 +66,7 @@ describe('POST /v1/track', () => {
     ]);
   });
 
-  it('subscribes a new contact, unless it is told otherwise', async () => {
+  it('subscribes a new contact, unless the request says otherwise', async () => {
     const [silent, out] = [newAddress(), newAddress()];
     await shop.track({ email: silent });
     await shop.track({ email: out, subscribed: false });
@@ -75,7 +75,7 @@ describe('POST /v1/track', () => {
     expect((await shop.eventsOf(out)).map(({ name }) => name)).toEqual(['clicked']);
   });
 
-  it('tells a change of subscription before the event itself, and only a change', async () => {
+  it('records a change of subscription before the event itself, and only a change', async () => {
     const email = newAddress();
     await shop.track({ email });
     await shop.track({ email, subscribed: false });
@@ -198,7 +198,7 @@ describe('a request', () => {
 });
 
 describe('an event', () => {
-  it('starts the enabled workflows with its name, and they are told to Temporal later', async () => {
+  it('starts the enabled workflows with its name, and sends their starts to Temporal later', async () => {
     const email = newAddress();
     const starts = await createWorkflow('starts');
     await createWorkflow('Starts');

@@ -34,7 +34,7 @@ const activeIn = async (id: string) => {
   return rows[0]!.active;
 };
 
-it('in pages, so that nobody waits for the whole', async () => {
+it('in pages, so that no request waits for the whole', async () => {
   const { id, path } = await busyWorkflow(1_200);
   const commit = shop.api.dispatched.length;
   const { status, body } = await shop.call('POST', `${path}/executions/cancel-all`);

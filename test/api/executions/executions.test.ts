@@ -34,7 +34,7 @@ const list = async (path: string, query = '') =>
   (await shop.call('GET', `${path}/executions${query}`)).body;
 
 describe('POST /workflows/{id}/executions', () => {
-  it('answers the running execution; Temporal is told right after', async () => {
+  it('returns the running execution; its start is sent to Temporal right after', async () => {
     const { id: workflowId, path } = await createWorkflow();
     const contact = await createContact();
     const handedBefore = shop.api.dispatched.length;

@@ -342,7 +342,7 @@ describe('retrying a failed execution', () => {
 });
 
 describe('a simulation', () => {
-  it('tells whether its context as an event would start the workflow', async () => {
+  it('shows whether its context as an event would start the workflow', async () => {
     const { path } = await createWorkflow();
     const play = async (given: object) => {
       const contact = { email: newAddress() };

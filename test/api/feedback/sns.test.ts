@@ -266,7 +266,7 @@ describe('what becomes of a message', () => {
     expect(event?.data).not.toHaveProperty('bounceType');
   });
 
-  it('does not unsubscribe a contact for mail that went to somebody else', async () => {
+  it('does not unsubscribe a contact for mail that went to another address', async () => {
     const { id, contactId } = await sentEmail({ to_email: 'team@else.example' });
     await notify(sesEvent('Bounce', { emailId: id }, bounceDetail('Permanent')));
     expect((await emailOf(id)).status).toBe('BOUNCED');

@@ -164,7 +164,7 @@ async function withMail() {
   return { projectId, id: await insertTestEmail(db, given) };
 }
 
-describe('feedback beside rows that somebody has locked', () => {
+describe('feedback beside locked rows', () => {
   it.each(['contact', 'email'] as const)('waits only for the %s that is locked', async (table) => {
     const [locked, free] = (await sentEmails(2)) as [Mail, Mail];
     const answered: string[] = [];

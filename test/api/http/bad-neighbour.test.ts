@@ -41,7 +41,7 @@ describe('a project whose rows are locked', async () => {
     return status;
   }
 
-  it('waits alone, is told to come back, and then sends each mail once', async () => {
+  it('waits alone, gets Retry-After, and then sends each mail once', async () => {
     const to = newAddress();
     expect((await shop.send({ to })).status).toBe(200);
     const lock = await lockContact(to);

@@ -90,7 +90,7 @@ describe('a body', () => {
     expect(await speak(path, { headers, pieces })).toEqual({ status: 413, code });
   });
 
-  it('that is compressed answers 415, on every endpoint, before anybody asks for credentials', async () => {
+  it('that is compressed is refused with 415, on every endpoint, before credentials are checked', async () => {
     for (const path of [
       '/contacts',
       '/v1/send',

@@ -45,7 +45,7 @@ describe('a request body', () => {
     }
   });
 
-  it('of another content type answers 415, before anybody asks for credentials', async () => {
+  it('of another content type is refused with 415, before credentials are checked', async () => {
     for (const key of [shop.secretKey, 'sk_nobody']) {
       const { status, body } = await post('domain=a.dev', {
         key,
@@ -60,7 +60,7 @@ describe('a request body', () => {
     expect((await post(newDomain(), { headers })).status).toBe(201);
   });
 
-  it('may hold keys nobody knows', async () => {
+  it('may have unknown keys', async () => {
     expect((await post({ ...newDomain(), constructor: 1, __proto__: { a: 1 } })).status).toBe(201);
   });
 
@@ -83,7 +83,7 @@ describe('a request body', () => {
 });
 
 describe('a path', () => {
-  it('nobody knows answers 404 ROUTE_NOT_FOUND in the envelope', async () => {
+  it('that is unknown returns 404 ROUTE_NOT_FOUND in the envelope', async () => {
     const { status, headers, body } = await api.request('GET', '/no/such/path');
     expect(status).toBe(404);
     expect(body).toEqual({

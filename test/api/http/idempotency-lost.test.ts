@@ -17,7 +17,7 @@ const api = await useApi({ DATABASE_URL: databaseBehind(line.address, url) });
 const { cookie } = await api.signUp();
 const { secretKey } = await api.createProject(cookie);
 
-it('is free soon, though its claim was committed and nobody has heard of it', async () => {
+it('is free soon, although its claim was committed and the response was lost', async () => {
   const held = 4_714;
   await sql`create function hold_claim() returns trigger language plpgsql as ${sql.raw(
     `$$ begin perform pg_advisory_xact_lock_shared(${held}); return new; end $$`,

@@ -64,7 +64,7 @@ describe('Idempotency-Key on /v1/track', () => {
     expect(await shop.eventsOf(email)).toHaveLength(1);
   });
 
-  it('is another one with the public key: nobody who has that can block the secret one', async () => {
+  it('is separate for the public key, whose holders cannot block the secret one', async () => {
     const [email, headers] = [newAddress(), newKey()];
     const body = { email, event: 'clicked' };
     const { publicKey: key } = shop.project;
@@ -193,7 +193,7 @@ describe('Idempotency-Key on /v1/send', () => {
     expect([again.status, isReplay(again)]).toEqual([200, false]);
   });
 
-  it('keeps answers where nobody can read them', async () => {
+  it('stores responses encrypted', async () => {
     const [to, key] = [newAddress(), newKey()];
     await shop.send({ to }, key);
     const { response } = await shop.api.db

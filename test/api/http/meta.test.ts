@@ -117,7 +117,7 @@ describe('GET /config', () => {
     });
   });
 
-  it('tells the settings of an installation and no secret', async () => {
+  it('shows the settings of an installation and no secret', async () => {
     const secrets = {
       AWS_SES_ACCESS_KEY_ID: 'AKIAEXAMPLE',
       AWS_SES_SECRET_ACCESS_KEY: 'wJalrX',

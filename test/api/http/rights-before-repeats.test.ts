@@ -135,7 +135,7 @@ describe('a stored answer', () => {
     expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
   });
 
-  it('needs a recent login where the request does, which only its body may tell', async () => {
+  it('needs a recent login where the request does, which may depend on its body', async () => {
     const friend = await api.signUp();
     const ask = (cookie: string, key: string, role: string) =>
       api.request('POST', `/projects/${projectId}/members`, {

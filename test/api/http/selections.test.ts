@@ -205,7 +205,7 @@ describe('a selection with a key that it does not know', () => {
     }
   });
 
-  it('takes nobody: no contact is unsubscribed', async () => {
+  it('selects no contact, so none is unsubscribed', async () => {
     const email = newAddress();
     await shop.call('POST', '/contacts', { email });
     const asked = { mode: 'query', filter: { subscribd: true } };

@@ -41,7 +41,7 @@ describe('an unknown key', () => {
     ]);
   });
 
-  it('is told all known names where none is near', async () => {
+  it('lists all known names where none is similar', async () => {
     const messageOf = async (path: string) => {
       const { body } = await shop.call('GET', path, undefined, strict);
       return body.error.errors[0].message as string;
@@ -152,7 +152,7 @@ describe('an unknown key', () => {
     expect((await shop.call('PUT', path, graph, strict)).status).toBe(200);
   });
 
-  it('is told again when the answer is repeated under its key', async () => {
+  it('is repeated with the response under its key', async () => {
     const key = { 'Idempotency-Key': newAddress() };
     const mail = { to: newAddress(), html: 'x' };
     await shop.send(mail, key);

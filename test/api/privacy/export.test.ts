@@ -40,7 +40,7 @@ const countOpen = async () => {
   return rows[0]!.count;
 };
 
-describe('exports that nobody reads', () => {
+describe('exports whose response is not read', () => {
   it('leave the connections to others, and end after five seconds', async () => {
     const projects = await Promise.all([createProject(), createProject(), createProject()]);
     const unread = projects.flatMap((project) =>
@@ -81,7 +81,7 @@ it('an export that is asked for by HEAD, or left, holds nothing', async () => {
   await waitFor('the end', async () => (await countOpen()) === 0, 4_000);
 });
 
-it('an export that finds no connection in ten seconds is told so', async () => {
+it('an export without a connection within ten seconds gets an error', async () => {
   const { services } = api;
   const slots = await Promise.all(
     [1, 2, 3].map((name) => services.exports.enter(`project ${name}`, () => {})),

@@ -29,7 +29,7 @@ const linesOf = (userId: string) =>
     .map((entry) => entry['event']);
 
 describe('the security log', () => {
-  it('tells the life of an account: who, from where, as rows and as lines', async () => {
+  it('records the life of an account: who, from where, as rows and as lines', async () => {
     const { email, userId, cookie } = await api.signUp();
     await logIn(email);
     await logIn(email, 'a wrong password');
@@ -65,7 +65,7 @@ describe('the security log', () => {
     });
   });
 
-  it('tells what is done to a project, and goes on when it is reset', async () => {
+  it('records what is done to a project, and continues after a reset', async () => {
     const { userId, cookie } = await api.signUp();
     const { id } = await api.createProject(cookie);
     const post = (path: string) =>
@@ -102,7 +102,7 @@ describe('the security log', () => {
     ]);
   });
 
-  it('tells who changed members, or that a key did', async () => {
+  it('records who changed members, or that a key did', async () => {
     const { userId, cookie } = await api.signUp();
     const member = await api.signUp();
     const { id, secretKey: key } = await api.createProject(cookie);
@@ -127,7 +127,7 @@ describe('the security log', () => {
     ]);
   });
 
-  it('tells who set and deleted a secret, by its name', async () => {
+  it('records who set and deleted a secret, by its name', async () => {
     const { userId, cookie } = await api.signUp();
     const { id, secretKey: key } = await api.createProject(cookie);
     const headers = { 'X-Project-Id': id };
@@ -142,7 +142,7 @@ describe('the security log', () => {
     ]);
   });
 
-  it('tells who changed event subscriptions, domains and policies, exported and erased', async () => {
+  it('records who changed event subscriptions, domains and policies, exported and erased', async () => {
     const { userId, cookie } = await api.signUp();
     const { id, secretKey: key } = await api.createProject(cookie);
     const headers = { 'X-Project-Id': id };
@@ -268,7 +268,7 @@ describe('the security log', () => {
 });
 
 describe('no line of the log', () => {
-  it('tells the id of an opt-out link, a token or a signature', async () => {
+  it('has the id of an opt-out link, a token or a signature', async () => {
     const { cookie } = await api.signUp();
     const { secretKey: key } = await api.createProject(cookie);
     const made = await api.request('POST', '/contacts', { key, body: { email: 'ada@x.example' } });
@@ -298,7 +298,7 @@ describe('no line of the log', () => {
     expect(text).toContain('"path":"/unsubscribe/{contactId}"');
   });
 
-  it('tells an address, a name of a field or of an event in a path', async () => {
+  it('has an address, a name of a field or of an event in a path', async () => {
     const { secretKey: key } = await api.createProject((await api.signUp()).cookie);
     const address = 'ada%40private.example';
     const requests: [string, string][] = [

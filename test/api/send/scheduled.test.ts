@@ -90,7 +90,7 @@ describe('scheduledFor of /v1/send', () => {
 });
 
 describe('the run that delivers', () => {
-  it('is told of scheduled mail only if no other is due before it', async () => {
+  it('is signalled for scheduled mail only if no other is due before it', async () => {
     const project = await useShop();
     const told = async (at: Date | null) => {
       const before = project.api.dispatched.length;

@@ -171,7 +171,7 @@ describe('a /v1/send that is running while the process is asked to stop', () => 
 });
 
 describe('a /v1/send that takes longer than five minutes', () => {
-  it('renews its key: a repeat is told that it is under way', async () => {
+  it('renews its claim: a repeated request gets IDEMPOTENCY_IN_PROGRESS', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const { db } = shop.api;
     const [to, key] = [threePeople(), newKey()];

@@ -79,7 +79,7 @@ describe('POST /v1/send/batch', () => {
     expect(await mailsTo(one, two, three)).toBe(3);
   });
 
-  it('tells what /v1/send would have told of each', async () => {
+  it('returns for each what /v1/send would return', async () => {
     const messages = [
       message(newAddress(), { template: randomUUID() }),
       message(newAddress(), { from: 'team@not-ours.example' }),

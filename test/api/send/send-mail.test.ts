@@ -134,7 +134,7 @@ describe('a template', () => {
     });
   });
 
-  it('that nobody knows, or another project has, answers 404 TEMPLATE_NOT_FOUND', async () => {
+  it('that is unknown, or of another project, returns 404 TEMPLATE_NOT_FOUND', async () => {
     const made = await shop.api.request('POST', '/templates', {
       key: shop.other.secretKey,
       body: { name: 'T', subject: 's', body: 'b', type: 'TRANSACTIONAL' },

@@ -43,7 +43,7 @@ describe('a request that fails at its second recipient', async () => {
 describe('a project that has used up its mail', async () => {
   const billing = await useBilling();
 
-  it('is told so before its recipients are looked at, be it one or several', async () => {
+  it('is refused before its recipients are checked, be it one or several', async () => {
     const project = await billing.billedProject();
     await billing.sent(project.id, 10);
     const { body: template } = await billing.api.request('POST', '/templates', {

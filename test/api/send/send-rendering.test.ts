@@ -28,7 +28,7 @@ describe('a costly template of /v1/send', () => {
     expect(await shop.contact(to)).toMatchObject({ id: contact.id, data: { name: 'Ada' } });
   });
 
-  it('tells a changed subscription once', async () => {
+  it('records a changed subscription once', async () => {
     const to = newAddress();
     await shop.call('POST', '/contacts', { email: to, subscribed: false });
     await shop.send({ to, body: costly, subscribed: true });

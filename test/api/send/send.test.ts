@@ -96,7 +96,7 @@ describe('POST /v1/send', () => {
     }
   });
 
-  it('sends to nobody when the list is empty', async () => {
+  it('sends no mail when the list is empty', async () => {
     const { status, body } = await shop.send({ to: [] });
     expect([status, body.data.emails]).toEqual([200, []]);
   });
@@ -219,7 +219,7 @@ describe('the contact of a recipient', () => {
     expect((await shop.contact(to))!.data).toEqual({ a: 1 });
   });
 
-  it('tells a change of its subscription once, and never a state it had', async () => {
+  it('records a change of its subscription once, and never the state it already had', async () => {
     const to = newAddress();
     await shop.send({ to });
     await shop.send({ to, subscribed: true });

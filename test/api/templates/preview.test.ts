@@ -8,7 +8,7 @@ const preview = (given: object, path = '/templates/preview') => shop.call('POST'
 const codes = (warnings: { code: string }[]) => warnings.map(({ code }) => code);
 
 describe('POST /templates/preview', () => {
-  it('names a variable that nobody has, and stores and sends nothing', async () => {
+  it('names an unknown variable, and stores and sends nothing', async () => {
     const counts = () => shop.call('GET', '/emails').then(({ body }) => body.total);
     const before = await counts();
     const { status, body } = await preview({ subject: 'Hi', body: '<p>{{nmae}}</p>' });
@@ -131,7 +131,7 @@ describe('POST /templates/preview', () => {
 });
 
 describe('POST /templates/{id}/preview', () => {
-  it('renders the template as it is stored, for nobody or for somebody', async () => {
+  it('renders the stored template, with and without a contact', async () => {
     const id = await shop.createTemplate({
       subject: 'Hi {{name ?? there}}',
       body: '<img src="https://shop.test/a.png">',

@@ -195,7 +195,7 @@ describe('the preference page', () => {
     expect(await optOuts()).toBe(1);
   });
 
-  it('unsubscribes from all, and subscribes whoever ticks a box to what is ticked', async () => {
+  it('unsubscribes from all, and subscribes to ticked topics', async () => {
     const { id, state, events } = await useTopics();
     const all = await post(`/manage/${id}`, 'shown=news&shown=tips&action=unsubscribe_all');
     expect(all.body).not.toMatch(/\schecked/);

@@ -195,7 +195,7 @@ describe('the topics of a contact', () => {
     expect(codeOf(put)).toEqual([404, 'CONTACT_NOT_FOUND']);
   });
 
-  it('have events that nobody else can record, and no items in the activity feed', async () => {
+  it('have events that requests cannot record, and no items in the activity feed', async () => {
     const { ask, create, contact } = await newProject();
     await create('news');
     const ada = await contact();

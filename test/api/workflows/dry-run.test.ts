@@ -30,7 +30,7 @@ async function withWaiting(count: number) {
 }
 
 describe('a dry run', () => {
-  it('tells how an edit changes the way of those who are inside, and changes nothing', async () => {
+  it('shows how an edit would change the path of open executions, and changes nothing', async () => {
     const { id, version, delay, ways } = await withWaiting(2);
     const counted = { version, active: 2, same: 0, differs: 0, unmappable: 0 };
     const unchanged = await dryRun(id);

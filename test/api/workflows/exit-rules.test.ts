@@ -408,7 +408,7 @@ describe('an event that meets an exit rule', () => {
     expect([held_at, paused_at]).toEqual([null, expect.any(Date)]);
   });
 
-  it('ends all executions of its contact, and nobody else', async () => {
+  it('ends all executions of its contact, and of no other', async () => {
     const workflows = await Promise.all(Array.from({ length: 50 }, () => ruled([bought])));
     const spared = await ruled([{ ...bought, eventName: 'other' }]);
     const { ids, track } = await inside([...workflows, spared]);
@@ -458,7 +458,7 @@ describe('an exit rule sees', () => {
     expect(await endOf(id)).toEqual(exited('seen'));
   });
 
-  it('that somebody enters a segment', async () => {
+  it('that a contact enters a segment', async () => {
     const { body: segment } = await call('POST', '/segments', {
       name: `Pro ${randomUUID()}`,
       condition: {

@@ -321,7 +321,7 @@ describe('a simulation', () => {
     expect(await play({ graph: forever })).toMatchObject(waiting);
   });
 
-  it('calls nobody: it plays the answers of receivers', async () => {
+  it('calls no receiver: it plays their responses', async () => {
     const headers = { Authorization: 'Bearer x', 'X-Plan': 'pro' };
     const hook: Step = ['WEBHOOK', { url: 'https://x.test/{{id}}', headers, body: { a: 'b' } }];
     const graph = graphOf({ hook });

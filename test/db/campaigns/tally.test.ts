@@ -32,7 +32,7 @@ const countRows = async () => {
   return rows[0]!.count;
 };
 
-it('tells the outcomes of a campaign without reading its mail', async () => {
+it('shows the outcomes of a campaign without reading its mail', async () => {
   const id = await started();
   const ask = () => findCampaignTally(db, projectId, id);
   // A chunk has 50 messages.

@@ -30,7 +30,7 @@ async function claimsOf(name: string) {
 }
 
 describe('the identity of a name', () => {
-  it('is forgotten when it is ours and nobody claims the name', async () => {
+  it('is deleted when it is ours and the name has no claim', async () => {
     const name = newName();
     await insertSesIdentity(api.db, name);
     let forgotten = 0;
@@ -40,7 +40,7 @@ describe('the identity of a name', () => {
     expect(forgotten).toBe(1);
   });
 
-  it('is kept when it is not ours, or somebody claims the name', async () => {
+  it('is kept when it is not ours, or the name has a claim', async () => {
     const name = newName();
     await forgetUnclaimedIdentity(api.db, name, notToBeCalled);
     await insertSesIdentity(api.db, name);
@@ -48,7 +48,7 @@ describe('the identity of a name', () => {
     await forgetUnclaimedIdentity(api.db, name, notToBeCalled);
   });
 
-  it('lets nobody claim the name while it is being forgotten, by one alone', async () => {
+  it('cannot be claimed while one process deletes it', async () => {
     const name = newName();
     await insertSesIdentity(api.db, name);
     await forgetUnclaimedIdentity(api.db, name, async () => {
@@ -70,7 +70,7 @@ describe('the identity of a name', () => {
     expect(forgotten).toBe(true);
   });
 
-  it('is forgotten by the next when somebody dies at it', async () => {
+  it('is deleted by the next process when one dies at it', async () => {
     const name = newName();
     await insertSesIdentity(api.db, name);
     const overdue = sql<Date>`now() - interval '1 second'`;

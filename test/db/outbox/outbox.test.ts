@@ -161,7 +161,7 @@ describe('a request that was sent', () => {
     expect(await triesOf()).toEqual({ tries: 0 });
   });
 
-  it('is claimed in turns: what another project has left behind delays nobody', async () => {
+  it('is claimed in turns, so the leftovers of one project delay no other', async () => {
     const left = (owner: string | null, count: number, age: string) =>
       sql`
       insert into outbox (run_id, project_id, kind, action, due_at)

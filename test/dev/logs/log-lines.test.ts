@@ -11,18 +11,18 @@ function read(fields: object, message: string): string {
   return lines.join('\n').replace(/\d\d:\d\d:\d\d/, 'hh:mm:ss');
 }
 
-it('tells a request in one line', () => {
+it('prints a request in one line', () => {
   const request = { requestId: 'x', method: 'POST', path: '/v1/send', status: 200, ms: 12 };
   expect(read(request, 'request')).toBe('api    | [hh:mm:ss] INFO: POST /v1/send 200 in 12 ms');
 });
 
-it('tells any other entry with its details behind it', () => {
+it('prints any other entry with its details behind it', () => {
   expect(read({ port: 8080 }, 'listening')).toBe(
     'api    | [hh:mm:ss] INFO: listening {"port":8080}',
   );
 });
 
-it('tells an error with its stack, line by line', () => {
+it('prints an error with its stack, line by line', () => {
   const told = read({ error: new Error('boom') }, 'request failed');
   expect(told).toContain('"message": "boom"');
   expect(told).toMatch(/\n +at /);

@@ -56,7 +56,7 @@ describe('of all that is against a message', () => {
   });
 });
 
-it('withholds a confirmation mail whose request is over, and from whoever has complained', () => {
+it('suppresses a confirmation mail after the end of its request, and after a complaint', () => {
   const asks = { source_type: 'TRANSACTIONAL', message_class: 'TRANSACTIONAL' };
   const entry = (reason: 'complaint' | 'manual' | 'erased') => ({
     suppression: { reason, scope: 'marketing' as const },

@@ -227,7 +227,7 @@ describe('the picture of an execution', () => {
   const statesOf = (state: Partial<ExecutionState> & Pick<ExecutionState, 'steps'>, of = graph) =>
     pictureOfExecution(of, { ...running, ...state }).steps.map((step) => step.state);
 
-  it('tells done, failed and untouched steps apart, with the failure at its step', () => {
+  it('distinguishes done, failed and untouched steps, with the failure at its step', () => {
     const error = 'The receiver answered 404.';
     const picture = pictureOfExecution(graph, {
       ...running,

@@ -73,7 +73,7 @@ describe('a check', () => {
     expect((await inspect({ ...dkim, [keys.c]: [] })).isProven).toBe(false);
   });
 
-  it('tells a wrong record from a missing one', async () => {
+  it('distinguishes a wrong record from a missing one', async () => {
     const { recordStatuses, isProven } = await inspect({ ...dkim, [keys.b]: ['x.dkim.test'] });
     expect(recordStatuses).toMatchObject({ [keys.a]: 'verified', [keys.b]: 'failed' });
     expect(isProven).toBe(false);
@@ -208,7 +208,7 @@ describe('the state after a check', () => {
     expect(after('verified', 2, { hours: 99 })).toEqual({ status: 'failed', failedChecks: 0 });
   });
 
-  it('does not count a check that somebody asked for', () => {
+  it('does not count a requested check', () => {
     const kept = { status: 'verified', failedChecks: 2 };
     expect(after('verified', 2, { hours: 99, isScheduled: false })).toEqual(kept);
   });

@@ -22,7 +22,7 @@ describe('the pressure of others', () => {
 describe('the rest after work', () => {
   const full = { workedMs: 10, pressure: 1, sharing: 1, lagMs: 0 };
 
-  it('is none where nobody else needs the machine', () => {
+  it('is none where no other project needs the machine', () => {
     expect(restMs({ ...full, pressure: 0 })).toBe(0);
   });
 

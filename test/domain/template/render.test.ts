@@ -141,7 +141,7 @@ describe('values', () => {
     expect(html('{{o}}', { o: { '<i>': [{ '<u>': 1 }] } })).toBe('{"&lt;i&gt;":[{"&lt;u&gt;":1}]}');
   });
 
-  it('tells the origins apart inside the data object', () => {
+  it('distinguishes the origins inside the data object', () => {
     expect(html('{{data}}', { a: '<b>' }, { c: '<d>' })).toBe('{"a":"&lt;b&gt;","c":"<d>"}');
     expect(html('{{data.a}}{{data.c}}{{data["c"]}}', { a: '<b>' }, { c: '<d>' })).toBe(
       '&lt;b&gt;<d><d>',

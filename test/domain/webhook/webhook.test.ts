@@ -49,7 +49,7 @@ const answered = (statusCode: number, retryAfter: string | null = null): Webhook
 });
 
 describe('the request of a WEBHOOK step', () => {
-  it('without a body tells about contact, workflow, execution and event by POST, as JSON', () => {
+  it('without a body sends contact, workflow, execution and event by POST, as JSON', () => {
     const { body, ...rest } = build({}, { plan: '{{email}}' }, undefined, { orderId: 7 });
     expect(rest).toEqual({
       url,

@@ -177,7 +177,7 @@ describe('enabling', () => {
   const fields = (graph: Graph, trigger = event, templates = noTemplates) =>
     enablingProblems(graph, trigger, templates).map(({ field }) => field);
 
-  it('accepts a graph that can run, with steps nobody reaches', () => {
+  it('accepts a graph that can run, with unreachable steps', () => {
     expect(fields(graphOf({ t: 'TRIGGER', a: 'DELAY', b: 'DELAY' }, 't>a'))).toEqual([]);
   });
 

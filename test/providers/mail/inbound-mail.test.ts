@@ -10,7 +10,7 @@ describe('the body of a received mail', () => {
     expect(body?.trim()).toBe('<p>Hi</p>');
   });
 
-  it('of very many tags is read in part, so that nobody waits for it', async () => {
+  it('of very many tags is read in part, so that no request waits for it', async () => {
     const started = cpuMs();
     const body = await readMailBody(mailOf(`<p>first</p>${'<b>'.repeat(150_000)}last`));
     expect(body).toContain('<p>first</p>');

@@ -66,20 +66,23 @@ describe('a webhook on the wire', () => {
 });
 
 describe('an answer', () => {
-  it.each([200, 204, 404, 429, 500, 503])('of %i is told with its details', async (statusCode) => {
-    const receiver = await useWireReceiver((_request, response) => {
-      response.writeHead(statusCode, { 'Content-Type': 'text/x', 'Retry-After': '7' });
-      response.end(statusCode === 204 ? '' : 'text ä');
-    });
-    expect(await sendWebhook(receiver.url)).toEqual({
-      kind: 'answered',
-      statusCode,
-      contentType: 'text/x',
-      retryAfter: '7',
-      text: statusCode === 204 ? '' : 'text ä',
-      isCut: false,
-    });
-  });
+  it.each([200, 204, 404, 429, 500, 503])(
+    'of %i is reported with its details',
+    async (statusCode) => {
+      const receiver = await useWireReceiver((_request, response) => {
+        response.writeHead(statusCode, { 'Content-Type': 'text/x', 'Retry-After': '7' });
+        response.end(statusCode === 204 ? '' : 'text ä');
+      });
+      expect(await sendWebhook(receiver.url)).toEqual({
+        kind: 'answered',
+        statusCode,
+        contentType: 'text/x',
+        retryAfter: '7',
+        text: statusCode === 204 ? '' : 'text ä',
+        isCut: false,
+      });
+    },
+  );
 
   it('is read up to 64 KB, then its connection is cut', async () => {
     const receiver = await useWireReceiver((_request, response) => {
@@ -210,7 +213,7 @@ describe('an answer as other servers write it', () => {
     expect(await postEvent(`${receiver.url}/bad`)).toMatchObject({ statusCode: 500, text: json });
   });
 
-  it('of a coding that nobody knows counts, without its body', async () => {
+  it('with an unknown encoding counts, without its body', async () => {
     const receiver = await useWireReceiver((_request, response) =>
       response.writeHead(200, { 'Content-Encoding': 'zstd' }).end('\x28\xb5\x2f\xfd'),
     );
@@ -299,7 +302,7 @@ describe('a receiver that cannot be asked', () => {
     expect(outcome).toEqual({ kind: 'unreachable', error: expect.stringMatching(/ECONNREFUSED/) });
   });
 
-  it('with a name nobody knows is unreachable', async () => {
+  it('with an unknown name is unreachable', async () => {
     const lookup = async () => {
       throw new Error('getaddrinfo ENOTFOUND hooks.example');
     };
@@ -374,7 +377,7 @@ IJ/GAiA/gUMMiUyE7h7SnnT1kJ9I0+AkKzGU5UZyTqND0nvK2g==
     useWireReceiver(undefined, (listener) => createTlsServer({ key, cert }, listener));
   const lookup = async () => [v4('127.0.0.1')];
 
-  it('is not sent to a receiver whose certificate nobody knows', async () => {
+  it('is not sent to a receiver with an untrusted certificate', async () => {
     const receiver = await startTlsReceiver();
     const url = `https://hooks.example:${receiver.port}/`;
     expect(await sendWebhook(url, {}, { lookup })).toEqual({

@@ -90,7 +90,7 @@ it('is refused with 402 once nothing is left, and stays a draft', async () => {
   expect((await campaignOf(engine, id)).status).toBe('DRAFT');
 });
 
-it('reaches nobody when its limit is lowered before its time, and is SENT', async () => {
+it('reaches no contact when its limit is lowered before its time, and is SENT', async () => {
   await engine.api.db
     .updateTable('project')
     .set({ customer: 'cus_1', subscription: 'sub_1' })

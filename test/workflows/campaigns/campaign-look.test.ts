@@ -7,7 +7,7 @@ import { useEngine } from '../../support/engine.ts';
 
 const engine = await useEngine({}, { worker: false });
 
-it('a look at a campaign says that it is alive while somebody else holds the row', async () => {
+it('a look at a campaign shows that it is alive while another transaction locks the row', async () => {
   const campaignId = await createCampaign(engine);
   const environment = new MockActivityEnvironment();
   const { ADVANCE_CAMPAIGN } = createCampaignControl(engine.services);

@@ -200,7 +200,7 @@ it('is the same for an address and a name in any letters', async () => {
   expect(short).toEqual(await composed(bodies.plain + saysNothing, email));
 });
 
-it('keeps a mark that somebody else wrote', async () => {
+it('keeps a mark that another process wrote', async () => {
   const data = { name: 'v0v v1v', plan: 'v0v0v0v' };
   const email = emailTo({ contact_data: data });
   const { text } = await composed(bodies.plain, email);

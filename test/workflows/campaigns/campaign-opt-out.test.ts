@@ -14,7 +14,7 @@ const recipients = 300;
 
 const engine = await useEngine({ EMAIL_RATE_PER_PROJECT_PER_SECOND: String(perSecond) });
 
-it('withholds the mail of who opts out before its turn, and tells which were held back', async () => {
+it('suppresses the mail of contacts who opt out before its turn, and shows which', async () => {
   await insertContacts(engine, recipients);
   const id = await createCampaign(engine);
   await act(engine, id, 'send');

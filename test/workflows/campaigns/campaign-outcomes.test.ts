@@ -335,7 +335,7 @@ describe('a campaign', { timeout: 120_000 }, () => {
     await act(engine, next, 'cancel');
   });
 
-  it('tells apart what the provider refuses: the message, the address, or any mail', async () => {
+  it('distinguishes what the provider refuses: the message, the address, or any mail', async () => {
     const [fine, spam, unknown] = await contacts(3);
     const [ofSpam, ofUnknown] = [await addressOf(spam!), await addressOf(unknown!)];
     refuseTo = (address) => ({ [ofSpam]: 554, [ofUnknown]: 550 })[address] ?? null;

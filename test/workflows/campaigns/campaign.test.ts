@@ -184,7 +184,7 @@ describe('a campaign that is sent', () => {
     expect(stats).toMatchObject({ sentCount: 2, openedCount: 1, openRate: 50 });
   });
 
-  it('shows its progress in its run, and goes on when somebody ends that', async () => {
+  it('shows its progress in its run, and continues when the run is terminated', async () => {
     await insertContacts(engine, 20);
     const id = await createCampaign(engine);
     const run = engine.temporal.client.workflow.getHandle(`campaign-${id}`);
@@ -261,7 +261,7 @@ describe('a campaign with a time', () => {
     await verified('verified');
   });
 
-  it('is SENT to nobody when its audience is empty then', async () => {
+  it('is SENT without recipients when its audience is empty then', async () => {
     const { id: contactId } = await contact();
     const id = await createCampaign(engine);
     await act(engine, id, 'send', soon(1_000));
@@ -278,7 +278,7 @@ describe('a campaign with a time', () => {
 });
 
 describe('the test of a campaign', () => {
-  it('goes to anybody in local mode, as it is written and without a trace', async () => {
+  it('goes to any address in local mode, unchanged and without a trace', async () => {
     const id = await createCampaign(engine);
     const to = `${randomUUID()}@elsewhere.test`;
     const { status, body } = await engine.call('POST', `/campaigns/${id}/test`, { email: to });

@@ -111,7 +111,7 @@ describe('a campaign with a local time', () => {
     expect((await mailOf(skipping, a)).sentAt >= at).toBe(true);
   });
 
-  it('sends on resume what became due while it was paused; nobody is late then', async () => {
+  it('sends on resume what became due while it was paused, and skips no recipient as late', async () => {
     const [a, b] = [await contactIn(ahead), await contactIn(here)];
     const id = await createCampaign(engine);
     const { at, localTime } = soon();

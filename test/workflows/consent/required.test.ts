@@ -45,7 +45,7 @@ async function written() {
 }
 
 describe('the public key', () => {
-  it('asks where it would subscribe, and subscribes nobody', async () => {
+  it('asks for confirmation where it would subscribe, and subscribes no contact', async () => {
     const email = newAddress();
     expect((await track(email, { subscribed: true }, key)).status).toBe(200);
     expect(await stateOf(email)).toEqual([false, 'pending']);

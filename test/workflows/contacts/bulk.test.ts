@@ -176,7 +176,7 @@ describe('a bulk action on a query', () => {
     expect((await states()).size).toBe(5);
   });
 
-  it('that nobody matches is completed at once', async () => {
+  it('that matches no contact is completed at once', async () => {
     const job = await done('delete', { mode: 'query', filter: { search: 'nobody' } });
     expect([job.state, job.progress, job.result.totalRequested]).toEqual(['completed', 100, 0]);
   });

@@ -66,7 +66,7 @@ async function withHistory() {
 }
 
 describe('GET /contacts/{id}/timeline', () => {
-  it('tells of a campaign whose topic the contact had left', async () => {
+  it('shows a campaign whose topic the contact had left', async () => {
     const contactId = await createContact(engine, newAddress());
     const topic = { key: 'offers', name: 'Offers', default: 'subscribed' };
     const { body } = await engine.call('POST', '/topics', topic);

@@ -22,7 +22,7 @@ const get = async (path: string) => {
 };
 const progressOf = async (id: string) => (await get(`/campaigns/${id}/stats`)).data.progress;
 
-it('tells how fast a campaign is sent, what limits it and when it ends', async () => {
+it('shows how fast a campaign is sent, what limits it and when it ends', async () => {
   expect(await get('/delivery')).toEqual({
     due: 0,
     oldestDueAt: null,
@@ -63,7 +63,7 @@ it('tells how fast a campaign is sent, what limits it and when it ends', async (
   expect(await progressOf(id)).toBeNull();
 });
 
-it('tells within 30 seconds that no worker lives, also of executions, and that one does again', async () => {
+it('shows within 30 seconds that no worker runs, also of executions, and that one does again', async () => {
   const workflow = await createWorkflow(engine, {
     eventName: 'begun',
     steps: [{ type: 'EXIT', name: 'Out' }],
@@ -109,7 +109,7 @@ it('tells within 30 seconds that no worker lives, also of executions, and that o
   await waitFor('the stop to be told', isNoWorker, 10_000);
 });
 
-it('tells of a worker process that was killed', async () => {
+it('shows that a worker process was killed', async () => {
   const other = await useEngine({}, { worker: false });
   const fleet = async () => {
     const { workers, limitedBy } = (await other.call('GET', '/delivery')).body;

@@ -7,7 +7,7 @@ import { newAddress } from '../../support/projects/shop.ts';
 
 const engine = await useEngine({ EMAIL_RATE_LIMIT_PER_SECOND: '100' }, { worker: false });
 
-it('a delivery whose mail somebody else holds leaves the tokens of the server to the others', async () => {
+it('a delivery whose mail is locked leaves the tokens of the server to the others', async () => {
   const { db } = engine.api;
   const to = Array.from({ length: 20 }, newAddress);
   const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>', to };

@@ -126,7 +126,7 @@ describe('with the local mailbox', async () => {
     expect(await eventNames(engine, id!)).toEqual(['email.sent', 'email.delivery']);
   });
 
-  it('a mail tells what it went through, from the request to the click', async () => {
+  it('a mail shows its history from the request to the click', async () => {
     const to = newAddress();
     const [id] = await send(engine, { to, body: '<a href="https://shop.test/">Shop</a>' });
     const mail = await mailAt(to);

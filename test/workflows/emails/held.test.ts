@@ -135,7 +135,7 @@ describe('quiet hours', () => {
     expect(statesOf(await mailOf(id)).filter((state) => state === 'held')).toHaveLength(1);
   });
 
-  it('hold the mail of a step, and its execution goes on; whoever ends it ends the mail', async () => {
+  it('hold the mail of a step while its execution continues; the end of the execution ends the mail', async () => {
     await setPolicy({ quietHours: quietFor(hourMs) });
     const templateId = await createTemplate(engine, { type: 'MARKETING' });
     const mail = { type: 'SEND_EMAIL', name: 'Mail', templateId };

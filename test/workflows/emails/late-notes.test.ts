@@ -140,7 +140,7 @@ describe('a start whose note is held up until its execution has failed', () => {
     expect((await rowOf(id)).status).toBe('WAITING');
   });
 
-  it('does not keep a retry from being told', async () => {
+  it('does not keep the start of a retry from being sent', async () => {
     const { workflow, id, noteLate } = await failedWithHeldNote();
     await retryQuietly(id);
     await noteLate();

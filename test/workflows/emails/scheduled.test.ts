@@ -113,7 +113,7 @@ it('costs the run of its project nothing until it is due', async () => {
   expect(count).toBeLessThanOrEqual(1);
 }, 120_000);
 
-it('leaves once after a time in which nobody worked', async () => {
+it('leaves once after a time without a worker', async () => {
   const { id, to } = await send({ scheduledFor: later(1500) });
   await engine.stopWorker();
   await new Promise((resolve) => setTimeout(resolve, 2000));

@@ -35,7 +35,7 @@ it('gives all of it to who wants more, and nothing at once to who wants nothing'
   await waiting;
 });
 
-it('gives without waiting what is free, if nobody waits for it', async () => {
+it('gives free permits at once, if no other caller waits for them', async () => {
   const semaphore = createSemaphore(2);
   const giveBack = semaphore.tryAcquire(1);
   expect(semaphore.tryAcquire(2)).toBeNull();

@@ -109,7 +109,7 @@ describe('recording a batch', () => {
     });
   });
 
-  it('reports once, also when nobody heard that it was recorded', async () => {
+  it('reports once, also when the response to recording it was lost', async () => {
     const { emailId, record } = await handedOver('softbounce');
     await record();
     await record();

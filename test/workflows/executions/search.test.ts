@@ -133,7 +133,7 @@ describe('GET /executions', () => {
     expect(new Set(seen).size).toBe(8);
   });
 
-  it('tells those that are paused, or cannot go on', async () => {
+  it('lists those that are paused or stuck', async () => {
     const { id } = await createWorkflow(engine, {
       eventName: 'waiting',
       steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } }],

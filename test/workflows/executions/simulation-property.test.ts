@@ -263,7 +263,7 @@ async function compare(seed: number): Promise<string> {
   return played.status;
 }
 
-it('of 20 random graphs they tell the same', { timeout: 120_000 }, async () => {
+it('of 20 random graphs they have the same result', { timeout: 120_000 }, async () => {
   const seeds = Array.from({ length: 20 }, (_, seed) => seed + 1);
   const ends: string[] = [];
   for (let from = 0; from < seeds.length; from += 5) {

@@ -70,7 +70,7 @@ const visitOf = ({ stepExecutions }: { stepExecutions: Visit[] }, name: string) 
   stepExecutions.find(({ step }) => step.name === name);
 
 describe('a workflow with an executionKey', () => {
-  it('tells two orders of a contact apart, from the start to the end', async () => {
+  it('distinguishes two orders of a contact, from the start to the end', async () => {
     const eventName = `order placed ${randomUUID()}`;
     const refunded = `refunded ${randomUUID()}`;
     const { status, body } = await engine.call('POST', '/workflows', {

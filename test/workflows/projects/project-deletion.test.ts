@@ -133,7 +133,7 @@ describe('a deletion', () => {
     expect(await rowsOf(engine, project.id)).toEqual({});
   });
 
-  it('keeps what asks the mail provider to forget a domain until somebody has heard it', async () => {
+  it('keeps the request to delete a domain until the mail provider has received it', async () => {
     const { api } = engine;
     const { cookie } = await api.signUp();
     const { id, secretKey: key } = await api.createProject(cookie);

@@ -97,7 +97,7 @@ const { id, email, workflow } = await failed();
 const gaveUp = await completed();
 
 describe('npm run replay', { timeout: 120_000 }, () => {
-  it('--trace tells what woke the run, and what it did then', async () => {
+  it('--trace prints what woke the run, and what it did then', async () => {
     const { code, stdout } = await replay(id, '--trace');
     expect(code).toBe(0);
     expect(stdout).toMatch(/woken by {2}the start: \{"executionId":/);

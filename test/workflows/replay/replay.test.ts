@@ -100,7 +100,7 @@ describe('the description of a history', () => {
     expect(description('webhook-cancelled.json').at(-1)).toBe('CANCELLED');
   });
 
-  it('tells once why a step has failed, and in which attempt', () => {
+  it('prints once why a step has failed, and in which attempt', () => {
     expect(description('mail-failed.json').slice(1)).toEqual([
       'FAILED at SEND_EMAIL "Mail": The sender domain elsewhere.test is not verified.',
       'FAILED',
@@ -119,7 +119,7 @@ describe('the description of a history', () => {
     ]);
   });
 
-  it('tells the pauses of changed code from the timers of steps', () => {
+  it('distinguishes the pauses of changed code from the timers of steps', () => {
     const { events } = structuredClone(histories.get('delay-over.json')!);
     const timer = { startToFireTimeout: { seconds: 1 } };
     // Before each step, as by `if (patched('pause-before-steps')) await sleep('1 second')`.

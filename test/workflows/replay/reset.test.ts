@@ -82,7 +82,7 @@ describe('npm run reset', { timeout: 60_000 }, () => {
     await expect(reset(waiting.id)).rejects.toThrow('is COMPLETED: there is nothing left to do');
   });
 
-  it('tells to retry a failed execution', async () => {
+  it('suggests to retry a failed execution', async () => {
     const { id, path, until } = await beginExecution(engine, {
       steps: [
         { type: 'WEBHOOK', name: 'Call', config: { url: 'http://10.0.0.1/', onFailure: 'fail' } },
@@ -94,7 +94,7 @@ describe('npm run reset', { timeout: 60_000 }, () => {
     expect(String(told)).toContain(`continues on version ${workflowVersion} of the workflow`);
   });
 
-  it('tells when a run ended before it did anything', async () => {
+  it('prints when a run ended before it did anything', async () => {
     await engine.stopWorker();
     const { id } = await beginExecution(engine, {
       steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } }],

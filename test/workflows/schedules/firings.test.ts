@@ -131,7 +131,7 @@ describe('a schedule', () => {
     await waitFor('Temporal to have no schedule', async () => !(await workflow.schedule()));
   });
 
-  it('is told to Temporal exactly while the workflow and its project are enabled', async () => {
+  it('is in Temporal exactly while the workflow and its project are enabled', async () => {
     const workflow = await scheduled();
     const told = await waitFor('the schedule', () => workflow.schedule());
     expect(told.spec.calendars).toHaveLength(100);
@@ -156,7 +156,7 @@ describe('a schedule', () => {
     });
   });
 
-  it('lists firings that nobody began, and has late ones begun', async () => {
+  it('lists missed firings, and begins late ones', async () => {
     const at = lastPlanned();
     const workflow = await scheduled({ ...often, segmentId: (await segmentOf(1)).id });
     // Not in the first minute after it.
@@ -183,25 +183,32 @@ describe('a schedule', () => {
 });
 
 describe('a firing', () => {
-  it('goes through contacts in pages, and starts nobody twice', { timeout: 90_000 }, async () => {
-    const at = lastPlanned();
-    const key = `k${Date.now()}`;
-    const filter = { operator: 'AND', conditions: [{ field: `data.${key}`, operator: 'exists' }] };
-    await insertContacts(engine, 1_200);
-    await sql`update contact set data = jsonb_build_object(${key}::text, 1)
+  it(
+    'goes through contacts in pages, and starts no contact twice',
+    { timeout: 90_000 },
+    async () => {
+      const at = lastPlanned();
+      const key = `k${Date.now()}`;
+      const filter = {
+        operator: 'AND',
+        conditions: [{ field: `data.${key}`, operator: 'exists' }],
+      };
+      await insertContacts(engine, 1_200);
+      await sql`update contact set data = jsonb_build_object(${key}::text, 1)
       where id in (select id from contact where project_id = ${engine.project.id}
         order by created_at, id limit 1100)`.execute(db);
-    const workflow = await scheduled({ ...often, filter });
-    await workflow.since(at);
-    expect(await workflow.fire(at)).toMatchObject({
-      status: 'COMPLETED',
-      matched: 1100,
-      started: 1100,
-    });
-    expect(await workflow.fire(at)).toMatchObject({ started: 1100 });
-    const { body } = await engine.call('GET', `/contacts/fields/${key}/usage`);
-    expect(body.usedInWorkflows).toMatchObject([{ id: workflow.id }]);
-  });
+      const workflow = await scheduled({ ...often, filter });
+      await workflow.since(at);
+      expect(await workflow.fire(at)).toMatchObject({
+        status: 'COMPLETED',
+        matched: 1100,
+        started: 1100,
+      });
+      expect(await workflow.fire(at)).toMatchObject({ started: 1100 });
+      const { body } = await engine.call('GET', `/contacts/fields/${key}/usage`);
+      expect(body.usedInWorkflows).toMatchObject([{ id: workflow.id }]);
+    },
+  );
 
   it('is overlapped by one that is running, and stopped when the workflow is disabled', async () => {
     const at = lastPlanned();

@@ -57,7 +57,7 @@ describe('the slots of a worker', () => {
 });
 
 describe('who is refused a slot', () => {
-  it('is told to ask when its turn is likely to come', () => {
+  it('returns when its turn is likely to come', () => {
     let now = 0;
     const bulkhead = createBulkhead(20, () => now);
     const { taken } = fill(bulkhead, 'slow');

@@ -133,7 +133,7 @@ describe('settled by policy while its attempt knew the outcome, a mail', () => {
   });
 });
 
-it('a mail that was withheld has not been sent, whoever asks for its picture', async () => {
+it('a suppressed mail has not been sent, although its pixel is requested', async () => {
   const { emailId, record } = await claimed();
   await record({ kind: 'withheld', reason: 'contact_unsubscribed' });
   await open(emailId);

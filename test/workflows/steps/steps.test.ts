@@ -260,7 +260,7 @@ describe('a CONDITION step', () => {
 });
 
 describe('an UPDATE_CONTACT step', () => {
-  it('writes by the rules of contact data and tells of the subscription', async () => {
+  it('writes by the rules of contact data, and records the changed subscription', async () => {
     const { execution, contactId } = await play(
       {
         steps: [
@@ -435,7 +435,7 @@ describe('a WEBHOOK step', () => {
     });
   });
 
-  it('tells the receiver, signed, and keeps the answer', async () => {
+  it('calls the receiver, signed, and keeps the response', async () => {
     receiver.answer('/plain', { status: 200, body: { ok: true } });
     const { execution, workflow, contactId, id } = await play(
       { ...hook('/plain'), contact: { data: { plan: 'pro' } }, context: { source: 'ad' } },
@@ -510,7 +510,7 @@ describe('a WEBHOOK step', () => {
     });
   });
 
-  it('tells of a webhook that waits for its next attempt, and skips it with the execution', async () => {
+  it('shows a webhook that waits for its next attempt, and skips it with the execution', async () => {
     receiver.answer('/down', { status: 503, headers: { 'retry-after': '60' } });
     const { path } = await beginExecution(engine, hook('/down'));
     await waitFor('the first attempt to be over', async () => {

@@ -81,7 +81,7 @@ it('a secret is in the request alone, in url, headers and body', async () => {
   expect(seen).not.toContain(value.slice(0, 40));
 });
 
-it('an unknown secret fails the step before anybody is called', async () => {
+it('an unknown secret fails the step before the receiver is called', async () => {
   receiver.answer('/unknown', { status: 200 });
   const { execution, step } = await play(
     { url: `${receiver.url}/unknown`, body: '{{secret.NOBODY_SET_THIS}}' },
@@ -127,7 +127,7 @@ it('a secret with a line break in a header fails the step, without telling it', 
   expect(seen).not.toContain('other line');
 });
 
-it('what cannot be called does not tell the secret in its address', async () => {
+it('a failed call does not show the secret in its address', async () => {
   await setSecret('HOST', 'Hidden-Name.invalid');
   const { step, seen } = await play(
     { url: 'http://{{secret.HOST}}/', onFailure: 'fail' },

@@ -65,7 +65,7 @@ it('goes through many pages, with the items it was made with', { timeout: 120_00
   expect(events()).toHaveLength(2_501);
 });
 
-it('finds the events that only messages tell of, as a replay does', async () => {
+it('finds the events that exist only in rows of messages, as a replay does', async () => {
   const from = new Date(Date.now() - 1_000).toISOString();
   await sql`delete from contact where project_id = ${engine.project.id}`.execute(db);
   await insertContacts(engine, 3);

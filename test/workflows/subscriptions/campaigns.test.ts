@@ -146,7 +146,7 @@ it('reads many batches page by page, between other events', { timeout: 120_000 }
   expect(ids.length).toBe(new Set(ids).size);
 });
 
-it('tells nothing where nobody subscribes, and forgets after 31 days', async () => {
+it('has no deliveries without a subscription, and forgets after 31 days', async () => {
   const count = async () => {
     const { rows } = await sql<{ count: number }>`select count(*)::int as count
       from derived_event_log where project_id = ${engine.project.id}`.execute(db);

@@ -42,7 +42,7 @@ async function ownersMails() {
   return rows;
 }
 
-it('a receiver that is gone disables its subscription, and the owner is told', async () => {
+it('a receiver that is gone disables its subscription, and the owner gets a mail', async () => {
   const shop = await subscribe(engine, receiver, ['gone']);
   receiver.answer(shop.path, { status: 410 });
   await track(engine, 'gone');
@@ -108,7 +108,7 @@ it('a test changes nothing', async () => {
   expect(down.body).toMatchObject({ statusCode: null, error: 'unreachable' });
 });
 
-it('a deleted contact takes its events along, and what was told of it', async () => {
+it('a deleted contact is deleted with its events and their deliveries', async () => {
   const shop = await subscribe(engine, receiver, ['forgotten']);
   receiver.answer(shop.path, { status: 500, body: 'ada was here' });
   await track(engine, 'forgotten', 'late@people.test');
@@ -217,7 +217,7 @@ async function useProject() {
   return { id, cookie, engine: { ...engine, call } };
 }
 
-it('events whose process died before it told anybody are found by the sweep', async () => {
+it('events whose process died before it signalled the run are found by the sweep', async () => {
   const shop = await subscribe(engine, receiver, ['untold']);
   await track(engine, 'untold');
   await received(shop, 1);
@@ -269,7 +269,7 @@ it('reads a log of many pages, each event once', async () => {
   await engine.call('DELETE', path(shop.id));
 });
 
-it('a project nobody subscribes in is recorded as ever', async () => {
+it('events of a project without subscriptions are recorded as usual', async () => {
   const { engine: quiet, id } = await useProject();
   await track(quiet, 'quiet');
   const { rows } = await sql`select from event_delivery where project_id = ${id}`.execute(db);

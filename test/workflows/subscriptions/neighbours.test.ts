@@ -67,7 +67,7 @@ it(
   },
 );
 
-it('a receiver that always fails is disabled in time, and the owner alone is told', async () => {
+it('a receiver that always fails is disabled in time, and only the owner gets a mail', async () => {
   const { id: projectId, engine: own } = await anotherProject('Failing shop');
   const member = await api.signUp();
   await api.db

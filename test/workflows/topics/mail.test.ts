@@ -31,7 +31,7 @@ const optOutOf = ({ headers }: { headers: { name: string; value: string }[] }): 
   headers.find(({ name }) => name === 'List-Unsubscribe')?.value ?? '';
 
 describe('mail of a topic', () => {
-  it('of /v1/send fails for whoever has not joined it, and arrives after that', async () => {
+  it('of /v1/send fails for a contact that has not joined it, and arrives after that', async () => {
     const { id: topicId, key } = await createTopic('unsubscribed');
     const template = await createTemplate(engine, { type: 'MARKETING' });
     await call('PATCH', `/templates/${template}`, { topicId });

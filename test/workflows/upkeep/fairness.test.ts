@@ -178,7 +178,7 @@ describe('the priority of a run', () => {
     expect(poller).toEqual({ run: `3 ${id}`, activities: own });
   });
 
-  it('goes before the rest for a retry somebody waits for, a test of a campaign and the sweep', async () => {
+  it('goes before the rest for a manual retry, a test of a campaign and the sweep', async () => {
     const { id } = engine.project;
     const hook = `/${randomUUID()}`;
     receiver.answer(hook, { status: 404 });

@@ -38,7 +38,7 @@ it('deleted while mail of it still waits, a cancelled campaign withholds that ma
   ]);
 });
 
-it('a value that comes out as no text anybody can store costs nobody a mail', async () => {
+it('a value that renders to unstorable text prevents no other mail', async () => {
   await deleteContacts(engine);
   const people = [
     { email: 'ada@people.test', data: { name: '\u{1f600}', code: '%00' } },

@@ -82,7 +82,7 @@ const common = [
   'everpost_nodejs_eventloop_lag_p99_seconds',
 ];
 
-it('tells what a process does and what waits, without a word of its tenants', async () => {
+it('shows what a process does and what waits, without data of its tenants', async () => {
   const email = 'ada@metrics.example';
   const from = `team@${engine.domain}`;
   const sent = await api.call('POST', '/v1/send', { to: email, from, subject: 'S', body: '<p>' });
@@ -158,7 +158,7 @@ it('tells what a process does and what waits, without a word of its tenants', as
   }
 });
 
-it('is not told on the port of the API, and a port is for one process', async () => {
+it('is not served on the port of the API, and a port is for one process', async () => {
   expect((await fetch(`${api.url}/metrics`)).status).toBe(404);
   expect((await fetch(`http://127.0.0.1:${ports.api}/health`)).status).toBe(404);
   const second = startApiProcess(engine, { METRICS_PORT: String(ports.api) });

@@ -78,7 +78,7 @@ describe('an execution that waits', () => {
     expect(done.stepExecutions).toHaveLength(2);
   });
 
-  it('fails when somebody terminates its run, also after that went on as a new one', async () => {
+  it('fails when its run is terminated, also after that continued as new', async () => {
     const { id, run, until } = await waiting();
     const first = await waitFor('its run', async () => (await rowOf(id)).temporal_run_id);
     expect(first).toBe((await run.describe()).runId);

@@ -93,7 +93,7 @@ describe('the sweep', () => {
     });
   });
 
-  it('notes a start that nobody noted before the run had ended', async () => {
+  it('records a start that was not recorded before the run had ended', async () => {
     const workflow = await mailingWorkflow('unnoted start');
     const email = newAddress();
     const contactId = await createContact(engine, email);
@@ -122,7 +122,7 @@ describe('the sweep', () => {
     expect(await engine.mailsTo(email, 1)).toHaveLength(1);
   });
 
-  it('wakes a run whose event nobody told it of', async () => {
+  it('wakes a run whose event was not signalled', async () => {
     const { workflow, contactId, id } = await waitingExecution('forgotten event');
     await recordQuietly(contactId, 'clicked');
     await sweepNow(engine);
@@ -131,7 +131,7 @@ describe('the sweep', () => {
     expect(done.context).toMatchObject({ quiet: true });
   });
 
-  it('stops a run whose cancel nobody told it of', async () => {
+  it('stops a run whose cancellation was not sent', async () => {
     const { id } = await waitingExecution('forgotten cancel');
     await engine.api.db.transaction().execute((tx) => cancelExecutions(tx, [id], 'cancelled'));
     await sweepNow(engine);
@@ -146,7 +146,7 @@ describe('the sweep', () => {
     await waitFor('an empty outbox', () => isTold(id));
   });
 
-  it('tells the others when one cannot be told', async () => {
+  it('signals the others when one cannot be signalled', async () => {
     const workflow = await waitingWorkflow('one too large');
     const { db } = engine.api;
     // Temporal takes at most 2 MB: this start is refused each time.
@@ -175,7 +175,7 @@ describe('the sweep', () => {
     await db.deleteFrom('workflow').where('id', '=', workflow.id).execute();
   }, 60_000);
 
-  it('delivers mail that nobody delivers', async () => {
+  it('delivers mail without a delivery run', async () => {
     await engine.stopWorker();
     const email = newAddress();
     const sent = { to: email, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };

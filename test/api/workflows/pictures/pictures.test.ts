@@ -79,7 +79,7 @@ describe('the picture of a workflow', () => {
     expect([unknown.status, ...errorFields(unknown.body)]).toEqual([422, 'version not_found']);
   });
 
-  it('is refused for more steps than anybody could read', async () => {
+  it('is refused for too many steps', async () => {
     const { id } = await createWorkflow();
     await sql`insert into workflow_step (project_id, workflow_id, type, key, name, config,
         position_x, position_y)
@@ -106,7 +106,7 @@ describe('the picture of an execution', () => {
 });
 
 describe('pictures', () => {
-  it('are nobody else’s', async () => {
+  it('are not of other projects', async () => {
     const { id, path } = await withFailed();
     const other = await api.createProject(cookie);
     const refused = async (url: string, key?: string) => {

@@ -209,7 +209,7 @@ describe('the numbers of a workflow', () => {
     ]);
   });
 
-  it('are nobody else’s', async () => {
+  it('are not of other projects', async () => {
     const { id } = await drawWorkflow();
     const { secretKey, publicKey } = await api.createProject(cookie);
     const path = `/workflows/${id}/stats`;

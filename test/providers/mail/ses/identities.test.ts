@@ -85,7 +85,7 @@ describe('identities, SES mode', () => {
     expect(await identities.find('other.test')).toBeNull();
   });
 
-  it('takes no selector of keys that somebody brought along for a token', async () => {
+  it('takes no selector of foreign DKIM keys for a token', async () => {
     ses.identities.set('byo.test', {
       tokens: ['selector'],
       mailFrom: null,

@@ -98,7 +98,7 @@ describe('SES, a service that answers', () => {
     expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['accepted']));
   });
 
-  it('tells the quota of the account', async () => {
+  it('returns the quota of the account', async () => {
     ses.maxSendRate = 90;
     expect(await mailer.quotaPerSecond()).toBe(90);
   });

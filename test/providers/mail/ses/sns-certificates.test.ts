@@ -55,7 +55,7 @@ describe('a certificate', () => {
     expect(await signedWith('any', { ...ofSns, issuer }, issuer.pem)).toBe(false);
   });
 
-  it('needs somebody to vouch for it whom we trust', async () => {
+  it('needs a chain to a trusted authority', async () => {
     const stranger = createCertificate('Test Authority', { isAuthority: true });
     expect(await signedWith('any', { ...ofSns, issuer: stranger })).toBe(false);
     expect(await signedWith('any', { ...ofSns, issuer: stranger }, stranger.pem)).toBe(false);

@@ -90,7 +90,7 @@ describe('SMTP, a server that takes mail', () => {
     expect((await mailer.send(message())).kind).toBe('accepted');
   });
 
-  it('retries on a wrong password, which is no fault of the message, and does not tell it', async () => {
+  it('retries on a wrong password, which is no fault of the message, and does not log it', async () => {
     const sink = await useSmtpSink({ user: 'everpost' });
     const mailer = mailerTo(sink.port, { user: 'everpost', password: 'wr0ng' });
     const outcome = await mailer.send(message());
@@ -98,7 +98,7 @@ describe('SMTP, a server that takes mail', () => {
     expect(JSON.stringify(outcome)).not.toContain('wr0ng');
   });
 
-  it('encrypts with whoever answers, but tells a password only to a known certificate', async () => {
+  it('encrypts with any certificate, but sends a password only to a trusted one', async () => {
     const open = await useSmtpSink({ startTls: true });
     const closed = await useSmtpSink({ startTls: true, user: 'everpost' });
     expect((await mailerTo(open.port).send(message())).kind).toBe('accepted');

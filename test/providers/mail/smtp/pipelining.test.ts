@@ -105,7 +105,7 @@ describe('SMTP, several messages over one connection', () => {
     expect(kinds).toEqual(['refused', 'accepted']);
   });
 
-  it('ends the empty message of a server that wants data for nobody: it is refused', async () => {
+  it('ends the empty message when the server wants data without recipients, and counts it as refused', async () => {
     const { peer, outcomes } = await sendTo(
       overOne((command) => (command === 'RCPT TO:<1@x.test>' ? '550 unknown' : undefined)),
       2,
@@ -121,7 +121,7 @@ describe('SMTP, several messages over one connection', () => {
     expect(peer.messages).toEqual(['', 'Subject: 2\r\n\r\nHello\r\n']);
   });
 
-  it('writes nothing to a server that wants data from nobody', async () => {
+  it('sends no data without a recipient', async () => {
     const peer = await useSmtpPeer((command) =>
       command.startsWith('MAIL') ? '550 no' : undefined,
     );
@@ -235,7 +235,7 @@ describe('SMTP, what a server says', () => {
     expect((await mailerTo(peer.port).send(message(1))).kind).toBe('accepted');
   });
 
-  it('tells what it said in its own letters', async () => {
+  it('keeps letters beyond ASCII', async () => {
     const peer = await useSmtpPeer((command) =>
       command.startsWith('RCPT') ? '550-Empfänger\r\n550 unbekannt' : undefined,
     );
@@ -307,7 +307,7 @@ describe('SMTP, what a server says', () => {
 describe('SMTP, time', () => {
   afterEach(() => void vi.useRealTimers());
 
-  it('closes a connection that nobody uses', async () => {
+  it('closes an idle connection', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const peer = await useSmtpPeer();
     await mailerTo(peer.port).send(message(1));
