@@ -4,12 +4,12 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { importsOf } from './support/imports.ts';
 
-/** Who may import whom: the borders between the rooms, read from the code's own imports. */
+/** Which folder may import which, checked against the imports of the code. */
 
 interface Room {
   /** The longest prefix decides which room a file is in. */
   prefix: string;
-  /** Prefixes of what it may import, beside itself. */
+  /** Prefixes of what it may import, besides itself. */
   uses: readonly string[];
   /** The same for what it may only import as types. */
   types?: readonly string[];
@@ -41,7 +41,7 @@ const rooms: readonly Room[] = [
     packages: /^@temporalio\/(workflow|common)$/,
   },
   {
-    // Tells Temporal of what is due in the database.
+    // Sends work that is due in the database to Temporal.
     prefix: 'workflows/client/',
     uses: ['domain/', 'db/database.ts', 'db/outbox/', 'db/workflows/'],
     packages: /^(@temporalio\/(client|common)|p-limit)$/,
@@ -64,14 +64,14 @@ const rooms: readonly Room[] = [
     types: ['providers/mail/'],
   },
   { prefix: 'config-fields.ts', uses: [] },
-  // Puts together what the handlers of the API and the activities are given.
+  // Creates the services of the API's handlers and of the activities.
   {
     prefix: 'compose.ts',
     uses: [...product, 'api/services/'],
     types: ['config.ts', 'worker/'],
     packages: /./,
   },
-  // The process entries put together what the rooms take as arguments.
+  // The process entries create what the other rooms take as arguments.
   { prefix: 'api/main.ts', uses: ['api/', 'config.ts'] },
   { prefix: 'api/serve.ts', uses: [...product, 'api/', 'compose.ts'], types: ['config.ts'] },
   { prefix: 'db/main.ts', uses: ['db/', 'config.ts', 'providers/'] },
@@ -91,7 +91,7 @@ const rooms: readonly Room[] = [
   { prefix: 'test/', uses: anything, packages: /./ },
 ];
 
-/** The rooms whose folders import each other in no circle. */
+/** Rooms whose folders do not import each other in a circle. */
 const roomsOfFolders = [
   'domain/',
   'db/',
@@ -107,12 +107,12 @@ const roomsOfFolders = [
 ];
 
 /**
- * The floors of `db/`, from the ground. A file imports its own folder and the floors below, never a floor
- * above. On the floor of the nouns, a noun does not import another.
+ * The floors of `db/`, from the bottom. A file imports its own folder and lower floors. A noun
+ * does not import another noun.
  */
 const floors = ['base', 'sql', 'nouns', 'reads', 'transactions'] as const;
 
-/** The folders of `db/transactions/`, and which others their transactions use. */
+/** The folders of `db/transactions/`, and the ones that each imports. */
 const transactions: Readonly<Record<string, readonly string[]>> = {
   contacts: ['events'],
   erasure: ['executions'],
@@ -124,7 +124,9 @@ const transactions: Readonly<Record<string, readonly string[]>> = {
   subscriptions: [],
 };
 
-/** The floor of a file of `db/`, and its room there: nouns and transactions have several. */
+/**
+ * Returns the floor of a file of `db/`, and its room there: nouns and transactions have several.
+ */
 function floorOf(file: string): { floor: (typeof floors)[number]; room: string } {
   const [, folder = '', next = ''] = file.split('/');
   if (folder.endsWith('.ts') || folder === 'outbox') return { floor: 'base', room: '' };
@@ -198,7 +200,7 @@ describe('the borders between the rooms', () => {
 describe('the floors of db/', () => {
   const within = imports
     .filter(({ file, target }) => file.startsWith('db/') && target.startsWith('db/'))
-    // A process entry stands above them all.
+    // A process entry is above all floors.
     .filter(({ file }) => file !== 'db/main.ts')
     .map(({ file, target }) => ({ file, target, from: floorOf(file), to: floorOf(target) }));
 
@@ -227,7 +229,7 @@ describe('the floors of db/', () => {
   });
 });
 
-/** The imports between the folders of a room. */
+/** Returns the imports between the folders of a room. */
 function foldersIn(room: string): Map<string, string[]> {
   const targets = new Map<string, string[]>();
   for (const { file, target, isPackage } of imports) {
@@ -238,12 +240,12 @@ function foldersIn(room: string): Map<string, string[]> {
   return targets;
 }
 
-/** A process entry puts the folders together, so it belongs to none of them. */
+/** A process entry combines the folders, so it belongs to none of them. */
 function folderOf(file: string): string {
   return path.basename(file) === 'main.ts' ? file : path.dirname(file);
 }
 
-/** The first circle that is found: its files in order, the first once more at the end. */
+/** Returns the first circle: its files in order, the first one again at the end. */
 function circleIn(targets: ReadonlyMap<string, readonly string[]>): string[] | null {
   const done = new Set<string>();
   function visit(file: string, trail: string[]): string[] | null {

@@ -165,7 +165,7 @@ describe('webhooks to this machine', () => {
 
 describe('docs/configuration.md', () => {
   const text = readFileSync(path.join(import.meta.dirname, '../docs/configuration.md'), 'utf8');
-  /** The rows of its tables: the variables of a row, and the default it tells. */
+  /** The rows of its tables: the variables of a row, and the documented default. */
   const rows = [...text.matchAll(/^\| (`[A-Z][^|]*) \| +([^|]*?) +\|/gm)].map(
     ([, names = '', shown = '']) => ({
       names: [...names.matchAll(/`([A-Z][A-Z0-9_]*)`/g)].map(([, name = '']) => name),
@@ -174,7 +174,7 @@ describe('docs/configuration.md', () => {
   );
   const documented = rows.flatMap(({ names }) => names);
   const defaults = settingDefaults();
-  /** Read by the tools of a laptop and by the tests, never by API or worker. */
+  /** Read by development tools and tests, never by API or worker. */
   const elsewhere = [
     'POSTGRES_PORT',
     'TEMPORAL_PORT',

@@ -12,8 +12,8 @@ import { runScenario } from './support/golden/golden-scenario.ts';
 import { formatStatement, nounOf, nouns, recordStatements } from './support/statements.ts';
 
 /**
- * Compares the API that clients see and the SQL that PostgreSQL gets with files, so that a review
- * shows every change. `npm run golden` rewrites the files.
+ * Compares the API of clients and the SQL for PostgreSQL with files, so that a review shows
+ * every change. `npm run golden` rewrites the files.
  */
 async function expectGolden(name: string, text: string): Promise<void> {
   const file = join(import.meta.dirname, 'golden', name);
@@ -93,8 +93,7 @@ describe('the API', () => {
 
 describe('PostgreSQL', () => {
   it('is asked the statements of sql/ in one day of a shop', async () => {
-    // Far from the sending limits, whatever the pace of the machine: waiting for them has statements of
-    // its own.
+    // Without sending limits, because waiting for them runs other statements.
     const engine = await useEngine({
       EMAIL_RATE_LIMIT_PER_SECOND: '100000',
       EMAIL_RATE_PER_PROJECT_PER_SECOND: '100000',
@@ -103,7 +102,7 @@ describe('PostgreSQL', () => {
     await runScenario(engine);
     await engine.stopWorker();
     const asked = new Set(statements.take().map(({ text }) => text));
-    // A worker tells from time to time that it lives.
+    // A worker reports now and then that it is alive.
     const byPace = /(insert into|delete from) worker_process/;
     const texts = [...asked].filter((text) => !byPace.test(text));
     for (const noun of nouns) {

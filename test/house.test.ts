@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bundleWorkflows } from '../worker/bundle.ts';
 
-/** The rules of the house as a test: what no linter knows. */
+/** Rules of the code that no linter checks. */
 
 const root = path.join(import.meta.dirname, '..');
 const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
@@ -18,7 +18,7 @@ const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
 const code = tracked.filter((file) => file.endsWith('.ts') && !generated.has(file));
 const self = 'test/house.test.ts';
 
-/** Words that must not stand in code, where they may stand, and what to write instead. */
+/** Banned words, the files where they are allowed, and what to use instead. */
 const banned: { word: RegExp; except: RegExp; instead: string }[] = [
   {
     word: /process\.env/,
@@ -34,7 +34,7 @@ const banned: { word: RegExp; except: RegExp; instead: string }[] = [
     instead: 'an argument',
   },
   {
-    // A later version's column must not change what a running version reads.
+    // A version that runs must not read columns of a later version.
     word: /\b(selectAll|returningAll)\(|\b(select|returning) \*|(select|,) \w+\.\*/,
     except: /^(?!db\/|api\/|activities\/|worker\/)/,
     instead: 'columnsOf',
@@ -46,13 +46,13 @@ const banned: { word: RegExp; except: RegExp; instead: string }[] = [
     instead: 'transact',
   },
   {
-    // The services are inherited: a copy has none of them.
+    // The services are inherited, so a copy does not have them.
     word: /\bhandle\(\{.*\.\.\.\w+ \}\)|\{ \.\.\.call\b/,
     except: /^(?!api\/)/,
     instead: 'handle(call), and hand on the call itself',
   },
   {
-    // PostgreSQL's greatest ignores nulls: of a missing moment it makes 0, and a run never rests.
+    // PostgreSQL's greatest ignores nulls: a missing time becomes 0, and a run would never rest.
     word: /greatest\(\s*0\s*,/,
     except: /^db\/expressions\.ts$/,
     instead: 'millisecondsUntil',
@@ -87,7 +87,7 @@ describe('the code', () => {
 
   it('explains itself in plain sentences', () => {
     const sources = tracked.filter((file) => /\.(ts|sql)$/.test(file) && !generated.has(file));
-    // A comment that begins so is a riddle, or repeats a name.
+    // Such a beginning makes a comment hard to read.
     const opener =
       /^\s*(\/\*\*|\*|\/\/|--) *(What|Of|Whether|Where|Whoever|That|Likewise|Somebody|Nobody|Told)\b/;
     const vague = /^\s*(\/\*\*|\*|\/\/|--) .*\b([Ss]omebody|[Nn]obody|[Ww]hoever)\b(?![@.]\w)/;
@@ -114,7 +114,10 @@ describe('the database', () => {
 
   /** The last schema file of the last release (RELEASES.md). Until the first one, files change in place. */
   const lastReleased: string = '';
-  /** Later files, which run beside processes of the release: docs/upgrading.md. `code`: without comments. */
+  /**
+   * Later files, which run beside processes of the release: docs/upgrading.md. `code`: without
+   * comments.
+   */
   const expanding = migrations
     .filter((file) => lastReleased !== '' && file > lastReleased)
     .map((file) => {
@@ -155,7 +158,7 @@ describe('the database', () => {
     );
     expect(blocking).toEqual([]);
     const untransacted = expanding.filter(({ text }) => text.startsWith('-- no transaction\n'));
-    // Statements are told apart by the semicolon at the end of a line.
+    // A semicolon at the end of a line separates statements.
     expect(untransacted.filter(({ code }) => code.includes('$$'))).toEqual([]);
   });
 
@@ -219,7 +222,7 @@ describe('the database', () => {
 });
 
 describe('the workflow bundle', () => {
-  // Bundling takes a second on an idle machine, and many on a busy one.
+  // Bundling takes a second on an idle machine, and longer on a busy one.
   it(
     'holds workflow code and rules, nothing that touches the world',
     { timeout: 60_000 },

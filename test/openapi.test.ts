@@ -26,7 +26,7 @@ interface Operation {
 }
 
 const settings = { apiUrl: 'http://localhost:8080', version: '0.0.0' };
-// As it is sent: JSON knows no undefined.
+// Without keys that are undefined, as JSON is sent.
 const document = JSON.parse(JSON.stringify(openApiDocument(endpoints, settings))) as {
   paths: Record<string, Record<string, Operation>>;
   webhooks: { webhookStep: { post: { requestBody: { content: Record<string, Media> } } } };
@@ -40,7 +40,7 @@ const operations = Object.values(document.paths)
   .flatMap((methods) => Object.values(methods))
   .map((operation) => [operation.operationId, operation] as const);
 
-/** An answer, also where it is one that operations share. */
+/** Returns a response, also one that operations share. */
 function resolve(answer: Operation['responses'][string]): Answer {
   if (!('$ref' in answer)) return answer;
   const shared = document.components.responses[answer.$ref.split('/').at(-1) ?? ''];
@@ -48,20 +48,20 @@ function resolve(answer: Operation['responses'][string]): Answer {
   return shared;
 }
 
-/** A schema with the components it refers to: a reference works inside one schema alone. */
+/** Returns a schema with all components that it refers to. */
 function whole(schema: z.core.JSONSchema.JSONSchema): z.core.JSONSchema.JSONSchema {
   const text = JSON.stringify({ ...schema, $defs: schemas });
   return JSON.parse(text.replaceAll('#/components/schemas/', '#/$defs/')) as typeof schema;
 }
 
-/** The JSON of a request and of the answer to it, where there is one. */
+/** Returns the schemas of a request and of its response, where they are JSON. */
 function bodiesOf({ requestBody, responses }: Operation): Media[] {
   const success = Object.entries(responses).filter(([status]) => /^[23]/.test(status));
   const bodies = [requestBody, ...success.map(([, response]) => resolve(response))];
   return bodies.flatMap((body) => body?.content?.['application/json'] ?? []);
 }
 
-/** JSON without what every object inherits: `valueOf` is an optional field of conditions. */
+/** Returns JSON without inherited properties: `valueOf` is an optional field of conditions. */
 const bare = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value), (_, item: unknown) =>
     typeof item === 'object' && item !== null && !Array.isArray(item)

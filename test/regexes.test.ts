@@ -5,9 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { faultOf, regexesOf } from './support/regexes.ts';
 
 /**
- * No regular expression of the product takes more than linear time: otherwise the author of a text
- * could block the process. If the analysis cannot prove this, a comment `Safe regex: …` gives the
- * reason.
+ * No regular expression of the product takes more than linear time: otherwise a text could block
+ * the process. If the analysis cannot prove this, a comment `Safe regex: …` gives the reason.
  */
 
 const root = path.join(import.meta.dirname, '..');

@@ -13,7 +13,7 @@ import { useBrowser } from '../support/processes/chromium.ts';
 import { newAddress } from '../support/projects/shop.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** The five tasks of the console, as a person does them. */
+/** The five tasks of the console, as users do them. */
 
 const browser = await useBrowser();
 const receiver = await useReceiver();
@@ -35,14 +35,14 @@ await api.db
   )
   .execute();
 
-/** A browser window with the console in it, logged in. Every failed request is a fault. */
+/** Opens a browser window with the console, logged in. Every failed request is a fault. */
 async function openConsole(javaScriptEnabled: boolean): Promise<Page> {
   const context = await browser!.newContext({ javaScriptEnabled });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
   page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
   page.on('requestfailed', (request) => {
-    // A picture of a page that was left.
+    // The image of a page that was left.
     if (request.failure()?.errorText !== 'net::ERR_ABORTED') faults.push(request.url());
   });
   await page.goto(`${api.url}/console`);
@@ -54,7 +54,7 @@ async function openConsole(javaScriptEnabled: boolean): Promise<Page> {
   return page;
 }
 
-/** A workflow whose webhook is refused, and executions that have failed at it. */
+/** Creates a workflow whose webhook is refused, and executions that failed at it. */
 async function failures(count: number) {
   const path = `/${newAddress()}`;
   receiver.answer(path, { status: 404 });

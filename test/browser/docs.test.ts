@@ -10,7 +10,7 @@ it('finds a Chromium to try the documentation in', (context) => {
   if (!browser) context.skip('No Chromium is installed: no page is tried in a browser.');
 });
 
-/** Opens a page, and collects what goes wrong on it. */
+/** Opens a page. Returns it and its errors. */
 async function open(path: string, options: Parameters<typeof openPage>[0] = {}) {
   const page = await openPage(options);
   const faults: string[] = [];

@@ -7,7 +7,7 @@ import { optOutLanguages } from '../../domain/mail/opt-out-texts.ts';
 import { useApi } from '../support/api.ts';
 import { useBrowser } from '../support/processes/chromium.ts';
 
-/** The pages as people meet them, in a browser of this machine without JavaScript. */
+/** The pages in a browser of this machine, without JavaScript. */
 
 const browser = await useBrowser();
 const api = await useApi();
@@ -28,7 +28,7 @@ async function isSubscribed(id: string): Promise<boolean> {
   return (await api.request('GET', `/contacts/public/${id}`)).body.subscribed as boolean;
 }
 
-/** Opens a page of our own. Whatever the page was not allowed to do is a fault. */
+/** Opens a page. Every violation of its policy is a fault. */
 async function open(path: string, colorScheme: 'light' | 'dark' = 'light'): Promise<Page> {
   const context = await browser!.newContext({ javaScriptEnabled: false, colorScheme });
   const page = await context.newPage();
@@ -169,7 +169,7 @@ describe.runIf(browser)('the opt-out pages in a browser', () => {
     const page = await open('/manage/x');
     await page.getByRole('heading', { name: 'Page not found' }).waitFor();
     expect(await page.getByRole('button').count()).toBe(0);
-    // The browser notes the status itself.
+    // The browser logs the status.
     expect(faults.splice(0)).toEqual([expect.stringContaining('404')]);
   });
 });
@@ -180,7 +180,7 @@ describe.runIf(browser)('tracked links in a browser', () => {
     page = await browser!.newPage();
   });
 
-  /** Addresses a browser finds in HTML, and how many pictures it shows. */
+  /** Returns the addresses that a browser finds in HTML, and the number of images it shows. */
   async function readLinks(html: string) {
     await page.setContent(html);
     const links = await page.evaluate<string[]>(
@@ -218,7 +218,7 @@ describe.runIf(browser)('tracked links in a browser', () => {
   });
 });
 
-/** Relative luminance of `rgb(r, g, b)` (WCAG 2.2). */
+/** Returns the relative luminance of `rgb(r, g, b)` (WCAG 2.2). */
 function luminance(colour: string): number {
   const [red = 0, green = 0, blue = 0] = (colour.match(/\d+/g) ?? []).map((part) => {
     const value = Number(part) / 255;

@@ -4,7 +4,7 @@ import { useWorkflowApi } from '../support/projects/workflow-api.ts';
 
 const browser = await useBrowser();
 
-/** A script for the page: it finds text that is outside its box. */
+/** Runs in the page. Finds text that is outside its box. */
 const look = `(() => {
   const boxes = [...document.querySelectorAll('.step')];
   const outside = boxes.flatMap((step) => {

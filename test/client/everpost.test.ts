@@ -20,7 +20,7 @@ beforeAll(async () => {
   await everpost.post('/domains', { body: { domain } });
 });
 
-/** A client before whose first requests something happens, and how often it asked for an answer. */
+/** Creates a client whose first requests fail as given, and counts its requests. */
 function clientWith(first: Fetch[], options: Partial<EverpostOptions> = {}) {
   const asked: RequestInit[] = [];
   const client = new Everpost({
@@ -42,7 +42,7 @@ const refuse =
   async () =>
     Response.json({ error: { code, message: code } }, { status, headers });
 
-/** The error that a call ends with. */
+/** Returns the error of a failed call. */
 async function errorOf(call: Promise<unknown>): Promise<EverpostError> {
   const error = await call.catch((thrown: unknown) => thrown);
   if (!(error instanceof EverpostError)) throw new Error(`Not an EverpostError: ${String(error)}`);
@@ -156,7 +156,7 @@ describe('a repeat', () => {
     const begin = performance.now();
     await client.get('/contacts');
     expect(asked.length).toBe(3);
-    // Timers may ring a millisecond early.
+    // Timers may fire a millisecond early.
     expect(performance.now() - begin).toBeGreaterThan(990);
   });
 

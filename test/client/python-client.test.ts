@@ -7,7 +7,7 @@ import { findPythonTool } from '../support/python-tool.ts';
 import { useApi } from '../support/api.ts';
 import { useFolder } from '../support/use.ts';
 
-/** A client for Python, made from our OpenAPI document by a generator that is not ours. */
+/** A Python client, made from our OpenAPI document by a third-party generator. */
 
 const run = promisify(execFile);
 const generator = await findPythonTool({

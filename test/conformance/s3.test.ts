@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createFiles, type Files } from '../../providers/files.ts';
 import { useMoto } from '../support/fakes/moto.ts';
 
-/** Our storage against an S3 that other people wrote. It needs Python. */
+/** Our storage against a third-party S3. It needs Python. */
 
 const bucket = 'everpost-files';
 const moto = await useMoto();

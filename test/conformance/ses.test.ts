@@ -11,8 +11,8 @@ import { composeMessage } from '../../providers/mail/mime.ts';
 import { useMoto } from '../support/fakes/moto.ts';
 
 /**
- * Our mailer and identities against an SES that other people wrote. It needs Python with venv and
- * PyPI; where they are missing, the report says that these were left out.
+ * Our mailer and identities against a third-party SES. It needs Python with venv and PyPI;
+ * without them, the report lists these tests as skipped.
  */
 const moto = await useMoto();
 
@@ -78,10 +78,10 @@ describe.runIf(moto)('SES of moto', () => {
     const ses = { ...account, endpoint: moto!.endpoint };
     const records = { mailFromSubdomain: 'mail', dkimTargetHost: 'dkim.test' };
     const identities = sesIdentities(ses, records);
-    // Its DKIM status is NOT_STARTED, which is no success.
+    // Its DKIM status is NOT_STARTED, which is not verified.
     expect(await identities.find(domain)).toMatchObject({ dkimVerified: false });
     expect(await identities.find('unknown.dev')).toBeNull();
-    // It knows no MAIL FROM domains: what it cannot do is an error, and nothing half done.
+    // It has no MAIL FROM domains, so this is an error without a partial result.
     const other = `${randomUUID()}.dev`;
     await expect(identities.create(other)).rejects.toThrow(IdentityProviderError);
     await identities.remove(other);

@@ -10,8 +10,8 @@ import { createPayments, type Payments } from '../../providers/payments/stripe.t
 import { waitFor } from '../support/wait-for.ts';
 
 /**
- * Our requests against Stripe's own mock, which holds them against Stripe's OpenAPI description
- * and refuses what does not fit. It is built with Go; without it the suite leaves this out.
+ * Our requests against Stripe's own mock, which checks them against Stripe's OpenAPI document.
+ * It is built with Go; without Go these tests are skipped.
  */
 
 let server: ChildProcess | undefined;

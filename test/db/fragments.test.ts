@@ -31,8 +31,8 @@ import { useApi } from '../support/api.ts';
 import { fragmentsOf, tablesIn } from '../support/fragments.ts';
 
 /**
- * SQL that is put into other statements never takes a name of theirs for one of its own: whatever the caller's
- * table is called, a fragment is about the caller's row, and reads nothing of other tenants.
+ * A fragment of SQL is always about its caller's row, whatever alias the caller's table has, and
+ * never reads rows of other tenants.
  */
 
 const api = await useApi();
@@ -112,7 +112,7 @@ describe('a fragment of SQL', () => {
   );
 });
 
-/** Exported fragments that read a table, themselves or by others. */
+/** Returns exported fragments that read a table, directly or through others. */
 function shared(): string[] {
   const reading = new Set(readers.map(({ file, name }) => `${file} ${name}`));
   for (let before = 0; before < reading.size;) {
@@ -349,7 +349,7 @@ const plays: Readonly<Record<string, Play>> = {
   },
 };
 
-/** The types of the columns that are no texts. */
+/** Types of the columns other than text. */
 const types: Readonly<Record<string, string>> = {
   id: 'uuid',
   project_id: 'uuid',
@@ -376,7 +376,10 @@ const types: Readonly<Record<string, string>> = {
 /** Rolls back. */
 const undo = new Error('undo');
 
-/** Two tenants with one of each; the second has nothing of what is asked for. */
+/**
+ * Inserts two tenants with one row of each kind; the second has nothing that the fragments test
+ * for.
+ */
 async function insertTenants(tx: Database): Promise<void> {
   // Copies without constraints and triggers hide the tables until the transaction ends.
   const copies = [...tables].map(

@@ -8,7 +8,7 @@ import { databaseAt, execute } from '../support/servers.ts';
 import { atEnd, useFolder } from '../support/use.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** An empty database, and a folder for migrations of a version. */
+/** Creates an empty database, and a folder with these migrations. */
 async function useMigrations(files: Record<string, string>) {
   const server = inject('databaseUrl');
   const name = `migrate_${randomUUID().replaceAll('-', '')}`;
@@ -86,7 +86,7 @@ it('lets others pass while a long transaction holds a table that it changes', as
   const migrating = migrate((sentence) => sentences.push(sentence));
   await waitFor('the migration to wait', () => sentences.length > 0);
   expect(sentences).toEqual(['Migration 0002-column waits: a transaction holds its tables.']);
-  // Each of them would hang behind a migration that waits without limit.
+  // Each would wait for a migration that waits for a lock without limit.
   for (let request = 0; request < 5; request += 1) await execute(url, 'select * from note');
   await client.query('commit');
   expect(await migrating).toEqual([]);

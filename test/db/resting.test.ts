@@ -36,7 +36,7 @@ import { type Reading, readingsOf } from '../support/rows-read.ts';
 import { formatStatement, recordStatements } from '../support/statements.ts';
 import { tasksOf } from '../support/sweep-now.ts';
 
-/** A year of finished business costs nothing: what is asked again and again reads what is open alone. */
+/** Periodic queries read only open work, also after a year of finished business. */
 
 const api = await useApi();
 const { db } = api;
@@ -51,7 +51,7 @@ await fillWithFinished(db, { projectId, subscriptionId: subscription.id });
 const { rows: filled } = await sql<{ at: string }>`select pg_current_xact_id()::text as at`.execute(
   db,
 );
-// A transaction of another test that began before keeps all of these events among the recent ones.
+// An older transaction of another test would keep all of these events among the recent ones.
 await waitFor(
   'the end of older transactions',
   async () => {
@@ -65,32 +65,35 @@ await waitFor(
 );
 await sql`update event_subscription set seen = pg_current_snapshot()`.execute(db);
 
-// Its finished mail is not looked through for mail that waits in a project suspended for its reputation.
+// Its finished mail is not searched for waiting mail, although the project is suspended.
 await sql`insert into suspension (project_id, reason) values (${projectId}, 'EMAIL_REPUTATION')`.execute(
   db,
 );
 
-// Many projects do nothing.
+// Many projects without activity.
 await sql`
   insert into project (name, public_key, secret_key_hash, secret_key_last4, webhook_signing_secret)
     select 'Idle', 'pk_idle_' || n, decode(md5('idle' || n), 'hex'), 'last', ''
       from generate_series(1, 3000) n`.execute(db);
 await sql`analyze project`.execute(db);
-// Once a day, the sweep counts a day of all projects.
+// Once a day, the sweep counts the previous day of all projects.
 await updateWatermark(db, 'email_tally', new Date());
 atEnd(
   async () => void (await sql`delete from project where public_key like 'pk_idle_%'`.execute(db)),
 );
 
-/** More than any of these needs that are at rest, and less than a hundredth of what is finished. */
+/** More than each query at rest needs, and less than a hundredth of the finished rows. */
 const most = { rows: 250, pages: 250 };
 
-/** The statements of `ask` that read more; it is done before, until there is nothing left to do. */
+/**
+ * Returns the statements of `ask` that read more. `ask` runs before, until it has nothing left
+ * to do.
+ */
 async function heavyIn(ask: () => Promise<unknown>): Promise<unknown[]> {
   for (const _ of [1, 2]) await ask();
   let heavy = await measuredIn(ask);
   if (heavy.length > 0) {
-    // Index entries of rows that were just changed count until they are removed; autovacuum may hold that up.
+    // Index entries of rows that were just changed count until vacuum removes them.
     await sql`vacuum`.execute(db);
     heavy = await measuredIn(ask);
   }
@@ -134,7 +137,7 @@ describe('a claim', () => {
   const workflowId = '00000004-0000-7000-8000-000000000001';
   const contactIds = ['00000002-0000-7000-8000-000000000007'];
 
-  /** Does the first pages of a job. */
+  /** Runs the first pages of a job. */
   function pagesOf<Asked>(
     operation: {
       page(tx: Database, job: LockedExecutionJob<Asked>): Promise<{ cursor: object | null }>;

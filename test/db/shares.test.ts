@@ -6,7 +6,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const timeouts = { lockMs: 1_000, statementMs: 5_000, connectionMs: 300 };
 
-/** Transactions of a tenant that hold their connections until they are let go. */
+/** Starts transactions of a tenant that hold their connections until they are released. */
 function crowd(within: (work: (db: Database) => Promise<void>) => Promise<void>, count: number) {
   let open = 0;
   let letGo = () => {};
@@ -32,7 +32,7 @@ it('a tenant alone gets three quarters of the pool, the next a part of the rest,
   const third = crowd((work) => shares.within('third', work), 30);
   await waitFor('one', () => third.open() === 1);
   expect([first.open(), second.open(), third.open()]).toEqual([15, 3, 1]);
-  // One is left for who is no tenant.
+  // One connection is left for work without a tenant.
   await Promise.all(Array.from({ length: 10 }, () => sql`select 1`.execute(db)));
 
   for (const { letGo } of [third, first, second]) letGo();

@@ -17,10 +17,10 @@ afterAll(async () => {
   await drop();
 });
 
-/** The types of the tables, and the names of their columns as values. */
+/** Returns the types of the tables, and the names of their columns as values. */
 async function tables(): Promise<string> {
   const types = await generate({
-    // Its Kysely is the same class, as CommonJS.
+    // Its Kysely is the CommonJS build of the same class.
     db: opened.db as never,
     dialect: new PostgresDialect(),
     excludePattern: 'kysely_migration*',

@@ -11,7 +11,7 @@ await sql`insert into account values ('a', 0), ('b', 0)`.execute(db);
 const add = (tx: Database, name: string, end = sql``) =>
   sql`update account set balance = balance + 1 where name = ${name} ${end}`.execute(tx);
 
-/** Two that lock `a` and `b` in opposite orders, each once the other has its first. */
+/** Runs two transactions that lock `a` and `b` in opposite orders. */
 async function crossOver(
   run: (work: (tx: Database) => Promise<void>) => Promise<void>,
   end = sql``,
@@ -95,7 +95,7 @@ it('a transaction begins with its first statement, and none is left open', async
   await expect(undone).rejects.toThrow('changed my mind');
   expect(await balance(db)).toBe(before);
 
-  // Each leaves the connection as it was, so that what follows is committed at once.
+  // Each leaves the connection clean, so the next statement is committed at once.
   await transact(opened.db, async () => {});
   await add(opened.db, 'b');
   expect(await balance(db)).toBe(before + 1);
@@ -120,7 +120,7 @@ it('the last statement commits with it, and what fails leaves nothing', async ()
   });
   await expect(failed).rejects.toMatchObject({ code: '22012' });
   expect((await balances())[0]).toBe(before + 2);
-  // Also as the only one; and the connection is free for others.
+  // Also as the only statement; the connection is free afterwards.
   await transact(opened.db, (tx) => sql`delete from account where false ${andCommit}`.execute(tx));
   await transact(opened.db, (tx) => add(tx, 'a'));
   expect((await balances())[0]).toBe(before + 3);

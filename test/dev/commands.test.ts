@@ -9,7 +9,7 @@ import { expect, inject, it, vi } from 'vitest';
 import { databaseAt } from '../support/servers.ts';
 import { useFolder } from '../support/use.ts';
 
-// Each starts Node.js several times, which takes long on a busy machine.
+// Each test starts Node.js several times, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
 const run = promisify(execFile);

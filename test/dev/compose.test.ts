@@ -13,7 +13,7 @@ import { useEngine } from '../support/engine.ts';
 import { useFolder } from '../support/use.ts';
 import { newAddress } from '../support/projects/shop.ts';
 
-/** Dockerfile, .dockerignore and compose.yml, as far as they can be checked without Docker. */
+/** Checks Dockerfile, .dockerignore and compose.yml as far as possible without Docker. */
 
 interface Service {
   environment: Record<string, string>;
@@ -32,7 +32,7 @@ const compose = parse(read('compose.yml'), { merge: true }) as {
 const { services } = compose;
 const own = ['migrate', 'api', 'worker'];
 
-/** Sources of COPY in the Dockerfile, without those of another stage. */
+/** Sources of COPY in the Dockerfile, except those from another stage. */
 const copied = [
   ...new Set(
     [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources]) =>

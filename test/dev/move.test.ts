@@ -6,13 +6,13 @@ import { expect, it, vi } from 'vitest';
 import { useApi } from '../support/api.ts';
 import { listen, use, useFolder } from '../support/use.ts';
 
-// Each starts Node.js, which takes long on a busy machine.
+// Each test starts Node.js, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
 const api = await useApi();
 const { cookie } = await api.signUp();
 
-/** A new project, and the command with its key. */
+/** Creates a project, and runs the command with its key. */
 async function useMove(text: string | Buffer, apiUrl = api.url) {
   const { secretKey } = await api.createProject(cookie);
   const file = join(await useFolder(), 'export.csv');

@@ -70,7 +70,7 @@ describe('npm start', { timeout: 300_000 }, () => {
   it('ends when npm alone is asked to', async () => {
     const { child, output } = laptop.start({}, ['npm', 'start']);
     await vi.waitFor(() => expect(output.text).toContain('Starting Everpost'), readyWithin);
-    // All who hold its output have ended: none of its programs has stayed.
+    // The output closes when all programs have ended.
     const ended = once(child, 'close');
     child.kill('SIGTERM');
     await ended;
@@ -100,11 +100,11 @@ describe('npm start', { timeout: 300_000 }, () => {
     }, readyWithin);
     await stop(first.child, 'SIGTERM');
 
-    // Addresses have to be verified then: the demo reads its mail.
+    // Addresses must be verified then, so the demo reads its mail.
     env['PLATFORM_FROM_ADDRESS'] = 'no-reply@everpost.test';
     const second = laptop.start({}, [...launch, '--verbose']);
     await second.ready();
-    // Through a pipe, the log entries are what they are: JSON.
+    // In a pipe, log entries stay JSON.
     const entries = second.output.text.split('\n').filter((line) => line.startsWith('{'));
     expect(entries.map((line) => JSON.parse(line) as unknown)).toContainEqual(
       expect.objectContaining({ name: 'everpost-api', msg: 'listening', host: '127.0.0.1' }),

@@ -8,7 +8,7 @@ import {
   rowsBefore,
 } from '../../domain/activity.ts';
 
-/** Ids that share beginnings, also with the word before the ids of campaigns. */
+/** Ids with equal beginnings, also with the prefix of campaigns. */
 const id = fc.oneof(
   fc.constantFrom('0', 'c', 'ca', 'caf', 'cb', 'f').chain((head) =>
     fc.constantFrom('0', 'a', 'f').map((rest) => {

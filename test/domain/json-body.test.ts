@@ -65,7 +65,7 @@ describe('a lossy number', () => {
   });
 });
 
-/** True when JSON that is read and written again says the same number. */
+/** Returns true if JSON that is parsed and written again has the same number. */
 function isKept(number: bigint): boolean {
   const [digits = '', zeros = '0'] = JSON.stringify(Number(number)).split('e+');
   const [whole = '', behind = ''] = digits.split('.');

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import '../../domain/schema-texts.ts';
 import { endpoints } from '../../api/endpoints.ts';
 
-/** Returns the texts of what is wrong with a value. */
+/** Returns the messages about an invalid value. */
 function textsOf(schema: z.ZodType, value: unknown): string[] {
   return schema.safeParse(value).error?.issues.map(({ message }) => message) ?? [];
 }

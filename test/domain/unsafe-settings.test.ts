@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, readConfig } from '../../config.ts';
 
-/** Settings without an error or a warning. */
+/** Settings without errors and warnings. */
 const safe = {
   NODE_ENV: 'production',
   DATABASE_URL: 'postgres://localhost/everpost',
@@ -25,7 +25,7 @@ const billing = {
   STRIPE_PRICE_EMAIL_USAGE: 'd',
 };
 
-/** The variables that are refused, and those that are warned of. */
+/** Returns the variables that are refused, and those with a warning. */
 function judge(changed: Record<string, string>): { refused: string[]; warned: string[] } {
   const names = (sentences: readonly string[]) =>
     sentences.map((sentence) => sentence.split(' ')[0] ?? '');

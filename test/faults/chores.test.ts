@@ -8,25 +8,25 @@ import { waitFor } from '../support/wait-for.ts';
 import { holdAt, type Point } from './table/points.ts';
 import { useWorld } from './table/world.ts';
 
-/** A worker that is killed while the sweep does one of its tasks. */
+/** Kills a worker while the sweep does one of its tasks. */
 
 const world = await useWorld(100);
 const { db, engine } = world;
 const projectId = engine.project.id;
-// An API finds some of this work by itself, so the test stops all APIs.
+// An API also finds some of this work, so all APIs are stopped.
 await Promise.all(world.apis.splice(0).map((api) => api.stop()));
 
 interface Chore {
   task: string;
   /** The statement at which the worker is killed. */
   at: Point;
-  /** Makes something due. Returns the query that has rows until it is done. */
+  /** Creates work that is due. Returns a query that has rows until it is done. */
   arrange(): Promise<ReturnType<typeof sql>>;
 }
 
 const run = (query: ReturnType<typeof sql>) => query.execute(db);
 
-/** An execution that Temporal knows nothing of. */
+/** Inserts an execution without a run in Temporal. */
 async function insertForgotten(): Promise<{ id: string; workflowId: string }> {
   const steps = [{ type: 'EXIT', name: 'Out', config: {} }];
   const workflow = await createWorkflow(engine, { eventName: randomUUID(), steps });
@@ -158,7 +158,7 @@ describe('is done within a minute of the death of the worker that was at it', ()
     } finally {
       await hold.release();
     }
-    // PostgreSQL may have done what its client did not live to see.
+    // PostgreSQL may have committed what the killed client asked for.
     world.workers.push(await world.startWorker());
     await waitFor('the end', async () => (await run(left)).rows.length === 0, 60_000);
   });

@@ -12,11 +12,11 @@ import { received, subscribe } from '../support/projects/subscriptions.ts';
 import { atEnd, useFolder } from '../support/use.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Every event that was answered arrives, whatever dies meanwhile. */
+/** Every recorded event arrives, whichever process dies meanwhile. */
 
 const clients = 20;
 const eventsOfEach = 50;
-/** How long a server is away, in milliseconds. */
+/** How long a server is stopped, in milliseconds. */
 const awayMs = 5_000;
 /** From the return of all parts until everything has arrived. */
 const withinMs = 90_000;

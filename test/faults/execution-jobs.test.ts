@@ -13,12 +13,12 @@ import { insertContacts } from '../support/projects/campaigns.ts';
 import { useWorkerProcess } from '../support/processes/processes.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** A real worker process, ended without a warning in the middle of a job on executions. */
+/** Kills a real worker process in the middle of a job on executions. */
 
 const engine = await useEngine({}, { worker: false });
 const { db } = engine.api;
 
-/** Kills a worker each time the job has come so far, then lets another one end it. */
+/** Kills a worker each time the job has reached a position, then lets another one finish it. */
 async function endAfterKills(workflowId: string, jobId: string, goals: number[]) {
   const position = async () =>
     (await db.selectFrom('job').select('position').where('id', '=', jobId).executeTakeFirst())
@@ -32,7 +32,7 @@ async function endAfterKills(workflowId: string, jobId: string, goals: number[])
   return endOfExecutionJob(engine, workflowId, jobId, 90_000);
 }
 
-/** So many executions that wait in a delay. */
+/** Creates so many executions that wait in a delay. */
 async function inDelay(count: number) {
   const workflow = await createWorkflow(engine, {
     eventName: 'contact.unsubscribed',
@@ -76,7 +76,7 @@ describe('a worker killed again and again', () => {
         select history, count(*) over (order by (history #>> '{1,at}')::timestamptz
             range between interval '999 milliseconds' preceding and current row) as begun
           from execution where workflow_id = ${workflow.id}) as retried`.execute(db);
-    // Failed, running, exited.
+    // One row each: failed, running, exited.
     expect(rows[0]?.changes).toBe(3);
     expect(rows[0]?.inSecond).toBeLessThanOrEqual(100);
   }, 180_000);

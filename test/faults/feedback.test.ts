@@ -9,8 +9,8 @@ import { randomOf } from '../support/random.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /**
- * An API that dies, or is asked to end, while it records feedback of many requests together.
- * `npm run faults` plays it.
+ * Kills or stops an API while it records the feedback of many requests together. `npm run
+ * faults` runs it.
  */
 
 const mails = 400;
@@ -28,7 +28,7 @@ const settings = {
 const start = () =>
   startApiProcess(engine, settings, { file: 'test/support/processes/api-trusting-sns.ts' });
 
-/** Mail of a campaign, and a notification of the delivery, an open and a click of each. */
+/** Sends mail of a campaign. Returns notifications of the delivery, an open and a click of each. */
 async function reports() {
   const campaignId = await insertTestCampaign(db, engine.project.id);
   const ids: string[] = [];
@@ -72,7 +72,7 @@ async function deliver(bodies: readonly string[], given: { url: () => string; se
   return failures;
 }
 
-/** How often each kind of feedback is in the database, in all places that tell. */
+/** Counts each kind of feedback in all places of the database that have it. */
 async function told({ campaignId, ids }: { campaignId: string; ids: string[] }) {
   const { rows } = await sql<Record<string, number>>`
     select delivered_count, opened_count, clicked_count,
@@ -129,7 +129,7 @@ it('asked to end, answers what it has accepted', { timeout: 120_000 }, async () 
   api = await start();
   const failures = new Set(await delivering);
   await api.stop();
-  // Idle connections are closed; no request that was read is left without its answer.
+  // Idle connections are closed, and every request that was read gets its response.
   expect([...failures].filter((failure) => /^\d+$/.test(failure))).toEqual([]);
   expect(await told(given)).toEqual(onceEach);
 });

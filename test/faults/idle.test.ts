@@ -30,7 +30,7 @@ async function call(method: string, path: string, headers: Record<string, string
   return { body: JSON.parse(await response.text()), cookie: response.headers.get('set-cookie') };
 }
 
-/** Plays one of everything that leaves work behind in a project: mail, campaigns, waits, jobs. */
+/** Creates work of every kind in a project: mail, campaigns, waits, jobs. */
 async function useProject(cookie: string, name: string): Promise<void> {
   const { body: project } = await call('POST', '/users/@me/projects', { cookie }, { name });
   const key = { authorization: `Bearer ${project.secret}` };
@@ -61,7 +61,7 @@ async function useProject(cookie: string, name: string): Promise<void> {
   await post('/contacts/bulk-subscribe', { mode: 'query', filter: {} });
 }
 
-/** The open runs by id, with the length of their histories. */
+/** Returns the open runs by id, with the length of their histories. */
 async function openRuns(): Promise<Map<string, number>> {
   const runs = new Map<string, number>();
   for await (const run of temporal.workflow.list({ query: `ExecutionStatus = 'Running'` })) {
@@ -89,7 +89,8 @@ it('an idle stack rests: ended runs are closed, waiting ones write nothing, and 
   const { cookie } = await call('POST', '/auth/signup', {}, user);
   for (const name of ['one', 'two', 'three']) await useProject(cookie!.split(';')[0]!, name);
 
-  // Deliveries stay for an idle minute; campaigns and jobs end with their work. What waits stays.
+  // Delivery runs stay for an idle minute; campaigns and jobs end with their work. Waiting runs
+  // stay.
   const kinds = (runs: [string, number][]) => runs.map(([id]) => id.replace(/-.*/, ''));
   const expected = ['campaign', 'domain', 'domain', 'execution'];
   await waitFor(
@@ -120,7 +121,7 @@ it('an idle stack rests: ended runs are closed, waiting ones write nothing, and 
     started.push(run.workflowId);
   }
   expect(started.filter((id) => !isSweep(id))).toEqual([]);
-  // Without a proc file system nothing is measured. Here it is 0.02 to 0.045, by the machine, most of it
-  // the two sweeps.
+  // Without a proc file system nothing is measured. Usual values are 0.02 to 0.045, most of it two
+  // sweeps.
   expect(share).toBeLessThan(0.06);
 }, 300_000);

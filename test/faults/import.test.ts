@@ -5,7 +5,7 @@ import { useWorkerProcess } from '../support/processes/processes.ts';
 import { endOfJob, importFile } from '../support/projects/upload.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** A real worker process, ended without a warning in the middle of a job. */
+/** Kills a real worker process in the middle of an import. */
 
 const contacts = 30_000;
 const engine = await useEngine({}, { worker: false });
@@ -15,7 +15,7 @@ const position = async (jobId: string) => {
   return query.where('id', '=', jobId).executeTakeFirstOrThrow();
 };
 
-/** Kills a worker each time the job has come a part further. Returns where it was then. */
+/** Kills a worker each time the job has advanced. Returns its positions at these moments. */
 async function killAlongTheWay(jobId: string, times: number): Promise<number[]> {
   const places: number[] = [];
   for (let kill = 1; kill <= times; kill++) {
@@ -32,7 +32,7 @@ async function killAlongTheWay(jobId: string, times: number): Promise<number[]> 
 describe('a worker killed again and again', () => {
   it('in an import leaves each row to be counted once, and each event to happen once', async () => {
     const { db } = engine.api;
-    // Half of them are there already, unsubscribed.
+    // Half of the contacts exist already, unsubscribed.
     await sql`
       insert into contact (project_id, email, subscribed)
         select ${engine.project.id}, 'person' || number || '@people.test', false

@@ -45,15 +45,15 @@ interface Group {
 
 type Call = (method: string, path: string, body?: object) => Promise<TestAnswer>;
 
-/** An operation on a group, and the expected end of its executions and steps. */
+/** An operation on a group of executions, and their expected end and steps. */
 interface Act {
   steps(mail: string, hook: string): StepPlan[];
-  /** The status in which its executions wait for the act. */
+  /** The status in which the executions wait for the operation. */
   from: 'WAITING' | 'FAILED';
   act(call: Call, group: Group): Promise<void>;
   status: string;
   mails: number;
-  /** The steps behind the trigger, each done once. */
+  /** The steps after the trigger, each done once. */
   ends: string[];
 }
 
@@ -105,7 +105,7 @@ const acts: Record<string, Act> = {
     ends: bothMails,
   },
   'skipped delays': {
-    // A second delay, which a repeated request must not skip, too.
+    // A second delay, which a repeated request must not skip as well.
     steps: (mail) => [...mailed(mail), { ...thirtyDays, name: 'Rest' }],
     from: 'WAITING',
     async act(call, { path, members }) {
@@ -186,7 +186,7 @@ function restarted<P extends Program>(start: () => Promise<P>) {
   };
 }
 
-/** A request that is repeated until it is answered, with one key: as a careful client does. */
+/** Repeats a request with one key until it is answered, as a careful client does. */
 function patient({ api: { db } }: Engine, api: () => { call: Engine['call'] } | null): Call {
   return async (method, path, body) => {
     const key = randomUUID();
@@ -198,13 +198,13 @@ function patient({ api: { db } }: Engine, api: () => { call: Engine['call'] } | 
           ?.call(method, path, body, headers)
           .catch(() => null);
         if (!answer || answer.status >= 500) return null;
-        // The one before it died: its claim of five minutes is run out by hand.
+        // The API of the first attempt died: the test ends its claim of five minutes.
         if (answer.body?.error?.code === 'IDEMPOTENCY_IN_PROGRESS') {
           await sql`update idempotency set created_at = now() - interval '10 minutes',
             renewed_at = null where key = ${key} and status_code is null`.execute(db);
           return null;
         }
-        // A repeated move finds that the first one has ended the wait.
+        // The first attempt has already ended the wait.
         const isRepeat = answer.body?.error?.code === 'EXECUTION_NOT_WAITING';
         if (answer.status >= 300 && !isRepeat) throw new Error(JSON.stringify(answer.body));
         return answer;
@@ -239,7 +239,7 @@ it.each(plays)(
       );
       const call = patient(engine, () => api.get());
       const done = Promise.all(Object.values(acts).map((plan, at) => plan.act(call, groups[at]!)));
-      // At another moment each time, over and over while the acts are under way.
+      // Kills at different moments, while the operations are under way.
       for (let kills = 0; kills < 2; kills++) {
         await new Promise((resolve) =>
           setTimeout(resolve, ((seed * 347 + kills * 613) % 1_700) + 50),
@@ -261,7 +261,7 @@ it.each(plays)(
           120_000,
         );
         await expectEnds(engine, name, plan, group);
-        // One whose hand-over was cut off is not sent again by itself, and none is sent twice.
+        // A message whose handover was interrupted is not repeated, and none is sent twice.
         for (const { id, email } of group.members) {
           expect([name, await countEmails(engine, id)]).toEqual([name, plan.mails]);
           expect(sink.countTo(email)).toBeLessThanOrEqual(plan.mails);
@@ -278,7 +278,7 @@ async function countEmails({ api: { db } }: Engine, executionId: string): Promis
   return (await rows.execute()).length;
 }
 
-/** Builds a workflow and lets its executions come to where the act finds them. */
+/** Builds a workflow, and waits until its executions are where the operation finds them. */
 async function begin(
   engine: Engine,
   plan: Act,

@@ -20,7 +20,7 @@ import { newAddress } from '../support/projects/shop.ts';
 import { atEnd, useFolder } from '../support/use.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Temporal loses its data, or gets older ones back, under running processes. */
+/** Temporal loses its data, or is restored from a backup, while Everpost runs. */
 
 const [port, uiPort] = await Promise.all(
   [0, 0].map(async () => {
@@ -60,7 +60,7 @@ const hasSchedule = (id: string) =>
       },
     );
 
-/** Resolves when a sweep has begun that was planned from now on. */
+/** Resolves when a sweep has begun that was planned after this call. */
 async function nextSweep(): Promise<void> {
   const now = Date.now();
   await waitFor(
@@ -74,7 +74,7 @@ async function track(email: string, event: string): Promise<void> {
   expect((await api.call('POST', '/v1/track', { email, event })).status).toBe(200);
 }
 
-/** A workflow that waits for two events, one after the other. */
+/** Creates a workflow that waits for two events in turn. */
 async function createTwoWaits(eventName: string) {
   const awaiting = (name: string) => ({ eventName: `${eventName} ${name}` });
   const { id, steps } = await createWorkflow(engine, {
@@ -84,7 +84,7 @@ async function createTwoWaits(eventName: string) {
       { type: 'WAIT_FOR_EVENT', name: 'Second', config: awaiting('second') },
     ],
   });
-  /** Starts an execution; returns how to follow it. */
+  /** Starts an execution. Returns functions to follow it. */
   async function begin() {
     const email = newAddress();
     await createContact(engine, email);
@@ -111,7 +111,7 @@ async function createTwoWaits(eventName: string) {
   return { begin, steps };
 }
 
-/** A workflow that is fired once a year. */
+/** Creates a workflow with a yearly schedule. */
 async function createYearly(): Promise<string> {
   const { id } = await createWorkflow(engine, { steps: [{ type: 'EXIT', name: 'Out' }] });
   const { status } = await engine.call('PATCH', `/workflows/${id}`, {
@@ -135,7 +135,7 @@ it('without its data, runs and schedules are there again, and nothing is restart
   });
   expect(await hasSchedule(sweepIdOf(engine.taskQueue))).toBe(false);
   await one.track('first');
-  // Without the sweep, which is not there yet.
+  // No sweep has run yet.
   await one.isAt('Second');
   await waitFor(
     'the schedule of the sweep',

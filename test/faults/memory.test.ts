@@ -9,7 +9,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const engine = await useEngine({}, { worker: false });
 
-/** More than either process needs, and much less than the bodies of these tests. */
+/** More than each process needs, and much less than the bodies of these tests. */
 const smallHeap = { NODE_OPTIONS: '--max-old-space-size=448' };
 const rates = {
   EMAIL_RATE_LIMIT_PER_SECOND: '1000',
@@ -65,7 +65,7 @@ describe('twenty mails of 20 MB, as they were accepted once', () => {
 });
 
 describe('lists of the largest rows', () => {
-  /** Reads a response without keeping it. Returns its status and its bytes. */
+  /** Reads a response without storing it. Returns its status and its bytes. */
   async function measure(api: { url: string }, path: string) {
     const headers = { Authorization: `Bearer ${engine.project.secretKey}` };
     const response = await fetch(`${api.url}${path}`, { headers });

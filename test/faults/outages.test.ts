@@ -15,7 +15,7 @@ import { outliveGrace, sweepNow } from '../support/sweep-now.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { atEnd, use, useFolder } from '../support/use.ts';
 
-/** A server goes away under running processes of Everpost and comes back. */
+/** Servers stop and return while Everpost runs. */
 
 async function newPort(): Promise<number> {
   const { port, release } = await claimFreePort();
@@ -23,7 +23,7 @@ async function newPort(): Promise<number> {
   return port;
 }
 
-/** The statuses of all rows of a table of the engine's database, with how often each occurs. */
+/** Counts the rows of a table by status. */
 async function countStatuses(engine: Engine, table: 'email' | 'execution') {
   const rows = await engine.api.db.selectFrom(table).select('status').execute();
   const counts: Record<string, number> = {};
@@ -45,12 +45,12 @@ describe('while Temporal is away', async () => {
   const worker = await useWorkerProcess(engine, there);
   const api = await useApiProcess(engine, there);
 
-  /** A request to the API process, which has to be answered as if nothing were wrong. */
+  /** Sends a request to the API process, which must respond as usual. */
   async function promptly(method: string, path: string, body?: unknown) {
     const began = performance.now();
     const answer = await api.call(method, path, body);
     expect([path, answer.status]).toEqual([path, 200]);
-    // Who waited for Temporal would wait for five seconds, the limit of a call.
+    // A request that waited for Temporal would take five seconds, the timeout of a call.
     expect(performance.now() - began).toBeLessThan(4_500);
     return answer;
   }

@@ -16,7 +16,7 @@ import { sweepNow } from '../support/sweep-now.ts';
 import { useTcpProxy, type TcpProxy } from '../support/fakes/tcp-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Real processes of Everpost, ended without a warning at the worst moment. */
+/** Kills real processes of Everpost at the worst moments. */
 
 describe('an API process that is killed', async () => {
   const engine = await useEngine();
@@ -65,7 +65,7 @@ describe('an API process that is killed', async () => {
   it('between start and the note of it leaves one run and one mail each', async () => {
     const workflow = await mailing('killed after');
     const api = await useApiProcess(engine, { TEMPORAL_ADDRESS: line.address });
-    // The connection is made by a first start, so that the next ones go out at once.
+    // The first start opens the connection, so that the next ones are sent at once.
     const emails = Array.from({ length: 6 }, newAddress);
     const track = (email: string) =>
       api.call('POST', '/v1/track', { email, event: 'killed after' });
@@ -76,7 +76,7 @@ describe('an API process that is killed', async () => {
     );
     line.mode = 'deaf';
     for (const email of emails.slice(1)) expect((await track(email)).status).toBe(200);
-    // One start at least has reached Temporal; those behind it waited for its answer.
+    // At least one start has reached Temporal; the others waited for its response.
     await engine.mailsTo(emails[1]!, 1);
     await api.kill();
     const before = await executionsOf(workflow.id);
@@ -121,7 +121,7 @@ describe('a worker process that ends', async () => {
   const smtp = {
     SMTP_HOST: '127.0.0.1',
     SMTP_PORT: String(sink.port),
-    // Slow enough to be met at work.
+    // Slow enough to be killed while it works.
     EMAIL_RATE_LIMIT_PER_SECOND: '200',
     EMAIL_RATE_PER_PROJECT_PER_SECOND: '200',
   };
@@ -168,7 +168,7 @@ describe('a worker process that ends', async () => {
     for (const email of emails) {
       await engine.call('POST', '/v1/track', { email, event: 'interrupted' });
     }
-    // Killed while some have been mailed and others have not.
+    // Killed while some mails are sent and others are not.
     await waitFor('a first mail', () => emails.some((email) => sink.countTo(email) > 0));
     const second = await worker();
     await first.kill();
@@ -205,7 +205,7 @@ describe('a worker process that ends', async () => {
     };
     const rows = await waitFor('all mail to be settled or uncertain', settled, 60_000);
     expect(rows).toHaveLength(emails.length * 3);
-    // Handed over once; or, where the kill hit the handover itself, at most once.
+    // Each mail is handed over once; if the kill hit its handover, at most once.
     for (const email of emails) {
       const own = rows.filter(({ to_email: to }) => to === email);
       const delivered = own.filter(({ status }) => status === 'DELIVERED').length;
@@ -266,7 +266,7 @@ describe('a worker process that ends', async () => {
     await waitFor('the delivery to be under way', () => to.some((email) => sink.countTo(email)));
     expect(await first.stop()).toBe('exit code 0');
     const left = await statuses();
-    // Nothing is left half done, and something is left to do.
+    // All work is consistent, and some work is left.
     expect(new Set(left.values())).toEqual(new Set(['DELIVERED', 'PENDING']));
     for (const email of to) {
       expect([email, sink.countTo(email)]).toEqual([
@@ -283,7 +283,7 @@ describe('a worker process that ends', async () => {
   it('killed when the provider has accepted and the row does not say so never sends again', async () => {
     const { db } = engine.api;
     const to = await send(20);
-    // The lock keeps the outcome from being recorded.
+    // The lock prevents the recording of the outcome.
     await db.transaction().execute(async (tx) => {
       await tx.selectFrom('contact').select('id').where('email', 'in', to).forUpdate().execute();
       const first = await worker();
@@ -293,7 +293,7 @@ describe('a worker process that ends', async () => {
     const second = await worker();
     await loseDelivery();
     await sweepNow(engine);
-    // Mail that comes later passes them by.
+    // Later mail is not blocked by them.
     const [later] = await send(1);
     await waitFor('the later mail', () => sink.countTo(later!) === 1);
     const now = await statuses();

@@ -20,9 +20,9 @@ import { atEnd, use } from '../support/use.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /**
- * This build and one with a larger schema side by side, on one database and one Temporal, while requests
- * come and mail leaves: the update, and the way back. Nothing fails, nothing is lost, nothing is sent
- * twice.
+ * Two builds, one with a larger schema, share one database and one Temporal while requests
+ * arrive and mail is sent: first the update, then the rollback. No request fails, and no mail is
+ * lost or sent twice.
  */
 
 type Part = 'api' | 'worker';
@@ -33,7 +33,7 @@ const next = await useNextBuild();
 const folders: Record<Version, string> = { old: root, new: next };
 const sink = await useCountingSink();
 
-/** An empty database with the schema of this build. */
+/** Creates an empty database with the schema of this build. */
 async function useOldDatabase() {
   const url = await useEmptyDatabase();
   await migrateToLatest(url);
@@ -52,10 +52,10 @@ const database = await useOldDatabase();
 const recipients = 1_000;
 const rate = '100';
 
-/** Programs that were started, by what they are; the APIs with their ports. */
+/** Started programs, by kind; the APIs with their ports. */
 const programs: { part: Part; version: Version; port: number; program: Program }[] = [];
 atEnd(() => Promise.all(programs.map(({ program }) => program.stop())));
-/** Ports of the APIs that take requests. */
+/** Ports of the APIs that receive requests. */
 const open: number[] = [];
 
 const environment = {
@@ -82,7 +82,7 @@ async function start(part: Part, version: Version, more: Record<string, string> 
   if (part === 'api') open.push(port);
 }
 
-/** Asks the program to end, as a rolling update does: requests come until it has. */
+/** Asks the program to stop, as a rolling update does. Requests continue until it has stopped. */
 async function stop(part: Part, version: Version) {
   const index = programs.findIndex((one) => one.part === part && one.version === version);
   const [{ program, port } = expect.unreachable()] = programs.splice(index, 1);
@@ -92,7 +92,7 @@ async function stop(part: Part, version: Version) {
 }
 
 let authorization: Record<string, string> = {};
-/** Answers that no client should see. */
+/** Responses that no client should see. */
 const refused: unknown[] = [];
 let turn = 0;
 
@@ -178,7 +178,7 @@ const expected = new Map<string, number>();
 let executions = 0;
 let campaigns = 0;
 
-/** The addresses of some contacts whose execution waits for its event. */
+/** Returns the addresses of some contacts whose execution waits for its event. */
 async function waiting(limit: number): Promise<string[]> {
   const { rows } = await sql<{ email: string }>`
     select email from contact where id in
@@ -191,7 +191,7 @@ async function click(emails: readonly string[]): Promise<void> {
   for (const email of emails) await call('POST', '/v1/track', { email, event: 'clicked' });
 }
 
-/** Requests of all kinds, until the function that this answers is called. */
+/** Sends requests of all kinds until the returned function is called. */
 function load({ domain }: { domain: string }) {
   let isOver = false;
   const reads = ['/contacts', '/emails', '/events', '/activity', '/workflows', '/campaigns'];
@@ -215,11 +215,11 @@ function load({ domain }: { domain: string }) {
       await call('GET', reads[round % reads.length]!);
     },
     async (_email: string, round: number) => {
-      // Half of them wait on for a later phase, for whatever version runs then.
+      // Half of them stay waiting for a later phase and its version.
       if (round % 4 < 2) await click(await waiting(1));
     },
   ];
-  // Each waits for its own mail, so that a slow machine is asked for less.
+  // Each loop waits for its own mail, so that a slow machine gets less load.
   const loops = [0, 1].map(async (loop) => {
     for (let round = loop; !isOver; round += 2) {
       const emails = kinds.map(newAddress);
@@ -234,7 +234,7 @@ function load({ domain }: { domain: string }) {
   };
 }
 
-/** A campaign to new contacts that takes some seconds. */
+/** Starts a campaign to new contacts that takes some seconds. */
 async function startCampaign(shop: {
   call: Call;
   domain: string;
@@ -264,13 +264,13 @@ async function countOf(table: 'execution' | 'campaign', status: string): Promise
   return rows[0]!.count;
 }
 
-/** Until the number of mails that have left has grown: the processes that run now deliver. */
+/** Resolves when more mail has been sent, by the processes that run now. */
 async function someMail(): Promise<void> {
   const { taken } = sink;
   await waitFor('mail', () => sink.taken > taken + 20, 60_000);
 }
 
-/** Says how long each part took. */
+/** Prints the duration of each phase. */
 function say(text: string): void {
   const seconds = Math.round(performance.now() / 1000);
   process.stdout.write(`${seconds} s: ${text}; ${sink.taken} mails\n`);
@@ -284,7 +284,7 @@ it('two builds work side by side, and so does the way back', async () => {
   await someMail();
   say('the old ones work');
 
-  // The new API migrates; the new worker waits for that.
+  // The new API migrates the database, and the new worker waits for it.
   await Promise.all([
     start('worker', 'new'),
     start('api', 'new', { DATABASE_MIGRATE_ON_START: 'true' }),
@@ -320,7 +320,7 @@ it('two builds work side by side, and so does the way back', async () => {
   const missing = () => [...expected].filter(([to, count]) => (sink.counts.get(to) ?? 0) < count);
   const isDone = async () =>
     (await isCompleted()) && (await countOf('campaign', 'SENT')) === campaigns && !missing().length;
-  // A time-out is ignored here: the assertions below name the missing work.
+  // A timeout is ignored here, because the assertions below name the missing work.
   await waitFor('the end of all', isDone, 90_000).catch(() => {});
   say(`${executions} executions and ${campaigns} campaigns, ${expected.size} people`);
 

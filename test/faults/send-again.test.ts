@@ -6,7 +6,7 @@ import { startApiProcess } from '../support/processes/processes.ts';
 import { newAddress, refusal } from '../support/projects/shop.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** An API process that is killed while it sends, and the client that repeats its request. */
+/** Kills an API process while it sends, and lets the client repeat its request. */
 
 const engine = await useEngine({}, { worker: false });
 
@@ -27,7 +27,7 @@ function sending(to: string[], key: string) {
   return (by: { call: Engine['call'] }) => by.call(...args);
 }
 
-/** As if five minutes had passed since the request of a key began. */
+/** Makes the claim of a key five minutes old. */
 const letGrowStale = (key: string) =>
   engine.api.db
     .updateTable('idempotency')
@@ -41,7 +41,7 @@ describe('an API process that is killed while it sends', () => {
     const to = [newAddress()];
     const send = sending(to, 'one');
     const api = await startApiProcess(engine);
-    // Whatever stores the answer later than the mail is caught before it has.
+    // Delays storing the response after the mail, so that the process is killed in between.
     await sql`create function linger() returns trigger language plpgsql as
       $$ begin perform pg_sleep(3); return new; end $$`.execute(db);
     await sql`create trigger linger before update on idempotency for each row
@@ -90,7 +90,7 @@ describe('an API process that is killed while it sends', () => {
     const to = Array.from({ length: 1_000 }, newAddress);
     const send = sending(to, signal);
     const api = await startApiProcess(engine);
-    // So slow that the process does not wait for the end.
+    // So slow that the process stops waiting for it.
     await sql`create function linger() returns trigger language plpgsql as
       $$ begin perform pg_sleep(0.02); return new; end $$`.execute(db);
     await sql`create trigger linger before insert on email for each row

@@ -4,13 +4,13 @@ import { useEngine } from '../support/engine.ts';
 import { useSmtpSink } from '../support/fakes/smtp-sink.ts';
 import { useWorkerProcess } from '../support/processes/processes.ts';
 
-/** One campaign's run has four senders: activities that any worker takes. */
+/** A campaign has four senders: activities that any worker may run. */
 
 const recipients = 1_000;
 
 it('sends one campaign from two worker processes, each message once', async () => {
   const engine = await useEngine({}, { worker: false });
-  // A server for each, which tells who has sent what.
+  // One server for each worker, to count what each has sent.
   const sinks = [await useSmtpSink(), await useSmtpSink()];
   await Promise.all(
     sinks.map(({ port }) =>
@@ -19,7 +19,7 @@ it('sends one campaign from two worker processes, each message once', async () =
         SMTP_PORT: String(port),
         EMAIL_RATE_LIMIT_PER_SECOND: '0',
         EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
-        // Neither could run all four.
+        // No worker has room for all four.
         EMAIL_WORKER_CONCURRENCY: '2',
       }),
     ),

@@ -13,8 +13,8 @@ import { readStackFile } from '../../dev/servers/stack-file.ts';
 import { isRunning, stackPids } from '../support/servers.ts';
 import { atEnd, useFolder } from '../support/use.ts';
 
-// Two small programs that keep the promises the real ones make to the launcher: the API answers
-// /health/ready, the worker reports { ready: true }, both end on SIGTERM and with the launcher.
+// Two small programs that behave to the launcher like the real ones: the API responds to
+// /health/ready, the worker reports { ready: true }, and both end on SIGTERM and with the launcher.
 const apiProgram = `
   import { createServer } from 'node:http';
   if (process.env.FAIL) { console.error('JWT_SECRET is too short'); process.exit(1); }
@@ -33,7 +33,7 @@ const programs = { api: join(directory, 'api.mjs'), worker: join(directory, 'wor
 await writeFile(programs.api, apiProgram);
 await writeFile(programs.worker, workerProgram);
 
-/** PATH and the like, without what a developer's shell says about Everpost. */
+/** Returns PATH and the like, without the developer's variables for Everpost. */
 function cleanEnv(more: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { PATH, HOME, XDG_CACHE_HOME, TEMPORAL_CLI } = process.env;
   return { PATH, HOME, XDG_CACHE_HOME, TEMPORAL_CLI, ...more };

@@ -14,9 +14,8 @@ import { addTallies, campaign, executions, type Play, sends } from './table/work
 import { useWorld } from './table/world.ts';
 
 /**
- * Real processes with work under way while something breaks: nothing is lost, nothing happens
- * twice, and it is over when it says so. `npm run faults` plays each fault and writes the table of
- * docs/faults.md.
+ * Breaks something while real processes work. No work is lost, done twice, or reported as done too
+ * early. `npm run faults` runs every fault and writes the table of docs/faults.md.
  */
 
 const seeds = Number(process.env['FAULT_SEEDS'] ?? 1);
@@ -25,7 +24,7 @@ const recipients = Number(process.env['FAULT_RECIPIENTS'] ?? 400);
 const only = (process.env['FAULT_ONLY'] ?? '').toLowerCase().split(',');
 /** How long a campaign takes when nothing breaks, in seconds. */
 const campaignSeconds = 4;
-/** After this a play is given up, and what is still under way is named. */
+/** After this time a run is given up, and its open work is reported. */
 const settleMs = 150_000;
 
 const all: readonly Fault[] = [
@@ -48,7 +47,7 @@ function log(line: string): void {
   if (verbose) process.stdout.write(`${new Date().toISOString()} ${line}\n`);
 }
 
-/** Plays a fault once. Whatever goes wrong is in the row. */
+/** Runs a fault once. Any problem is in the row. */
 async function play(fault: Fault, seed: number): Promise<Row> {
   const startedAt = performance.now();
   await world.restore();
@@ -110,7 +109,10 @@ async function play(fault: Fault, seed: number): Promise<Row> {
   };
 }
 
-/** Waits for the moment, breaks, and mends after a while. The hold is released in any case. */
+/**
+ * Waits for the moment, injects the fault, and ends it after a while. Held statements are
+ * released in any case.
+ */
 async function breakAndMend(fault: Fault, current: Play, hold: Hold | undefined): Promise<void> {
   let mend: (() => Promise<void>) | void;
   try {
@@ -155,7 +157,7 @@ describe(`work for ${recipients}`, () => {
       );
       expect(row).toMatchObject({ lost: 0, duplicated: 0, status: 'ok' });
       if (world.sink.faults.dropEvery) {
-        // All of them are known by name.
+        // Every one of them is recorded as unknown.
         expect(row.unknown).toBe(seeds * Math.floor(world.sink.taken / 100));
       }
     },

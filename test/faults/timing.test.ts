@@ -13,7 +13,10 @@ import { createCampaign } from '../support/projects/campaigns.ts';
 import { atEnd, useFolder } from '../support/use.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Something is away while mail becomes due: each leaves once when it is back, and none before its time. */
+/**
+ * A server is stopped while mail becomes due. Each mail is sent once after its return, and none
+ * early.
+ */
 
 async function newPort(): Promise<number> {
   const { port, release } = await claimFreePort();
@@ -43,7 +46,7 @@ const api = await useApiProcess(engine, environment);
 let worker = await startWorkerProcess(engine, environment);
 atEnd(() => worker.stop());
 
-/** Takes one of them away; what is answered brings it back. */
+/** Stops a server; the returned function starts it again. */
 const faults = {
   async worker() {
     await worker.kill();
@@ -63,7 +66,7 @@ const faults = {
 const count = 40;
 const hourMs = 3_600_000;
 
-/** Makes contacts of a group in a zone. Returns their addresses. */
+/** Creates contacts of a group in a zone. Returns their addresses. */
 async function contactsIn(group: string, timeZone: string): Promise<string[]> {
   const mark = `${group}-${timeZone.replaceAll(/[^a-z0-9]/gi, '')}`.toLowerCase();
   await sql`
@@ -122,8 +125,8 @@ it.each(Object.keys(faults) as (keyof typeof faults)[])(
     const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
     const sent = await api.call('POST', '/v1/send', { ...mail, to: scheduled, scheduledFor: due });
     expect(sent.status).toBe(200);
-    // Wait for the record of delivery: a message in flight has an unknown outcome if its worker
-    // dies.
+    // Waits for the recorded delivery, because a message in flight has an unknown outcome if its
+    // worker dies.
     await waitFor('those who are late', async () => {
       const [rows] = await mailWhere(sql`campaign_id = ${begun} and status = 'DELIVERED'`);
       return rows?.count === count;
@@ -146,7 +149,7 @@ it.each(Object.keys(faults) as (keyof typeof faults)[])(
         here.every((to) => sink.countTo(to) >= 2) && scheduled.every((to) => sink.countTo(to) >= 1),
       120_000,
     );
-    // How long a process that died keeps its work from others.
+    // A dead process keeps its work from others for this time.
     if (name !== 'PostgreSQL') expect(Date.now() - back).toBeLessThan(60_000);
     for (const id of [begun, later]) {
       await waitFor(
@@ -169,7 +172,7 @@ it.each(Object.keys(faults) as (keyof typeof faults)[])(
     const isAlone = sql`campaign_id is null and to_email like ${`${group}-at%`}`;
     await waitFor('the records', async () => (await mailWhere(isAlone))[0]?.status === 'DELIVERED');
     expect(await mailWhere(isAlone)).toEqual([{ ...delivered, count }]);
-    // The quiet hours go on.
+    // The quiet hours still hold the mail.
     expect(await mailWhere(sql`campaign_id = ${held}`)).toEqual([
       { status: 'PENDING', error: null, early: false, count },
     ]);

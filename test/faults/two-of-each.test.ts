@@ -9,8 +9,8 @@ import { addTallies, campaign, executions, type Play, sends } from './table/work
 import { useWorld } from './table/world.ts';
 
 /**
- * Everpost as it runs on several machines: two APIs and two workers, Temporal's server of
- * production with its state in PostgreSQL. `npm run faults` plays it.
+ * Everpost on several machines: two APIs and two workers, and Temporal's production server with
+ * its state in PostgreSQL. `npm run faults` runs it.
  */
 
 const obstacle = await findTemporalServer({

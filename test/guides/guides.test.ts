@@ -36,7 +36,7 @@ const guides = join(root, 'docs/guides');
 const receiver = await useReceiver();
 const dns = await useDnsServer();
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', DNS_SERVERS: dns.address });
-// Guides ask for `/health/ready`, which says when nothing runs in the background.
+// Guides ask for `/health/ready`, which fails without the sweep.
 await ensureSweep(engine.temporal.client, engine.taskQueue);
 atEnd(() => engine.temporal.client.schedule.getHandle(sweepIdOf(engine.taskQueue)).delete());
 const names = [
@@ -44,14 +44,14 @@ const names = [
   ...(await readdir(guides)).filter((name) => name.endsWith('.md')),
 ];
 
-/** How an example in another language than the shell's is run: the command reads it. */
+/** The command that runs an example, by its language. */
 const runners: Record<string, string> = {
   ts: 'node --input-type=module',
   js: 'node --input-type=module',
   python: 'python3',
 };
 
-/** A block as commands of the shell; null: it is not run. */
+/** Returns the shell commands of a block; null: it is not run. */
 function commandsOf(block: GuideBlock): string | null {
   const { language, info, code } = block;
   if (/\bno-run\b/.test(info)) return null;
@@ -67,12 +67,12 @@ const hasPython = (process.env['PATH'] ?? '')
 
 const isTab = ({ info }: GuideBlock) => /\btab=/.test(info);
 
-/** A shell that remembers what was done in it, for a new project with a domain. */
+/** Starts a shell that keeps its variables, with a new project and domain. */
 async function openShell() {
   const folder = await useFolder();
   const { cookie } = await engine.api.signUp();
   const [name, value] = cookie.split('=', 2);
-  // As curl keeps them: host, subdomains, path, secure, expiry, name and value.
+  // The format of curl: host, subdomains, path, secure, expiry, name and value.
   const { hostname } = new URL(engine.api.url);
   const jar = [hostname, 'FALSE', '/', 'FALSE', '0', name, value].join('\t');
   await writeFile(join(folder, 'cookies.txt'), `${jar}\n`);
@@ -95,7 +95,7 @@ async function openShell() {
       PORT: String(port),
     },
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A process group of its own, which ends with all that a guide has left in the background.
+    // A process group, so that programs which a guide left running end with the shell.
     detached: true,
   });
   atEnd(() => {
@@ -141,7 +141,7 @@ function differenceFrom(shown: GuideBlock, answered: string): string | null {
 const isAnswer = ({ language, info }: GuideBlock) =>
   (language === 'json' || language === 'text') && !/\bfile=/.test(info);
 
-/** Does at the DNS provider what a guide says: one record a line. */
+/** Publishes the printed DNS records, one a line. */
 function publish(records: string): void {
   for (const record of records.split('\n')) {
     const [, name = '', type = '', value = ''] = /^(\S+) +(\w+) +(.+)$/.exec(record) ?? [];

@@ -14,7 +14,7 @@ describe('the lists of mail domains', () => {
     expect(lists.disposable.has('mailinator.com')).toBe(true);
     expect(lists.personal.has('gmail.com')).toBe(true);
     expect(lists.alias.has('duck.com')).toBe(true);
-    // Who types this has a mailbox elsewhere.
+    // A misspelling; the mailbox is at another domain.
     expect(lists.disposable.has('gmial.com')).toBe(false);
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 import { days, graphOf, type Step } from '../../support/projects/simulated-graph.ts';
 
-/** Mails and webhooks of an execution that is played in memory. */
+/** Mails and webhooks of a simulated execution. */
 
 const shop = await useShop();
 const { body: workflow } = await shop.call('POST', '/workflows', { name: 'W', eventName: 'e' });

@@ -5,7 +5,7 @@ import { newAddress, useShop } from '../../support/projects/shop.ts';
 import { days, graphOf, type Step } from '../../support/projects/simulated-graph.ts';
 import { errorFields } from '../../support/projects/workflow-api.ts';
 
-/** One execution played in memory. */
+/** Simulations of one execution. */
 
 const shop = await useShop();
 const { db } = shop.api;
@@ -32,7 +32,7 @@ const idsOf = ({ path: steps }: { path: { stepId: string }[] }) => steps.map((s)
 const lasted = (played: { startedAt: string; endedAt: string }) =>
   Date.parse(played.endedAt) - Date.parse(played.startedAt);
 
-/** Rows of the project in every table that an execution writes. */
+/** Counts the rows of the project in every table that an execution writes. */
 async function rowCounts() {
   const { rows } = await sql`
     select (select count(*)::int from contact) as contacts, (select count(*)::int from email) as mails,
@@ -141,7 +141,7 @@ describe('a simulation', () => {
     ]);
     expect(await play({ quietHours, caps, onCap: 'delay' })).toEqual([
       ['held', 'quiet_hours', '2026-11-01T07:00:00.000Z'],
-      // The last of two holds: it is not quiet when the cap has room.
+      // Both hold: quiet hours end before the cap has room.
       ['held', 'frequency_cap', '2026-11-02T07:00:00.000Z'],
       ['held', 'quiet_hours', '2026-11-03T07:00:00.000Z'],
     ]);

@@ -20,7 +20,7 @@ const patchStep = (id: string, stepId: string, body: object) =>
 
 type Fields = Record<string, unknown>;
 
-/** The drawn workflow without the order of its parts and the times of edits. */
+/** Returns the current workflow without the order of its parts and the times of edits. */
 async function drawnNow(id: string) {
   const { steps, transitions, triggerType, triggerConfig, exitRules } = await read(id);
   const without = ({ createdAt: _c, updatedAt: _u, ...part }: Fields) => part;
@@ -37,7 +37,10 @@ async function drawnNow(id: string) {
 
 const byId = (parts: Fields[]) => new Map(parts.map((part) => [part['id'], part]));
 
-/** A workflow with a delay and an exit behind it: versions 1 to 4, the last with a changed delay. */
+/**
+ * Creates a workflow with a delay and an exit after it: versions 1 to 4, the last with a changed
+ * delay.
+ */
 async function edited() {
   const { id } = await createWorkflow();
   const delay = await addDelay(id, 'Two days');

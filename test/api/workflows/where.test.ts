@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../support/projects/shop.ts';
 import { errorFields, useWorkflowApi } from '../../support/projects/workflow-api.ts';
 
-/** Conditions on the events that start an execution or end a wait. No worker: executions stay where they begin. */
+/**
+ * Conditions on the events that start an execution or end a wait. No worker runs, so executions
+ * stay where they begin.
+ */
 
 const { api, call, make, createWorkflow, read } = await useWorkflowApi();
 const { db } = api;
@@ -16,7 +19,7 @@ async function refused(method: string, path: string, body: object): Promise<stri
   return errorFields(answer.body);
 }
 
-/** An enabled workflow with a delay, that this trigger starts. */
+/** Creates an enabled workflow with a delay and this trigger. */
 async function started(config: object) {
   const eventName = randomUUID();
   const { id } = await createWorkflow({ triggerConfig: { eventName, ...config }, eventName: null });

@@ -8,7 +8,7 @@ import {
   useWorkflowGraph,
 } from '../../support/projects/workflow-graph.ts';
 
-/** The workflow of the test at hand, with its TRIGGER step. */
+/** The workflow of the current test, with its TRIGGER step. */
 let id: string;
 let trigger: string;
 const graph = await useWorkflowGraph();

@@ -3,7 +3,7 @@ import { errorFields, useWorkflowApi } from '../../support/projects/workflow-api
 
 const { api, projectId, call, make, createWorkflow, addDelay, read } = await useWorkflowApi();
 
-/** The kept versions of a workflow with the names of their steps. */
+/** Returns the stored versions of a workflow with the names of their steps. */
 async function versions(workflowId: string) {
   const rows = await api.db
     .selectFrom('workflow_version')

@@ -6,7 +6,7 @@ const shop = await useShop();
 it('the fields of an event are those of its last hundred', async () => {
   const { call, project, other, api } = shop;
   const begin = Date.parse('2026-01-01T00:00:00.000Z');
-  /** So many events, a second apart: the oldest and the second oldest have keys of their own. */
+  /** Inserts events, a second apart: only the two oldest have keys of their own. */
   const insert = async (count: number, projectId: string, name: string) => {
     const rows = Array.from({ length: count }, (_, index) => ({
       project_id: projectId,
@@ -14,12 +14,12 @@ it('the fields of an event are those of its last hundred', async () => {
       data: JSON.stringify({ [index === 0 ? 'first' : index === 1 ? 'second' : 'later']: index }),
       created_at: new Date(begin + index * 1000),
     }));
-    // The newest goes in first: it is the time that counts.
+    // The newest is inserted first, because only the time counts.
     await api.db.insertInto('event').values(rows.toReversed()).execute();
   };
   await insert(101, project.id, 'many');
   await insert(100, project.id, 'just enough');
-  // Those of other names and projects do not count.
+  // Events of other names and projects do not count.
   await insert(101, project.id, 'other');
   await insert(101, other.id, 'just enough');
   const eventFields = async (name: string) => {

@@ -257,7 +257,7 @@ describe('duplicating a workflow', () => {
       version: 1,
       triggerConfig: { eventName: 'signed_up' },
     });
-    /** The graph with names for ids. */
+    /** Returns the graph with names for ids. */
     const shape = async (workflowId: string) => {
       const { steps, transitions } = await read(workflowId);
       const name = (stepId: string) =>

@@ -30,7 +30,7 @@ beforeEach(async () => {
   ({ id: projectId, secretKey } = await api.createProject(cookie));
 });
 
-/** Starts a campaign to so many new contacts, and fixes its audience. */
+/** Starts a campaign to so many new contacts, and freezes its audience. */
 async function started(recipients: number): Promise<void> {
   await sql`insert into contact (project_id, email, subscribed)
     select ${projectId}, 'no' || n || '@people.test', true

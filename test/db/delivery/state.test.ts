@@ -15,7 +15,7 @@ const { id: contactId } = await db
   .returning('id')
   .executeTakeFirstOrThrow();
 
-/** Messages of a project straight in the database. `columns` are SQL, of the number `n`. */
+/** Inserts messages of a project. `columns` are SQL expressions in which `n` is the row number. */
 async function insertMail(count: number, columns: Record<string, string>, project = projectId) {
   const given = {
     project_id: `'${project}'::uuid`,
@@ -107,7 +107,7 @@ it('measures the speed of the last ten seconds', async () => {
     status: `'SENT'`,
     sent_at: `now() - (${seconds}) * interval '1 second'`,
   });
-  // Begun four seconds ago: five a second.
+  // Sent over the last four seconds: five a second.
   await insertMail(20, sentAgo('4.0 * n / 20'));
   expect(await measureSpeed(db, { projectId })).toBeCloseTo(19 / 4, 0);
   await insertMail(1, sentAgo('15'));
@@ -141,7 +141,7 @@ it('knows which workers live, and since when none does', async () => {
   await sql`update worker_process set seen_at = now() - interval '21 seconds'
     where id = ${ids[1]}`.execute(db);
   const none = await findFleet(db);
-  // The other has stopped later.
+  // The other provider stopped later.
   const { rows } = await sql<{ at: Date }>`select stopped_at as at from worker_process
     where id = ${ids[0]}`.execute(db);
   expect(none).toMatchObject({ workers: 0, downSince: rows[0]!.at });

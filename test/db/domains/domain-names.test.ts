@@ -19,7 +19,7 @@ const release = ({ id }: { id: string }) =>
   api.db.deleteFrom('domain').where('id', '=', id).execute();
 const notToBeCalled = () => Promise.reject(new Error('not to be called'));
 
-/** The claims of a name, in the order of `projectIds`. */
+/** Returns the claims of a name, in the order of `projectIds`. */
 async function claimsOf(name: string) {
   const rows = await api.db
     .selectFrom('domain')

@@ -40,7 +40,7 @@ async function projectWith(many: number, columns: Record<string, string>) {
 
 it('a message that is put off while a claim looks for what is due is not claimed', async () => {
   const projectId = await projectWith(2, { status: `'PENDING'`, due_at: 'now()' });
-  // Between its look and its lock the claim weighs each body: there it is held.
+  // The claim weighs each body between reading and locking it, and is held there.
   const held = 4_713;
   await sql`create function public.octet_length(text) returns int volatile language sql as ${sql.raw(
     `$$ select pg_catalog.octet_length($1) from pg_advisory_xact_lock_shared(${held}) $$`,
@@ -122,6 +122,6 @@ it('a project’s mail that waits is not read when another’s is counted', asyn
     .where('project_id', '=', projectId)
     .where('category', '=', 'transactional')
     .execute();
-  // Taken twice: as asked, and as explained.
+  // Taken twice: by the call and by EXPLAIN.
   expect(taken!.taken).toBe(5);
 });

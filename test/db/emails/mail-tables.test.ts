@@ -4,7 +4,7 @@ import { useApi } from '../../support/api.ts';
 import { mailTableFaults } from '../../support/mail-tables.ts';
 import { randomOf } from '../../support/random.ts';
 
-/** The tables by which mail is found, and that they say what its rows say. */
+/** The tables that find mail agree with the rows of mail. */
 
 const api = await useApi();
 const { db } = api;

@@ -8,7 +8,7 @@ import { randomOf } from '../../support/random.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 import { recordStatements } from '../../support/statements.ts';
 
-/** Moments of mail, counted by day once a day is long over. */
+/** Times of mail, counted by day after the day is over. */
 
 const api = await useApi();
 const { db } = api;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 const random = randomOf(11);
-/** SQL of a time of the last twelve days, often at the end of one, to the millisecond. */
+/** Returns SQL of a time in the last twelve days, often at the end of a day, to the millisecond. */
 function anyTime(): string {
   const ago = `date_trunc('day', now(), 'UTC') - ${Math.floor(random() * 12)} * interval '24 hours'`;
   const within = [0, 1, -1, Math.floor(random() * 86_400_000)][Math.floor(random() * 4)];
@@ -40,7 +40,7 @@ const insert = (many: number) =>
           ${sql.raw(anyTime())}, ${sql.raw(anyTime())}, ${sql.raw(anyTime())}, ${sql.raw(anyTime())}
         from made`.execute(db);
 
-/** A third of the mail, each time another. */
+/** A different third of the mail each time. */
 const some = (part: number) =>
   sql.raw(`hashtext(id::text || '${part}') % 3 = 0 and project_id = '${projectId}'`);
 
@@ -72,7 +72,7 @@ async function counted(moment: Moment, from: string, to: string | null) {
   return rows[0]!;
 }
 
-/** Counts all days that are long over. */
+/** Counts all days that are over. */
 async function tallyAll(): Promise<void> {
   while (await tallyMoments(db));
 }
@@ -95,7 +95,7 @@ it('are counted exactly in any period, while mail of any day changes and days ar
   await expectExact();
   for (let round = 0; round < 40; round++) {
     const change = changes[Math.floor(random() * changes.length)]!;
-    // The first days are counted one by one, beside the changes.
+    // The first days are counted one by one, while rows change.
     await Promise.all([change(round), tallyMoments(db), tallyMoments(db)]);
     await expectExact();
   }
@@ -144,7 +144,7 @@ it('of a day of which everything is deleted before it is counted are none', asyn
         status, sent_at)
       select ${projectId}, id, 'a@moments.test', 'Hi', 'team@shop.test', 'MARKETING', 'TRANSACTIONAL', 'SENT',
           now() from made`.execute(db);
-  // As if it had been sent, and noted, long ago.
+  // Inserts mail that was sent and counted long ago.
   await sql`alter table email_moment disable trigger user`.execute(db);
   await sql`update email set sent_at = now() - interval '20 days' where project_id = ${projectId}`.execute(
     db,

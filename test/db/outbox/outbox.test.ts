@@ -14,7 +14,7 @@ const { db } = api;
 const store = dispatchStore(db);
 const project = await api.createProject((await api.signUp()).cookie);
 
-/** An execution whose start is due. Returns its id. */
+/** Inserts an execution whose start is due. Returns its id. */
 async function started(): Promise<string> {
   const call = async (method: string, path: string, body: object) =>
     (await api.request(method, path, { key: project.secretKey, body })).body;
@@ -37,7 +37,7 @@ const stateOf = async (id: string) => {
   return { due: entry?.action ?? null, runId: row.temporal_run_id };
 };
 
-/** Plays the send of the due entry to Temporal, as this run. Returns a function that records it. */
+/** Sends the due entry to Temporal under this run id. Returns a function that records it. */
 async function send(id: string, runId: string) {
   const [entry] = await listPending(db, [`execution-${id}`]);
   const [due] = await store.listStarts([id]);
@@ -113,7 +113,7 @@ describe('a start that was sent', () => {
 });
 
 describe('a request that was sent', () => {
-  /** As a campaign that is paused, resumed or edited asks for it. Returns its run. */
+  /** Signals a campaign, as pausing, resuming or editing it does. Returns its run. */
   async function signal(campaignId: string): Promise<string> {
     const input = { projectId: randomUUID(), campaignId };
     await transact(db, (tx) => enqueue(tx, { kind: 'campaignSend', input, summary: 'News' }));

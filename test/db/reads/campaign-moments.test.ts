@@ -7,7 +7,7 @@ import { freezeCampaign } from '../../../db/transactions/mail/freeze-audience.ts
 import { useApi } from '../../support/api.ts';
 import { insertTestCampaign } from '../../support/projects/mails.ts';
 
-/** The messages of a campaign with a local time, and when they are due. */
+/** When the messages of a campaign with a local time are due. */
 
 const api = await useApi();
 const { db } = api;
@@ -20,10 +20,10 @@ beforeEach(async () => {
 
 const localTime = '2027-07-01T09:00';
 const zones = ['Asia/Tokyo', 'europe/berlin', 'UTC', 'America/New_York'];
-/** When it is that time there. */
+/** The instants of these local times. */
 const moments = ['00:00', '07:00', '09:00', '13:00'].map((at) => `2027-07-01T${at}:00.000Z`);
 
-/** Makes contacts one after the other, in one zone after the other. */
+/** Inserts contacts, each in the next zone. */
 const insertContacts = (count: number) =>
   sql`
   insert into contact (project_id, email, subscribed, data, created_at)
@@ -32,7 +32,7 @@ const insertContacts = (count: number) =>
         now() - interval '1 day' + make_interval(secs => n)
       from generate_series(1, ${count}::int) n`.execute(db);
 
-/** A campaign that is scheduled for the moment of Berlin. */
+/** Schedules a campaign for the earliest time, that of Berlin. */
 async function scheduled(late: 'send' | 'skip') {
   const at = new Date(moments[1]!);
   const fields = {
@@ -49,7 +49,7 @@ async function started(late: 'send' | 'skip') {
 }
 const freeze = (campaignId: string) => freezeCampaign(db, { projectId, campaignId });
 
-/** How many messages are due when, and the number of their chunks. */
+/** Returns how many messages are due at each time, and the number of their chunks. */
 async function dueOf(campaignId: string) {
   const { rows } = await sql<{ at: Date; chunks: number; messages: number }>`
     select due_at as at, count(*)::int as chunks, sum(cardinality(email_ids))::int as messages

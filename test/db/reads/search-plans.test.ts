@@ -11,7 +11,7 @@ import { rowsRead } from '../../support/rows-read.ts';
 const shop = await useShop();
 const { db } = shop.api;
 const projectId = shop.project.id;
-/** Enough that reading what is stuck in another order, and sorting it, never looks cheaper. */
+/** So many that PostgreSQL never prefers to read and sort all stuck ones. */
 const many = 40_000;
 
 const workflows: string[] = [];
@@ -45,7 +45,7 @@ await sql`
       from generate_series(1, ${many}::int) n`.execute(db);
 await sql`vacuum analyze execution, contact, event`.execute(db);
 
-/** Without what counts all matches, for the first page. */
+/** Without the count of all matches, which the first page has. */
 const rowsOfPage = (ask: () => Promise<unknown>) =>
   rowsRead(db, ask, (text) => /\bcount\(/.test(text));
 

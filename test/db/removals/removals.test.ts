@@ -5,8 +5,8 @@ import { useShop } from '../../support/projects/shop.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 
 /**
- * Rows of a deleted resource are deleted in pages; until then, the API hides those of a workflow or
- * segment.
+ * Rows of a deleted resource are deleted in pages; until then, the API hides those of a workflow
+ * or segment.
  */
 
 const shop = await useShop();
@@ -20,7 +20,7 @@ const rowsIn = async (table: string, column: string, id: string) => {
   return rows[0]!.rows;
 };
 
-/** Inserts contacts, and into another table for each what `insert` says. */
+/** Inserts contacts, and for each a row of another table by `insert`. */
 const insertForContacts = (count: number, insert: ReturnType<typeof sql>) =>
   sql`
     with people as (
@@ -69,7 +69,7 @@ it('the past of a contact with very many events, before the contact', async () =
       select ${shop.project.id}, ${contact.id}, 'busy' from generate_series(1, 12000)`.execute(db);
   expect((await shop.call('DELETE', `/contacts/${contact.id}`)).status).toBe(204);
   expect(await rowsIn('event', 'contact_id', contact.id)).toBe(0);
-  // Each statement notes how many events it has deleted.
+  // Each statement records how many events it has deleted.
   const { rows } = await sql<{ count: number }>`
     select count::int from event_tally where name = 'busy' order by count`.execute(db);
   expect(rows.map(({ count }) => count)).toEqual([-5_000, -5_000, -2_000, 12_000]);

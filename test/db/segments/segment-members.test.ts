@@ -22,7 +22,7 @@ async function newProject(): Promise<string> {
   return id;
 }
 
-/** A tracked segment of all contacts on plan `pro`, of which there are `count`. */
+/** Creates a tracked segment of all contacts on plan `pro`, of which there are `count`. */
 async function trackedSegment(count: number) {
   const projectId = await newProject();
   await sql`insert into contact (project_id, email, subscribed, data)

@@ -10,7 +10,7 @@ import type { StepVisit } from '../../../db/workflows/executions/steps.ts';
 import { useApi } from '../../support/api.ts';
 import { insertClaimedEmail, insertTestCampaign } from '../../support/projects/mails.ts';
 
-/** Events of campaign mail, which its rows stand for. */
+/** Events of campaign mail, which are derived from its rows. */
 
 const api = await useApi();
 const { db } = api;
@@ -34,7 +34,7 @@ async function newContact(): Promise<string> {
   return (await api.request('POST', '/contacts', { key, body })).body.id;
 }
 
-/** A message of the campaign that the provider has taken. Returns its id. */
+/** Inserts a message of the campaign that the provider has accepted. Returns its id. */
 async function sent(given: { delivered?: boolean } = {}): Promise<string> {
   const ids = { projectId, contactId, campaignId };
   const { emailId, attempt } = await insertClaimedEmail(db, ids);
@@ -44,7 +44,7 @@ async function sent(given: { delivered?: boolean } = {}): Promise<string> {
   return emailId;
 }
 
-/** The contact's execution is at a step. */
+/** Puts the contact's execution at a new step. */
 async function newVisit(): Promise<StepVisit> {
   const { rows } = await sql<{ execution_id: string; step_id: string }>`
     with made as (
@@ -84,7 +84,7 @@ const shownNames = async () => {
     .filter((name: string) => name.startsWith('email.'));
 };
 
-/** A wait without end for any event of its name. */
+/** A wait without a timeout for any event of its name. */
 const anyEvent = { lookBack: 'step' as const, where: null, expiresAt: null };
 
 describe('the events of a message of a campaign', () => {

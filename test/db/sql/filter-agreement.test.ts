@@ -21,7 +21,7 @@ import { alone, useFilterDatabase } from '../../support/projects/filter-database
 const database = await useFilterDatabase();
 const { store, ask } = database;
 
-/** Contacts as they came back from the database, for evaluation in memory. */
+/** Returns the contacts as they are stored, for evaluation in memory. */
 async function subjectsOf(contacts: TableContact[], ids: string[], segments: Segments) {
   const rows = await database.db
     .selectFrom('contact')
@@ -53,7 +53,7 @@ async function subjectsOf(contacts: TableContact[], ids: string[], segments: Seg
   });
 }
 
-/** Operators by kind of field, with the answers they have given so far. */
+/** Operators by kind of field, with the results seen so far. */
 class Coverage {
   private readonly seen = new Set<string>();
 
@@ -69,7 +69,7 @@ class Coverage {
   }
 }
 
-/** Only letters of ASCII, as in addresses. */
+/** Changes only letters of ASCII, as in addresses. */
 const inCapitals = (text: string) => text.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 
 const units = ['minutes', 'hours', 'days'] as const;
@@ -211,7 +211,7 @@ describe('the database and the memory agree', () => {
 
 const someValue = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...values) },
-  // So few that both sides often have the same.
+  // Few values, so that both sides often have the same one.
   { weight: 4, arbitrary: fc.constantFrom('a', 'ab', 5, '5', true, '2026-11-20', ['a', 5]) },
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.integer(),
@@ -222,7 +222,7 @@ const someValue = fc.oneof(
     .map((at) => at.toJSON()),
 );
 
-/** Around the present, and exactly on the edge of a window. */
+/** Around the present, and exactly at the edge of a window. */
 const someTime = fc
   .tuple(
     fc.constantFrom(...amounts.slice(0, 6)),
@@ -232,7 +232,7 @@ const someTime = fc
   .map(([amount, unit, nudge]) => new Date(now.getTime() - amount * unit + nudge).toISOString());
 
 const keys = ['x', 'y', '0', 'a b', '__proto__', 'constructor', "'", '"', '\\', 'Zoë', ''];
-/** Keys with dots are read before the way through objects. */
+/** Keys with dots are read before nested objects. */
 const keysWithDots = [...keys, 'x.y', 'x.0', 'y.x.y', 'x.', '.'];
 
 const someData = fc.letrec<{ value: unknown; object: Record<string, unknown> }>((tie) => ({
@@ -322,7 +322,7 @@ const someCondition = fc.letrec<{ condition: Condition }>((tie) => ({
   }),
 })).condition;
 
-/** Two of hand-picked members, three that name each other, and one that is deleted. */
+/** Two with hand-picked members, three that refer to each other, and a deleted one. */
 const randomSegments: Segments = new Map<string, Condition | null>([
   [segmentId(1), null],
   [segmentId(2), null],
@@ -331,7 +331,7 @@ const randomSegments: Segments = new Map<string, Condition | null>([
   [segmentId(5), naming('AND', [4, 3], [3], [4])],
 ]);
 
-/** A condition of groups that name segments. */
+/** A condition with groups that refer to segments. */
 function naming(logic: 'AND' | 'OR', ...groups: number[][]): Condition {
   const filter = (digit: number): Filter => ({
     field: `segment.${segmentId(digit)}`,

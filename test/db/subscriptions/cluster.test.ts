@@ -28,7 +28,7 @@ async function useSubscription() {
   return { id, call, subscribe, track };
 }
 
-/** Reads all that is new; the names of the events of all deliveries, in recorded order. */
+/** Reads all new events. Returns the names of the events of all deliveries, in recorded order. */
 async function delivered(id: string): Promise<string[]> {
   while ((await findWork(db, id)).hasUnread) await readPage(db, id);
   const rows = await db
@@ -42,7 +42,7 @@ async function delivered(id: string): Promise<string[]> {
 
 const ahead = 1_000_000_000;
 
-/** As if all was restored from a cluster that has had a billion transactions more. */
+/** Simulates a restore from a cluster that has had a billion transactions more. */
 async function restore(): Promise<void> {
   await sql`update event set tx = (tx::text::bigint + ${ahead}::int)::text::xid8`.execute(db);
   await sql`update event_subscription set seen = moved_snapshot(seen, ${ahead}::int),

@@ -19,7 +19,7 @@ async function listen(port: number, host: string): Promise<Server> {
   return server;
 }
 
-/** A port that is free, and the one after it too. */
+/** Returns a free port whose next port is free as well. */
 async function freePair(): Promise<number> {
   for (;;) {
     const first = await claimFreePort();

@@ -16,7 +16,7 @@ const patiently = { timeout: 15_000, interval: 20 };
 
 const directory = await useFolder();
 
-/** A Node program; `say` prints a line, `ready()` reports readiness. */
+/** Starts a Node program; `say` prints a line, `ready()` reports readiness. */
 function program(code: string, more: Partial<Supervision> = {}) {
   const lines: string[] = [];
   const notices: string[] = [];

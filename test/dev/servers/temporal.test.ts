@@ -93,7 +93,7 @@ describe('findTemporal', { timeout: 30_000 }, async () => {
   });
   const { url: origin } = use(await listen(downloads));
 
-  /** A directory with one small program in it. */
+  /** Creates a directory with one small program. */
   async function withProgram(name: string, script: string): Promise<string> {
     const place = await useFolder();
     await writeFile(join(place, name), `#!/bin/sh\n${script}\n`);
@@ -101,7 +101,7 @@ describe('findTemporal', { timeout: 30_000 }, async () => {
     return place;
   }
 
-  /** An empty cache, and only the programs every system has. */
+  /** Searches with an empty cache, and only with the programs that every system has. */
   async function search(env: NodeJS.ProcessEnv) {
     const notices: string[] = [];
     const cache = await useFolder();

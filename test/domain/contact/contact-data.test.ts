@@ -121,7 +121,7 @@ describe('eventData', () => {
 describe('the limits of contact data', () => {
   const keys = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 1]));
-  /** `{"k":"…"}` of exactly so many bytes. */
+  /** Returns `{"k":"…"}` of exactly so many bytes. */
   const sized = (bytes: number) => ({ k: 'x'.repeat(bytes - '{"k":""}'.length) });
 
   it.each([

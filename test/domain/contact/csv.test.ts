@@ -171,7 +171,7 @@ describe('a row', () => {
   });
 });
 
-/** A file in small pieces: characters and line ends are torn apart. */
+/** Splits a file into small pieces, also within characters and line ends. */
 function* pieces(file: Buffer): Generator<Buffer> {
   for (let at = 0; at < file.length; at += 3) yield file.subarray(at, at + 3);
 }

@@ -18,7 +18,7 @@ const contact = {
 };
 const context = { total: 7, plan: 'pro', at: hourAgo.toISOString(), nothing: null };
 
-/** Returns true if one filter holds, as it is stored. */
+/** Returns true if one stored filter is met. */
 function isMet(filter: object, history: Partial<ContactHistory> = {}): boolean {
   const { condition, problems } = parseStepFilter({ operator: 'AND', conditions: [filter] }, '');
   expect(problems).toEqual([]);
@@ -32,7 +32,7 @@ const compare = (field: string, operator: string, more: object = {}) => ({
   ...more,
 });
 
-/** The problems of one filter, as `place code`. */
+/** Returns the problems of one filter, as `place code`. */
 const problemsOf = (filter: object) =>
   parseStepFilter({ operator: 'AND', conditions: [filter] }, 'f').problems.map(
     ({ field, code }) => `${field.replace('f.conditions.0.', '')} ${code}`,

@@ -4,7 +4,7 @@ import { evaluateStepCondition, type StepCondition } from '../../../domain/filte
 import { filterTable, nameOf, plainContact, type TableContact } from './filter-table.ts';
 import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
-/** The rows of the table whose operators a CONDITION step has: they mean the same there. */
+/** The rows of the table whose operators CONDITION steps have, too. */
 const rows = filterTable.flatMap((row) => {
   const { operator } = row.filter;
   return isValueOperator(operator) ? [{ ...row, operator }] : [];
@@ -17,8 +17,8 @@ type Data = Record<string, unknown> | null;
 const named = (some: Row[]) => some.map((row) => [nameOf(row), row] as const);
 
 /**
- * Returns the decisions of a step with a field of its own: as one condition and as one branch of
- * several.
+ * Returns the decisions of a step about its own field: as one condition and as one of several
+ * branches.
  */
 function decisions(
   field: string,
@@ -40,7 +40,7 @@ function decisions(
     { mode: 'multi' as const, field, branches: [{ id: 'hit', name: 'Hit', ...comparison }] },
   ];
   const decided = configs.map((config) => {
-    // A config that no step can have would prove nothing.
+    // The config must be valid, or the row would prove nothing.
     expect(stepModules.CONDITION.config.safeParse(config).error?.issues).toBeUndefined();
     const { result, branch } = evaluateStepCondition(config, given);
     return [result, branch];
@@ -81,7 +81,7 @@ describe.each(['event', 'workflow', 'context'])(
   'a CONDITION step about the context (%s.)',
   (root) => {
     it.each(named(dataRows))('%s', (_, row) => {
-      // Not that one is asked.
+      // The contact's field of the same name must not be used.
       const contact = { data: { x: 'of the contact' } };
       const field = row.filter.field.replace('data', root);
       const { decided, expected } = decisions(field, row, {

@@ -25,7 +25,7 @@ const gmail = filter('email', 'contains', 'gmail') as Filter;
 const groups = (...all: unknown[]) => ({ logic: 'AND', groups: all });
 const one = (given: unknown) => groups({ filters: [given] });
 
-/** Problems as `field code`, without the way to the first filter. */
+/** Returns problems as `field code`, without the path to the first filter. */
 function faults(input: unknown, field = 'condition'): string[] {
   const { condition, problems } = parseCondition(input, field);
   expect(condition === null).toBe(problems.length > 0);

@@ -13,7 +13,7 @@ export interface TableContact {
   events?: [name: string, at: string][];
   /** Each an email with one time. */
   activities?: [activity: string, at: string][];
-  /** Ids of segments of hand-picked members. */
+  /** Ids of segments with hand-picked members. */
   segments?: string[];
 }
 
@@ -259,7 +259,7 @@ const otherRows: TableRow[] = [
 
 export const filterTable: readonly TableRow[] = [...dataRows, ...otherRows];
 
-/** A row as the name of a test. */
+/** Returns the name of a row's test. */
 export function nameOf({ contact, filter, matches }: TableRow): string {
   const { field, operator, value, unit } = filter;
   const given = value === undefined ? '' : ` ${JSON.stringify(value)}`;

@@ -1,4 +1,4 @@
-/** Values that customers store and compare with, chosen to tell two implementations apart. */
+/** Values that customers store and compare with, chosen so that two implementations may differ. */
 
 const numbers = [
   0,
@@ -56,7 +56,7 @@ export const dates = [
   ['２０２６-11-20', '2026-11-20 BC', '2026-03-29T02:30', '1752-09-10'],
 ].flat();
 
-/** JSON, as the database gives it back. */
+/** Values as JSON returns them. */
 export const values: readonly unknown[] = [
   null,
   true,

@@ -13,7 +13,7 @@ const types: Record<string, Pick<GraphStep, 'type' | 'config'>> = {
   u: { type: 'UPDATE_CONTACT', config: { updates: { x: 1 } } },
 };
 
-/** A graph of these ways. The first letter of an id is its type. */
+/** Builds a graph of these transitions. The first letter of an id is its type. */
 function graphOf(ways: Way[], configs: Record<string, Record<string, unknown>> = {}): Graph {
   const ids = [...new Set(ways.flatMap(([from, to]) => [from, to]))];
   return {

@@ -10,7 +10,7 @@ import {
 import { withoutLinks } from '../../../domain/text-rules.ts';
 import { textFromHtml } from '../../../providers/mail/mime.ts';
 
-/** Finds the links that a mail program would make in plain text, according to linkify-it. */
+/** Finds the links that a mail program would show in plain text, according to linkify-it. */
 const finder = new LinkifyIt().set({ fuzzyIP: true });
 const linksIn = (text: string) => finder.match(text)?.map(({ url }) => url) ?? [];
 
@@ -47,7 +47,7 @@ describe('the name of a project in mail of the platform', () => {
   it.each(hostile)('%s is neither a link nor markup', (name) => {
     for (const { subject, html } of mailsAbout(name)) {
       expect(linksIn(subject)).toEqual([]);
-      // The text part is made of the HTML, and shows the link of the button beside its label.
+      // The text part is made from the HTML, and has the link of the button beside its label.
       expect(new Set(linksIn(textFromHtml(html)))).toEqual(new Set([ours]));
       expect(html.match(/<a /g)).toHaveLength(1);
       expect(html).not.toMatch(/evil[.。]|evil%|:\/\/e/);

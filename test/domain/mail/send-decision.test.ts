@@ -107,9 +107,9 @@ describe('caps', () => {
     expect(until([-24], [1, 1])).toBe(null);
     expect(until([-1, -23], [2, 1])).toEqual(hours(1));
     expect(until([-1, -25], [2, 1])).toBe(null);
-    // More than the cap allows, from before there was one.
+    // More than the cap allows, because they are older than the cap.
     expect(until([-1, -2, -3], [1, 1])).toEqual(hours(23));
-    // All of them hold.
+    // All caps hold the mail.
     expect(until([-1, -30], [1, 1], [2, 7])).toEqual(hours(7 * 24 - 30));
   });
 

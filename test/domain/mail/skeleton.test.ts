@@ -65,7 +65,7 @@ describe('a skeleton', () => {
       '</a',
       ' ',
     ]) {
-      // Without a footer, whose link would end all that were begun.
+      // Without a footer, whose link would close all open elements.
       skeleton(piece.repeat(190_000 / piece.length), 'TRANSACTIONAL');
       skeleton(`<a href="https://s.test/${piece.replaceAll('"', '').repeat(30_000)}x">x</a>`);
     }

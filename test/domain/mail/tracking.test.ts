@@ -10,7 +10,7 @@ import { cpuMs } from '../../support/processes/cpu-time.ts';
 
 const emailId = 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21';
 const contactId = '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11';
-/** Shows the target inside the address, so that a test reads what was understood. */
+/** Puts the target into the address, so that the test sees the target. */
 const links = { pixelUrl: 'https://t.test/p.gif', clickUrl: (target: string) => `T(${target})` };
 const pixel =
   '<img src="https://t.test/p.gif" width="1" height="1" alt="" style="border:0;width:1px;height:1px;">';
@@ -107,7 +107,7 @@ describe('links', () => {
         const targets: string[] = [];
         const clickUrl = (target: string) => `#${targets.push(target) - 1}#`;
         const result = withTracking(html, { ...links, clickUrl }).replace(pixel, '');
-        // Undoing the links gives what was there: the targets as written, bare ones now quoted.
+        // Replacing the links by their targets gives the original; bare targets are quoted now.
         const plain = (text: string) => text.replaceAll(/["']/g, '').replaceAll('&amp;', '&');
         const undone = plain(result).replaceAll(/#(\d+)#/g, (_, index) => targets[Number(index)]!);
         expect(undone).toBe(plain(html));

@@ -101,7 +101,7 @@ describe('the outcomes of a campaign', () => {
     const sum = (numbers: object) => Object.values(numbers).reduce((one, other) => one + other, 0);
     expect(sum(outcomes)).toBe(100);
     expect(sum(reasons)).toBe(100 - outcomes.sent);
-    // One of those that were accepted was rejected afterwards.
+    // One accepted message was rejected afterwards.
     expect(outcomes).toMatchObject({ sent: 19, failed: 5, unknown: 2 });
     expect(outcomes.held).toBe(status === 'PAUSED' ? 0 : 6);
     expect(outcomes.withheld).toBe(status === 'CANCELLED' ? 15 : 5);

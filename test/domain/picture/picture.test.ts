@@ -15,7 +15,7 @@ import { requireXml } from '../../support/svg.ts';
 
 type Way = [from: number, to: number, branch?: string];
 
-/** A graph of steps `s0`, `s1`, …, by their names, and of ways between them. */
+/** Builds a graph of steps `s0`, `s1`, …, from their names and transitions. */
 function graphOf(names: readonly string[], ways: readonly Way[], types: StepType[] = []): Graph {
   const steps = names.map((name, index): GraphStep => {
     const type = types[index] ?? (index === 0 ? 'TRIGGER' : 'DELAY');
@@ -177,12 +177,12 @@ describe('the picture of a graph', () => {
       draw(graph);
       const before = process.cpuUsage();
       const svg = svgOf(draw(graph));
-      // Whatever else this machine does.
+      // CPU time, which other programs do not change.
       const { user, system } = process.cpuUsage(before);
       expect((user + system) / 1_000).toBeLessThan(1_000);
       expect(svg.match(/<rect class="box"/g)).toHaveLength(200);
     }
-    // Not a line each: those that are far away are named where they leave.
+    // Distant transitions are labels instead of lines.
     const { boxes, lines, width } = draw(graphOf(names, [...chain, ...toEnd]));
     expect(boxes[7]?.references).toEqual([{ text: 'no → Step 199', isTaken: null }]);
     expect(lines).toHaveLength(199 + toEnd.filter(([from]) => from > 190).length);
@@ -255,7 +255,7 @@ describe('the picture of an execution', () => {
       'Version 2 · FAILED · started 2026-11-21 08:30:00 UTC · 1 min 1 s in all',
     );
     const svg = svgOf(layOut(picture));
-    // By a mark and a word, not by its colour alone.
+    // With a mark and a word, not only with its colour.
     expect(svg).toMatch(/class="step failed"[^]*<path class="mark"[^]*>failed</);
     expect(svg).toContain(error);
   });
@@ -292,7 +292,7 @@ describe('the picture of an execution', () => {
     const picture = pictureOfExecution(delays, state);
     expect(picture.steps.map((step) => [step.state, step.word, ...step.notes])).toEqual([
       ['done', 'done', '2026-11-21 08:30:00 · 1 s'],
-      // As it was moved: the row of the next step decides.
+      // The row of the next step decides, because the delay was moved.
       ['current', 'waiting', 'since 2026-11-21 08:30:00', 'until 2026-11-21 09:30:00'],
       ['scheduled', 'scheduled', 'from 2026-11-21 09:30:00'],
       ['untouched', null],

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { forgottenSince } from '../../../domain/runs/lost-history.ts';
 
-/** At minutes of an hour. */
+/** Returns a minute of an hour. */
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 25, 12, minute));
 const known = (createdAt: number, ...plannedAt: number[]) => ({
   createdAt: at(createdAt),

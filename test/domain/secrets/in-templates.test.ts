@@ -13,7 +13,7 @@ const values = new Map([
   ['KEY', 'k1'],
   ['OTHER', 'o2'],
 ]);
-/** The text as it is sent when nothing else is in the template. */
+/** Returns the rendered text of a template. */
 const sent = (source: string) =>
   revealed(markSecrets(source, mark).text, mark, (name) => values.get(name) ?? '?');
 

@@ -33,7 +33,7 @@ interface Given {
   ownershipRecordNeeded?: boolean;
 }
 
-/** `zone`: records by type and name; an Error is a resolver that does not answer. */
+/** `zone`: records by type and name; an Error means that the resolver does not answer. */
 function inspect(zone: Record<string, unknown>, given: Given = {}) {
   const { mode = 'local', isSigned = true, ownershipRecordNeeded = true } = given;
   const isSes = mode === 'ses';

@@ -130,7 +130,8 @@ describe('the choice', () => {
       { deliveries: [c1], batchId: null },
       { deliveries: [d1], batchId: null },
     ]);
-    // None of the batch passes while one of its contacts is busy; nor do later ones of the others.
+    // The batch waits while one of its contacts is busy, and so do later ones of the other
+    // contacts.
     expect(units(all, [sent(one('b'))], free(9, 100))).toEqual([[c1], [d1]]);
   });
 });

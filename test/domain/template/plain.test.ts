@@ -33,7 +33,7 @@ describe('a template of plain names', () => {
         const template = compileTemplate(source);
         if (!template.plain) return;
         plain += 1;
-        // A tag makes it more than plain names.
+        // With a tag, the template is no longer plain.
         const byLiquid = compileTemplate(`${source}\n{% if false %}{% endif %}`);
         expect(byLiquid.plain).toBeNull();
         const given = variables(contactData);

@@ -11,7 +11,10 @@ const renderer: Renderer = {
 const costly = compileTemplate('{% for n in (1..2) %}{{n}}{{name}}{% endfor %}');
 const cheap = compileTemplate('Hi {{name}}');
 
-/** Renders with the next of the values each time it is begun. Returns how often that was, too. */
+/**
+ * Renders with the next of the values each time it begins. Returns the text, and how often it
+ * began.
+ */
 async function rendered(template: typeof costly, names: string[]) {
   let begun = 0;
   const text = await renderAhead(renderer, async ({ render }) => {

@@ -50,7 +50,7 @@ describe('what a template may cost', () => {
   });
 });
 
-/** CPU time of the best of three, in milliseconds: others may be using the machine. */
+/** Returns the best CPU time of three, in milliseconds, because other programs disturb. */
 function costMs(work: () => unknown): number {
   const once = (): number => {
     const before = process.cpuUsage();

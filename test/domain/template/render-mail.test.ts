@@ -23,7 +23,7 @@ describe('the badge', () => {
   it.each(['TRANSACTIONAL', 'MARKETING'] as const)('is in %s mail that asks for it', async (c) => {
     const { body } = (await renderMailWith(renderer, mail(c, true))).content;
     expect(body).toContain(badge);
-    // Inside the document, below all else.
+    // Inside the document, after everything else.
     expect(body.endsWith('</div></body></html>')).toBe(true);
     expect(body.indexOf(badge)).toBeGreaterThan(body.lastIndexOf('</p>'));
   });

@@ -4,7 +4,7 @@ import { checkTemplate, compileTemplate, renderTemplate } from '../../../domain/
 import { mailWarnings } from '../../../domain/template/warnings.ts';
 import { id, variables } from './rendering.ts';
 
-/** The warnings of a body, as texts: the code and where it stands. */
+/** Returns the warnings of a body, as texts: code and position. */
 function warningsOf(
   source: string,
   data: Record<string, unknown> = {},

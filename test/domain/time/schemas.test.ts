@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { Days, LocalDateTimeText, WallTimeText, Zone } from '../../../domain/time/schemas.ts';
 
-/** The code of the only issue, as a response has it. */
+/** Returns the code of the only issue, as in a response. */
 function codeOf(schema: z.ZodType, value: unknown): unknown {
   const [issue] = schema.safeParse(value).error?.issues ?? [];
   return issue?.code === 'custom' ? issue.params?.['code'] : issue?.code;

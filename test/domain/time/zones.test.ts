@@ -40,7 +40,7 @@ describe('isZone', () => {
     '<+03>-3',
     'Mars/X',
     'Etc/Unknown',
-    // Names of ICU alone.
+    // Names that only ICU knows.
     'PST',
     'ECT',
     'SystemV/EST5',
@@ -91,7 +91,7 @@ describe('parseLocalDateTime', () => {
 
 describe('instantOf', () => {
   it.each([
-    // Gaps: the first instant after them.
+    // Missing times: the first instant after the gap.
     ['Europe/Berlin', '2027-03-28T02:30', '2027-03-28T01:00:00.000Z'],
     ['Europe/Berlin', '2027-03-28T03:00', '2027-03-28T01:00:00.000Z'],
     ['America/New_York', '2027-03-14T02:00', '2027-03-14T07:00:00.000Z'],
@@ -99,12 +99,12 @@ describe('instantOf', () => {
     ['Australia/Lord_Howe', '2027-10-03T02:15', '2027-10-02T15:30:00.000Z'],
     ['Pacific/Apia', '2011-12-30T12:00', '2011-12-30T10:00:00.000Z'],
     ['Africa/Cairo', '2027-04-30T00:00', '2027-04-29T22:00:00.000Z'],
-    // Twice: the first.
+    // Repeated times: the first one.
     ['Europe/Berlin', '2027-10-31T02:30', '2027-10-31T00:30:00.000Z'],
     ['America/New_York', '2027-11-07T01:30', '2027-11-07T05:30:00.000Z'],
     ['Australia/Sydney', '2027-04-04T02:30', '2027-04-03T15:30:00.000Z'],
     ['Australia/Lord_Howe', '2027-04-04T01:45', '2027-04-03T14:45:00.000Z'],
-    // Just after both.
+    // Right after both.
     ['Europe/Berlin', '2027-10-31T03:00', '2027-10-31T02:00:00.000Z'],
     ['Asia/Kathmandu', '2027-01-01T00:00', '2026-12-31T18:15:00.000Z'],
     ['Etc/GMT-5', '2027-01-01T00:00', '2026-12-31T19:00:00.000Z'],
@@ -210,7 +210,7 @@ describe('against another implementation', () => {
   );
   const hour = 3_600_000;
 
-  /** The clock of a zone at an instant, as text that sorts by time, as Intl shows it. */
+  /** Returns the local time at an instant, as text that sorts by time, from Intl. */
   function clockOf(zone: string): (instant: number) => string {
     const format = new Intl.DateTimeFormat('sv-SE', {
       timeZone: zone,
@@ -220,7 +220,10 @@ describe('against another implementation', () => {
     return (instant) => format.format(instant).replace(' ', 'T');
   }
 
-  /** The first instant not behind a wall time: by looking at each quarter of an hour, then second. */
+  /**
+   * Returns the first instant at or after a wall time, by searching quarters of an hour, then
+   * seconds.
+   */
   function expected(zone: string, local: string): number {
     const clock = clockOf(zone);
     const isBehind = (instant: number) => clock(instant) < local;
@@ -235,7 +238,7 @@ describe('against another implementation', () => {
     return high;
   }
 
-  /** Days on which some zone changes its clock, and any other. */
+  /** Days on which a zone changes its clock, and others. */
   const changes = fc.oneof(
     fc.constantFrom('2027-03-28', '2027-10-31', '2027-03-14', '2027-11-07', '2027-04-04'),
     fc.constantFrom('2027-10-03', '2027-09-26', '2027-09-05', '2011-12-30', '2016-10-30'),

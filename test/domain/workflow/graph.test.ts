@@ -18,7 +18,7 @@ import {
 } from '../../../domain/workflow/graph.ts';
 import { stepTypes, type StepType, stepModules } from '../../../domain/workflow/steps/registry.ts';
 
-/** A graph in a few words: step ids with their types, and ways like `a>b` or `c:yes>d`. */
+/** Builds a graph from step ids with their types, and transitions like `a>b` or `c:yes>d`. */
 function graphOf(types: Record<string, StepType>, ...ways: string[]): Graph {
   return {
     steps: Object.entries(types).map(([id, type]) => ({
@@ -42,7 +42,7 @@ function step(graph: Graph, id: string): GraphStep {
   return found;
 }
 
-/** The graph after a removal, as the database carries it out. */
+/** Returns the graph after a removal, as the database performs it. */
 function withRemoval(graph: Graph, { stepIds, relinked }: Removal): Graph {
   const gone = new Set(stepIds);
   const target = new Map(relinked.map(({ transitionId, toStepId }) => [transitionId, toStepId]));
@@ -81,7 +81,7 @@ describe('a new transition', () => {
     ['is a second way in', 'w', 'b', 'event', null],
   ] as const)('that %s', (_, from, to, branch, expected) => {
     const graph = graphOf(types, 't>a', 'a>b', 'b>c', 'c:yes>x', 'w:timeout>x');
-    // The way on from b is taken away where the loop is to be the only fault.
+    // Removes the transition of b where the loop must be the only fault.
     if (expected === 'TRANSITION_LOOP' && from === 'b') graph.transitions.splice(2, 1);
     expect(transitionFault(graph, step(graph, from), step(graph, to), branch)).toBe(expected);
   });
@@ -240,7 +240,7 @@ const randomEdit: fc.Arbitrary<RandomEdit> = fc.oneof(
   fc.record({ do: fc.constant('remove' as const), at: fc.nat(20), splice: fc.boolean() }),
 );
 
-/** The branches that a transition from the step may name; null: none. */
+/** Returns the branches that a transition from the step may name; null: none. */
 function choicesOf(step: GraphStep): (string | null)[] {
   const branches = branchesOf(step);
   return stepModules[step.type].ways === 'branches' ? branches : [null, ...branches];
@@ -283,7 +283,7 @@ const randomGraph = fc
   .array(randomEdit, { maxLength: 40 })
   .map((edits) => edits.reduce(edited, graphOf({ t: 'TRIGGER' })));
 
-/** True when taking away steps nothing leads to, again and again, takes all. */
+/** Returns true if repeatedly removing steps without incoming transitions removes all. */
 function hasNoLoop({ steps, transitions }: Graph): boolean {
   let left = steps.map(({ id }) => id);
   for (;;) {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { hashText } from '../../../domain/workflow/steps/hash.ts';
 
-/** The values of other implementations: https://en.wikipedia.org/wiki/MurmurHash#Algorithm */
+/** Values of other implementations: https://en.wikipedia.org/wiki/MurmurHash#Algorithm */
 it.each([
   ['', 0, 0],
   ['', 1, 0x514e28b7],

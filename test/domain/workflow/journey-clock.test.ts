@@ -4,7 +4,7 @@ import { begin, type Command, decide, type Outcome } from '../../../domain/workf
 import { outcomeOf, thirtyDays } from '../../support/histories/virtual-execution.ts';
 import { waitOutcome } from '../../support/histories/virtual-execution.ts';
 
-/** A world with a clock of its own: months pass in no time. */
+/** A world with its own clock, in which months take no time. */
 interface World {
   startedAt: string;
   data: Record<string, unknown>;
@@ -14,7 +14,7 @@ interface World {
 
 const dayMs = 86_400_000;
 
-/** Walks a graph in such a world. Returns the steps with the day on which each began. */
+/** Runs a graph in such a world. Returns the steps with the day on which each began. */
 function simulate(graph: Graph, world: World): string[] {
   const start = Date.parse(world.startedAt);
   let now = start;
@@ -47,7 +47,7 @@ function perform(
     return { outcome: { kind: 'resumed' }, now: Math.min(event?.at ?? until, until) };
   }
   if (command.do === 'settle') {
-    // Woken at `now`: by an event of that moment, or by the end of the time.
+    // The wait ends at `now`, by an event or by its timeout.
     const came = world.events.some(
       ({ name, day }) => name === step.config['eventName'] && start + day * dayMs === now,
     );

@@ -18,7 +18,7 @@ const types: StepType[] = [
   'EXIT',
 ];
 
-/** Random graphs, grown by exactly the rules the API holds its editors to. */
+/** Random graphs, built by the rules of the API. */
 const graphs: fc.Arbitrary<Graph> = fc
   .record({
     steps: fc.array(fc.constantFrom(...types), { maxLength: 25 }),
@@ -46,7 +46,7 @@ const graphs: fc.Arbitrary<Graph> = fc
     return graph;
   });
 
-/** The branches that a transition from the step may name; null: none. */
+/** Returns the branches that a transition from the step may name; null: none. */
 function branchChoicesOf(step: GraphStep): (string | null)[] {
   const branches = branchesOf(step);
   return stepModules[step.type].ways === 'branches' ? branches : [null, ...branches];
@@ -73,7 +73,7 @@ function answer(command: Doing, choice: number): Outcome {
   }
 }
 
-/** Walks a graph to its end. Returns every command, the last one included. */
+/** Runs a graph to its end. Returns every command, also the last one. */
 function walk(graph: Graph, choices: number[], from: Command = begin(graph, null), at = 0) {
   const path: Command[] = [from];
   for (let command = from; 'step' in command; path.push(command)) {

@@ -3,7 +3,7 @@ import { drawArm, split } from '../../../domain/workflow/steps/split.ts';
 
 const subjects = Array.from({ length: 10_000 }, (_, index) => `contact ${index}`);
 
-/** Arms by their weights. */
+/** Builds arms from their weights. */
 const armsOf = (weights: Record<string, number>) =>
   Object.entries(weights).map(([id, weight]) => ({ id, name: id, weight }));
 
@@ -12,7 +12,7 @@ function drawAll(weights: Record<string, number>, salt = 'salt'): string[] {
   return subjects.map((subject) => drawArm(arms, salt, subject).id);
 }
 
-/** How many have left each arm for each other one: `a > b`. */
+/** Counts the moves between arms, by `a > b`. */
 function movesBetween(before: string[], after: string[]): Record<string, number> {
   const moves: Record<string, number> = {};
   before.forEach((arm, index) => {
@@ -72,7 +72,7 @@ describe('a SPLIT', () => {
   const play = (given: object, subject: { contact: string; key: string | null }, id = 'step') =>
     split.play!(
       { id, name: 'Split', templateId: null, config: { ...config, ...given } },
-      // It reads nothing else.
+      // It reads no other argument.
       { subject } as Parameters<NonNullable<typeof split.play>>[1],
     );
   const armsDrawn = (given: object, id?: string) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type StepType, stepModules } from '../../../domain/workflow/steps/registry.ts';
 
-/** The faults of a config as `place code`; nothing for a good one. */
+/** Returns the faults of a config as `place code`. */
 function faults(type: StepType, config: unknown): string[] {
   const parsed = stepModules[type].config.safeParse(config, { reportInput: true });
   return (parsed.error?.issues ?? []).map((issue) => {
@@ -20,7 +20,7 @@ const byFilter = (...filters: unknown[]) => ({
   mode: 'filter',
   branches: filters.map((filter, index) => ({ id: `b${index}`, name: 'B', filter })),
 });
-/** A condition inside a condition, so many levels deep. */
+/** Returns conditions nested so many levels deep. */
 const deep = (levels: number): object => ({
   logic: 'AND',
   groups: [levels === 1 ? flat(1).conditions : deep(levels - 1)].map((inner) =>

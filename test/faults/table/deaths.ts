@@ -4,7 +4,7 @@ import type { Point } from './points.ts';
 import type { Program } from '../../support/processes/processes.ts';
 import { campaign, executions, type PartMaker, type Play, sends } from './workload.ts';
 
-/** Processes and servers that die or are stopped: midway, and at named points. */
+/** Processes and servers that are killed or stopped, at random moments and at named statements. */
 
 const killApi: Break = async ({ world }) => {
   await Promise.all(world.apis.splice(0).map((api) => api.kill()));
@@ -21,7 +21,10 @@ const killWorker: Break = async ({ world }) => {
   };
 };
 
-/** Asks processes to end, as a deploy does. What they are at may go on: who waits is `mend`. */
+/**
+ * Asks processes to stop, as a deploy does. Their current work may continue; `mend` waits for
+ * it.
+ */
 const endApi: Break = async ({ world }) => {
   const ends = world.apis.splice(0).map((api) => api.stop());
   return async () => {
@@ -57,7 +60,7 @@ const victims: readonly [name: string, breaks: Break][] = [
   ['PostgreSQL killed', killPostgres],
 ];
 
-/** `by`: whose statement it is. */
+/** `by`: the process that runs the statement. */
 const points: readonly {
   name: string;
   by: 'API' | 'worker';
@@ -168,7 +171,7 @@ export const deaths: readonly Fault[] = [
   { name: 'Temporal away for 20 s', breaks: ({ world }) => world.temporal.away(20_000) },
   ...points.flatMap(({ name, by, at, parts }) => [
     ...victims.map(([victim, breaks]) => ({ name: `${victim} as ${name}`, at, parts, breaks })),
-    // Only whose statement it is: to the other one it is any moment.
+    // The statement belongs to one process; for the other it is a random moment.
     {
       name: `${by} asked to end as ${name}`,
       at,
@@ -188,7 +191,7 @@ export const deaths: readonly Fault[] = [
   },
   {
     name: 'rolling restart of two workers and two APIs',
-    // It takes about 25 seconds: work for as long.
+    // Recovery takes about 25 seconds, so the work must last as long.
     size: 4,
     before: startSecondOfEach,
     async breaks({ world }) {
@@ -209,7 +212,7 @@ async function startSecondOfEach({ world }: Play): Promise<void> {
   world.workers.push(await world.startWorker());
 }
 
-/** Processes that stand still, and then go on as if nothing had been. */
+/** Processes that are stopped and then continue. */
 export const freezes: readonly Fault[] = [
   {
     name: 'API frozen for 20 s midway',
@@ -228,7 +231,7 @@ export const freezes: readonly Fault[] = [
     lastsMs: 25_000,
   },
   {
-    // Longer than the two minutes that a claim is valid: the others have given it up meanwhile.
+    // Longer than the two minutes of a claim, so other processes have taken it over.
     name: 'two workers and two APIs, one worker frozen for 150 s midway',
     before: startSecondOfEach,
     breaks: ({ world }) => freeze(world.workers.slice(0, 1)),

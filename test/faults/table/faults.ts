@@ -14,7 +14,7 @@ export interface Fault {
   breaks?(play: Play): Promise<(() => Promise<void>) | void> | (() => Promise<void>) | void;
   /** Duration of the fault in milliseconds. */
   lastsMs?: number;
-  /** Puts the world back, after all work is over. */
+  /** Restores the world after all work has ended. */
   after?(play: Play): Promise<void> | void;
   /** Its share of the usual amount of work; 1 by default. */
   size?: number;

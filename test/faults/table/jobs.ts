@@ -3,7 +3,7 @@ import { createCampaign } from '../../support/projects/campaigns.ts';
 import { formWith } from '../../support/projects/upload.ts';
 import type { PartMaker, Play } from './workload.ts';
 
-/** Work on very many rows, and mail without a row of its own, to be counted like the rest. */
+/** Work on very many rows, and mail without a row, with its expected counts. */
 
 const rowsOf = ({ recipients }: Play) => recipients * 10;
 
@@ -16,7 +16,7 @@ async function insertPeople(play: Play, subscribed: boolean): Promise<void> {
         from generate_series(1, ${rowsOf(play)}::int) n`.execute(world.db);
 }
 
-/** Each contact has one event of the name: fewer are lost, more are doubled. */
+/** Each contact has one event of the name: fewer are lost, more are duplicates. */
 async function tallyEvents({ world, mark, ...play }: Play, name: string) {
   const { rows } = await sql<{ events: number; contacts: number }>`
     select count(*)::int as events, count(distinct contact_id)::int as contacts
@@ -41,7 +41,7 @@ async function pendingJob({ world }: Play, jobId: string): Promise<string | null
   return job?.state === 'completed' ? null : `job ${job?.state} at ${job?.position}`;
 }
 
-/** An import that subscribes contacts who are there already. */
+/** An import that subscribes existing contacts. */
 export const importing: PartMaker = async (play) => {
   const { world, mark } = play;
   await insertPeople(play, false);
@@ -66,7 +66,7 @@ export const importing: PartMaker = async (play) => {
   };
 };
 
-/** A bulk action on contacts who are there already. */
+/** A bulk action on existing contacts. */
 export const bulk: PartMaker = async (play) => {
   const { world, mark } = play;
   await insertPeople(play, true);
@@ -84,7 +84,7 @@ export const bulk: PartMaker = async (play) => {
   };
 };
 
-/** The deletion of a project with contacts. Rows that stay are lost work. */
+/** The deletion of a project with contacts. Remaining rows count as lost work. */
 export const deletion: PartMaker = async (play) => {
   const { world, mark } = play;
   const { api } = world.engine;
@@ -119,8 +119,8 @@ export const deletion: PartMaker = async (play) => {
 const testMails = 20;
 
 /**
- * Test mails of a campaign: they have no row that outlives them. One whose attempt was cut short is
- * given up with a line in the log, and counts as unknown.
+ * Test mails of a campaign, whose rows are deleted afterwards. An interrupted one is given up
+ * with a log entry, and counts as unknown.
  */
 export const systemMail: PartMaker = async (play) => {
   const { world, mark } = play;

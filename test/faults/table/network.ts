@@ -1,7 +1,7 @@
 import type { Fault } from './faults.ts';
 import type { Lines } from './world.ts';
 
-/** Lines between two programs that are cut, that go silent, and that are slow. */
+/** Connections between two programs that break, drop all data, or are slow. */
 
 const lines: readonly (keyof Lines)[] = [
   'API–PostgreSQL',
@@ -32,7 +32,7 @@ export const network: readonly Fault[] = lines.flatMap((name): Fault[] => [
       line.mode = 'silent';
       return async () => {
         line.mode = 'open';
-        // The silent line dropped data, so the connections must be closed.
+        // The connection dropped data, so it must be closed.
         line.cut();
       };
     },

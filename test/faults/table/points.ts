@@ -3,7 +3,7 @@ import pg from 'pg';
 import { waitFor } from '../../support/wait-for.ts';
 import type { World } from './world.ts';
 
-/** A statement at which something can break: it is held there until it is released. */
+/** A statement at which a fault can occur: it is held until it is released. */
 export interface Point {
   table: string;
   when: 'insert' | 'update' | 'delete';
@@ -14,7 +14,7 @@ export interface Point {
 export interface Hold {
   /** Resolves when a statement is held. */
   isReached(): Promise<void>;
-  /** Lets it go on, unless its transaction is gone, and all later ones. */
+  /** Releases the held statement and all later ones, unless its transaction is gone. */
   release(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export async function holdAt({ db, engine }: World, point: Point): Promise<Hold>
     )
     .execute(db);
   const holder = new pg.Client({ connectionString: engine.api.services.config.databaseUrl });
-  // The server may be what breaks.
+  // The fault may stop the server of this connection.
   holder.on('error', () => {});
   await holder.connect();
   await holder.query(`select pg_advisory_lock(${lock})`);

@@ -8,7 +8,7 @@ import { campaignWith, executions, type Part, type Play, sends } from './workloa
 
 /** Data that could stop the process that handles it; other work must continue. */
 
-/** Each 20th contact makes the template of the campaign run into its limits. */
+/** Each 20th contact makes the template of the campaign exceed its limits. */
 const poisonedCampaign = (play: Play) =>
   campaignWith(play, {
     given: { body: '<p>{% for i in (1..loops) %}x{% endfor %} {{name}}</p>' },
@@ -16,8 +16,8 @@ const poisonedCampaign = (play: Play) =>
   });
 
 /**
- * Executions that cannot go on, or never end, begun beside the work of the others. Afterwards each
- * can still be cancelled.
+ * Executions that are stuck or never end, beside other work. Each can still be cancelled
+ * afterwards.
  * @param graph SQL that changes the graph of the stored version.
  */
 const poisonedExecutions =
@@ -64,14 +64,14 @@ const poisonedExecutions =
   };
 
 const unknownStep = `replace(graph::text, '"SEND_EMAIL"', '"FUTURE_STEP"')::jsonb`;
-/** From the last step back to the first. */
+/** A transition from the last step back to the first. */
 const endless = `jsonb_set(graph, '{transitions}', graph -> 'transitions' || (
   select jsonb_agg(t || jsonb_build_object('fromStepId', t -> 'toStepId', 'toStepId', t -> 'fromStepId'))
     from jsonb_array_elements(graph -> 'transitions') t))`;
 
 const reports = 50;
 
-/** The provider reports 50 times at once, the same and different things, about one mail. */
+/** The provider sends 50 reports at once about one mail, equal and different ones. */
 async function feedback({ world, mark }: Play): Promise<Part> {
   const { api, call, domain } = world.engine;
   const fake = await useFakeSns();
@@ -101,7 +101,7 @@ async function feedback({ world, mark }: Play): Promise<Part> {
   };
   return {
     async begin() {
-      // Its first reports may come before the worker has heard that it was taken.
+      // The first reports may arrive before the worker knows that the mail was accepted.
       await waitFor('the mail', () => world.sink.counts.get(to) === 1);
       const same = fake.notification(sesEvent('Bounce', named, bounceDetail('Permanent')));
       const clicks = Array.from({ length: reports }, (_, n) =>

@@ -16,7 +16,7 @@ export interface Row {
   status: string;
 }
 
-/** Results with Temporal on PostgreSQL belong to the page of the other measurements with it. */
+/** Results with Temporal on PostgreSQL are on the page of its other measurements. */
 const page = process.env['FAULT_TEMPORAL'] === 'postgresql' ? 'scaling.md' : 'faults.md';
 const file = join(import.meta.dirname, '../../../docs', page);
 const markers = ['<!-- table -->', '<!-- end of table -->'] as const;
@@ -32,8 +32,8 @@ const columns = [
 ] as const;
 
 /**
- * Writes a row into the table of the document, in place of an earlier one of its fault. Rows of
- * faults that are not in `order` any more go.
+ * Writes a row into the table of the document, and replaces an earlier one of its fault. Removes
+ * rows of faults that are not in `order`.
  */
 export async function writeRow(row: Row, order: readonly string[]): Promise<void> {
   const text = await readFile(file, 'utf8');

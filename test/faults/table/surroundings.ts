@@ -10,7 +10,7 @@ import type { World } from './world.ts';
 
 const clock = join(import.meta.dirname, '../../support/processes/shifted-clock.mjs');
 
-/** Processes whose clocks jump by so much midway. */
+/** The clocks of the processes jump by so much midway. */
 const clockJumps = (name: string, ms: number): Fault => ({
   name,
   async before({ world }) {
@@ -54,7 +54,7 @@ export const surroundings: readonly Fault[] = [
   {
     name: 'provider answers after 5 s',
     before: ({ world }) => void (world.sink.faults = { slowMs: 5_000 }),
-    // 20 connections take 4 mails a second.
+    // 20 connections accept 4 mails a second.
     size: 0.2,
   },
   {
@@ -65,7 +65,7 @@ export const surroundings: readonly Fault[] = [
     name: 'provider puts off three of ten',
     before: ({ world, random, recipients }) =>
       void (world.sink.faults = {
-        // Not to the end: each try of a message comes twice as late as the one before.
+        // Not until the end: the pause between attempts doubles.
         putsOff: () => world.sink.taken < recipients * 0.7 && random() < 0.3,
       }),
     parts: [campaign, executions, sends, systemMail],
@@ -87,8 +87,8 @@ export const surroundings: readonly Fault[] = [
 ];
 
 /**
- * Time goes ten times as fast for mail that waits for the provider: its times, and that of the next
- * try of the provider, are moved back while the play lasts.
+ * Time is ten times as fast for mail that waits for the provider: its times and that of the next
+ * attempt are moved back during the run.
  */
 function awayForLong(): Fault {
   const [everyMs, times] = [500, 10];
@@ -115,7 +115,7 @@ function awayForLong(): Fault {
   };
 }
 
-/** About one address in a hundred, always the same ones. */
+/** Selects about one address in a hundred, always the same ones. */
 function isOneInHundred(address: string): boolean {
   return createHash('sha256').update(address).digest().readUInt16BE() % 100 === 0;
 }

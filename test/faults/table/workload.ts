@@ -4,7 +4,7 @@ import { createTemplate, createWorkflow } from '../../support/histories/executio
 import { waitFor } from '../../support/wait-for.ts';
 import type { World } from './world.ts';
 
-/** Work that is given to Everpost while something breaks, and whose result can be counted. */
+/** Work for Everpost during a fault, with countable results. */
 
 export interface Tally {
   /** Accepted by the API, and neither done nor refused with a reason. */
@@ -25,13 +25,13 @@ export interface Part {
   tally(): Promise<Tally>;
 }
 
-/** One play of one fault: how much work, and the mark by which its rows are known. */
+/** One run of one fault: the amount of work, and the mark of its rows. */
 export interface Play {
   world: World;
   mark: string;
   recipients: number;
   random: () => number;
-  /** The id of its campaign, once the campaign exists. */
+  /** The id of its campaign, after its creation. */
   campaignId?: string;
 }
 
@@ -82,7 +82,7 @@ async function tallyMail(
   return tally;
 }
 
-/** In words, if mail to addresses with this beginning is not settled. */
+/** Describes mail to addresses with this beginning that has not ended; null: there is none. */
 async function pendingMail({ world: { db } }: Play, beginning: string): Promise<string | null> {
   const { rows } = await sql<{ status: string; count: number }>`
     select status, count(*)::int as count from email
@@ -94,7 +94,7 @@ async function pendingMail({ world: { db } }: Play, beginning: string): Promise<
 /** A campaign to so many contacts. */
 export const campaign: PartMaker = (play) => campaignWith(play, {});
 
-/** The same, with other content (`given`), or with more data of the nth contact (SQL). */
+/** The same with other content (`given`), or with more data of the nth contact (SQL). */
 export async function campaignWith(
   play: Play,
   { given = {}, data = "'{}'" }: { given?: object; data?: string },
@@ -126,7 +126,7 @@ export async function campaignWith(
   return {
     async begin() {
       const { status, body } = await world.ask('POST', `/campaigns/${id}/send`, {}, `${mark}c`);
-      // Repeated after an answer was lost: it is being sent already.
+      // A repeated request whose first response was lost: the campaign is being sent already.
       const isSending = body?.error?.code === 'CAMPAIGN_NOT_SENDABLE';
       if (status !== 200 && !isSending) throw new Error(JSON.stringify(body));
     },
@@ -177,7 +177,7 @@ export const executions: PartMaker = async (play) => {
     const { status, body } = await world.ask('POST', '/v1/track', given, email + event);
     if (status !== 200) throw new Error(JSON.stringify(body));
   };
-  /** Its first mail was refused, or its outcome is unknown. */
+  /** Its first mail was refused, or has an unknown outcome. */
   const hasFailed = async (email: string) => {
     const query = world.db.selectFrom('email').select('id').where('to_email', '=', email);
     return (await query.where('status', '=', 'FAILED').execute()).length > 0;

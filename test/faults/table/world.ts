@@ -20,20 +20,20 @@ import {
 import { atEnd, useFolder } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** A server of the world that can be taken away. */
+/** A server of the world that can be stopped. */
 export interface Server {
   /**
-   * As the kernel does it: no warning. It is started again after half a second. Resolves with what
-   * waits for that.
+   * Kills it, and starts it again after half a second. Resolves with a function that waits for
+   * the start.
    */
   kill(): Promise<() => Promise<void>>;
-  /** Stops it in order, and starts it again after a while. */
+  /** Stops it, and starts it again after a while. */
   away(ms: number): Promise<void>;
 }
 
 type Api = Awaited<ReturnType<typeof startApiProcess>>;
 
-/** The lines between the processes of Everpost and what they talk to, each of which can be cut. */
+/** The connections of Everpost's processes, each of which can be cut. */
 export interface Lines {
   'API–PostgreSQL': TcpProxy;
   'API–Temporal': TcpProxy;
@@ -42,9 +42,9 @@ export interface Lines {
   'worker–SMTP': TcpProxy;
 }
 
-/** A whole Everpost of real processes on servers of its own, all of which can be broken. */
+/** A whole Everpost of real processes and its own servers, all of which can fail. */
 export interface World {
-  /** For what a test arranges and reads; its own API process is in this one. */
+  /** For arranging and reading; its own API runs in the process of the test. */
   engine: Engine;
   db: Database;
   sink: CountingSink;
@@ -55,16 +55,16 @@ export interface World {
   workers: Program[];
   startApi(env?: Record<string, string>): Promise<Api>;
   startWorker(env?: Record<string, string>): Promise<Program>;
-  /** Lines that workers which are gone have logged. */
+  /** Log lines of workers that have ended. */
   workerLines: string[];
   /**
-   * A request to the API processes, repeated under one idempotency key until one of them has
-   * answered it, as a careful client does.
+   * Sends a request to the API processes, repeated under one idempotency key until it is
+   * answered, as a careful client does.
    */
   ask(method: string, path: string, body: unknown, key: string): Promise<TestAnswer>;
-  /** Back to one running process of each kind. */
+  /** Returns to one running process of each kind. */
   restore(): Promise<void>;
-  /** As if the minutes had passed after which the claims of a dead process are free. */
+  /** Ends the claims of dead processes, instead of waiting for minutes. */
   runOutClaims(): Promise<void>;
 }
 
@@ -95,7 +95,7 @@ export async function useWorld(mailsPerSecond: number): Promise<World> {
     EMAIL_RATE_LIMIT_PER_SECOND: String(mailsPerSecond),
     EMAIL_RATE_PER_PROJECT_PER_SECOND: String(mailsPerSecond),
     DELIVERY_SETTLE_MINUTES: '0',
-    // A refusal each now and then is a fault of its own.
+    // Pausing after refusals is a fault of its own.
     CAMPAIGN_PAUSE_ON_FAILURES: '0',
   };
   const engine = await useEngine(environment, { worker: false, temporalAddress: address });
@@ -136,7 +136,7 @@ export async function useWorld(mailsPerSecond: number): Promise<World> {
         .set({ lease_until: past })
         .where('status', '=', 'SENDING')
         .execute();
-      // Not of an attempt that is recording its outcomes, and may be held up in that.
+      // Not the claim of an attempt that is still recording its outcomes.
       await sql`update campaign_chunk set lease_until = ${past}
         where (campaign_id, number) in (select campaign_id, number from campaign_chunk
           where attempt_id is not null for update skip locked)`.execute(db);
@@ -159,7 +159,7 @@ async function onlyOne<P extends Program>(programs: P[], start: () => Promise<P>
 async function usePostgres(dataDir: string): Promise<Server & { url: string }> {
   const { port, release } = await claimFreePort();
   atEnd(release);
-  // Not disposable: a killed server has to find again what it has confirmed.
+  // Keeps its data, because a killed server must still have what it has confirmed.
   const start = () => startPostgres({ dataDir, port, log: () => {} });
   let server = await start();
   atEnd(() => server.stop());
@@ -177,7 +177,10 @@ async function usePostgres(dataDir: string): Promise<Server & { url: string }> {
   };
 }
 
-/** FAULT_TEMPORAL=postgresql: the server of production, on the PostgreSQL server of the world. */
+/**
+ * With FAULT_TEMPORAL=postgresql, this is Temporal's production server on the world's
+ * PostgreSQL.
+ */
 async function useTemporal(
   dataDir: string,
   postgresUrl: string,

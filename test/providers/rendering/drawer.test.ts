@@ -3,7 +3,7 @@ import type { Picture } from '../../../domain/picture/picture.ts';
 import { createDrawer } from '../../../providers/rendering/drawer.ts';
 import { atEnd } from '../../support/use.ts';
 
-/** A picture in which every step has ways to many others, which takes long to lay out. */
+/** Returns a picture in which every step leads to many others, which takes long to lay out. */
 function tangle(steps: number, waysEach: number): Picture {
   const ids = Array.from({ length: steps }, (_, index) => `s${index}`);
   const ways = ids.flatMap((to, index) =>

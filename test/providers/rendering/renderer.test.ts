@@ -77,7 +77,7 @@ describe('rendering', () => {
   });
 });
 
-/** Two filters that take seconds between two looks at the clock. */
+/** Two filters that take seconds between two checks of the time limit. */
 const slow = '{{ v | split: "" | sort_natural | sort | uniq | size }}';
 const long = 'ab'.repeat(1_000_000);
 const doubling = '{% assign a = a | append: a %}'.repeat(60);
@@ -129,7 +129,7 @@ describe('a costly template', () => {
       const { answer, isFree } = await besides(rendered);
       expect(answer.startsWith('Ada ')).toBe(true);
       expect(answer.length).toBeLessThanOrEqual(10 * 1024 * 1024);
-      // Two seconds on a machine with nothing else to do; some of these would never end.
+      // Two seconds on an idle machine; some of these would never end.
       expect(performance.now() - start).toBeLessThan(20_000);
       expect(isFree).toBe(true);
     },
@@ -148,7 +148,7 @@ describe('a costly template', () => {
       ended += 1;
       return text;
     });
-    // A few are stopped, then the others are not tried any more.
+    // After a few are stopped, the others are not tried.
     expect(await render(items, { items: [{ name: 'a' }] })).toBe('<li>A</li>');
     expect(ended).toBeLessThan(5);
     expect(new Set(await Promise.all(stopped))).toEqual(new Set([source]));
@@ -197,7 +197,7 @@ describe('projects that share the threads', () => {
     const bad = Promise.allSettled(Array.from({ length: 100 }, () => renderFor('bad')));
     const good = [renderFor('good'), renderFor('good')];
     await Promise.all(good);
-    // One of the many at most goes before each of the few.
+    // Before each of the few, at most one of the many goes first.
     expect(ended.length).toBeLessThanOrEqual(5);
     expect(ended.filter((owner) => owner === 'good')).toHaveLength(2);
     await lone.close();
@@ -222,7 +222,7 @@ describe('projects that share the threads', () => {
       expect((await shared.render('html', quick, given)).text).toBe('<li>A</li>');
       expect(await shared.check('{{a}}'.repeat(2_000), 'good')).toEqual({ ok: true });
     }
-    // Each of the ten had to wait for one of them, if they had both threads.
+    // With both threads busy, each of the ten would wait for one of them.
     expect(ended).toBeLessThan(5);
     await shared.close();
     await bad;

@@ -14,7 +14,10 @@ import {
 } from '../../support/fakes/webhook-wire.ts';
 import { useFolder } from '../../support/use.ts';
 
-/** The outcome of a webhook sent by a process that trusts a certificate; names are loopback. */
+/**
+ * Sends a webhook from a process that trusts a certificate; names are loopback. Returns the
+ * outcome.
+ */
 async function sendFromProcess(url: string, pem: string): Promise<unknown> {
   const dir = await useFolder();
   const certificate = path.join(dir, 'ca.pem');
@@ -104,7 +107,7 @@ describe('the address guard of a webhook', () => {
     const outcome = await sendWebhook(
       `http://hooks.example:${receiver.port}/`,
       {},
-      // 127.0.0.2 plays the public address; no server listens there.
+      // 127.0.0.2 stands for a public address without a server.
       { ...guarded, timeoutMs: 1_000, lookup, isPublic: (address) => address === '127.0.0.2' },
     );
     expect(['unreachable', 'timeout']).toContain(outcome.kind);
@@ -156,7 +159,7 @@ describe('the address guard of a webhook', () => {
 });
 
 describe('a redirect', () => {
-  /** A receiver that redirects `/` once, elsewhere or to its own `/end`. */
+  /** A receiver that redirects `/` once, to another host or to its own `/end`. */
   const redirecting = (status: number, location = '/end') =>
     useWireReceiver(({ url }, response) => {
       if (url === '/') response.writeHead(status, { Location: location }).end('moved');

@@ -16,7 +16,7 @@ const get = async () => {
   return body;
 };
 const put = (body: object) => inWorkflow('PUT', '/graph', body);
-/** Puts a graph that must be taken; returns the ids of its steps by their names. */
+/** Puts a graph that must be accepted. Returns the ids of its steps by their names. */
 async function putIds(body: object): Promise<Record<string, string>> {
   const answer = await put(body);
   expect([answer.status, answer.body.error]).toEqual([200, undefined]);

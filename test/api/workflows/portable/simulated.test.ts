@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { newAddress, useShop } from '../../../support/projects/shop.ts';
 import { errorFields } from '../../../support/projects/workflow-api.ts';
 
-/** A simulation takes the graph that a workflow was made with. */
+/** A simulation accepts the graph of a workflow. */
 
 const { call } = await useShop();
 
@@ -42,7 +42,7 @@ describe('the graph of a simulation', () => {
     expect([keyed.body.data.status, stored.body.data.status]).toEqual(['COMPLETED', 'COMPLETED']);
     const { body: read } = await call('GET', `/workflows/${workflow.id}/graph`);
     expect(idsOf(await play({ graph: read }))).toEqual(idsOf(keyed));
-    // Receivers by the key or the id of their step, whatever the graph has.
+    // Responses may be given by the key or the id of their step.
     for (const webhooks of [{ score: { statusCode: 404 } }, { [score!]: { statusCode: 404 } }]) {
       for (const more of [{}, { graph }]) {
         expect((await play({ webhooks, ...more })).body.data.status).toBe('FAILED');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newAddress, useShop } from '../../../support/projects/shop.ts';
 
-/** A journey that can run and hardly does what was drawn is taken as ever, with warnings. */
+/** A journey that can run but probably has a mistake is accepted, with warnings. */
 
 const { call, createTemplate } = await useShop();
 

@@ -8,7 +8,7 @@ import { newAddress, useShop } from '../../../support/projects/shop.ts';
 
 const shop = await useShop();
 
-/** A contact as the rules define it, computed without the database. */
+/** The expected contact by the rules, computed without the database. */
 class Expected {
   data: Record<string, unknown> | null = null;
   subscribed: boolean | null = null;

@@ -9,7 +9,7 @@ import { useDatabase } from '../../../support/servers.ts';
 const projectId = randomUUID();
 const { db } = await useDatabase({ poolMax: 12 });
 
-/** The tallies of the project that are not what a count of its events says. */
+/** Returns the tallies of the project that differ from a count of its events. */
 async function wrongTallies(): Promise<unknown[]> {
   const { rows } = await sql`
     select * from (
@@ -31,7 +31,7 @@ const record = (names: string[]) =>
   });
 
 it('is exact while events are recorded, deleted and folded at the same time', async () => {
-  // Transactions record the names in both orders: with a lock on each counter they would deadlock.
+  // Transactions record the names in both orders. They would deadlock if they locked the counters.
   const work = Array.from({ length: 60 }, (_, n) => async () => {
     if (n % 10 === 3) return foldEventTally(db);
     if (n % 10 === 7) {

@@ -10,7 +10,7 @@ import { useApi } from '../../../support/api.ts';
 import { chunkOrigin, insertTestCampaign } from '../../../support/projects/mails.ts';
 import { recordStatements } from '../../../support/statements.ts';
 
-/** Chunks of which every message was accepted, and those of which nearly every one was. */
+/** Chunks of which all, or nearly all, messages were accepted. */
 
 const api = await useApi();
 const { db } = api;
@@ -60,10 +60,10 @@ const accepted = (emailId: string, other: Partial<Accepted> = {}): Accepted => (
   ...other,
 });
 
-/** How often the short statement was made. */
+/** Counts the uses of the short statement. */
 const isShort = ({ text }: { text: string }) => text.includes('as accepted(id uuid');
 
-/** The messages, without what is another's for each. */
+/** Returns the messages without values that differ for each. */
 async function rows() {
   const { rows: found } = await sql<Record<string, unknown>>`
     select to_jsonb(email) - '{id,contact_id,campaign_id,to_email,message_id,created_at,updated_at,due_at,sent_at,delivered_at,handed_over_at}'::text[]
@@ -107,7 +107,7 @@ describe('a chunk whose messages were all accepted', () => {
       chunks: 0,
       tally: both,
     });
-    // In two parts, which the short statement does not take.
+    // In two parts, which the short statement does not accept.
     const second = await claimed();
     asked.take();
     await second.record(second.ids.slice(0, 1).map((id) => accepted(id)));
@@ -140,7 +140,7 @@ describe('a chunk whose messages were all accepted', () => {
     const { ids, record } = await claimed();
     const outcomes = ids.map((id) => accepted(id));
     await record(outcomes);
-    // As after a commit whose answer was lost.
+    // Repeats the commit, as after a lost response.
     await record(outcomes);
     const reports = await db
       .selectFrom('usage_report')

@@ -4,7 +4,7 @@ import { findReportedMessages } from '../../../../db/transactions/mail/reports.t
 import { useApi } from '../../../support/api.ts';
 import { insertTestEmail } from '../../../support/projects/mails.ts';
 
-/** Which message a report is about. */
+/** How the message of a report is found. */
 
 const api = await useApi();
 const { db } = api;
@@ -19,7 +19,7 @@ beforeEach(async () => {
   ids = { projectId, contactId: contact.id };
 });
 
-/** The id of the message that a report names, if there is one. */
+/** Returns the id of the message that a report names, if there is one. */
 async function found(named: { emailId?: string; messageId?: string }) {
   const { emailId = null, messageId = null } = named;
   const about = { emailId, messageId, feedback: [], acceptedAt: null, receipt: null };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { graphAfter, smallDifference } from '../../../../domain/workflow/versions/difference.ts';
 import type { Graph } from '../../../../domain/workflow/graph.ts';
 
-/** A graph of a few hundred steps, some of them others in each graph. */
+/** Graphs of a few hundred steps, some of which differ between graphs. */
 const graphs = fc
   .record({
     kept: fc.uniqueArray(fc.integer({ min: 0, max: 399 }), { minLength: 300, maxLength: 400 }),

@@ -68,7 +68,7 @@ describe('identities, SES mode', () => {
   });
 
   it('finishes what a failure left half done', async () => {
-    // The identity was made; the MAIL FROM domain, asked three times by the SDK, was not.
+    // The identity was created; the MAIL FROM domain, which the SDK tried three times, was not.
     const unavailable = { status: 400, type: 'BadRequestException' };
     ses.next = [{ status: 500 }, unavailable];
     await expect(identities.create('shop.test')).rejects.toThrow(IdentityProviderError);

@@ -128,7 +128,7 @@ describe('SES, a service that answers', () => {
     async ({ fault, kind }) => {
       ses.next = [fault];
       expect((await mailer.send(message())).kind).toBe(kind);
-      // Nothing is repeated behind our back.
+      // The SDK repeats nothing by itself.
       expect(ses.requests).toBe(1);
     },
   );

@@ -16,7 +16,7 @@ beforeEach(() => {
 const day = 86_400_000;
 const issuerUrl = 'http://issuers.test/issuer.cer';
 
-/** A message whose signature is right and whose certificate, at an address of its own, is this. */
+/** Returns a message with a valid signature and this certificate, at its own address. */
 function signedWith(name: string, options: CertificateOptions, more = ''): Promise<boolean> {
   const given = { keyOf: fake.signing, issuer: fake.intermediate, issuerUrl, ...options };
   const SigningCertURL = fake.serve(createCertificate(name, given).pem + more);
@@ -82,7 +82,7 @@ describe('a certificate', () => {
   });
 
   it('that no end of others vouch for is refused', async () => {
-    // All with one key: to make one takes its time.
+    // All have one key, because creating keys takes long.
     const options = { isAuthority: true, keyOf: fake.intermediate };
     const others = [createCertificate('Loop', options)];
     for (let i = 0; i < 10; i += 1) {

@@ -137,7 +137,7 @@ describe('addresses', () => {
     expect(fake.requests.at(-1)).toBe(`${fake.url}/confirm?token=1`);
     fake.answerWith(403);
     await expect(fake.sns.confirm(`${fake.url}/confirm`)).rejects.toThrow('403');
-    // A redirect would leave the host that is trusted.
+    // A redirect would lead away from the trusted host.
     fake.answerWith(302);
     await expect(fake.sns.confirm(`${fake.url}/confirm`)).rejects.toThrow('302');
     expect(fake.requests.at(-1)).toBe(`${fake.url}/confirm`);

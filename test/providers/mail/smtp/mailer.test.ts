@@ -31,7 +31,7 @@ function message(more: Partial<OutgoingMessage> = {}): OutgoingMessage {
   };
 }
 
-/** Larger than everything that buffers on the way: a server that stops reading stops it. */
+/** Larger than all buffers, so a server that stops reading stops the sender. */
 const large = message({
   raw: Buffer.from(`Subject: Hi\r\n\r\n${'x'.repeat(75)}\r\n`.repeat(400_000)),
 });
@@ -41,7 +41,7 @@ async function sendTo(
   options: { pipelining?: boolean; message?: OutgoingMessage } = {},
 ) {
   const server = await useScriptedSmtp(script, options);
-  // If the server stays silent, only the time-out ends the attempt.
+  // If the server stays silent, only the timeout ends the attempt.
   const silence = script.middle !== undefined || Object.values(script).includes('silence');
   const mailer = mailerTo(server.port, silence ? { timeoutMs: 150 } : {});
   const outcome = await mailer.send(options.message ?? message());
@@ -217,7 +217,7 @@ describe('SMTP, no server', () => {
   it('never repeats a message whose answer was lost', async () => {
     const server = await useScriptedSmtp({ end: 'close' });
     const mailer = mailerTo(server.port);
-    // The first is sent over a fresh connection; nothing may come after its outcome.
+    // The first is sent over a fresh connection; no message may follow its outcome.
     expect((await mailer.send(message())).kind).toBe('uncertain');
     await mailer.close();
     expect(server.complete).toBe(1);

@@ -22,11 +22,11 @@ function message(number: number, more: Partial<OutgoingMessage> = {}): OutgoingM
   };
 }
 
-/** Holds back the greetings of all connections but the first, so that all goes over that one. */
+/** Delays the greetings of all connections but the first, so that all messages use that one. */
 const oneConnection: AnswerTo = (command, { connection }) =>
   command === 'greeting' && connection > 1 ? '421 too many connections' : undefined;
 
-/** Sends so many messages at once; all go over one connection, unless it ends. */
+/** Sends so many messages at once; all use one connection, unless it ends. */
 async function sendTo(answerTo: AnswerTo, count: number) {
   const peer = await useSmtpPeer(answerTo);
   const mailer = mailerTo(peer.port);
