@@ -38,7 +38,7 @@ const clock = `
       pg_catalog.md5(pg_catalog.nextval('simulated_tick')::text), 1, 8))::bit(31)::int / 2147483648.0 $$;
 `;
 
-/** Statistics of a moment would change plans, and with them the order of rows. */
+/** New statistics would change plans, and with them the order of rows. */
 const withoutVacuum = `do $$ declare name text; begin
   for name in select quote_ident(tablename) from pg_tables where schemaname = 'public' loop
     execute 'alter table ' || name || ' set (autovacuum_enabled = off)';
@@ -59,9 +59,10 @@ export async function createSimulatedDatabase(
     search_path: 'public, pg_catalog',
     'simulated.now': `'2026-01-01T00:00:00Z'`,
     'simulated.clock': `'2026-01-01T00:00:00Z'`,
-    // Two that wait for each other must not wait for a real second.
+    // Deadlocked transactions must not wait for a real second.
     deadlock_timeout: `'20ms'`,
-    // Planned once: planning takes longer than executing, and plans must not differ between plays.
+    // Generic plans only: planning takes longer than executing, and plans must not differ between
+    // histories.
     plan_cache_mode: 'force_generic_plan',
   };
   for (const [setting, value] of Object.entries(settings)) {
@@ -76,15 +77,15 @@ export async function createSimulatedDatabase(
   return url;
 }
 
-/** Connections at once; more wait, as for a pool. */
+/** Most connections at once; others wait, as for a pool. */
 const connectionsMax = 12;
-/** How long a statement may take before it is looked at whether it waits for a lock. */
+/** Milliseconds after which a statement is checked for a lock that it waits for. */
 const lockWaitMs = 4;
 
 interface Connection {
   client: pg.Client;
   pid: number;
-  /** The virtual time it was told last. */
+  /** The virtual time that it was last set to. */
   clock: number;
   inTransaction: boolean;
 }
@@ -93,7 +94,7 @@ interface Connection {
 export interface SimulatedServer {
   /** The handle that simulated code uses. */
   db: Database;
-  /** For what arranges and checks: a connection outside of the simulation. */
+  /** A connection outside of the simulation, to prepare and check. */
   outside: pg.Client;
   play(scheduler: Scheduler): void;
   close(): Promise<void>;
@@ -116,7 +117,7 @@ export async function connectSimulated(url: string): Promise<SimulatedServer> {
     return { client, pid: rows[0].pid, clock: -1, inTransaction: false };
   }
 
-  /** Statements that tell a connection the present time; none when it knows. */
+  /** Returns statements that set the time of a connection; none if it is set already. */
   function timeFor(connection: Connection): string {
     const { now } = scheduler!;
     if (connection.clock === now) return '';
@@ -126,10 +127,10 @@ export async function connectSimulated(url: string): Promise<SimulatedServer> {
     return names.map((name) => `set simulated.${name} = ${at};`).join(' ');
   }
 
-  /** Sends one statement; its time goes with it. */
+  /** Sends one statement, together with the time. */
   async function send(connection: Connection, text: string, values: unknown[]) {
     const { client } = connection;
-    // PostgreSQL also rolls back the clock that a transaction has set.
+    // A rollback also resets the time that the transaction has set.
     if (text === 'rollback') {
       connection.clock = -1;
       return client.query(text);
@@ -153,7 +154,7 @@ export async function connectSimulated(url: string): Promise<SimulatedServer> {
     return rows[0].blocked;
   }
 
-  /** One statement. @throws BlockedEffect when it waits for a lock. */
+  /** Runs one statement. @throws BlockedEffect when it waits for a lock. */
   async function run(connection: Connection, text: string, values: unknown[]) {
     type Outcome = { value: pg.QueryResult } | { error: unknown };
     const result: Promise<Outcome> = send(connection, text, values).then(
@@ -198,7 +199,7 @@ export async function connectSimulated(url: string): Promise<SimulatedServer> {
       const connection = await scheduler!.perform('connect', async () => free.pop() ?? open());
       const held = new SimulatedConnection(connection);
       process.onDeath.push(async () => {
-        // Its server process ends what it was doing.
+        // The server process ends its current work.
         if (!given.has(held)) return;
         given.delete(held);
         await outside.query('select pg_terminate_backend($1, 5000)', [connection.pid]);

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** One project with a workflow and a few people: what every history begins with. */
+/** The project, workflow and contacts with which every history begins. */
 
 const id = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
@@ -61,7 +61,7 @@ export async function createFixture(client: pg.Client): Promise<void> {
   );
 }
 
-/** Empties the database but for the fixture, as it was before the first history. */
+/** Resets the database to the fixture. */
 export async function resetFixture(client: pg.Client): Promise<void> {
   const { rows } = await client.query(
     `select string_agg(quote_ident(relname), ', ') as names from pg_class

@@ -4,20 +4,20 @@ import timers from 'node:timers/promises';
 import { context, type Scheduler } from './scheduler.ts';
 
 /**
- * Clock, timers and randomness of simulated code are those of the simulation; all other code of this
- * process (the test runner, the driver of the database) keeps the real ones.
+ * Simulated code gets the clock, timers and randomness of the simulation; other code of this
+ * process, such as the test runner and the database driver, keeps the real ones.
  */
 
-/** The simulation that the present code belongs to, if any. */
+/** Returns the simulation of the current code, if any. */
 const present = (): Scheduler | null => context.getStore()?.process.sim ?? null;
 
-/** A uuid of version 4 from the seed. */
+/** Returns a uuid of version 4 from the seed. */
 export function seededUuid(random: () => number): string {
   const hex = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
 
-/** A uuid of version 7 from the virtual clock. */
+/** Returns a uuid of version 7 from the virtual clock. */
 export function seededUuidV7(): string {
   const { now, random } = present()!;
   const at = now.toString(16).padStart(12, '0');
@@ -36,7 +36,7 @@ const real = {
   sleep: timers.setTimeout,
 };
 
-/** Replaces the globals, for good: outside of simulated code they do what they did. */
+/** Replaces the globals. Outside of simulated code they work as before. */
 export function installGlobals(): void {
   globalThis.Date = class extends real.Date {
     constructor(...given: unknown[]) {

@@ -29,9 +29,9 @@ export interface Outcome {
 }
 
 const minute = 60_000;
-/** How long clients ask, and things break. */
+/** Time in which clients send requests and faults occur. */
 const eventfulMs = 2 * minute;
-/** By then everything is over. */
+/** Every history ends by then. */
 const endMs = 60 * minute;
 
 /** Plays the history of a seed on a database of the fixture. */
@@ -115,7 +115,7 @@ async function end(sim: Scheduler, temporal: SimulatedTemporal, apis: SimulatedA
   await sim.kill(temporal.process);
 }
 
-/** Plays the requests of clients and the outages of Temporal. */
+/** Plans the requests of clients and the outages of Temporal. */
 async function plan(
   sim: Scheduler,
   temporal: SimulatedTemporal,

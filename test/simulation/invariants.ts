@@ -43,7 +43,7 @@ export async function findBroken(
 ): Promise<string[]> {
   const broken = left.map((runId) => `Temporal was not told in time of ${runId}`);
   for (const [emailId, taken] of provider.taken) {
-    // One that was stopped between its last look at the claim and the handing over cannot know.
+    // A process that was stopped between checking its claim and the handover does not notice.
     const inTime = taken.filter(
       ({ by, at }) => at < by.stoppedUntil || at > by.stoppedUntil + 1_000,
     );

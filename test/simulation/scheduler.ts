@@ -77,7 +77,7 @@ export class Scheduler {
   readonly random: () => number;
   /** The virtual time, in milliseconds since 1970. */
   now = Date.UTC(2026, 0, 5);
-  /** A hash of all that has happened: equal for equal seeds. */
+  /** A hash of all operations: equal for equal seeds. */
   trace = 0;
   /** A log of all operations; null: not kept. */
   lines: string[] | null = null;
@@ -156,7 +156,7 @@ export class Scheduler {
     for (const act of process.onDeath.splice(0)) await act();
   }
 
-  /** Plays until `isOver`, or nothing is left to happen, or the virtual time `until`. */
+  /** Runs until `isOver` is true, all work is done, or the virtual time is `until`. */
   async play(isOver: () => boolean, until: number): Promise<void> {
     for (;;) {
       await settle();
@@ -233,7 +233,7 @@ export class Scheduler {
     }
   }
 
-  /** Goes on with what a released lock has let through. */
+  /** Continues blocked operations whose lock was released. */
   async #lookAtBlocked(): Promise<void> {
     for (const blocked of this.#blocked) {
       for (;;) {
@@ -261,7 +261,7 @@ export class Scheduler {
 
 const timeOf = ({ at, process }: Timer) => Math.max(at, process.stoppedUntil);
 
-/** Lets everything run that need not wait for the simulation. */
+/** Lets all code run that does not wait for the simulation. */
 export async function settle(): Promise<void> {
   await new Promise<void>((resolve) => realImmediate(resolve));
 }

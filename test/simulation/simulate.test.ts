@@ -9,7 +9,7 @@ import { playHistory } from './history.ts';
 
 /**
  * Deterministic simulation: the product's code and SQL on a virtual clock, with a simulated
- * Temporal and mail provider, while processes die. `npm run simulate` plays more of it.
+ * Temporal and mail provider, while processes die. `npm run simulate` runs more of it.
  */
 
 vi.mock('@temporalio/workflow', () => import('./workflow-runtime.ts'));
@@ -25,12 +25,12 @@ const seed = Number(process.env['SIMULATE_SEED'] ?? 1);
 const histories = Number(process.env['SIMULATE_HISTORIES'] ?? 25);
 const isVerbose = process.env['SIMULATE_VERBOSE'] === '1';
 
-/** Histories played at once, each on a database of its own: while one waits for PostgreSQL. */
+/** Histories at once, each on its own database, because each often waits for PostgreSQL. */
 const parallelism = histories > 1 ? 3 : 1;
 
 installGlobals();
 
-/** A database of the simulation, until the end. */
+/** Creates a database of the simulation, which is deleted at the end. */
 async function useSimulated(template?: string) {
   const adminUrl = inject('databaseUrl');
   const name = `simulated_${randomUUID().replaceAll('-', '')}`;

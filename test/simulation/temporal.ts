@@ -34,7 +34,7 @@ export interface Run {
   /** Signals that came before their handler. */
   early: { name: string; args: unknown[] }[];
   waiters: Set<{ look(): void; cancel(): void }>;
-  /** Ends of its activities that are asked to stop. */
+  /** Functions that stop its activities. */
   stops: Set<() => void>;
   ended: Promise<void>;
 }
@@ -72,7 +72,7 @@ export class SimulatedTemporal {
   readonly runs = new Map<string, Run>();
   readonly closed: Run[] = [];
   workers: SimulatedWorker[] = [];
-  /** While it is, every call fails. */
+  /** While true, every call fails. */
   isAway = false;
   readonly #code: WorkflowCode;
 
@@ -82,7 +82,7 @@ export class SimulatedTemporal {
     this.#code = code;
   }
 
-  /** Starts a run; it begins at once. */
+  /** Starts a run at once. */
   start(given: Pick<Run, 'workflowId' | 'type' | 'args' | 'taskQueue' | 'memo'>): Run {
     const run: Run = {
       ...given,
@@ -142,7 +142,7 @@ export class SimulatedTemporal {
     for (const stop of run.stops) stop();
   }
 
-  /** An activity of a run, tried until it ends. */
+  /** Runs an activity of a run, and retries it until it ends. */
   async runActivity(run: Run, name: string, args: unknown[], rules: ActivityRules) {
     if (run.cancelRequested) throw new CancelledFailure('Cancelled.');
     const { initialInterval, maximumInterval, maximumAttempts = Infinity } = rules.retry ?? {};
@@ -194,14 +194,14 @@ export class SimulatedTemporal {
             this.sim.timer(timeoutMs, () => answer({ error: new Error('No word of its worker.') }));
           });
         process.onDeath.push(missed);
-        // It goes on later, and does not know that another one does the same.
+        // The stopped attempt continues later beside the next one.
         process.onStop.push((ms) => ms > timeoutMs && missed());
         const work = async () => {
           const outcome: Outcome = await activities[name]!(...(args as never[])).then(
             (value) => ({ value }),
             (error: unknown) => ({ error }),
           );
-          // The worker tells Temporal; it may die before or after.
+          // The worker reports the result to Temporal, and may die before or after.
           await this.sim.perform(
             `${'value' in outcome ? 'ended' : `failed (${String(outcome.error).slice(0, 80)})`} ${name}`,
             () => answer(outcome),

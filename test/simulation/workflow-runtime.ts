@@ -35,7 +35,7 @@ function proxied(rules: ActivityRules): Record<string, Act> {
 export const proxyActivities = (rules: ActivityRules) => proxied(rules);
 export const proxyLocalActivities = (rules: ActivityRules) => proxied({ ...rules, isLocal: true });
 
-/** Waits until `isTrue`, at most so long. Returns true if it is. @throws CancelledFailure */
+/** Waits until `isTrue`, at most for `timeout`. Returns true if it is. @throws CancelledFailure */
 export function condition(isTrue: () => boolean, timeout?: unknown): Promise<boolean> {
   const run = present();
   if (isTrue()) return Promise.resolve(true);

@@ -27,23 +27,23 @@ import type { Run, SimulatedTemporal } from './temporal.ts';
 const taskQueue = 'simulated';
 const quiet = { warn() {}, info() {}, error() {} };
 
-/** An answer later than this may find its claim at an end, in milliseconds. */
+/** A response later than this may come after the end of its claim, in milliseconds. */
 const outlastsClaimMs = 60_000;
 
 /** One message that the provider took. */
 export interface Taken {
-  /** Who handed it over. */
+  /** The process that handed it over. */
   by: Process;
   at: number;
   /** True if the product could not know in time that the message was taken. */
   isDoubtful: boolean;
 }
 
-/** A mail provider that remembers what it took, and fails as the seed says. */
+/** A mail provider that remembers accepted messages, and fails by the seed. */
 export class SimulatedProvider {
   /** Messages it took, by email id. */
   readonly taken = new Map<string, Taken[]>();
-  /** When it last refused a mail for good. */
+  /** Time of the last permanent refusal of a mail. */
   readonly refused = new Map<string, number>();
   readonly #sim: Scheduler;
 
@@ -51,7 +51,7 @@ export class SimulatedProvider {
     this.#sim = sim;
   }
 
-  /** A pool of connections, as each process has one. */
+  /** Returns a mailer with a pool of connections, as each process has one. */
   mailer(by: Process): Mailer {
     return {
       provider: 'simulated',
@@ -71,7 +71,7 @@ export class SimulatedProvider {
     const isRefused = !isLater && luck < 0.09;
     const isTaken = luck >= 0.12;
     const isUncertain = luck >= 0.09 && (luck < 0.12 || luck > 0.96);
-    // Now and then longer than a claim lasts.
+    // Sometimes longer than a claim lasts.
     const answerMs = sim.random() < 0.06 ? 150_000 * sim.random() : 300 * sim.random();
     const isDoubtful = isUncertain || answerMs > outlastsClaimMs;
     await sim.perform(`hands over ${emailId}`, () => {
@@ -146,7 +146,7 @@ function stateOf(run: Run | undefined): RunState {
   }
 }
 
-/** The tasks of the sweep that find work: the others clean up. */
+/** The tasks of the sweep that find work; the others clean up. */
 const sweepTasks = [
   'DISPATCH_FORGOTTEN',
   'REPAIR_EXECUTIONS',
@@ -207,7 +207,7 @@ export function startWorker(made: Made, name: string): Process {
   return process;
 }
 
-/** Requests of a client to the API. The death of the process may interrupt each of them. */
+/** Requests of a client to the API, which may die during each. */
 export interface SimulatedApi {
   process: Process;
   send(contactId: string): Promise<void>;

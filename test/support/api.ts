@@ -26,7 +26,7 @@ export interface TestRequest {
 export interface TestAnswer {
   status: number;
   headers: Headers;
-  /** The parsed JSON, or the text of any other content type. Tests read it untyped. */
+  /** The parsed JSON, or the text of any other content type. */
   // oxlint-disable-next-line typescript/no-explicit-any
   body: any;
 }
@@ -182,7 +182,7 @@ async function createProject(request: TestApi['request'], cookie: string, name: 
   return { id, publicKey, secretKey } as { id: string; publicKey: string; secretKey: string };
 }
 
-/** Status and code of a refusal. */
+/** Returns status and code of a refusal. */
 export const codeOf = ({ status, body }: TestAnswer) => [status, body.error?.code];
 
 /** Returns the `Cookie` header that repeats the cookie set by a response. */

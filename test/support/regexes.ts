@@ -13,7 +13,7 @@ export interface Regex {
   reason: string | null;
 }
 
-/** A comment that answers for the expression on its own line or on the next. */
+/** A comment that gives the reason for an expression on its own line or on the next. */
 const safe = /^[\s*]*Safe regex: (\S.{9,})$/s;
 
 /** The regular expressions of a TypeScript source, in order. */

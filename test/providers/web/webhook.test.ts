@@ -92,7 +92,7 @@ describe('an answer', () => {
       };
       response.on('drain', write);
       response.on('error', () => {});
-      // One byte ahead of two-byte letters, so that the limit falls into one.
+      // One byte before two-byte letters, so that the limit is inside one of them.
       response.write('x');
       write();
     });
@@ -136,7 +136,7 @@ describe('an answer', () => {
     const receiver = await useWireReceiver(answer);
     const began = performance.now();
     expect(await sendWebhook(receiver.url, {}, { timeoutMs: 300 })).toEqual({ kind: 'timeout' });
-    // These receivers would go on for ever.
+    // Without a limit these receivers would never end.
     expect(performance.now() - began).toBeLessThan(15_000);
     await waitFor('the end of the connection', () => receiver.open === 0);
   });
@@ -157,7 +157,7 @@ describe('an answer', () => {
     const url = `http://hooks.example:${receiver.port}/`;
     expect(await sendWebhook(url, {}, { timeoutMs: 50, lookup })).toEqual({ kind: 'timeout' });
     resolveName();
-    // Another request is answered after it would have connected.
+    // Another request is answered after the time at which it would have connected.
     await sendWebhook(receiver.url);
     expect(receiver.connections).toBe(1);
   });
@@ -199,7 +199,7 @@ describe('an answer as other servers write it', () => {
     ['identity', Buffer.from(json)],
     ['identity, gzip', gzipSync(json)],
     ['gzip, br', brotliCompressSync(gzipSync(json))],
-    // It says so, and sends it as it is.
+    // The header is wrong: the body is not compressed.
     ['gzip', Buffer.from(json)],
     ['br', Buffer.from(json)],
   ];
@@ -354,7 +354,7 @@ describe('a receiver that cannot be asked', () => {
 });
 
 describe('a webhook over TLS', () => {
-  // Made for this test, for the name hooks.example, and good for nothing else.
+  // Created for this test and for the name hooks.example.
   const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgGvqFSS48VsRyYYFd
 cSBt+Y0R6QMzeYmb4DS1tra8DcGhRANCAATxPQ7Pb5s57q4oowGflKMVJRcR5jTF

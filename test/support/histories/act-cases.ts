@@ -35,7 +35,7 @@ export const actHistoryCases: Record<
     await until('EXITED');
     return id;
   },
-  // Still held when its history is recorded.
+  // The step is still held when the history is recorded.
   'held-waiting': async (engine) => (await heldBefore(engine, 'Exit')).id,
   'held-and-released': async (engine) => {
     const { id, path, until } = await heldBefore(engine, 'Exit');
@@ -95,7 +95,7 @@ const waiting: StepPlan = {
   config: { eventName: 'clicked', timeout: 86_400 },
 };
 
-/** An execution that is paused, and whose delay is over. */
+/** Creates a paused execution whose delay has ended. */
 async function heldBefore(engine: Engine, name: string) {
   const begun = await beginExecution(engine, { steps: [thirtyDays, out] });
   await begun.until('WAITING');

@@ -275,7 +275,7 @@ const multi: Pick<Play, 'steps' | 'ways'> = {
   ],
 };
 
-/** A webhook whose receiver answers with these statuses, in order. */
+/** Returns a webhook whose receiver responds with these statuses, in order. */
 function hook(
   engine: Engine,
   receiver: Receiver,

@@ -86,7 +86,7 @@ async function bundled(): Promise<string> {
   return path;
 }
 
-// Their last lines are in the error when they do not start.
+// A failed start shows the last lines in its error.
 function quiet(): void {}
 
 function say(line: string): void {

@@ -20,7 +20,7 @@ export interface FilterDatabase {
   ask(conditions: Condition[], ids: string[], segments: Segments): Promise<(boolean | null)[][]>;
 }
 
-/** The condition of one filter. */
+/** A condition with one filter. */
 export const alone = (filter: Filter): Condition => ({
   logic: 'AND',
   groups: [{ filters: [filter] }],

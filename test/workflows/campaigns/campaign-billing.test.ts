@@ -10,7 +10,7 @@ import {
 import { useEngine } from '../../support/engine.ts';
 import { useFakeStripe } from '../../support/fakes/stripe.ts';
 
-/** A campaign that was accepted, and whose project has no allowance left when its turn comes. */
+/** An accepted campaign whose project has no allowance left when it is sent. */
 
 const stripe = await useFakeStripe();
 const engine = await useEngine({
@@ -34,7 +34,7 @@ const billing = (method: string, body?: object) =>
     body,
   });
 
-/** One of the messages that were held back, as the API shows it. */
+/** Returns one of the suppressed messages, as the API shows it. */
 async function suppressedOf(id: string) {
   const { body } = await engine.call('GET', `/emails?campaignId=${id}&status=FAILED`);
   const { body: email } = await engine.call('GET', `/emails/${body.data[0].id}`);
@@ -52,7 +52,7 @@ it('sends what is left, withholds the rest as billing_limit, and is SENT', async
   await engine.stopWorker();
   const id = await createCampaign(engine, { subject: 'Sale' });
   await act(engine, id, 'send');
-  // Five of the ten are taken meanwhile.
+  // Five of the ten are used meanwhile.
   const mail = { from: `team@${engine.domain}`, subject: 'Hi', body: 'Hi' };
   const accepted = await engine.call('POST', '/v1/send', { ...mail, to: to.slice(0, 5) });
   expect(accepted.status).toBe(200);

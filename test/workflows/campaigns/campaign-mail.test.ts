@@ -11,9 +11,8 @@ import { useShop } from '../../support/projects/shop.ts';
 import { use } from '../../support/use.ts';
 
 /**
- * A message made from what all recipients have in common is the one made for its recipient alone.
- * A template with a tag is always made for each: so the same template with a tag that says nothing
- * shows what the other way must give.
+ * Messages made from a shared skeleton equal messages made one by one. A template with a tag is
+ * always made one by one, so the test compares a template with the same one and an empty tag.
  */
 
 const shop = await useShop();
@@ -114,7 +113,7 @@ async function composed(body: string, email: CampaignEmail, isTracked = true, is
   };
 }
 
-/** As the ledger would tell it. */
+/** Returns the body as the record of the mail has it. */
 async function bodyOf(campaignId: string, email: CampaignEmail, content: MailText) {
   const kept = {
     campaign_id: campaignId,

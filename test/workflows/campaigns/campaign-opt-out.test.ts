@@ -8,7 +8,7 @@ import {
 import { useEngine } from '../../support/engine.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** So few mails a second that there is time to opt out, on any machine. */
+/** Slow enough to opt out meanwhile, on any machine. */
 const perSecond = 20;
 const recipients = 300;
 

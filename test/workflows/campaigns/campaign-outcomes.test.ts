@@ -29,7 +29,7 @@ import { newAddress } from '../../support/projects/shop.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Every reason why a contact got no mail, made to happen, and told alike wherever it is told. */
+/** Every reason why a contact got no mail occurs, and is the same in every place of the API. */
 
 let refuseTo: (address: string) => number | null = () => null;
 const sink = await useSmtpSink({ refuseTo: (address) => refuseTo(address) });
@@ -65,7 +65,7 @@ async function policy(given: object): Promise<void> {
   expect([status, body]).toEqual([200, expect.anything()]);
 }
 
-/** A campaign whose audience is fixed, and of which nothing was handed over: there is no worker. */
+/** Freezes a campaign; without a worker none of its mail is handed over. */
 async function frozen(given: object = {}, send: object = {}): Promise<string> {
   await rest();
   const id = await createCampaign(engine, given);
@@ -101,7 +101,7 @@ const recipientOf = async (id: string, contactId: string) =>
 const sum = (numbers: Record<string, number>) =>
   Object.values(numbers).reduce((one, other) => one + other, 0);
 
-/** The stats of a campaign, whose sums hold. */
+/** Returns the stats of a campaign, and checks their sums. */
 async function summed(id: string) {
   const stats = await statsOf(id);
   expect(sum(stats.outcomes)).toBe(stats.totalRecipients);
@@ -114,7 +114,7 @@ async function summed(id: string) {
   return stats;
 }
 
-/** The text of a page of the console, as a reader sees it. */
+/** Returns the visible text of a page of the console. */
 async function shown(path: string): Promise<string> {
   const { body } = await engine.api.request('GET', `/console/${projectId}${path}`, {
     cookie: member.cookie,
@@ -129,7 +129,7 @@ interface Told {
   reasonCode: string | null;
 }
 
-/** Checks that one mail is told alike everywhere. */
+/** Checks that one mail is the same everywhere. */
 async function told(mail: Told, campaignId: string | null) {
   const { outcome, reasonCode } = mail;
   const same = { outcome, reasonCode };
@@ -479,7 +479,7 @@ describe('a campaign', { timeout: 120_000 }, () => {
       [ahead!]: 'late',
       [gone!]: 'late',
     });
-    // Its chunk still names it.
+    // The chunk still names the deleted message.
     await engine.call('DELETE', `/contacts/${behind}`);
     await engine.call('DELETE', `/contacts/${gone}`);
     expect(await agreed(id, { contact_deleted: 1, late: 1 })).toEqual({
@@ -591,7 +591,7 @@ it('has a sentence of its own for each code', () => {
 });
 
 afterAll(() => {
-  // No mail is left to tell of it.
+  // The mail is deleted with its contact.
   seen.add('contact_deleted');
   expect([...seen].toSorted()).toEqual([...new Set(Object.values(reasonCodes).flat())].toSorted());
 });

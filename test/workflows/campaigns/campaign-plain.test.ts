@@ -7,12 +7,12 @@ import {
   insertContacts,
 } from '../../support/projects/campaigns.ts';
 
-/** Campaigns whose template cannot be rendered: they are sent plainly, and say so. */
+/** Campaigns whose template cannot be rendered are sent as plain text, with a warning. */
 
 const engine = await useEngine();
 await insertContacts(engine, 3);
 
-/** Sends a campaign; returns its stats, and the trace of one of its mails. */
+/** Sends a campaign. Returns its stats, and the trace of one of its mails. */
 async function sent(given: object) {
   const id = await createCampaign(engine, given);
   await act(engine, id, 'send');

@@ -9,7 +9,7 @@ import {
 import { useEngine } from '../../support/engine.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Campaigns that have a limit of their own. */
+/** Campaigns with their own limit. */
 
 const engine = await useEngine();
 
@@ -31,7 +31,7 @@ it('hands over so many in a minute, and goes on faster when the limit is lifted'
   expect(await campaignIn(engine, id, 'SENT')).toMatchObject({ sentCount: 10, maxPerMinute: 120 });
   const times = await sentTimes(id);
   expect(times.at(-1)!.at - times[0]!.at).toBeGreaterThanOrEqual(3_500);
-  // Most had to wait, and each says so once.
+  // Most waited, and each trace has that once.
   const throttled = times.map(
     ({ trace }) =>
       (trace as { state: string }[]).filter(({ state }) => state === 'throttled').length,

@@ -10,7 +10,7 @@ import { useEngine } from '../../support/engine.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
 
-/** A provider that does not want a campaign. */
+/** The provider refuses the mail of a campaign. */
 
 let refuseTo: (address: string) => number | null;
 const sink = await useSmtpSink({ refuseTo: (address) => refuseTo(address) });
@@ -38,7 +38,7 @@ it('pauses it when it refuses everything, and reaches the rest when it goes on',
     },
   );
   expect(refused).toBeGreaterThanOrEqual(30);
-  // Each of the batches under way stops after thirty and those it has just handed over.
+  // Each batch stops after thirty refusals and its messages in flight.
   expect(refused).toBeLessThan(500);
   expect(waiting).toBe(1000 - refused);
   const { body } = await engine.call('GET', `/emails?campaignId=${id}&status=FAILED&limit=1`);

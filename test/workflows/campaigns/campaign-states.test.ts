@@ -16,7 +16,7 @@ import { useEngine } from '../../support/engine.ts';
 import { refusal } from '../../support/projects/shop.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 
-/** Actions that the API allows on a campaign in the states that its own run reaches. */
+/** Actions of the API on a campaign in each state of its run. */
 
 const engine = await useEngine();
 afterEach(() => deleteContacts(engine));
@@ -29,7 +29,7 @@ const emails = async (query: string) => (await engine.call('GET', `/emails?${que
 const put = (id: string, body: object) => engine.call('PUT', `/campaigns/${id}`, body);
 const runOf = (id: string) => engine.temporal.client.workflow.getHandle(`campaign-${id}`);
 
-/** Does actions that must all be refused. Returns the codes by action. */
+/** Tries actions that must all be refused. Returns the codes by action. */
 async function refused(id: string, ...actions: string[]): Promise<Record<string, unknown>> {
   const codes: Record<string, unknown> = {};
   for (const action of actions) {
@@ -73,7 +73,7 @@ it('keeps the audience of its start when it is paused before all messages are ma
 });
 
 describe('a campaign that was sent', () => {
-  /** To three, of whom one opens it and opts out and one bounces. */
+  /** Sends to three contacts: one opens it and opts out, and one bounces. */
   async function sentCampaign() {
     const [ada, bounced] = [
       await contact(),
@@ -133,7 +133,7 @@ describe('a campaign that was sent', () => {
       status: 'DRAFT',
       sentAt: null,
       archived: false,
-      // One has opted out, one has bounced.
+      // The other two have opted out or bounced.
       totalRecipients: 1,
       sentCount: 0,
       deliveredCount: 0,

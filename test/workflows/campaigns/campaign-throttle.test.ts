@@ -15,7 +15,7 @@ import { useEngine } from '../../support/engine.ts';
 import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Campaigns that take a while, because the limits hold them back. */
+/** Campaigns that take a while because of the limits. */
 
 const sink = await useSmtpSink();
 const engine = await useEngine({
@@ -39,7 +39,7 @@ async function underWay(count: number, sent: number, given: object = {}) {
   return { id, to };
 }
 
-/** The number of sent mails, once none is being handed over and it has not grown for a second. */
+/** Returns the number of sent mails, after none was being handed over for a second. */
 async function settledCount(id: string): Promise<number> {
   let last = { count: -1, at: 0 };
   await waitFor(
@@ -66,7 +66,7 @@ it('paused in the middle stops, says another thing when it goes on, and reaches 
   const paused = await act(engine, id, 'pause');
   expect(paused).toMatchObject({ status: 'PAUSED', pausedReason: 'requested' });
   const count = await settledCount(id);
-  // At most one batch of each sender: what the limits allow at once.
+  // At most one batch of each sender, which the limits allow at once.
   expect(count - paused.sentCount).toBeLessThanOrEqual(4 * 599);
   expect(count).toBeLessThan(5_000);
   expect(await emailStatuses(engine, id)).toEqual({ DELIVERED: count, PENDING: 5_000 - count });
@@ -118,7 +118,10 @@ describe('while a campaign of 10,000 is under way', () => {
     ({ id } = await underWay(10_000, 1_000));
   }, 120_000);
 
-  /** How many mails of the campaign left before this one; on a slow machine all are slower. */
+  /**
+   * Counts the mails of the campaign that left before this one. On a slow machine all are
+   * slower.
+   */
   const overtakenBy = async (address: string, since: number) => {
     const own = await waitFor(
       'the mail',

@@ -235,7 +235,7 @@ describe('a campaign with a time', () => {
     const time = soon(1_000);
     await act(engine, id, 'send', time);
     await act(engine, id, 'cancel');
-    // Its run is started beside the answer: it may come a moment later.
+    // The run is started after the response, so it may come a moment later.
     const run = engine.temporal.client.workflow.getHandle(`campaign-${id}`);
     await waitFor('its run', () => run.describe().catch(() => null));
     await run.result();
@@ -293,7 +293,7 @@ describe('the test of a campaign', () => {
     expect(await emailStatuses(engine, id)).toEqual({});
     const run = engine.temporal.client.workflow.getHandle(`campaign-test-${mail!.id}`);
     await run.result();
-    // Nothing of it is kept, and a second start finds nothing to send.
+    // The mail is deleted, and a second start finds none to send.
     const kept = await engine.api.db.selectFrom('system_mail').selectAll().execute();
     expect(kept).toEqual([]);
   });

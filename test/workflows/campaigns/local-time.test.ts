@@ -20,7 +20,7 @@ const hourMs = 3_600_000;
 /** Zones with the time of UTC, an hour behind it and an hour ahead. */
 const [here, behind, ahead] = ['Etc/UTC', 'Etc/GMT+1', 'Etc/GMT-1'];
 
-/** A whole second that lies a few ahead, as instant and as the clocks of UTC show it. */
+/** Returns a whole second in the near future, as instant and as local time of UTC. */
 function soon() {
   const at = Math.ceil(Date.now() / 1000) * 1000 + 5_000;
   const iso = new Date(at).toISOString();
@@ -64,7 +64,7 @@ describe('a campaign with a local time', () => {
     expect(await reasonFor(id, b)).toBe('pending');
     const { body: delivery } = await engine.call('GET', '/delivery');
     expect(delivery).toMatchObject({ due: 0, held: { schedule: 1, retry: 0 } });
-    // It ends when the last has its moment, however fast the others have left.
+    // The campaign ends with its last time, however fast earlier mail was sent.
     const progress = await waitFor('the numbers', async () => {
       const { body } = await engine.call('GET', `/campaigns/${id}/stats`);
       return body.data.progress?.scheduledCount === 1 && body.data.progress;

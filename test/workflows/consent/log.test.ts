@@ -6,7 +6,7 @@ import { newAddress } from '../../support/projects/shop.ts';
 import { endOfJob, importFile } from '../../support/projects/upload.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** The consent log of what is done after the request. */
+/** Lines of the consent log that are written after the response. */
 
 const engine = await useEngine();
 const { call } = engine;
@@ -16,7 +16,7 @@ const create = async (more: object = {}) =>
 
 type Line = { action: string; source: string; actor: string | null; ip: string | null };
 
-/** Action, source and actor of each line. */
+/** Returns action, source and actor of each line. */
 async function logOf(id: string): Promise<string[]> {
   const { body } = await call('GET', `/contacts/${id}/consent`);
   return body.map(({ action, source, actor }: Line) => `${action} ${source} ${actor}`);

@@ -421,7 +421,7 @@ describe('the limits of an address', () => {
     await track(email, { confirm: true });
     expect(await lines(email)).toEqual(Array(6).fill('requested null'));
     const path = await link(email, 5);
-    // A new request of the same address goes on counting.
+    // A new request of the same address continues the count.
     await call('PATCH', `/contacts/${await idOf(email)}`, { subscribed: false });
     await track(email, { confirm: true });
     expect((await call('GET', `/emails?contactId=${await idOf(email)}`)).body.total).toBe(5);
@@ -439,7 +439,7 @@ describe('the limits of an address', () => {
       .where('email', '=', email)
       .where('state', '=', 'pending')
       .executeTakeFirstOrThrow();
-    // The hour goes on after a confirmation; the five begin anew.
+    // The hourly count continues after a confirmation; the count of five begins anew.
     expect(row).toEqual({ mails: 0, mail_wanted: false });
   });
 

@@ -36,7 +36,7 @@ const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const press = (path: string, fields: string) =>
   api.request('POST', path, { body: fields, headers: form });
 
-/** An unsubscribed contact, and the id of a mail to it. */
+/** Creates an unsubscribed contact with a mail. Returns the id of the mail. */
 async function written() {
   const email = newAddress();
   const { body } = await call('POST', '/v1/send', { to: email, from, subject: 'Hi', body: '<p>' });

@@ -10,7 +10,7 @@ import { deleteContacts } from '../../support/projects/campaigns.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
-// Each test has the contacts it makes, and no others.
+// Each test has only its own contacts.
 beforeEach(async () => {
   await deleteContacts(engine);
 });
@@ -35,7 +35,7 @@ const states = async () => {
 const events = () =>
   engine.api.db.selectFrom('event').select(['contact_id', 'name', 'data']).execute();
 
-/** Many contacts at once, straight into the database. Every third is subscribed. */
+/** Inserts many contacts. Every third is subscribed. */
 async function insertMany(count: number, projectId = engine.project.id): Promise<void> {
   await sql`
     insert into contact (project_id, email, subscribed)

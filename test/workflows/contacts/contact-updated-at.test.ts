@@ -11,7 +11,7 @@ interface Contact {
   email: string;
 }
 
-/** Changes a subscription, each in its own way; waits until it is done. */
+/** The ways to change a subscription; each waits until it is done. */
 const ways: [string, (contact: Contact, subscribed: boolean) => Promise<unknown>][] = [
   ['a bulk action on ids', async ({ id }, subscribed) => bulk(subscribed, { contactIds: [id] })],
   [

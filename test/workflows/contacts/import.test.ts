@@ -86,7 +86,7 @@ describe('an import', () => {
     const { rows } = await sql<{ text: string }>`
       select data::text as text from contact where email = ${ada}`.execute(engine.api.db);
     expect(rows[0]?.text).toBe('{"big": 12345678901234567890123, "city": "Rome", "plan": "pro"}');
-    // Nothing changed: not touched.
+    // A row without changes does not touch the contact.
     expect(await contact(bo)).toEqual(before);
   });
 
@@ -126,7 +126,7 @@ describe('an import', () => {
     expect(job.result).toMatchObject({ successCount: 5, createdCount: 1, updatedCount: 4 });
     expect(await contact(ada)).toMatchObject({ subscribed: true, data: { plan: 'pro', seats: 1 } });
     expect(await contact(bo)).toMatchObject({ subscribed: false, data: { plan: 'pro', seats: 2 } });
-    // The first row made the contact; the second changed it.
+    // The first row created the contact; the second changed it.
     expect((await eventsOf(ada)).map(({ name }) => name)).toEqual(['contact.subscribed']);
     expect((await eventsOf(bo)).map(({ name }) => name)).toEqual([
       'contact.unsubscribed',
@@ -138,7 +138,7 @@ describe('an import', () => {
   it('lists data that is too large with what is there as an error of the row alone', async () => {
     const [full, near, keys, bo] = Array.from({ length: 4 }, newAddress);
     await create(full!, { data: { a: 'x'.repeat(60_000) } });
-    // Longer in the database than as JSON, where it just fits.
+    // Longer in the database than as JSON, which just fits.
     const many = Object.fromEntries(Array.from({ length: 400 }, (_, index) => [`k${index}`, 1]));
     await create(near!, { data: { ...many, a: 'x'.repeat(59_000) } });
     await create(keys!, { data: { ...many, ...Object.fromEntries(keyed('l', 100)) } });
@@ -234,7 +234,7 @@ describe('an import', () => {
     expect(currentDetails).toBe('3000 of 3000 contacts');
     const history = await handle.fetchHistory();
     expect(history.events!.length).toBeLessThan(20);
-    // No address of a customer in it.
+    // The history has no address of a customer.
     expect(JSON.stringify(history)).not.toContain('people.test');
   });
 

@@ -8,7 +8,7 @@ import { sweepNow } from '../../support/sweep-now.ts';
 
 const engine = await useEngine();
 
-/** A segment of the contacts with a plan of its own. */
+/** Creates a segment of the contacts on its own plan. */
 async function createSegment(name: string, more: object = {}) {
   const plan = randomUUID();
   const filters = {
@@ -27,7 +27,7 @@ async function countEvents(name: string): Promise<number> {
   return body.events.length;
 }
 
-/** As if a segment had not been looked at for so long. */
+/** Makes the last computation of a segment so old. */
 async function age(id: string, minutes: number): Promise<void> {
   await engine.api.db
     .updateTable('segment')

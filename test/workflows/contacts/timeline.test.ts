@@ -19,7 +19,7 @@ interface Entry {
   links: Record<string, string>;
 }
 
-/** All entries of a contact, newest first, read in pages of so many. */
+/** Returns all entries of a contact, newest first, read page by page. */
 async function timelineOf(contactId: string, { limit = 100, types = '' } = {}): Promise<Entry[]> {
   const entries: Entry[] = [];
   for (let cursor = ''; ;) {
@@ -32,7 +32,10 @@ async function timelineOf(contactId: string, { limit = 100, types = '' } = {}): 
   }
 }
 
-/** A contact with everything: events, a mail, an execution, and a campaign that did not reach it. */
+/**
+ * Creates a contact with everything: events, a mail, an execution, and a campaign that did not
+ * reach it.
+ */
 async function withHistory() {
   const email = newAddress();
   const contactId = await createContact(engine, email, { data: { plan: 'pro' } });

@@ -38,7 +38,7 @@ it('shows how fast a campaign is sent, what limits it and when it ends', async (
   expect(await progressOf(id)).toBeNull();
   await act(engine, id, 'send');
   await waitFor('ten mails', async () => (await campaignOf(engine, id)).sentCount >= 10, 20_000);
-  // On a busy machine there are moments in which the mail itself is late.
+  // On a busy machine the mail itself is late at times.
   const limited = async () => {
     const found = await progressOf(id);
     return found.limitedBy === 'project_rate' && { ...found, askedAt: Date.now() };
@@ -73,7 +73,7 @@ it('shows within 30 seconds that no worker runs, also of executions, and that on
   await act(engine, id, 'send');
   await waitFor('a mail', async () => (await campaignOf(engine, id)).sentCount > 0, 20_000);
   await engine.stopWorker();
-  // As if it had been killed: it has not said that it stops.
+  // The worker was killed, so it did not report its stop.
   const { db } = engine.api;
   await sql`update worker_process set stopped_at = null, seen_at = now()`.execute(db);
   const diedAt = Date.now();
@@ -105,7 +105,7 @@ it('shows within 30 seconds that no worker runs, also of executions, and that on
   await waitFor('the execution to go on', done, 60_000);
   expect((await get('/executions?stuck=true')).total).toBe(0);
   await engine.stopWorker();
-  // One that says so is gone at once.
+  // A worker that reports its stop is gone at once.
   await waitFor('the stop to be told', isNoWorker, 10_000);
 });
 

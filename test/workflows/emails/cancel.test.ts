@@ -12,13 +12,13 @@ import {
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Mail is cancelled while it is about to leave: it leaves, or it was cancelled, never both. */
+/** Mail is cancelled while it is about to leave: it is sent or cancelled, never both. */
 
 const engine = await useEngine({ EMAIL_RATE_PER_PROJECT_PER_SECOND: '60' });
 
 const cancel = (id: string) => engine.call('DELETE', `/emails/${id}`);
 
-/** The addresses that got mail. */
+/** Returns the addresses that received mail. */
 async function received(to: readonly string[]): Promise<string[]> {
   const rows = await engine.api.db
     .selectFrom('mailbox_message')
@@ -30,7 +30,7 @@ async function received(to: readonly string[]): Promise<string[]> {
 
 const isOver = ({ status }: { status: string }) => !['PENDING', 'SENDING'].includes(status);
 
-/** Resolves when none of the mails waits or is under way. */
+/** Resolves when all of the mails have ended. */
 const allEnded = (ids: readonly string[]) =>
   waitFor(
     'all mail to end',
@@ -116,7 +116,7 @@ describe('mail of a campaign', () => {
         .execute();
       return rows.length === to.length && rows;
     });
-    // In both directions, so that some meet the claim.
+    // In both orders, so that some cancellations meet the claim.
     const order = [...mails.keys()].toSorted((one, other) => (one % 7) - (other % 7));
     const cancelled = new Set<string>();
     for (const index of order) {

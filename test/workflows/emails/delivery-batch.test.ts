@@ -8,12 +8,12 @@ import { useEngine } from '../../support/engine.ts';
 import { deliverDue, insertDueEmail } from '../../support/projects/mails.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** One batch of mail, by the clock and by the memory it takes. */
+/** One batch of mail: its time limits, and its use of memory. */
 
 const engine = await useEngine({}, { worker: false });
 afterEach(() => vi.useRealTimers());
 
-/** Goes on with the clock at another time; timers and the database keep theirs. */
+/** Moves the clock; timers and the database keep their time. */
 const passTime = (ms: number) => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms });
 };
@@ -36,7 +36,7 @@ async function insertDue(count: number, fileBytes = 0): Promise<string[]> {
   );
 }
 
-/** The times that a claim could not be ended. */
+/** The number of times that a claim could not be ended. */
 let failures = 0;
 
 const deliver = (change: Partial<Mailer>, stop?: AbortSignal) =>
@@ -53,7 +53,7 @@ const rowsOf = (ids: readonly string[]) =>
     .orderBy('status')
     .execute();
 
-/** Until undone, no outcome can be recorded. */
+/** Makes recording of outcomes fail, until the returned function is called. */
 async function keepFromRecording(): Promise<() => Promise<unknown>> {
   const { db } = engine.api;
   await sql`create or replace function fail() returns trigger language plpgsql as

@@ -15,7 +15,7 @@ it('a delivery whose mail is locked leaves the tokens of the server to the other
   await db.transaction().execute(async (tx) => {
     await sql`select from email where project_id = ${engine.project.id} for update`.execute(tx);
     await engine.startWorker();
-    // As long as the delivery has to look many times.
+    // Long enough for the delivery to check many times.
     await sleep(2_000);
     const rates = { perSecond: 100, perProjectPerSecond: 0 };
     const { granted } = await takeSendingTokens(db, rates, null, 99);

@@ -18,7 +18,7 @@ import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Sends a plain mail, changed by `given`. Returns the ids of the mails. */
+/** Sends a plain mail with the changes in `given`. Returns the ids of the mails. */
 async function send(engine: Engine, given: object): Promise<string[]> {
   const { status, body } = await engine.call('POST', '/v1/send', {
     from: `team@${engine.domain}`,
@@ -38,7 +38,7 @@ const rowsOf = async (engine: Engine, ids: readonly string[]) =>
     .orderBy('sent_at')
     .execute()) as unknown as EmailRow[];
 
-/** The mails, once none of them is under way any more. */
+/** Returns the mails, once all of them have ended. */
 const settled = (engine: Engine, ids: readonly string[]) =>
   waitFor('the mails to be settled', async () => {
     const rows = await rowsOf(engine, ids);

@@ -32,7 +32,7 @@ beforeEach(async () => {
   await deleteContacts(engine);
 });
 
-/** A window around now in UTC, and so quiet for contacts there. */
+/** Returns quiet hours around now in UTC. */
 function quietFor(ms: number) {
   const text = (at: number) => new Date(at).toISOString().slice(11, 19);
   return { from: text(Date.now() - 60_000), to: text(Date.now() + ms) };
@@ -45,7 +45,7 @@ async function contact(data: object = inUtc) {
   return { email, id: await createContact(engine, email, data) };
 }
 
-/** The only mail of a contact that the query finds. */
+/** Returns the only mail of a contact that the query finds. */
 async function mailOf(contactId: string, query = '') {
   const { body } = await engine.call('GET', `/emails?contactId=${contactId}${query}`);
   const [found] = body.data;
@@ -127,7 +127,7 @@ describe('quiet hours', () => {
     const { hold } = await heldMail(id, 'quiet_hours');
     const { body: delivery } = await engine.call('GET', '/delivery');
     expect(delivery.held).toEqual({ schedule: 0, quiet_hours: 1, frequency_cap: 0, retry: 0 });
-    // A change that changes nothing for it.
+    // A change without effect on the mail.
     await setPolicy({ caps: [{ max: 100, perDays: 1 }] });
     expect((await heldMail(id, 'quiet_hours')).hold).toEqual(hold);
     await setPolicy({ quietHours: null });

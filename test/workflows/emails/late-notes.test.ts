@@ -53,10 +53,10 @@ async function sweepAll() {
   await sweepNow(engine);
 }
 
-/** The run that has the execution's address now. */
+/** Returns the current run of the execution's id. */
 const runOf = (id: string) => engine.temporal.client.workflow.getHandle(executionRunId(id));
 
-/** A workflow that waits behind a webhook, which is answered by these statuses. */
+/** Creates a workflow with a webhook and a wait; its receiver responds with these statuses. */
 async function createCalling(...statuses: number[]) {
   const path = `/${randomUUID()}`;
   receiver.answer(path, ...statuses.map((status) => ({ status })));
@@ -70,7 +70,7 @@ async function createCalling(...statuses: number[]) {
   });
 }
 
-/** An execution that waits, and whose run is noted. */
+/** Starts an execution that waits, and whose run is recorded. */
 async function waiting() {
   const { workflow, id, until } = await beginExecution(engine, {
     steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } }],
@@ -80,7 +80,7 @@ async function waiting() {
   return { workflow, id, runId };
 }
 
-/** As a request that retries it and dies before it can tell Temporal. */
+/** Retries it, as a request that dies before it can tell Temporal. */
 async function retryQuietly(id: string): Promise<void> {
   const { db } = engine.api;
   const row = await db.selectFrom('execution').selectAll().where('id', '=', id).executeTakeFirst();
@@ -88,7 +88,10 @@ async function retryQuietly(id: string): Promise<void> {
 }
 
 describe('a start whose note is held up until its execution has failed', () => {
-  /** The execution, FAILED and noted by the sweep, and what lets the first note go on. */
+  /**
+   * Returns an execution that the sweep recorded as FAILED, and a function that releases the
+   * first record.
+   */
   async function failedWithHeldNote() {
     const { db } = engine.api;
     const workflow = await createCalling(404, 200);
@@ -135,7 +138,7 @@ describe('a start whose note is held up until its execution has failed', () => {
     await executionIn(engine, workflow.id, id, 'WAITING');
     await noteLate();
     expect((await rowOf(id)).runId).toBe(temporalRunId);
-    // Seen with the first run, which failed, it would be ended.
+    // With the state of the first run, which failed, it would be ended.
     await sweepAll();
     expect((await rowOf(id)).status).toBe('WAITING');
   });
@@ -151,7 +154,7 @@ describe('a start whose note is held up until its execution has failed', () => {
 });
 
 describe('a start that finds a run of before', () => {
-  /** A client that counts how often it asks Temporal to start a run. */
+  /** Returns a client that counts its requests to start a run. */
   function countingClient() {
     const { connection, options } = engine.temporal.client;
     const count = { starts: 0, looks: 0 };
@@ -179,7 +182,7 @@ describe('a start that finds a run of before', () => {
 
   it('begins a new one when that has completed, after two requests', async () => {
     const { workflow, id, runId } = await waiting();
-    // Taken for broken while it goes on: it finds its execution ended, and completes.
+    // The run was taken for lost while it continued: it finds its execution ended, and completes.
     const { generation } = await rowOf(id);
     const look = { id, generation } as ExecutionToReconcile;
     await endAsItsRun(engine.api.db, look, { error: 'Its run was ended in Temporal.' });
@@ -229,7 +232,7 @@ describe('a start that finds a run of before', () => {
     await executionIn(engine, workflow.id, id, 'WAITING');
   });
 
-  /** A start of the execution as it was first due. */
+  /** Returns the starts of the execution as it was first due. */
   async function startsOf(id: string) {
     return listExecutionStarts(engine.api.db, [id]);
   }

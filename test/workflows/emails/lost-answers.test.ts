@@ -11,7 +11,7 @@ import { databaseBehind } from '../../support/servers.ts';
 import { atEnd } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Faults between the claim of a batch and its handover: nothing has left yet. */
+/** Faults between the claim of a batch and its handover, before any mail has left. */
 
 const sink = await useSmtpSink();
 const smtp = { SMTP_HOST: '127.0.0.1', SMTP_PORT: String(sink.port) };
@@ -66,7 +66,7 @@ describe('a batch that was claimed', () => {
       ...smtp,
       DATABASE_URL: databaseBehind(line.address, databaseUrl),
     });
-    // A claim stands still until we let it go on.
+    // Holds claims until they are released.
     await sql`create function stand_still() returns trigger language plpgsql as
       'begin perform pg_advisory_xact_lock(7); return new; end'`.execute(db);
     await sql`create trigger stand_still before update on email for each row
@@ -103,7 +103,7 @@ describe('a batch that was claimed', () => {
     await engine.startWorker();
     await sweepNow(engine);
     await arrivedOnce(others);
-    // It counts as an attempt: the last one will be FAILED with these words.
+    // It counts as an attempt, and the last attempt fails with this error.
     const [row] = await waitFor('the damaged one', async () => {
       const rows = await rowsTo([damaged!]);
       return rows[0]?.status === 'PENDING' && rows;

@@ -40,7 +40,7 @@ const circuit = () =>
     .executeTakeFirst();
 const isOpen = async () => (await circuit())?.opened_at != null;
 
-/** The statuses of all mail of the server, with how often each occurs. */
+/** Counts all mail of the server by status. */
 async function statuses(): Promise<Record<string, number>> {
   const rows = await db
     .selectFrom('email')
@@ -61,9 +61,7 @@ const send = (to: string[]) =>
 const deliveryRun = () =>
   engine.temporal.client.workflow.getHandle(`delivery-${engine.project.id}`);
 
-/**
- * Makes the next attempt due. `wake` has to start it; by default a signal to the delivery run does.
- */
+/** Makes the next attempt due, and starts it by `wake`; by default a signal to the delivery run. */
 async function probeNow(wake = () => deliveryRun().signal('mailDue')): Promise<void> {
   const { probes } = (await circuit())!;
   await sql`update provider_circuit set next_probe_at = now() - interval '1 minute'`.execute(db);
@@ -82,17 +80,17 @@ describe('while the provider cannot take mail', { timeout: 90_000 }, () => {
     await waitFor('the circuit to open', isOpen);
     await waitFor('the claims to be given back', async () => !(await statuses())['SENDING']);
 
-    // Two minutes of it: the pauses are 2, 4, 8, …, 64 seconds.
+    // The first two minutes have pauses of 2, 4, 8, …, 64 seconds.
     for (let probe = (await circuit())!.probes; probe < 6; probe += 1) await probeNow();
     const { probes, next_probe_at: next } = (await circuit())!;
-    // Those that were under way at once, and one for each pause.
+    // The mails in flight at the start, and one attempt for each pause.
     const tried = attempts;
     expect(tried).toBeLessThanOrEqual(mailer.maxConcurrency + 3 + probes);
     const pauseMs = next!.getTime() - Date.now();
     expect(pauseMs / 1000).toBeGreaterThan(2 * 2 ** probes - 10);
     expect(pauseMs / 1000).toBeLessThan(2 * 2 ** probes + 1);
     expect(await statuses()).toEqual({ PENDING: 60 });
-    // New mail changes nothing.
+    // New mail does not change that.
     expect((await send([newAddress()])).status).toBe(200);
     await sleep(500);
     expect(attempts).toBe(tried);

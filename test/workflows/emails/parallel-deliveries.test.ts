@@ -6,7 +6,7 @@ import { insertBacklog } from '../../support/projects/mails.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** A large backlog of a project's other mail. */
+/** A large backlog of a project's mail without a campaign. */
 
 const sink = await useSmtpSink();
 const engine = await useEngine({
@@ -15,7 +15,7 @@ const engine = await useEngine({
   SMTP_HOST: '127.0.0.1',
   SMTP_PORT: String(sink.port),
 });
-/** Sends one mail on top of a backlog. Returns how many deliveries worked at once, when all is sent. */
+/** Sends one mail after a backlog. Returns the number of parallel deliveries, when all is sent. */
 async function deliveriesAtOnce(backlog: number): Promise<number> {
   await insertBacklog(engine, backlog);
   const mail = { from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>', to: newAddress() };

@@ -7,7 +7,7 @@ import { waitFor } from '../../support/wait-for.ts';
 const engine = await useEngine();
 const later = (ms: number) => new Date(Date.now() + ms).toISOString();
 
-/** Sends a mail, changed by `given`. */
+/** Sends a mail with the changes in `given`. */
 async function send(given: object) {
   const to = newAddress();
   const mail = { to, from: `team@${engine.domain}`, subject: 'Hello', body: '<p>{{plan}}</p>' };
@@ -19,14 +19,14 @@ async function send(given: object) {
 
 const emailOf = async (id: string) => (await engine.call('GET', `/emails/${id}`)).body;
 
-/** The mail, once it has left or ended. */
+/** Returns the mail, once it has left or ended. */
 const ended = (id: string) =>
   waitFor(`mail ${id} to end`, async () => {
     const email = await emailOf(id);
     return !['PENDING', 'SENDING'].includes(email.status) && email;
   });
 
-/** Its states without the ones that depend on the machine's pace. */
+/** Returns its states except those that depend on the speed of the machine. */
 const statesOf = (email: { trace: { state: string }[] }) =>
   email.trace.map(({ state }) => state).filter((state) => state !== 'throttled');
 

@@ -31,7 +31,7 @@ beforeEach(() => {
   ses.delayMs = 0;
 });
 
-/** Accepts mails for new addresses; returns their ids. */
+/** Sends mails to new addresses. Returns their ids. */
 async function send(count = 1): Promise<string[]> {
   const to = Array.from({ length: count }, () => `${randomUUID()}@people.test`);
   const mail = { to, from: `team@${engine.domain}`, subject: 'Hello', body: '<p>Hello</p>' };

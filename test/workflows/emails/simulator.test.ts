@@ -14,7 +14,7 @@ import {
 
 const engine = await useEngine({}, { worker: false });
 
-/** Hands over what is due; the process ends when it would tell Temporal what it has committed. */
+/** Delivers due mail, and kills the process after its commit, before it reports to Temporal. */
 async function deliverAndDie(): Promise<void> {
   onCommitted(engine.services.db, () => {});
   await deliverDue(engine, {});
@@ -57,7 +57,7 @@ describe('what the simulator reports', () => {
 });
 
 describe('recording a batch', () => {
-  /** A message of a new campaign, handed over to an address of the simulator. */
+  /** Hands over a message of a new campaign to an address of the simulator. */
   async function handedOver(name: string) {
     const { api, project } = engine;
     const to = `${name}+${randomUUID()}@simulator.test`;
@@ -91,7 +91,7 @@ describe('recording a batch', () => {
       .where('id', '=', id)
       .executeTakeFirstOrThrow();
 
-  /** The names of its events, as its contact's history shows them, oldest first. */
+  /** Returns the names of its events, oldest first. */
   const namesOf = async (emailId: string): Promise<string[]> => {
     const { body: email } = await engine.call('GET', `/emails/${emailId}`);
     const { body } = await engine.call('GET', `/events/contact/${email.contactId}`);

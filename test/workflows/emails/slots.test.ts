@@ -6,12 +6,15 @@ import { useEngine } from '../../support/engine.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Tenants that the limits hold back, and one that they do not. */
+/** Throttled tenants do not delay another one. */
 
 const engine = await useEngine({ EMAIL_RATE_PER_PROJECT_PER_SECOND: '2' });
 const { db } = engine.api;
 
-/** A project with a sender domain and 60 contacts; `call` is a request with its secret key. */
+/**
+ * Creates a project with a sender domain and 60 contacts; `call` is a request with its secret
+ * key.
+ */
 async function createTenant() {
   const { cookie } = await engine.api.signUp();
   const { id, secretKey: key } = await engine.api.createProject(cookie);
@@ -45,14 +48,14 @@ it('leave it a slot: its mail goes at once', { timeout: 120_000 }, async () => {
     const began = Date.now();
     await call('/v1/send', { to, from, subject: 'Hi', body: '<p>Hi</p>' });
     await engine.mailsTo(to, 1);
-    // A second, and what a busy machine adds; without it, up to a minute.
+    // About a second on an idle machine; without its slots, up to a minute.
     expect(Date.now() - began).toBeLessThan(8_000);
   }
   const { sent } = await db
     .selectFrom('email')
     .select(sql<number>`count(*) filter (where sent_at is not null)::int`.as('sent'))
     .executeTakeFirstOrThrow();
-  // They were indeed held back.
+  // The others were throttled.
   expect(sent).toBeLessThan(270);
 });
 

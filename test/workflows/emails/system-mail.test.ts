@@ -16,9 +16,9 @@ import { useApi } from '../../support/api.ts';
 import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
 import { use } from '../../support/use.ts';
 
-/** A mail outside the ledger, when the database fails at a bad moment. */
+/** System mail, while the database fails at bad moments. */
 
-/** How many more mails the server answers with "try again later". */
+/** The number of further mails that the server refuses with "try again later". */
 let busyFor = 0;
 let logged: { details: object; message: string }[] = [];
 const api = await useApi();
@@ -51,7 +51,7 @@ async function insertMail(
   return { id, to };
 }
 
-/** One attempt, as the worker makes it. */
+/** Makes one attempt, as a worker does. */
 function attempt(mailId: string, db: Database = api.db) {
   const rates = { perSecond: 0, perProjectPerSecond: 0 };
   const log = {
@@ -107,7 +107,7 @@ it('is tried again when the database fails as it is released', async () => {
 
 it('is released although the database refuses that at first', async () => {
   const { id, to } = await insertMail();
-  // A sequence counts on when its transaction is rolled back.
+  // A sequence keeps its value when its transaction is rolled back.
   await sql`create sequence refusals`.execute(api.db);
   await sql`create function refuse_once() returns trigger language plpgsql as $$
     begin
@@ -148,7 +148,7 @@ it('is not released by an attempt that does not have it', async () => {
 
 it('is tried for a day when it cannot be composed, and then given up with a line in the log', async () => {
   const { id, to } = await insertMail();
-  // Nothing that is stored is known to do that.
+  // No stored value is known to cause that.
   const spoilt = api.db.withPlugin({
     transformQuery: ({ node }) => node,
     transformResult: async ({ result }) => ({

@@ -13,13 +13,13 @@ import {
   insertTestCampaign,
 } from '../../support/projects/mails.ts';
 
-/** Mail that was handed over, and whose row is not what it was. */
+/** Mail whose row has changed before its outcome is recorded. */
 
 const engine = await useEngine({}, { worker: false });
 
 const warnings: object[] = [];
 
-/** Delivers what is due by a provider that answers `send`. */
+/** Delivers due mail with a provider that responds with `send`. */
 const deliver = (send: Mailer['send']) =>
   deliverDue(engine, {
     mailer: { ...engine.services.mailer, send },
@@ -74,7 +74,7 @@ describe('a batch in which the database refuses one outcome', () => {
     const left = await rowOf(bad);
     expect(left?.status).toBe('SENDING');
     expect(left?.lease_until).not.toBeNull();
-    // Whole, without its id, and as unknown.
+    // Completely; without its id; and as unknown.
     expect(warnings).toMatchObject([1, 2, 3].map(() => ({ emailId: bad })));
   });
 });

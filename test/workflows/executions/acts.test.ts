@@ -12,7 +12,7 @@ import {
 import { newAddress, refusal } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Actions of operators on live executions: pause, resume, skip, move a wait. */
+/** Actions on live executions: pause, resume, skip, move a wait. */
 
 const receiver = await useReceiver();
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
@@ -347,7 +347,7 @@ describe('a paused workflow', () => {
       const shown = await engine.call('GET', `${path}/executions/${early[1]!.id}`);
       expect(shown.body).toMatchObject({ pausedAt: null });
       expect(shown.body.workflow.pausedAt).toBe(paused.body.pausedAt);
-      // Resumed singly, it is still held.
+      // Resumed alone, it is still held.
       await engine.call('POST', `${single}/resume`);
       await engine.call('POST', `${single}/pause`);
       await engine.stopWorker();

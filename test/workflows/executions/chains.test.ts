@@ -15,7 +15,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
 
-/** The executions of a contact, oldest first, once nothing goes on. */
+/** Returns the executions of a contact, oldest first, once all have ended. */
 async function executionsOf(email: string) {
   const contact = await engine.api.db
     .selectFrom('contact')

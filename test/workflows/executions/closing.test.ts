@@ -16,7 +16,7 @@ import { useEngine } from '../../support/engine.ts';
 import { createContact, createWorkflow } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 
-/** Steps and waits that are open when an execution ends, as after a restore from a backup. */
+/** Steps and waits that are open when an execution ends, as after a restore. */
 
 const engine = await useEngine({}, { worker: false });
 const { db } = engine.api;
@@ -34,7 +34,7 @@ const { version } = await db
   .where('id', '=', workflow.id)
   .executeTakeFirstOrThrow();
 
-/** An execution without a run that has steps of these states beside its own. */
+/** Inserts an execution without a run, with steps of these states besides its own. */
 async function leftOpen(statuses: readonly OpenStatus[]) {
   const contactId = await createContact(engine, newAddress());
   const project_id = engine.project.id;
@@ -60,7 +60,7 @@ async function leftOpen(statuses: readonly OpenStatus[]) {
   return id;
 }
 
-/** The states of the open steps of an execution, and how many waits it has. */
+/** Returns the states of the open steps of an execution, and the number of its waits. */
 async function openOf(id: string) {
   const steps = await db
     .selectFrom('step_execution')

@@ -13,7 +13,10 @@ import { newAddress, refusal } from '../../support/projects/shop.ts';
 const receiver = await useReceiver();
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 
-/** An execution that failed: its webhook got these statuses. It would wait behind the webhook. */
+/**
+ * Creates a failed execution whose receiver responded with these statuses, with a wait after the
+ * webhook.
+ */
 async function failed(...statuses: number[]) {
   const path = `/${randomUUID()}`;
   receiver.answer(path, ...statuses.map((status) => ({ status })));
@@ -48,7 +51,7 @@ describe('POST …/retry', () => {
     const { body: untouched } = await engine.call('GET', `${path}/${begun.id}`);
     expect([untouched.status, untouched.error]).toEqual(['FAILED', begun.execution.error]);
 
-    // The other one is in the way no longer; being cancelled, it cannot be tried again itself.
+    // The other one no longer blocks it, but cannot be retried itself, because it was cancelled.
     await engine.call('DELETE', `${path}/${other}`);
     expect(refusal(await retry({ path: `${path}/${other}` }))).toEqual([
       409,

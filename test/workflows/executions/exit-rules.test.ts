@@ -25,7 +25,7 @@ const bought = { eventName: 'bought', reason: 'customer' };
 const exit: StepPlan = { type: 'EXIT', name: 'End', config: { reason: 'the end' } };
 const rest: StepPlan = { type: 'DELAY', name: 'Rest', config: { amount: 30, unit: 'days' } };
 
-/** An execution of these steps with the exit rule, and what is done to its contact. */
+/** Starts an execution of these steps with the exit rule. Returns actions on its contact. */
 async function begin(steps: StepPlan[], more: Partial<ExecutionPlan> = {}) {
   const execution = await beginExecution(engine, { exitRules: [bought], steps, ...more });
   return {
@@ -53,7 +53,7 @@ async function begin(steps: StepPlan[], more: Partial<ExecutionPlan> = {}) {
           }),
         );
     },
-    /** How the run in Temporal ended, once it has: its status, and what it says of the execution. */
+    /** Returns the end of the run in Temporal: its status and its result. */
     async runEnd() {
       const run = engine.temporal.client.workflow.getHandle(executionRunId(execution.id));
       const closed = await waitFor('the end of the run', async () => {
@@ -108,7 +108,7 @@ describe('an event that meets an exit rule ends', () => {
 });
 
 describe('a webhook that is at work', () => {
-  /** An execution in a webhook whose receiver takes its time, and `answer` to let it go on. */
+  /** Starts an execution whose receiver waits for the returned `answer`. */
   async function calling(status: number, behind: StepPlan[] = [exit], config: object = {}) {
     const path = `/${randomUUID()}`;
     let answer = () => {};

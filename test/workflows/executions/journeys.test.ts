@@ -102,7 +102,7 @@ describe('a journey', () => {
         ['Wait', 'by time-out', 'timeout'],
       ],
     });
-    // Recorded before the wait began: it does not count.
+    // Recorded before the wait began, so it does not count.
     await engine.call('POST', '/v1/track', { email, event: 'clicked', data: { n: 0 } });
     const id = await startByHand(engine, workflow.id, contact, { source: 'ad' });
     await executionIn(engine, workflow.id, id, 'WAITING');
@@ -218,7 +218,7 @@ describe('a failed execution', () => {
     const done = await executionIn(engine, workflow.id, id, 'COMPLETED');
     expect(done.stepExecutions).toHaveLength(3);
     const mails = await engine.mailsTo(email, 2);
-    // Mail that is due is handed over together: either may arrive first.
+    // Mail that is due at once is handed over together, in any order.
     expect(mails.map((mail) => mail.subject).toSorted()).toEqual(['Hello you', 'Second']);
     expect((await engine.call('POST', `${path}/retry`)).body.error.code).toBe(
       'EXECUTION_NOT_FAILED',

@@ -31,7 +31,7 @@ async function begin(plan: Pick<WorkflowPlan, 'steps' | 'executionKey' | 'reentr
   return {
     track,
     start: (data?: object) => track(eventName, data),
-    /** The executions once so many have a status, oldest first. */
+    /** Returns the executions once so many have a status, oldest first. */
     executions: (status: string, count: number) =>
       waitFor(`${count} executions that are ${status}`, async () => {
         const path = `/workflows/${workflow.id}/executions?status=${status}`;
@@ -84,7 +84,7 @@ it('names the key to a webhook, and to Temporal only where it looks like an id',
   expect(texts.join()).not.toContain(personal);
 });
 
-/** All texts in a history, also those of its payloads. */
+/** Returns all texts in a history, also in its payloads. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   if (value instanceof Uint8Array) return [Buffer.from(value).toString()];

@@ -32,7 +32,10 @@ const mark: StepPlan = {
 const delay: StepPlan = { type: 'DELAY', name: 'Wait', config: { amount: 2, unit: 'days' } };
 const exit: StepPlan = { type: 'EXIT', name: 'Out', config: { reason: 'done' } };
 
-/** Executions that wait in a delay, and how to edit their workflow and to move them. */
+/**
+ * Starts executions that wait in a delay. Returns functions that edit the workflow and migrate
+ * them.
+ */
 async function waiting(count: number, steps: StepPlan[] = [mark, delay, exit]) {
   const workflow = await createWorkflow(engine, { eventName: randomUUID(), steps });
   const path = `/workflows/${workflow.id}`;
@@ -55,7 +58,7 @@ async function waiting(count: number, steps: StepPlan[] = [mark, delay, exit]) {
       engine.call('PATCH', `${path}/steps/${workflow.steps[name]}`, change),
     remove: (name: string) =>
       engine.call('DELETE', `${path}/steps/${workflow.steps[name]}?splice=true`),
-    /** A step that marks the contact, between two others. */
+    /** Inserts a step that marks the contact. */
     async insertBetween(from: string, to: string) {
       const { body } = await engine.call('GET', path);
       const way = body.transitions.find(

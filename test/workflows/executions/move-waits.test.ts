@@ -137,7 +137,7 @@ describe('move-waits', () => {
     expect((await waiting.shown()).status).toBe('WAITING');
     expect((await waiting.move({ until: '2020-01-01T00:00:00Z' })).result.moved).toBe(1);
     await executionIn(engine, waiting.id, waiting.ids[0]!, 'EXITED');
-    // It waits no more.
+    // It does not wait any more.
     expect((await waiting.move({ forever: true })).result).toEqual({ moved: 0, skipped: 0 });
   });
 

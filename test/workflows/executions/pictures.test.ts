@@ -38,7 +38,7 @@ async function start(plan: string): Promise<string> {
   return id;
 }
 
-/** The steps of an execution's picture: the class of each says what became of it. */
+/** Returns the states of the steps in an execution's picture, by class. */
 async function statesOf(id: string): Promise<Record<string, string>> {
   const { status, body } = await engine.call('GET', `${path}/executions/${id}/graph.svg`);
   expect(status).toBe(200);
@@ -94,7 +94,7 @@ describe('numbers and pictures of executions that live', () => {
     });
     expect(before.steps['Two days']).toMatchObject({ entered: 2, waiting: 2, medianSeconds: null });
 
-    // A skipped delay lasted until then.
+    // A skipped delay lasts until it is skipped.
     await engine.call('POST', `${path}/executions/${skipped}/skip`, {});
     await executionIn(engine, workflow.id, skipped, 'EXITED');
     expect(await statesOf(skipped)).toMatchObject({ 'Two days': 'skipped', End: 'done' });

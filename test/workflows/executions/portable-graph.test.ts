@@ -7,7 +7,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
 
-/** Starts an execution; returns it with the names of the steps it has come to, once it has ended. */
+/** Starts an execution. Returns it with the names of its steps, once it has ended. */
 async function play(workflowId: string, plan: string) {
   const contactId = await createContact(engine, `${randomUUID()}@people.test`);
   await engine.call('PATCH', `/contacts/${contactId}`, { data: { plan } });

@@ -6,7 +6,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
 
-/** A waiting execution whose run is known. */
+/** Starts an execution that waits, and whose run is recorded. */
 async function waiting() {
   const { workflow, id, path } = await beginExecution(engine, {
     steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'clicked' } }],
@@ -19,7 +19,7 @@ async function waiting() {
   return { workflow, id, run };
 }
 
-/** Sweeps until the execution is so: what Temporal lists is a moment old. */
+/** Sweeps until the execution has the status, because Temporal lists runs a moment late. */
 async function repaired(workflowId: string, id: string, status: string) {
   return waitFor(`execution ${status}`, async () => {
     await sweepNow(engine);
@@ -36,7 +36,7 @@ describe('a run that was ended in Temporal itself', () => {
     expect(row).toMatchObject({ error: 'Its run was ended in Temporal.', exitReason: null });
     expect(row.stepExecutions[1].status).toBe('SKIPPED');
 
-    // Tried again, it waits where it was.
+    // After the retry it waits at the same step.
     await engine.call('POST', `/workflows/${workflow.id}/executions/${id}/retry`);
     await executionIn(engine, workflow.id, id, 'WAITING');
     await engine.call('POST', '/v1/track', { email: row.contact.email, event: 'clicked' });

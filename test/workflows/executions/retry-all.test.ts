@@ -22,7 +22,7 @@ const receiver = await useReceiver();
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 const { db } = engine.api;
 
-/** A contact update, a webhook that fails until `mend` is called, and an end. */
+/** Creates a contact update, a webhook that fails until `mend` is called, and an end. */
 async function brokenWorkflow(more: { allowReentry?: boolean } = {}) {
   const path = `/${randomUUID()}`;
   receiver.answer(path, { status: 404 });
@@ -54,7 +54,7 @@ async function brokenWorkflow(more: { allowReentry?: boolean } = {}) {
   };
 }
 
-/** Workflows whose failed executions end as soon as they are retried. */
+/** Creates workflows whose failed executions end as soon as they are retried. */
 const exiting = () =>
   createWorkflow(engine, {
     eventName: randomUUID(),
@@ -106,7 +106,7 @@ describe('retry-all', () => {
         join execution on execution.id = step.execution_id
         where execution.workflow_id = ${workflow.id}
           and step.step_id = ${workflow.steps['Mark']}`.execute(db);
-    // Begun and completed, each once.
+    // Each step began and completed once.
     expect(rows).toEqual(Array.from({ length: 40 }, () => ({ changes: 2 })));
   }, 60_000);
 
@@ -227,7 +227,7 @@ describe('retry-all', () => {
     };
     await waitFor('the other job to end', ended, 10_000);
     expect(await stand()).toEqual(jobs.map(() => 'active'));
-    // Deleting its workflow ends a job, and nothing is retried any more.
+    // Deleting its workflow ends a job, which then retries no further execution.
     for (const { id } of workflows) {
       await engine.call('POST', `/workflows/${id}/executions/cancel-all`);
       await waitFor('the workflow to be deleted', async () => {

@@ -20,7 +20,7 @@ const search = async (query: string, expected = 200) => {
 const idsOf = async (query: string) =>
   (await search(query)).data.map(({ id }: { id: string }) => id);
 
-/** A workflow of one webhook, and executions of it that have ended. */
+/** Creates a workflow of one webhook, with executions that have ended. */
 async function called(answer: number, contacts: readonly string[], onFailure: string) {
   const path = `/${answer}-${onFailure}`;
   receiver.answer(path, ...contacts.map(() => ({ status: answer })));

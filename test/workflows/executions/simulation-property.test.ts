@@ -40,7 +40,10 @@ type Random = ReturnType<typeof randomOf>;
 const below = (random: Random, max: number) => Math.floor(random() * max);
 const oneOf = <T>(random: Random, values: readonly T[]) => values[below(random, values.length)]!;
 
-/** A random graph in which every step is begun at most once, and what its receivers answer. */
+/**
+ * Returns a random graph in which every step runs at most once, and the responses of its
+ * receivers.
+ */
 function randomGraph(random: Random) {
   const steps: StepPlan[] = [];
   const ways: WayPlan[] = [];
@@ -106,7 +109,7 @@ function randomGraph(random: Random) {
     }
   }
 
-  /** Adds a step behind all of these, and says where it leads on. */
+  /** Adds a step after all of these. Returns where it leads. */
   function add(behind: readonly [from: string, branch?: string][], types: readonly string[]) {
     const type = oneOf(random, types);
     const name = `${type} ${steps.length}`;
@@ -130,14 +133,14 @@ function randomGraph(random: Random) {
   for (let length = 4 + below(random, 4); length > 0 && ends.length > 0; length -= 1) {
     ends = add(ends, all);
     if (ends.length === 1) continue;
-    // Some branches have steps of their own before they meet again, or end.
+    // Some branches have their own steps before they join again, or end.
     ends = ends.flatMap((end) =>
       random() < 0.5
         ? add([end], [...usual.filter((type) => type !== 'WAIT_FOR_EVENT'), 'EXIT'])
         : [end],
     );
   }
-  // A condition must lead somewhere.
+  // A condition needs a transition.
   if (ends.length > 1) add(ends, ['EXIT', 'SEND_EMAIL']);
   const compared = oneOf<object>(random, [{ value: below(random, 40) }, { valueOf: 'context.n' }]);
   const where = [{ field: 'event.n', operator: 'greaterThan', ...compared }];
@@ -151,7 +154,7 @@ function randomGraph(random: Random) {
 const isTime = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 const ids = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** Without times and the ids of mails: those differ. */
+/** Returns a value without times and ids of mails, which differ. */
 function comparable(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value ?? null), (key, part: unknown) => {
     if (key === 'emailId') return null;
@@ -199,7 +202,7 @@ async function compare(seed: number): Promise<string> {
   const own = `${path}/executions/${listed.executions[0].id}`;
   for (const step of played.path as Played[]) {
     if (step.type !== 'DELAY' && step.type !== 'WAIT_FOR_EVENT') continue;
-    // Ended at once by an earlier event.
+    // An earlier event ended it at once.
     if (step.enteredAt === step.leftAt && step.output?.waitOutcome === 'EVENT') continue;
     await waitFor(`seed ${seed} in ${step.name}`, async () => {
       const { body } = await engine.call('GET', own);
@@ -269,6 +272,6 @@ it('of 20 random graphs they have the same result', { timeout: 120_000 }, async 
   for (let from = 0; from < seeds.length; from += 5) {
     ends.push(...(await Promise.all(seeds.slice(from, from + 5).map(compare))));
   }
-  // They do not all end in the same way.
+  // The executions end in different ways.
   expect(new Set(ends).size).toBeGreaterThan(1);
 });

@@ -44,7 +44,7 @@ it('a burst of starts waits in the outbox until the workers have begun the first
   await waitFor('another project’s', async () => (await started(single.id)).length === 1);
   expect(await started(burst.id)).toHaveLength(16);
 
-  // As when a step is entered.
+  // Sets the time as when a step begins.
   const begun = await started(burst.id);
   await sql`update execution set updated_at = now() where id = any(${begun})`.execute(db);
   await waitFor('the next', async () => (await started(burst.id)).length > 16);

@@ -11,7 +11,10 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
 
-/** 20 starts of one contact at once, by hand and by event in turn. Returns the statuses by hand. */
+/**
+ * Starts 20 executions of one contact at once, manually and by event in turn. Returns the
+ * statuses of the manual starts.
+ */
 async function startOften(workflowId: string, eventName: string, email: string, contactId: string) {
   const byHand = `/workflows/${workflowId}/executions`;
   const answers = await Promise.all(
@@ -53,7 +56,7 @@ describe('20 starts of one contact at once', () => {
     });
     const statuses = await startOften(workflow.id, eventName, email, contactId);
     const made = statuses.filter((status) => status === 201).length;
-    // None by hand when an event was first.
+    // No manual start, if an event was first.
     expect(made).toBeLessThanOrEqual(1);
     expect(statuses.filter((status) => status === 409)).toHaveLength(10 - made);
     const [first, ...others] = await executionsOf(workflow.id);

@@ -18,7 +18,7 @@ import { waitFor } from '../../support/wait-for.ts';
 const engine = await useEngine();
 
 const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-/** Every kind of run by the form of its id. */
+/** The id formats of all kinds of runs. */
 const forms = {
   execution: `execution-${uuid}`,
   campaign: `campaign-${uuid}`,

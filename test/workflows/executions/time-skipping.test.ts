@@ -32,7 +32,7 @@ function result({ stepId }: StepCallById, outcome: Outcome): StepResult {
 }
 
 describe('the run of a journey of thirty days', () => {
-  // The activities of the product read the clock of the database, which cannot be skipped.
+  // The product's activities read the clock of the database, which cannot be skipped.
   it('sleeps through them on a server that skips time', { timeout: 120_000 }, async (context) => {
     context.skip(!(await canSkipTime()), 'Time is skipped where Java and Maven are.');
     const environment = await startTimeSkipping();

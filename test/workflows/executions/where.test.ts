@@ -10,7 +10,7 @@ import { askForJob, endOfExecutionJob } from '../../support/histories/execution-
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Waits that tell one event from another, and waits that look back, with their runs in Temporal. */
+/** Waits with conditions on events, and waits that look back, with their runs in Temporal. */
 
 const engine = await useEngine();
 
@@ -22,7 +22,7 @@ const paid = (name: string, config: object = {}): StepPlan => ({
 });
 const rest: StepPlan = { type: 'DELAY', name: 'Rest', config: { amount: 30, unit: 'days' } };
 
-/** An execution of these steps that an event with this data has started. */
+/** Starts an execution of these steps by an event with this data. */
 async function begin(steps: StepPlan[], data: object, contact: object = {}) {
   const eventName = randomUUID();
   const workflow = await createWorkflow(engine, { eventName, steps });
@@ -44,7 +44,7 @@ async function begin(steps: StepPlan[], data: object, contact: object = {}) {
     path,
     own,
     track,
-    /** The execution, once it waits at the step. */
+    /** Returns the execution, once it waits at the step. */
     at: (name: string) =>
       waitFor(`the execution at ${name}`, async () => {
         const one = await state();
@@ -191,7 +191,7 @@ describe('a wait with conditions', () => {
     await at('Paid?');
     await track('paid', { orderId: 7, level: 2 });
     await at('Paid?');
-    // The data of the event reaches the contact first.
+    // The data of the event is stored in the contact first.
     await track('paid', { orderId: 7, level: 4 });
     expect((await ended()).status).toBe('COMPLETED');
   });
@@ -233,7 +233,7 @@ describe('a wait that counts events since the execution began', () => {
     expect(visit).toMatchObject({ status: 'COMPLETED', output: { eventData: { n: 2 } } });
     const history = await engine.call('GET', `${early.own}/history`);
     const states = history.body.entries.map(({ to }: { to: string }) => to);
-    // It waited for the delay alone.
+    // Only the delay was waited for.
     expect(states.filter((to: string) => to === 'WAITING').length).toBe(1);
     await late.at('Paid?');
   });

@@ -8,13 +8,13 @@ import { useEngine } from '../../support/engine.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** The feed and its numbers for what really happened: sent, delivered, opened, scheduled. */
+/** The feed and its numbers after real work: sent, delivered, opened, scheduled. */
 
 const engine = await useEngine();
 
 const get = async (path: string) => (await engine.call('GET', path)).body;
 
-/** Sends a mail. Returns its id, its recipient and where its pixel is, once it was delivered. */
+/** Sends a mail. Returns its id, its recipient and the path of its pixel, once it was delivered. */
 async function delivered() {
   const to = `${randomUUID()}@people.test`;
   const mail = { to, from: `team@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
@@ -63,7 +63,7 @@ it('a mail whose body the sweep has removed is listed without it', async () => {
   const { id, contactId } = await delivered();
   const feed = () => get(`/activity?contactId=${contactId}&types=email.sent`);
   expect((await feed()).data[0].metadata.body).toContain('<p>Hi</p>');
-  // Two days old: ids begin with their moment.
+  // Two days old, because ids begin with their time.
   const at = Date.now() - 2 * 86_400_000;
   const aged = at.toString(16).padStart(12, '0') + id.replaceAll('-', '').slice(12);
   await sql`update email set id = ${aged}::uuid, created_at = to_timestamp(${at / 1000}::float8)

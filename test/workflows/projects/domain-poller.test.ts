@@ -33,14 +33,14 @@ const publish = (domain: AnsweredDomain) => publishDkim(dns, domain);
 const rowOf = ({ id }: AnsweredDomain, on = engine) =>
   on.api.db.selectFrom('domain').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
-/** Waits until the domain has been checked again, and answers its row. */
+/** Waits for the next check of the domain. Returns its row. */
 const checked = (domain: AnsweredDomain, after: Date | null) =>
   waitFor('a check', async () => {
     const row = await rowOf(domain);
     return row.last_checked_at?.getTime() === after?.getTime() ? null : row;
   });
 
-/** Lets the time until the next check be over, `days` after the domain was added. */
+/** Makes the next check due, `days` after the domain was added. */
 async function timePasses(domain: AnsweredDomain, days = 0, on = engine) {
   const { db } = on.api;
   const { last_checked_at: last } = await rowOf(domain, on);
@@ -61,7 +61,7 @@ async function timePasses(domain: AnsweredDomain, days = 0, on = engine) {
 
 const minutesAhead = (date: Date | null) => ((date?.getTime() ?? 0) - Date.now()) / 60_000;
 
-/** The summary and length of the timer the run sleeps on. */
+/** Returns the summary and length of the timer of the run. */
 async function timerOf(domain: AnsweredDomain): Promise<{ minutes: number; summary: string }> {
   const history = await runOf(domain).fetchHistory();
   const event = history.events?.findLast((e) => e.timerStartedEventAttributes);
@@ -188,7 +188,7 @@ describe('with SES', async () => {
     if (identity) identity.dkimStatus = 'SUCCESS';
     await timePasses(domain, 0, hosted);
     await waitFor('verification', async () => (await rowOf(domain, hosted)).status === 'verified');
-    // SES is away for a moment: the name is not left behind.
+    // After an error of SES, the name is not left without an owner.
     ses.next = [{ status: 400, type: 'BadRequestException' }];
     await hosted.call('DELETE', `/domains/${domain.id}`);
     await runOf(domain, hosted).result();
@@ -234,12 +234,12 @@ describe('with SES', async () => {
 
   it('has SES forget what a failed registration left half done', async () => {
     const name = `${randomUUID()}.dev`;
-    // Not known, made, and then its MAIL FROM domain is refused.
+    // SES does not know the domain, creates it, and then refuses its MAIL FROM domain.
     ses.next = ['ok', 'ok', { status: 400, type: 'BadRequestException' }];
     const { status } = await hosted.call('POST', '/domains', { domain: name });
     expect(status).toBe(503);
     await forgotten(name);
-    // SES answers before its answer is written down.
+    // SES responds before the response is recorded.
     await waitFor('the identity to be forgotten', async () => {
       const noted = await hosted.api.db.selectFrom('ses_identity').select('name').execute();
       return !noted.some((row) => row.name === name);

@@ -104,7 +104,7 @@ describe('a deletion', () => {
     const [email] = project.people;
     await engine.stopWorker();
     await project.call('POST', '/v1/send', { ...project.mail, to: email });
-    // Which one does not matter: other mail of the project may still be due, too.
+    // Any of them: other mail of the project may be due as well.
     const [claim] = await claimDueEmails(db, {
       projectId: project.id,
       attemptId: randomUUID(),

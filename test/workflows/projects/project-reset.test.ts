@@ -7,7 +7,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
 
-/** The id of the rows of a project. */
+/** Returns the id by which rows refer to the project. */
 async function rowIdOf(publicId: string): Promise<string> {
   const row = await engine.api.db
     .selectFrom('project')

@@ -16,7 +16,7 @@ const files = (await readdir(folder, { recursive: true })).filter((file) => file
  */
 const known = ['owner@people.test', /^worker@\d+\.\d+\.\d+$/];
 
-/** All texts of a history: inputs, results, memos and search attributes are encoded. */
+/** Returns all texts of a history: inputs, results, memos and search attributes are encoded. */
 function textsOf(value: unknown): string[] {
   if (typeof value === 'string') return [value, Buffer.from(value, 'base64').toString('utf8')];
   if (typeof value !== 'object' || value === null) return [];

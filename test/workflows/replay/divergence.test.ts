@@ -10,7 +10,7 @@ import { bundleChanged, type CodeChange } from '../../support/histories/changed-
 
 const folder = path.join(import.meta.dirname, '../../histories');
 
-// A divergence is what is asked for here: not worth a warning.
+// Divergences are expected here, so they are not logged as warnings.
 Runtime.install({
   logger: new DefaultLogger('ERROR', () => {}),
   telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
@@ -113,7 +113,7 @@ describe('a divergence', { timeout: 120_000 }, () => {
   it('names the activity of runs that have no steps', async () => {
     const file = 'runs/campaign-sent.json';
     const { history } = await recorded(file);
-    // As if the code had asked for another activity then.
+    // Simulates code that scheduled another activity then.
     const scheduled = history.events!.find((event) => event.activityTaskScheduledEventAttributes)!;
     scheduled.activityTaskScheduledEventAttributes!.activityType!.name = 'FORMER_LOOK';
     const found = await replayHistory(await bundleWorkflows({ forReplay: true }), history, file);

@@ -19,8 +19,8 @@ const cases = { ...historyCases, ...actHistoryCases };
 
 const fileOf = (name: string) => `${name}.json`;
 
-// `npm run record-histories` records what is missing. A history of a release is never written again:
-// runs like it may be open somewhere for a year.
+// `npm run record-histories` records missing histories. A history of a release is never replaced,
+// because such runs may be open for a year.
 if (process.env['RECORD_HISTORIES']) {
   describe('recording', () => {
     const missing = Object.entries(cases).filter(([name]) => !names.includes(fileOf(name)));
@@ -37,7 +37,7 @@ if (process.env['RECORD_HISTORIES']) {
       });
       await writeFile(
         path.join(folder, fileOf(name)),
-        // Stack traces must not name the folder of who recorded them.
+        // Stack traces must not name a developer's folder.
         `${historyToJSON(await handle.fetchHistory())}\n`.replaceAll(`${root}/`, ''),
       );
     });

@@ -33,7 +33,7 @@ const typeOf = ({ events }: History) =>
 const isContinued = ({ events }: History) =>
   events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes != null;
 
-/** The files whose histories go another way with the workflow code as `rewrite` makes it. */
+/** Returns the files whose histories diverge with the workflow code changed by `rewrite`. */
 async function divergences(rewrite: (source: string) => string): Promise<string[]> {
   const pause = `import { sleep as pause } from '@temporalio/workflow';\n`;
   const workflowBundle = await bundleRewritten((source) => pause + rewrite(source));

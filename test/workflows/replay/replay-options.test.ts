@@ -15,7 +15,7 @@ const engine = await useEngine();
 const root = path.join(import.meta.dirname, '../../..');
 const histories = path.join(root, 'test/histories');
 
-/** Runs the command. Returns what it writes and its exit code. */
+/** Runs the command. Returns its output and its exit code. */
 async function replay(...args: string[]) {
   const command = promisify(execFile)('node', ['--import', 'tsx', 'dev/replay.ts', ...args], {
     cwd: root,
@@ -31,7 +31,7 @@ async function replay(...args: string[]) {
   );
 }
 
-/** An execution that has failed at its webhook, behind a condition. */
+/** Creates an execution that failed at its webhook, after a condition. */
 async function failed() {
   const execution = await beginExecution(engine, {
     contact: { data: { plan: 'pro' } },
@@ -67,7 +67,7 @@ async function failed() {
   return execution;
 }
 
-/** An execution that has completed though its webhook was given up. */
+/** Creates an execution that completed although its webhook failed. */
 async function completed() {
   const execution = await beginExecution(engine, {
     contact: { data: { plan: 'pro' } },
@@ -143,7 +143,7 @@ describe('npm run replay', { timeout: 120_000 }, () => {
 
     const answered = await replay(id, '--json', '--what-if', `${workflow.steps['Pro?']}=yes`);
     const { whatIf } = JSON.parse(answered.stdout);
-    // As if its receiver had answered.
+    // The result if the receiver had responded.
     expect(whatIf).toMatchObject({ status: 'COMPLETED', webhooks: [{ url: 'http://10.0.0.1/7' }] });
     const { body } = await engine.call('GET', `/workflows/${workflow.id}/executions/${id}`);
     expect([body.status, body.stepExecutions.length]).toEqual(['FAILED', 3]);

@@ -16,7 +16,10 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
 
-/** An execution whose webhook may not be called: it failed, was tried again, and failed again. */
+/**
+ * Creates an execution that failed, was retried, and failed again, because its webhook is not
+ * allowed.
+ */
 async function failedTwice() {
   const { id, path, until } = await beginExecution(engine, {
     steps: [
@@ -29,7 +32,7 @@ async function failedTwice() {
     const now = await until('FAILED');
     return now.temporalRunId === first.temporalRunId ? null : now;
   });
-  // The row is written before the run has closed: until then its history still grows.
+  // The row is written before the run has closed, and until then its history still grows.
   const run = engine.temporal.client.workflow.getHandle(executionRunId(id));
   await run.result().catch(() => {});
   return { id, runIds: [String(first.temporalRunId), String(second.temporalRunId)] };
@@ -37,7 +40,7 @@ async function failedTwice() {
 
 const replay = (...args: string[]) => run('dev/replay.ts', ...args);
 
-/** Runs a command. Returns what it writes and its exit code. */
+/** Runs a command. Returns its output and its exit code. */
 async function run(script: string, ...args: string[]) {
   const command = promisify(execFile)('node', ['--import', 'tsx', script, ...args], {
     cwd: path.join(import.meta.dirname, '../../..'),
@@ -59,7 +62,7 @@ describe('npm run replay', { timeout: 120_000 }, () => {
     const earlier = await fetchHistory(client, id, runIds[0]);
     expect(earlier.runId).toBe(runIds[0]);
     expect(earlier.history).not.toEqual(newest.history);
-    // The index that lists them follows within a second or so.
+    // Temporal's index follows within a second or so.
     await waitFor('the other run', async () => (await otherRuns(client, newest)).length === 1);
     expect(await otherRuns(client, newest)).toMatchObject([{ runId: runIds[0] }]);
   });
@@ -156,7 +159,7 @@ describe('npm run replay', { timeout: 120_000 }, () => {
     expect(await verdicts(1)).toHaveLength(1);
     expect(all.map(({ later }) => later)).toEqual([null, { runId: runIds[1], status: 'FAILED' }]);
 
-    // Those of other tests are in the list, too.
+    // The list also has those of other tests.
     const { stdout } = await replay('--failed');
     expect(stdout.split('\n').filter((line) => line.includes(workflowId))).toEqual([
       expect.stringMatching(/ {2}FAILED at WEBHOOK "Call": .* {2}\| {2}same way$/),

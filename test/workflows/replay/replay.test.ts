@@ -14,7 +14,7 @@ import { waitFor } from '../../support/wait-for.ts';
 const folder = path.join(import.meta.dirname, '../../histories');
 const histories = new Map<string, History>();
 
-// A divergence is what is asked for here: not worth a warning.
+// Divergences are expected here, so they are not logged as warnings.
 Runtime.install({
   logger: new DefaultLogger('ERROR'),
   telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
@@ -25,7 +25,7 @@ for (const file of (await readdir(folder)).filter((name) => name.endsWith('.json
   histories.set(file, historyFromJSON(JSON.parse(text)));
 }
 
-/** Replays every recorded history. Returns the sentences of those that went another way. */
+/** Replays every recorded history. Returns the messages of those that diverged. */
 async function divergences(workflowBundle: { code: string }): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const replays = [...histories].map(([workflowId, history]) => ({ workflowId, history }));
@@ -35,7 +35,7 @@ async function divergences(workflowBundle: { code: string }): Promise<Map<string
   return found;
 }
 
-// Stands at the beginning of `perform`, before every command.
+// The beginning of `perform`, before every command.
 const start = 'const { step } = command;\n  switch (command.do) {';
 const pause = (guard: string): CodeChange => [
   start,
@@ -55,7 +55,7 @@ describe('a change of the interpreter', { timeout: 120_000 }, () => {
       "step.queue === undefined && type !== 'DELAY'",
     ];
     const found = await divergences(await bundleChanged([change]));
-    // Histories with an action on an execution in a delay are concerned, too.
+    // Includes histories with an action on an execution in a delay.
     const concerned = /^(delay-|held-|exited-by-rule)/;
     expect([...found.keys()]).toEqual([...histories.keys()].filter((file) => concerned.test(file)));
   });
@@ -122,7 +122,7 @@ describe('the description of a history', () => {
   it('distinguishes the pauses of changed code from the timers of steps', () => {
     const { events } = structuredClone(histories.get('delay-over.json')!);
     const timer = { startToFireTimeout: { seconds: 1 } };
-    // Before each step, as by `if (patched('pause-before-steps')) await sleep('1 second')`.
+    // A pause before each step, as by `if (patched('pause-before-steps')) await sleep('1 second')`.
     const paused = events!.flatMap((event) => {
       if (!event.markerRecordedEventAttributes) return [event];
       const { eventTime } = event;
@@ -177,7 +177,10 @@ describe('npm run replay -- --inspect', () => {
   });
 });
 
-/** A debugger that lets the process go on and notes in which function it stops first. */
+/**
+ * Attaches a debugger that lets the process continue, and records the function where it first
+ * stops.
+ */
 async function attach(url: string) {
   const socket = new WebSocket(url);
   await once(socket, 'open');

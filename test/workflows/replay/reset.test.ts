@@ -16,7 +16,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
 
-/** A contact who got the first mail and is waited for: mail, wait for `clicked`, mail, end. */
+/** Starts an execution that waits after its first mail: mail, wait for `clicked`, mail, end. */
 async function waitingExecution() {
   const email = `${randomUUID()}@people.test`;
   const workflow = await createWorkflow(engine, {
@@ -35,7 +35,8 @@ async function waitingExecution() {
   const id = await startByHand(engine, workflow.id, await createContact(engine, email));
   await executionIn(engine, workflow.id, id, 'WAITING');
   const handle = engine.temporal.client.workflow.getHandle(executionRunId(id));
-  // The row says so before Temporal has the run's first commands: local activities write it.
+  // The row has the state before Temporal has the run's first commands, because local activities
+  // write it.
   await waitFor('the run to wait', async () =>
     (await handle.fetchHistory()).events?.some(
       (event) => event.workflowTaskCompletedEventAttributes,
@@ -49,7 +50,10 @@ function reset(id: string) {
   return resetExecution({ db: engine.api.db, client: engine.temporal.client, bundle }, id);
 }
 
-/** The event comes: the execution completes in this run, and each mail has left once. */
+/**
+ * Tracks the event, and expects that the execution completes in this run, with each mail sent
+ * once.
+ */
 async function expectToGoOn(
   { id, email, workflow }: Awaited<ReturnType<typeof waitingExecution>>,
   runId: string,
@@ -131,7 +135,7 @@ describe('npm run reset', { timeout: 60_000 }, () => {
   });
 });
 
-/** Runs it while the only worker has a timer before every step in its workflow code. */
+/** Runs `run` while the only worker has a timer before every step in its workflow code. */
 async function withOtherCode<T>(run: () => Promise<T>): Promise<T> {
   const start = 'const { step } = command;\n  switch (command.do) {';
   await engine.startWorker(

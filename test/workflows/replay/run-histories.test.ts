@@ -18,7 +18,7 @@ const folder = path.join(root, 'test/histories/runs');
 const names = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.json'));
 const isMissing = ([name]: [string, unknown]) => !names.includes(`${name}.json`);
 
-/** Keeps the history of a run, by default the latest of its id. */
+/** Stores the history of a run, by default the latest of its id. */
 async function keep(
   { temporal }: Engine,
   name: string,
@@ -28,7 +28,7 @@ async function keep(
   await mkdir(folder, { recursive: true });
   await writeFile(
     path.join(folder, `${name}.json`),
-    // Stack traces must not name the folder of who recorded them.
+    // Stack traces must not name a developer's folder.
     `${historyToJSON(await handle.fetchHistory())}\n`.replaceAll(`${root}/`, ''),
   );
 }
@@ -45,7 +45,7 @@ async function recordEnded(name: string, play: (engine: Engine) => Promise<strin
   await keep(engine, name, { workflowId });
 }
 
-/** On a server of its own, which finds a history long much sooner. */
+/** Records on its own server, which considers a history long much sooner. */
 async function recordContinued(name: string, { afterEvents, play }: ContinuedCase) {
   const [frontend, ui] = [await claimFreePort(), await claimFreePort()];
   const limit = `limit.historyCount.suggestContinueAsNew=${afterEvents}`;
@@ -66,7 +66,7 @@ async function recordContinued(name: string, { afterEvents, play }: ContinuedCas
     const { raw } = await handle.describe();
     const runId = raw.workflowExecutionInfo?.firstRunId ?? '';
     await keep(engine, name, { workflowId, runId });
-    // Else it would go on and on while the worker stops.
+    // Without this it would continue while the worker stops.
     await handle.terminate('recorded').catch(() => {});
   } finally {
     await server.stop();
@@ -75,8 +75,8 @@ async function recordContinued(name: string, { afterEvents, play }: ContinuedCas
   }
 }
 
-// With RECORD_HISTORIES what is missing is recorded. A history of a release is never written again:
-// runs like it may be open somewhere.
+// With RECORD_HISTORIES, missing histories are recorded. A history of a release is never replaced,
+// because such runs may be open.
 if (process.env['RECORD_HISTORIES']) {
   describe('recording', { timeout: 240_000 }, () => {
     const ended = Object.entries(runHistoryCases).filter(isMissing);

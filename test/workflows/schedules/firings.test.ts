@@ -18,7 +18,7 @@ import { newAddress, refusal } from '../../support/projects/shop.ts';
 import { errorFields } from '../../support/projects/workflow-api.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Workflows that are started by a schedule. */
+/** Workflows that start by a schedule. */
 
 const engine = await useEngine();
 const { db } = engine.api;
@@ -26,7 +26,7 @@ const minute = 60_000;
 const exit = { type: 'EXIT', name: 'Out', config: { reason: 'done' } };
 const often = { cron: '*/15 * * * *', timeZone: 'UTC' };
 
-/** The last planned time of `often` before now. */
+/** Returns the last planned time of `often` before now. */
 const lastPlanned = () =>
   plannedInstants(often, new Date(Date.now() - 15 * minute - 1), 1)[0] ?? new Date();
 
@@ -60,14 +60,14 @@ async function scheduled(triggerConfig: object = often, more: object = {}) {
       );
       return held;
     },
-    /** As if it had been enabled before `next`. */
+    /** Moves the enabling before `next`. */
     since: (next: Date) =>
       db
         .updateTable('workflow_schedule')
         .set({ next_at: next, next_reconcile_at: new Date() })
         .where('workflow_id', '=', workflow.id)
         .execute(),
-    /** The firing of `at`, begun by its run. */
+    /** Begins the firing of `at`, as its run does. */
     async fire(at: Date) {
       const input = { projectId: engine.project.id, workflowId: workflow.id, at: at.toISOString() };
       await transact(db, (tx) => enqueue(tx, { kind: 'firing', input, summary: 'Firing' }));
@@ -159,7 +159,7 @@ describe('a schedule', () => {
   it('lists missed firings, and begins late ones', async () => {
     const at = lastPlanned();
     const workflow = await scheduled({ ...often, segmentId: (await segmentOf(1)).id });
-    // Not in the first minute after it.
+    // Later than a minute after the planned time.
     const since = new Date(at.getTime() - 120 * minute);
     await workflow.since(since);
     await keepDueSchedules(db, 100);

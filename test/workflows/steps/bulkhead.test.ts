@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createBulkhead } from '../../../activities/steps/bulkhead.ts';
 
-/** Takes as many slots for a project as it gets. Returns what gives each back. */
+/** Takes all slots that a project gets. Returns functions that release them. */
 function fill(bulkhead: ReturnType<typeof createBulkhead>, project: string) {
   const taken: (() => void)[] = [];
   for (;;) {
@@ -61,7 +61,7 @@ describe('who is refused a slot', () => {
     let now = 0;
     const bulkhead = createBulkhead(20, () => now);
     const { taken } = fill(bulkhead, 'slow');
-    // Calls of ten seconds, ten at once: one ends each second.
+    // Calls of ten seconds, ten at once, so one ends each second.
     for (let round = 0; round < 20; round += 1) {
       now += 10_000;
       for (const leave of taken.splice(0, taken.length - 1)) leave();

@@ -29,7 +29,10 @@ async function begin(config: object, data: object = {}) {
   return { workflow, path, id, contactId, until };
 }
 
-/** The clock of a zone as `HH:MM:SS`, `ahead` milliseconds from now, and the day of the week. */
+/**
+ * Returns the local time of a zone as `HH:MM:SS`, `ahead` milliseconds from now, and the day of
+ * the week.
+ */
 function clock(zone: string, ahead: number) {
   const { hour, minute, second, weekday } = wallTimeAt(zone, new Date(Date.now() + ahead));
   const text = [hour, minute, second].map((part) => String(part).padStart(2, '0')).join(':');
@@ -46,7 +49,7 @@ describe('a DELAY until a time of day', () => {
       steps: [{ type: 'DELAY', name: 'Delay', config: { amount: 1, unit: 'days' } }, exit],
     });
     const contactId = await createContact(engine, newAddress());
-    // As late as possible: the step must begin before.
+    // As late as possible, because the step must begin before.
     const { text } = clock('Asia/Kathmandu', 8 * second);
     await engine.call('PATCH', `/workflows/${workflow.id}/steps/${workflow.steps['Delay']}`, {
       config: { until: { time: text, timeZone: 'Asia/Kathmandu' } },

@@ -12,7 +12,7 @@ import {
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Events that come while an execution is between two steps. */
+/** Events that arrive while an execution is between two steps. */
 
 const receiver = await useReceiver();
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
@@ -40,7 +40,7 @@ function webhook(): { step: Step; path: string } {
   return { step: { type: 'WEBHOOK', config: { url: `${receiver.url}${path}` } }, path };
 }
 
-/** A journey that takes these steps one after the other, and exits early where a wait times out. */
+/** Creates a workflow of these steps in turn, which exits early where a wait times out. */
 async function journeyOf(eventName: string, steps: Step[]) {
   const named = steps.map((step, index) => ({ ...step, name: `${step.type} ${index}` }));
   const ways = named.flatMap(({ name, type }, index): WayPlan[] => {
@@ -75,7 +75,7 @@ interface Listed {
   currentStep: { type: string } | null;
 }
 
-/** The execution of a contact, once this holds for it. */
+/** Returns the execution of a contact, once the condition is true for it. */
 function executionOf(workflow: { id: string }, email: string, holds: (row: Listed) => boolean) {
   const path = `/executions?workflowId=${workflow.id}&email=${encodeURIComponent(email)}`;
   return waitFor(

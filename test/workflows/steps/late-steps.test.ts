@@ -17,18 +17,18 @@ import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /**
- * Attempts of a step that Temporal has given up and another worker has made since: what they say
- * comes when the execution is elsewhere.
+ * Attempts of a step that Temporal gave up and another worker has repeated: their results arrive
+ * when the execution is at another step.
  */
 
 const receiver = await useReceiver();
-// Its steps are called by hand.
+// Its steps are called directly.
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' }, { worker: false });
 const activities = createStepActivities(engine.services, 10);
 
 type EffectStep = 'WEBHOOK' | 'SEND_EMAIL' | 'UPDATE_CONTACT' | 'DELAY';
 
-/** An execution of a step with a wait behind it; `call` does one of the two. */
+/** Creates an execution of a step with a wait after it; `call` runs one of the two. */
 async function twoSteps(first: Omit<StepPlan, 'type'> & { type: EffectStep }) {
   const { workflow, id, path } = await beginExecution(engine, {
     steps: [first, { type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'never' } }],
@@ -59,7 +59,7 @@ async function twoSteps(first: Omit<StepPlan, 'type'> & { type: EffectStep }) {
   };
 }
 
-/** Has the next request hang until the function is called that this answers. */
+/** Holds the next response until the returned function is called. */
 function holdAnswer(path: string, status: number): () => void {
   let release = () => {};
   receiver.answer(path, { status, until: new Promise((resolve) => (release = resolve)) });
@@ -140,9 +140,9 @@ describe('a step that a delay follows', () => {
     });
     const shown = async () => {
       const { body } = await engine.call('GET', path);
-      // The dispatcher names the run when it has started it.
+      // The dispatcher records the run id after the start.
       delete body.temporalRunId;
-      // A repeated call touches the rows of the steps.
+      // A repeated call updates the rows of the steps.
       for (const step of body.stepExecutions) delete step.updatedAt;
       return body;
     };
@@ -178,7 +178,7 @@ describe('a step that a delay follows', () => {
     );
     expect(changes.map(({ to }: { to: string }) => to)).toEqual(['RUNNING', 'COMPLETED']);
 
-    // The run was not told, because its worker was killed.
+    // The run got no signal, because its worker was killed.
     expect((await activities.UPDATE_CONTACT(call('First'))).outcome).toEqual({ kind: 'done' });
     const { outcome, next } = await activities.DELAY(call('Rest'));
     expect([outcome, next]).toEqual([said.outcome, said.next]);
@@ -204,10 +204,10 @@ describe('a wait that is woken without its event', () => {
     const id = await startByHand(engine, workflow.id, contactId);
     await executionIn(engine, workflow.id, id, 'WAITING');
     const run = engine.temporal.client.workflow.getHandle(executionRunId(id));
-    // As one that was told twice, or late, or by hand.
+    // A duplicate, late or manual signal.
     await run.signal('event', { stepId: workflow.steps['Wait'] });
     await engine.call('POST', '/v1/track', { email, event: 'something else' });
-    // Taken up by the run, which has looked and rests again.
+    // The run has handled the signal, and rests again.
     const { events } = await waitFor('the signal to be handled', async () => {
       const history = await run.fetchHistory();
       const signal = history.events?.findIndex((e) => e.workflowExecutionSignaledEventAttributes);

@@ -17,12 +17,12 @@ import {
   insertTestEmail,
 } from '../../support/projects/mails.ts';
 
-/** Mail about which something else was said before its own outcome was recorded. */
+/** Mail with another result recorded before its own outcome. */
 
 const api = await useApi();
 const { id: projectId } = await api.createProject((await api.signUp()).cookie);
 
-/** A message that a worker has claimed, of a campaign by its chunk. */
+/** Creates a message that a worker has claimed; of a campaign by its chunk. */
 async function claimed(campaignId?: string) {
   const { id: contactId } = await api.db
     .insertInto('contact')
@@ -72,7 +72,7 @@ const eventsOf = async (id: string) => {
 };
 const open = (id: string) => api.request('GET', pixelOf(api, id));
 
-/** As the sweep does it with what has been unknown for too long. */
+/** Settles mail that has been unknown for too long, as the sweep does. */
 async function settleByPolicy(id: string, policy: 'fail' | 'resend'): Promise<void> {
   const past = new Date(Date.now() - 3_600_000);
   await api.db.updateTable('email').set({ lease_until: past }).where('id', '=', id).execute();
@@ -92,7 +92,7 @@ describe('opened before the answer was recorded, a mail', () => {
     });
     const events = ['email.delivery', 'email.open', 'email.sent'];
     expect(await eventsOf(emailId)).toEqual(events);
-    // The answer to that commit was lost.
+    // Repeats the commit whose response was lost.
     await record({ ...accepted, messageId: `m-${emailId}` });
     expect(await eventsOf(emailId)).toEqual(events);
     const counts = ['sent_count', 'delivered_count', 'opened_count'] as const;

@@ -20,7 +20,7 @@ type Begun = Awaited<ReturnType<typeof begin>>;
 
 const read = async ({ path }: Begun) => (await engine.call('GET', path)).body;
 
-/** Waits until the execution is at its `step`th step, and that waits. */
+/** Waits until the execution waits at its `step`th step. */
 const waitingAt = (begun: Begun, step: number) =>
   waitFor(`step ${step} to wait`, async () => {
     const execution = await read(begun);
@@ -28,7 +28,7 @@ const waitingAt = (begun: Begun, step: number) =>
     return status === 'WAITING' && execution.temporalRunId ? execution : null;
   });
 
-/** Terminates the run in Temporal, and tries again what failed with it. */
+/** Terminates the run in Temporal, and retries the failed execution. */
 async function failAndRetry(begun: Begun) {
   await engine.temporal.client.workflow.getHandle(`execution-${begun.id}`).terminate('by a test');
   await waitFor('a FAILED execution', async () => {

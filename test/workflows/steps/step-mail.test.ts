@@ -4,7 +4,7 @@ import { beginExecution, createTemplate } from '../../support/histories/executio
 
 const engine = await useEngine();
 
-/** Plays an execution of one SEND_EMAIL step. Returns the mail as the ledger has it. */
+/** Runs an execution of one SEND_EMAIL step. Returns the stored mail. */
 async function mailOf(templateId: string, contact: object = {}) {
   const { email, id, until } = await beginExecution(engine, {
     steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId }],
@@ -19,7 +19,7 @@ async function mailOf(templateId: string, contact: object = {}) {
   return { address: email, mail };
 }
 
-/** The header lines of the one mail to an address. */
+/** Returns the header lines of the only mail to an address. */
 async function headersTo(address: string): Promise<string[]> {
   const [mail] = await engine.mailsTo(address, 1);
   const { body } = await engine.api.request('GET', `/local/mailbox/${mail!.id}`);

@@ -16,7 +16,7 @@ import { waitFor } from '../../support/wait-for.ts';
 const receiver = await useReceiver();
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 
-/** Plays one step for a new contact until the execution has the status. Returns what it shows. */
+/** Runs one step for a new contact until the execution has the status. Returns its record. */
 async function play(step: StepPlan, status: string) {
   const { until } = await beginExecution(engine, { steps: [step] });
   return until(status);
@@ -91,7 +91,10 @@ describe('the name of the workflow in the body of a webhook', () => {
     const contactId = await createContact(engine, email);
     const track = (event: string) => engine.call('POST', '/v1/track', { email, event });
 
-    /** Starts an execution, changes something while it waits, and lets it go on to its webhook. */
+    /**
+     * Starts an execution, changes something while it waits, and lets it continue to its
+     * webhook.
+     */
     const calledAfter = async (change: () => Promise<unknown>) => {
       if (start === 'by event') await track(eventName);
       else await startByHand(engine, workflow.id, contactId);

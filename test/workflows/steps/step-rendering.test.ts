@@ -9,11 +9,13 @@ import {
 import { watchTransactions } from '../../support/open-transactions.ts';
 import { useReceiver } from '../../support/fakes/receiver.ts';
 
-/** A worker's activities, called without a worker. */
+/** A worker's activities, called directly. */
 
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' }, { worker: false });
 
-/** A step whose execution has begun, with activities that note what is open when they render. */
+/**
+ * Begins an execution of a step, with activities that record open transactions when they render.
+ */
 async function begin(plan: Omit<StepPlan, 'name'>) {
   const { db } = engine.api;
   const { workflow, contactId, id } = await beginExecution(engine, {

@@ -19,7 +19,7 @@ const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 
 const exit = (name: string): StepPlan => ({ type: 'EXIT', name, config: { reason: name } });
 
-/** Plays one execution and answers it in its final state. */
+/** Runs one execution. Returns its final state. */
 async function play(plan: ExecutionPlan, status: string) {
   const begun = await beginExecution(engine, plan);
   return { ...begun, execution: await begun.until(status) };
@@ -42,7 +42,7 @@ describe('a SPLIT step', () => {
     const path = `/workflows/${workflow.id}`;
     const ends: { contactId: string; branch: string }[] = [];
     for (let index = 0; index < 8; index++) {
-      // The last one enters again.
+      // The last contact enters again.
       const contactId =
         index === 7 ? ends.at(-1)!.contactId : await createContact(engine, newAddress());
       const { body } = await engine.call('POST', `${path}/simulate`, { contactId });

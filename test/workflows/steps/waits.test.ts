@@ -20,10 +20,10 @@ import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
-// A worker's activities, to be called in orders that Temporal would hardly ever hit upon.
+// A worker's activities, to be called in orders that are rare in Temporal.
 const activities = createStepActivities(engine.services, 10);
 
-/** TRIGGER → Wait → one exit for each way it can end. */
+/** Creates TRIGGER → Wait → one exit for each of its results. */
 function createWaiting(eventName: string, timeout?: number) {
   const config = { eventName: 'clicked', ...(timeout ? { timeout } : {}) };
   return createWorkflow(engine, {
@@ -41,7 +41,7 @@ function createWaiting(eventName: string, timeout?: number) {
   });
 }
 
-/** An execution without a run: what a run would do is called by hand. */
+/** Inserts an execution without a run, whose activities the test calls. */
 async function insertedExecution(workflow: { id: string; steps: Record<string, string> }) {
   const { db } = engine.api;
   const contactId = await createContact(engine, newAddress());
@@ -100,7 +100,7 @@ function signalsOf(executionId: string) {
     .execute();
 }
 
-/** Resolves when `count` connections of this database wait for a lock another one holds. */
+/** Resolves when `count` connections of this database wait for a lock of another one. */
 function lockWaiters(count: number) {
   return waitFor(`${count} connections waiting for a lock`, async () => {
     const { rows } = await sql<{ waiting: number }>`
@@ -121,7 +121,7 @@ describe('an event that comes while its wait is being registered', () => {
     const { db } = engine.api;
     const registering = await db.transaction().execute(async (tx) => {
       await recordEvents(tx, engine.project.id, click(contactId));
-      // Not committed yet: the wait has to stand in line.
+      // Not committed yet, so the wait has to wait for it.
       const result = activities.WAIT_FOR_EVENT(call);
       await lockWaiters(1);
       return { result };
@@ -160,7 +160,7 @@ describe('an event that comes while its wait is being registered', () => {
     const outcomes = { seen: 0, claimed: 0 };
     const race = async (turn: number) => {
       const { contactId, call } = await insertedExecution(workflow);
-      // From "the event 6 ms ahead" to "the wait 6 ms ahead".
+      // From "event 6 ms earlier" to "wait 6 ms earlier".
       const lead = (turn % 25) / 2 - 6;
       const [registered, events] = await Promise.all([
         sleep(Math.max(0, -lead)).then(() => activities.WAIT_FOR_EVENT(call)),
@@ -214,7 +214,7 @@ describe('an event that comes while its wait is being registered', () => {
 });
 
 describe('a wait that is entered twice', () => {
-  // A worker died after the commit and before it could say so.
+  // The worker died after the commit and before its response.
   it('leaves nothing behind when its event came in between', async () => {
     const { contactId, call } = await insertedExecution(await createWaiting('entered twice'));
     expect((await activities.WAIT_FOR_EVENT(call)).outcome.kind).toBe('waiting');

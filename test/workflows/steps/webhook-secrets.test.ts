@@ -9,13 +9,13 @@ const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_MAX_ATTE
 const receiver = await useReceiver();
 
 async function setSecret(name: string, value: string, more: object = {}): Promise<void> {
-  // Looked for when all is over.
+  // Searched for in the log at the end.
   engine.api.log.mustNotTell(value);
   const { status } = await engine.call('PUT', `/secrets/${name}`, { value, ...more });
   if (status !== 204) throw new Error(`PUT /secrets/${name}: ${status}`);
 }
 
-/** Plays a workflow of one WEBHOOK step. Returns all that is to be seen of it anywhere. */
+/** Runs a workflow of one WEBHOOK step. Returns everything about it that can be read anywhere. */
 async function play(config: Record<string, unknown>, status: string, contact: object = {}) {
   const { workflow, id, until } = await beginExecution(engine, {
     allowReentry: true,
@@ -26,7 +26,7 @@ async function play(config: Record<string, unknown>, status: string, contact: ob
   const path = `/workflows/${workflow.id}`;
   const handle = engine.temporal.client.workflow.getHandle(executionRunId(id));
   const history = await handle.fetchHistory();
-  // Payloads are written as base64: what is in them is looked for as text.
+  // Payloads are base64, so their content is compared as text.
   const payloads = JSON.stringify(history, (key, value: unknown) =>
     key === 'data' ? Buffer.from(String(value), 'base64').toString() : value,
   );

@@ -12,7 +12,7 @@ import {
 } from '../../support/projects/subscriptions.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** A receiver that is down is asked now and then, and gets everything when it is back. */
+/** A receiver that is down gets a request now and then, and gets everything when it is back. */
 
 const engine = await useEngine({
   WEBHOOK_ALLOW_PRIVATE: 'true',
@@ -29,7 +29,7 @@ const rowOf = (id: string) =>
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
 
-/** Tracks so many events, each of a contact of its own. */
+/** Tracks so many events, each of a different contact. */
 async function trackMany(event: string, count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let number = 0; number < count; number += 1) {
@@ -54,7 +54,7 @@ it('tries little while the receiver is down, and sends all when it is back', asy
   expect(body.last24Hours.requests).toBeLessThanOrEqual(40);
   expect(body.last24Hours.failed).toBe(0);
   expect((await rowOf(shop.id)).probes).toBeGreaterThan(2);
-  // As if it had come back at its address: nothing else is changed.
+  // The receiver returns at its address, without a change of the subscription.
   await db
     .updateTable('event_subscription')
     .set({ url: `${url}${shop.path}` })
@@ -73,7 +73,7 @@ it('probes one at a time, the least tried first; none is failed by that', async 
   receiver.answer(shop.path, { status: 500, body: 'down' });
   await trackMany('probed', 12);
   await backingOff(shop.id);
-  // Others may have been under way when it began.
+  // Other requests may have been in flight when it began.
   await waitFor('them to end', async () => {
     const attempts = (await deliveries(engine, shop.id)).map((one) => one.attempts.length);
     return attempts.reduce((sum, one) => sum + one, 0) === shop.requests().length;
@@ -85,7 +85,7 @@ it('probes one at a time, the least tried first; none is failed by that', async 
     under -= 1;
   });
   const sent = shop.requests().length;
-  // The two that were never tried, or not often, and then others: four of the schedule and more.
+  // The two that were not tried often, and then others: four by schedule, and more.
   await received(shop, sent + 6, 30_000);
   expect(most).toBe(1);
   const probed = shop
@@ -95,7 +95,7 @@ it('probes one at a time, the least tried first; none is failed by that', async 
   expect(new Set(probed).size).toBe(6);
   const all = await deliveries(engine, shop.id);
   expect(new Set(all.map(({ status }) => status))).toEqual(new Set(['pending']));
-  // A pause that ends makes all of it due, back-off or not.
+  // Resuming makes all deliveries due, also during back-off.
   receiver.answer(shop.path, { status: 200 });
   await change(engine, shop.id, { paused: true });
   await change(engine, shop.id, { paused: false });
@@ -128,7 +128,7 @@ it('one that is asked for by hand is attempted while the receiver is taken for d
   receiver.answer(shop.path, { status: 500 });
   await trackMany('by-hand', 10);
   await backingOff(shop.id);
-  // So that no probe comes.
+  // So that no probe is sent.
   const later = new Date(Date.now() + 600_000);
   await db
     .updateTable('event_subscription')
@@ -142,7 +142,7 @@ it('one that is asked for by hand is attempted while the receiver is taken for d
   receiver.answer(shop.path, { status: 200 });
   const [one] = await deliveries(engine, shop.id);
   await engine.call('POST', `/event-subscriptions/${shop.id}/deliveries/${one?.id}/retry`);
-  // Its success is that of the receiver.
+  // A success of the probe is a success of the receiver.
   await untilDeliveries(engine, shop.id, (all) => all.every((each) => each.status === 'delivered'));
   expect(await rowOf(shop.id)).toMatchObject({ failures: 0, probe_at: null });
 });

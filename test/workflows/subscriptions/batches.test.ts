@@ -13,7 +13,7 @@ import {
 import { tasksOf } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Events that are sent many at a time. */
+/** Many events in one request. */
 
 const engine = await useEngine({
   WEBHOOK_ALLOW_PRIVATE: 'true',
@@ -28,7 +28,7 @@ interface Batch {
   events: { id: string; type: string; timestamp: string; data: { id: string; data: unknown } }[];
 }
 
-/** The batches that have come, with their ids. */
+/** Returns the received batches, with their ids. */
 const batchesOf = (shop: Made) =>
   shop.requests().map(({ headers, body }) => ({
     id: headers['webhook-id'] ?? '',
@@ -37,7 +37,7 @@ const batchesOf = (shop: Made) =>
 
 const eventsOf = (shop: Made) => batchesOf(shop).flatMap(({ events }) => events);
 
-/** Events of five contacts, recorded while nothing is sent. */
+/** Tracks events of five contacts while the subscription is paused. */
 async function waiting(shop: Made, event: string, count: number): Promise<string[]> {
   await change(engine, shop.id, { paused: true });
   const ids: string[] = [];
@@ -155,7 +155,7 @@ it('tries all of one that waits by hand', async () => {
 it('has at most a megabyte, and one event at least', async () => {
   const shop = await subscribe(engine, receiver, ['large'], { batch });
   await change(engine, shop.id, { paused: true });
-  // Longer than /v1/track would take them.
+  // Longer than /v1/track accepts.
   await sql`insert into event (project_id, name, data)
     select ${engine.project.id}, 'large', jsonb_build_object('text', repeat('x', 400000))
       from generate_series(1, 5)`.execute(engine.api.db);
@@ -184,7 +184,7 @@ it('probes with a batch that waits, as a whole', async () => {
   await untilDeliveries(engine, shop.id, (all) => all.every((one) => one.attempts.length > 4));
   receiver.answer(shop.path, { status: 200 });
   await allAre(shop, 'delivered');
-  // Never taken apart: probes do not count.
+  // A batch is never split: probes do not count.
   expect(new Set(batchesOf(shop).map(({ id }) => id)).size).toBe(1);
 });
 

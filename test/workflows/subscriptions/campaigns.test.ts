@@ -20,7 +20,7 @@ import {
 import { tasksOf } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Events of campaign mail, which only the rows of the messages tell of. */
+/** Events of campaign mail, which are derived from the rows of the messages. */
 
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_TIMEOUT_MS: '2000' });
 const receiver = await useReceiver();
@@ -74,7 +74,7 @@ it('sends what was stored before it was read, because the message has failed', a
     all.length === 4 && all.every(({ status }) => status === 'delivered');
   const before = await untilDeliveries(engine, shop.id, isDelivered);
   await engine.stopWorker();
-  // As if they had not been read yet.
+  // Makes the events unread.
   await sql`delete from event_delivery where subscription_id = ${shop.id}`.execute(db);
   await sql`update event_subscription set seen = '1:1:', next_reconcile_at = now()
     where id = ${shop.id}`.execute(db);

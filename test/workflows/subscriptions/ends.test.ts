@@ -20,7 +20,7 @@ import { tasksOf } from '../../support/sweep-now.ts';
 import { listen } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** How subscriptions and deliveries end, by their receivers and by what is deleted. */
+/** How subscriptions and deliveries end: by their receivers, and by deletions. */
 
 const engine = await useEngine({
   WEBHOOK_ALLOW_PRIVATE: 'true',
@@ -76,7 +76,7 @@ it('a receiver that fails for long disables its subscription, with one mail', as
     const now = await engine.call('GET', path(shop.id));
     return now.body.disabledReason === 'failing' && now.body.enabled === false;
   });
-  // It was tried once, and waits no more.
+  // One attempt was made, and it does not wait any more.
   await untilDeliveries(engine, shop.id, ([newest]) => newest?.status === 'skipped');
   await waitFor('a mail', async () => (await ownersMails()).length === before + 1);
   const enabled = await change(engine, shop.id, { enabled: true });
@@ -208,7 +208,7 @@ it('a reset keeps the subscription and its secret, and none of its deliveries', 
   expect(shop.requests()).toHaveLength(1);
 });
 
-/** Another project; calls as those of the engine. */
+/** Creates another project, whose requests use its own key. */
 async function useProject() {
   const { cookie } = await engine.api.signUp();
   const { id, secretKey } = await engine.api.createProject(cookie);
@@ -235,7 +235,7 @@ it('a transaction that commits late is not passed over', async () => {
     await sql`insert into event (project_id, name) values (${engine.project.id}, 'late')`.execute(
       tx,
     );
-    // Recorded later, and sent before the other one is committed.
+    // Recorded later, but sent before the other one is committed.
     await track(engine, 'late');
     await received(shop, 1);
     await untilDeliveries(engine, shop.id, ([one]) => one?.status === 'delivered');

@@ -7,13 +7,13 @@ import { useReceiver } from '../../support/fakes/receiver.ts';
 import { received, subscribe, track } from '../../support/projects/subscriptions.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Deliveries leave the machine to mail and requests, and never stand still. */
+/** Deliveries slow down for mail and requests, but never stop. */
 
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_TIMEOUT_MS: '2000' });
 const receiver = await useReceiver();
 const { db } = engine.api;
 
-/** Mail of some campaign is being handed over, for as long as the test wants. */
+/** Pretends that campaign mail is being handed over for the whole test. */
 const sendForever = () =>
   sql`insert into campaign_chunk (campaign_id, project_id, email_ids, attempt_id, claimed_at,
       lease_until)
@@ -54,7 +54,7 @@ it('sends all of it, however long others need the machine', { timeout: 120_000 }
     },
     90_000,
   );
-  // It goes on beside the other.
+  // Deliveries continue beside it.
   await received(one, 20, 60_000);
   await engine.call('DELETE', `/event-subscriptions/${one.id}`);
   await engine.call('DELETE', `/event-subscriptions/${many.id}`);

@@ -12,7 +12,7 @@ import {
 import { received, subscribe, track } from '../../support/projects/subscriptions.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** A receiver that hangs, or fails for long, is its own subscription's matter. */
+/** A receiver that hangs or fails affects only its own subscription. */
 
 const engine = await useEngine({
   WEBHOOK_ALLOW_PRIVATE: 'true',
@@ -59,7 +59,8 @@ it(
       await sleep(100);
     } while (!isOver);
     expect(await sent).toMatchObject({ sentCount: 2_000 });
-    // Behind those that hang, each would wait. Beside other tests, events give way now and then.
+    // Behind hanging requests, each would wait. Beside other tests, deliveries slow down now and
+    // then.
     const median = delays.toSorted((a, b) => a - b)[Math.floor(delays.length / 2)];
     expect(median).toBeLessThan(2_000);
     expect(Math.max(...delays)).toBeLessThan(15_000);

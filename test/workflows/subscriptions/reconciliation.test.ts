@@ -13,7 +13,7 @@ import {
 import { tasksOf } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** The sweep looks at subscriptions that may have something to do, not at all there are. */
+/** The sweep checks subscriptions that may have work, not all of them. */
 
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_TIMEOUT_MS: '2000' });
 const receiver = await useReceiver();
@@ -57,7 +57,7 @@ it('looks at those of a project where events were recorded', async () => {
   await sql`insert into event (project_id, name) values (${other.id}, 'told')`.execute(db);
   await noteRecorded.execute(db);
   expect(await looked()).toEqual([rows[0]!.id]);
-  // Another task of the sweep may fold them first.
+  // Another task of the sweep may process them first.
   await sql`update event_subscription set next_reconcile_at = now() + interval '1 hour'
     where project_id = ${other.id}`.execute(db);
   await foldEventTally(db);

@@ -124,7 +124,7 @@ it('leaves out what is pending, and what does not match', async () => {
   expect(named.result).toEqual({ replayed: 0 });
   const before = new Date(Date.now() - 60_000).toISOString();
   expect(codeOf(await engine.call('GET', path(shop.id, '/replay/x')))[1]).toBe('JOB_NOT_FOUND');
-  // All of it waits for the end of the pause.
+  // All deliveries wait for the end of the pause.
   expect(shop.requests()).toEqual([]);
   const early = await ended(shop.id, await replay(shop.id, { to: before, eventName: 'kept.one' }));
   expect(early.result).toEqual({ replayed: 0 });

@@ -11,7 +11,7 @@ import {
 } from '../../support/projects/subscriptions.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Events that the run of a subscription has not read yet are listed, as all that is pending. */
+/** Events that the run of a subscription has not read yet are listed as pending. */
 
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_TIMEOUT_MS: '2000' });
 const receiver = await useReceiver();
@@ -30,7 +30,7 @@ it('lists, counts and tries what was recorded while its run gives way', async ()
   await engine.stopWorker();
   const events: string[] = [];
   for (const number of [1, 2, 3]) events.push(await track(engine, 'waiting', `${number}@w.test`));
-  // Another name, also if it is changed meanwhile, and one of another name then.
+  // An event of another name, also after the subscription has changed.
   await track(engine, 'unwanted');
   await change(engine, shop.id, { events: ['other'] });
   await track(engine, 'waiting');

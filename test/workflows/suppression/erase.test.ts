@@ -23,7 +23,7 @@ const found = async (email: string) =>
   (await call('GET', `/contacts?email=${encodeURIComponent(email)}`)).body.data[0];
 const entryOf = (email: string) => call('GET', `/suppression-list/${encodeURIComponent(email)}`);
 
-/** Erases a contact; returns the completed erasure. */
+/** Erases a contact. Returns the completed erasure. */
 async function erase(id: string, body: object = {}) {
   const begun = await call('POST', `/contacts/${id}/erase`, body);
   expect([begun.status, begun.body]).toEqual([
@@ -42,7 +42,7 @@ const completed = (id: string) =>
 
 const file = { filename: 'a.txt', content: Buffer.from('hello').toString('base64') };
 
-/** A workflow in which contacts wait. */
+/** Creates a workflow in which contacts wait. */
 async function waiting(eventName: string): Promise<string> {
   const { body } = await call('POST', '/workflows', {
     name: 'W',
@@ -148,7 +148,7 @@ describe('erasing a contact', () => {
     await track(email);
     const sent = await send(other);
     const [{ email: id }] = sent.body.data.emails;
-    // Its outcome is recorded after it arrives.
+    // The outcome is recorded after the mail arrives.
     await waitFor('the mail', async () => (await call('GET', `/emails/${id}`)).body.deliveredAt);
     const set = (status: string, leaseUntil: Date | null) =>
       sql`update email set to_email = ${email}, status = ${status}, lease_until = ${leaseUntil}
@@ -224,7 +224,7 @@ describe('an erasure whose worker is killed in the middle', () => {
       receiptHash: null,
       at: null,
     });
-    // As far as a worker came that died: two pages of the events.
+    // A worker that died had deleted two pages of the events.
     for (let page = 0; page < 4; page += 1) {
       await recordErasurePage(api.db, api.services.cipher, jobId);
     }

@@ -7,7 +7,7 @@ import { useEngine } from '../../support/engine.ts';
 import { endOfJob, importFile } from '../../support/projects/upload.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Who has opted out stays opted out when the contact is deleted, until the person subscribes again. */
+/** A deleted contact that had opted out stays opted out, until the person subscribes again. */
 
 const engine = await useEngine();
 const { call, api } = engine;
@@ -19,11 +19,11 @@ const put = async (email: string, more: object = {}) =>
 const remove = (id: string) => call('DELETE', `/contacts/${id}`);
 const track = (email: string, more: object = {}, key = engine.project.publicKey) =>
   api.request('POST', '/v1/track', { key, body: { email, event: 'seen', ...more } });
-/** The contact of an address. */
+/** Returns the contact of an address. */
 const found = async (email: string) =>
   (await call('GET', `/contacts?email=${encodeURIComponent(email)}`)).body.data[0];
 
-/** An address whose contact has opted out and was deleted. */
+/** Returns an address whose contact had opted out and was deleted. */
 async function erasedAddress(): Promise<string> {
   const email = newAddress();
   const { id } = await put(email);

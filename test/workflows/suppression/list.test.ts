@@ -9,7 +9,7 @@ import { tasksOf } from '../../support/sweep-now.ts';
 import { recordStatements } from '../../support/statements.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** The suppression list, and what it keeps from being sent. */
+/** The suppression list prevents mail. */
 
 const engine = await useEngine();
 const { call } = engine;
@@ -20,7 +20,7 @@ const add = (emails: string[], more: object = {}) =>
   call('POST', '/suppression-list', { emails, ...more });
 const entryOf = (email: string) => call('GET', `/suppression-list/${encodeURIComponent(email)}`);
 
-/** Sends a mail; returns its id. */
+/** Sends a mail. Returns its id. */
 async function send(to: string, more: object = {}): Promise<string> {
   const mail = 'template' in more ? {} : { subject: 'Hi', body: '<p>Hi</p>' };
   const sent = await call('POST', '/v1/send', { to, from, subscribed: true, ...mail, ...more });
@@ -28,7 +28,7 @@ async function send(to: string, more: object = {}): Promise<string> {
   return sent.body.data.emails[0].email;
 }
 
-/** A mail once it is no longer on its way. */
+/** Returns a mail, once it has ended. */
 const ended = (id: string) =>
   waitFor('the mail to end', async () => {
     const { body } = await call('GET', `/emails/${id}`);

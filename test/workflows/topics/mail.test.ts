@@ -5,7 +5,7 @@ import { createTemplate, createWorkflow } from '../../support/histories/executio
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Who gets mail of a topic: decided when it is looked at. */
+/** Topics decide when the mail is due, not when it is requested. */
 
 const engine = await useEngine();
 const { call } = engine;

@@ -20,18 +20,18 @@ import { waitFor } from '../../support/wait-for.ts';
 const receiver = await useReceiver();
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_TIMEOUT_MS: '50000' });
 
-/** Lets the requests go on that hang since the last test. */
+/** Releases the requests that hang since the last test. */
 let release = () => {};
 afterEach(() => release());
 
-/** A path of the receiver that is not answered before the end of the test. */
+/** Returns a path of the receiver that responds only at the end of the test. */
 function hangingPath(): string {
   const path = `/${randomUUID()}`;
   receiver.answer(path, { status: 200, until: new Promise((resolve) => (release = resolve)) });
   return path;
 }
 
-/** The same engine seen from another project, with a sender domain of its own. */
+/** Returns the engine with another project, which has its own sender domain. */
 async function neighbour(): Promise<Engine> {
   const { api } = engine;
   const project = await api.createProject((await api.signUp()).cookie);
@@ -42,7 +42,7 @@ async function neighbour(): Promise<Engine> {
   return { ...engine, project, domain, call };
 }
 
-/** A workflow that calls a path of the receiver, then sends a mail. */
+/** Creates a workflow that calls a path of the receiver, then sends a mail. */
 async function callingWorkflow(of: Engine, path: string, eventName: string) {
   return createWorkflow(of, {
     eventName,
@@ -59,7 +59,7 @@ const track = (of: Engine, event: string, email: string) =>
 it('a project whose receivers all hang holds up neither the webhooks nor the mail of another', async () => {
   const path = hangingPath();
   await callingWorkflow(engine, path, 'hangs');
-  // More than there are slots for steps and webhooks together.
+  // More than all slots for steps and webhooks.
   await Promise.all(Array.from({ length: 60 }, () => track(engine, 'hangs', newAddress())));
   await waitFor('as many as may hang at once', () => receiver.requests(path).length >= 10);
 
@@ -71,12 +71,12 @@ it('a project whose receivers all hang holds up neither the webhooks nor the mai
   await Promise.all(emails.map((email) => track(other, 'answered', email)));
   for (const email of emails) expect(await engine.mailsTo(email, 1)).toHaveLength(1);
   expect(receiver.requests(quick)).toHaveLength(5);
-  // Half of the 20 slots: none of them was answered meanwhile.
+  // Half of the 20 slots, because none of the requests was answered meanwhile.
   expect(receiver.requests(path)).toHaveLength(10);
 }, 60_000);
 
 it('a project whose templates take long holds up no step of another', async () => {
-  // A thousand times a text that grows when it is escaped: a hundred megabytes.
+  // A text that grows when it is escaped, a thousand times: a hundred megabytes.
   const body = '{{v}}'.repeat(900);
   const bad = await createWorkflow(engine, {
     steps: [
@@ -105,7 +105,7 @@ it('a project whose templates take long holds up no step of another', async () =
   expect(done.stepExecutions[1].output.newData).toEqual({ name: 'Ada', seen: 'Ada!' });
   for (const one of ids) await executionIn(engine, bad.id, one, 'COMPLETED', 60_000);
   clearInterval(beat);
-  // Rendered where everything else runs, each would take four seconds.
+  // Rendered in the main thread, each would take four seconds.
   expect(pauseMs).toBeLessThan(2_500);
 }, 120_000);
 
@@ -135,7 +135,7 @@ it('webhooks that had to wait for a slot are all called, each once', async () =>
 }, 60_000);
 
 describe('the priority of a run', () => {
-  /** Fairness and priority as a run was started with, and its activities were scheduled. */
+  /** Returns fairness and priority of a run and its activities. */
   async function prioritiesOf(workflowId: string) {
     const handle = engine.temporal.client.workflow.getHandle(workflowId);
     const { events } = await waitFor('an activity', async () => {
@@ -189,7 +189,7 @@ describe('the priority of a run', () => {
     await begun.until('FAILED');
     receiver.answer(hook, { status: 200 });
     await engine.call('POST', `${begun.path}/retry`);
-    // Its steps take their turn like all others.
+    // Its steps have the same priority as others.
     const retried = { run: `2 ${id}`, activities: [`3 ${id}`] };
     expect(await prioritiesOf(executionRunId(begun.id))).toEqual(retried);
 

@@ -14,7 +14,7 @@ import {
 import { useEngine } from '../../support/engine.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Situations that could leave messages without a process to finish them. */
+/** Situations that could leave messages without a run that sends them. */
 
 const engine = await useEngine({ EMAIL_RATE_PER_PROJECT_PER_SECOND: '20' });
 

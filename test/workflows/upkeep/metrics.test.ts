@@ -26,7 +26,7 @@ const [api] = await Promise.all([
 
 type Samples = Map<string, { labels: Record<string, string>; value: number }[]>;
 
-/** The samples by name. Anything that is not Prometheus's text format is an error. */
+/** Returns the samples by name. Anything but Prometheus's text format is an error. */
 function parse(text: string): Samples {
   const types = new Map<string, string>();
   const samples: Samples = new Map();
@@ -61,7 +61,7 @@ async function scrape(part: keyof typeof ports): Promise<{ text: string; samples
   return { text, samples: parse(text) };
 }
 
-/** Metrics that both processes have, beside their own counters. */
+/** Metrics of both processes, besides their own counters. */
 const common = [
   'everpost_database_up',
   'everpost_temporal_up',
@@ -99,7 +99,7 @@ it('shows what a process does and what waits, without data of its tenants', asyn
     ],
   });
   await failing.until('FAILED');
-  // With each step it enters, it is no longer stuck.
+  // Each new step ends the stuck state.
   await until('WAITING');
   await engine.api.db
     .updateTable('execution')

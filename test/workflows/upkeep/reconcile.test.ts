@@ -30,7 +30,7 @@ async function waiting() {
 const rowOf = (id: string) =>
   db.selectFrom('execution').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
-/** The time of its next look has come. */
+/** Makes the next check due. */
 const becomeDue = (id: string) =>
   db
     .updateTable('execution')
@@ -114,7 +114,7 @@ describe('an execution whose run cannot go on', () => {
   it('is stuck, for its reader and in the log, until it goes on', async () => {
     const eventName = randomUUID();
     const { id: workflowId } = await createWorkflow(engine, { eventName, steps: [waitStep] });
-    // A step of a later version, which this worker does not know.
+    // A step type of a later version, which this worker does not know.
     await sql`update workflow_version
       set graph = replace(graph::text, '"WAIT_FOR_EVENT"', '"LATER"')::jsonb
       where workflow_id = ${workflowId}`.execute(db);

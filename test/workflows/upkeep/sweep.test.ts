@@ -19,7 +19,7 @@ import { newAddress } from '../../support/projects/shop.ts';
 import { tasksOf, sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Here every row is committed by a process that dies before it can tell Temporal. */
+/** Every row is committed by a process that dies before it can tell Temporal. */
 
 const engine = await useEngine();
 
@@ -45,7 +45,7 @@ function recordQuietly(contactId: string, name: string) {
     );
 }
 
-/** A run that waits for its event. */
+/** Starts a run that waits for its event. */
 async function waitingExecution(eventName: string) {
   const workflow = await waitingWorkflow(eventName);
   const contactId = await createContact(engine, newAddress());
@@ -149,7 +149,7 @@ describe('the sweep', () => {
   it('signals the others when one cannot be signalled', async () => {
     const workflow = await waitingWorkflow('one too large');
     const { db } = engine.api;
-    // Temporal takes at most 2 MB: this start is refused each time.
+    // Temporal takes at most 2 MB, so this start is refused each time.
     await sql`update workflow set name = repeat('x', 2500000) where id = ${workflow.id}`.execute(
       db,
     );
@@ -179,7 +179,7 @@ describe('the sweep', () => {
     await engine.stopWorker();
     const email = newAddress();
     const sent = { to: email, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
-    // The signal is lost with the run that would have heard it.
+    // The signal is lost with its run.
     await engine.call('POST', '/v1/send', sent);
     const delivery = engine.temporal.client.workflow.getHandle(`delivery-${engine.project.id}`);
     await waitFor('a delivery', () => delivery.describe().catch(() => null));
@@ -191,7 +191,7 @@ describe('the sweep', () => {
 });
 
 describe('a message whose outcome is unknown', () => {
-  // A task handed to a worker that is just stopping counts as lost only after its time-out.
+  // A task of a stopping worker counts as lost only after its timeout.
   const afterLostTask = { timeout: 60_000 };
 
   /** Inserts a message with unknown outcome: its process died before or after the handover. */
@@ -224,7 +224,7 @@ describe('a message whose outcome is unknown', () => {
 
   it('waits for the settle time and then fails as delivery_unknown', afterLostTask, async () => {
     const { email, id } = await uncertain();
-    // Neither the sweep nor the delivery, woken for another mail, may send it again.
+    // Neither the sweep nor the delivery run may send it again.
     await settle(15, 'fail');
     await sweepNow(engine);
     const other = newAddress();
