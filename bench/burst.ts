@@ -6,16 +6,19 @@ import { createProject, createWorkflow, type Project } from './measuring/project
 import { type Stack, stackOptions, startStack } from './measuring/stack.ts';
 import { until } from './measuring/waiting.ts';
 
-/** How long one count of the executions that have ended covers, in seconds. */
+/** Length of each window in which ended executions are counted, in seconds. */
 const windowSeconds = 5;
 
-/** Very many executions of one project are due at once: how steadily they start, and who waits. */
+/**
+ * How steadily very many due executions of one project start, and how long another project
+ * waits.
+ */
 export const burst: Benchmark = {
   summary: 'a burst of starts of one project, and another project’s execution meanwhile',
   options: {
     /** Executions that are due at once. */
     starts: '100000',
-    /** How long it is looked at; it need not be over by then. */
+    /** Seconds of watching; the work need not be done by then. */
     seconds: '60',
     ...stackOptions,
   },
@@ -57,7 +60,7 @@ export const burst: Benchmark = {
   },
 };
 
-/** One execution of the project, from its event to its end, in milliseconds. */
+/** Runs one execution of the project. Returns the milliseconds from its event to its end. */
 async function played({ pool }: Stack, project: Project): Promise<number> {
   const email = `${randomUUID()}@bench.example`;
   const from = performance.now();
@@ -74,7 +77,7 @@ async function played({ pool }: Stack, project: Project): Promise<number> {
   return performance.now() - from;
 }
 
-/** Executions as an event begins them; their starts have not been sent to Temporal. */
+/** Inserts due executions, as events do, without sending their starts to Temporal. */
 async function makeDue(
   { pool }: Stack,
   project: Project,

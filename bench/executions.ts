@@ -11,8 +11,8 @@ import { freePort, type Stack, stackOptions, startStack } from './measuring/stac
 import { times, until } from './measuring/waiting.ts';
 
 /**
- * Executions of a customer's workflow per second, from the events that start them to the last one
- * ended, against bare Temporal workflows of the same shape.
+ * Executions of a workflow per second, from the first event to the end of the last execution,
+ * compared with plain Temporal workflows of the same shape.
  */
 export const executions: Benchmark = {
   summary: 'executions of a workflow per second, against bare Temporal workflows',
@@ -27,7 +27,7 @@ export const executions: Benchmark = {
   },
   async run(run) {
     const shape = readShape(run.text('steps'));
-    // Mail is handed over as in production, to a server that only takes it.
+    // Mail goes by SMTP as in production, to a server that only accepts it.
     const port = String(await freePort(run));
     const stack = await startStack(run, { SMTP_HOST: '127.0.0.1', SMTP_PORT: port });
     await stack.startProgram('sink', 'bench/reference/sink.ts', { PORT: port });
@@ -57,20 +57,20 @@ export const executions: Benchmark = {
   },
 };
 
-/** Something that can run many executions of one shape. */
+/** A system that can run many executions of one shape. */
 interface Subject {
   start(): Promise<unknown>;
-  /** Executions ended so far, of this subject or of all that are never run beside it. */
+  /** Counts the executions that have ended so far. */
   countEnded(): Promise<number>;
-  /** Resolves when what goes on behind the executions is over, too. */
+  /** Resolves when the work after the executions is done, too. */
   settle(): Promise<void>;
-  /** The Temporal id of one that has ended. */
+  /** Returns the Temporal id of an ended execution. */
   workflowId(): Promise<string>;
 }
 
 interface Round {
   perSecond: number;
-  /** Seconds of CPU of one execution, with what goes on behind it. */
+  /** CPU seconds of one execution, with the work after it. */
   cpu: CpuSeconds;
 }
 
@@ -85,9 +85,9 @@ function readShape(text: string): BenchStep[] {
 const reference = 'bare Temporal, same shape';
 
 /**
- * The product's steps in Temporal: a send is an activity, a delay a timer. `note` is the step that
- * records the beginning and the end of a timer and the end of the execution; null: they are not
- * recorded.
+ * The same steps in plain Temporal: a send is an activity, a delay a timer. `note` is the step
+ * that records the beginning and the end of a timer and the end of the execution; null: they are
+ * not recorded.
  */
 function bareShape(shape: readonly BenchStep[], note: BareStep | null): BareStep[] {
   const noted: BareStep[] = note === null ? [] : [note];
@@ -96,9 +96,9 @@ function bareShape(shape: readonly BenchStep[], note: BareStep | null): BareStep
     if (step === 'EXIT') return noted;
     return step === 'DELAY' ? [...noted, 'second'] : [...noted, 'second', ...noted];
   });
-  // Without an EXIT the end itself is noted.
+  // Without an EXIT the end itself is recorded.
   const all = shape.at(-1) === 'EXIT' ? steps : [...steps, ...noted];
-  // The last statement is counted. If no step runs one at the end, the end of the execution does.
+  // The last statement is counted. If the last step has none, the end of the execution has one.
   return all.length > 0 && all.at(-1) !== 'second' ? all : [...all, 'local'];
 }
 
@@ -106,7 +106,7 @@ export async function prepareEverpost(stack: Stack, shape: readonly BenchStep[])
   const { pool } = stack;
   const project = await createProject(stack.apiUrl);
   const workflowId = await createWorkflow(project, 'started', shape);
-  // A second, like the waits: the API takes no delay below a minute.
+  // A second, like the waits, because the API takes no delay below a minute.
   await pool.query(
     `update workflow_version set graph = replace(graph::text, '"amount": 1}', '"amount": 0.016667}')::jsonb
       where workflow_id = $1`,
@@ -184,7 +184,7 @@ function print(
     ...results.map(({ name, rounds }, place) => [
       name,
       figure(median(rounds.map((round) => round.perSecond))),
-      // Round by round: what else the machine does then meets both.
+      // In turns, so that other work of the machine affects both.
       `${figure(median(rounds.map((round, i) => (everpost[i]?.perSecond ?? 0) / round.perSecond)))} ×`,
       String(histories[place]?.events ?? ''),
       String(histories[place]?.bytes ?? ''),

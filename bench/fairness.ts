@@ -9,10 +9,9 @@ import { freePort, type Stack, stackOptions, startStack } from './measuring/stac
 import { until } from './measuring/waiting.ts';
 
 /**
- * How long one project waits while another keeps the workers busy, against the same on an idle
- * system: a single mail, from its row to the provider's yes, beside a campaign that is sent as fast
- * as it goes; and the mail of a workflow, from the event to the provider's yes, beside webhooks
- * whose receivers hang and beside the executions that a bulk action starts.
+ * How long one project waits while another keeps the workers busy, compared with an idle system:
+ * a single mail beside a campaign at full speed, and the mail of a workflow beside webhooks that
+ * hang and beside the executions of a bulk action.
  */
 export const fairness: Benchmark = {
   summary: "A mail's delay beside what another project does, against an idle system",
@@ -23,9 +22,9 @@ export const fairness: Benchmark = {
     pause: '250',
     /** Webhooks whose receivers never answer. */
     hanging: '200',
-    /** Contacts whose subscription starts an execution each. */
+    /** Contacts that are subscribed by the bulk action; each starts an execution. */
     bulk: '1500',
-    /** Messages per second of the whole server; 0: as many as it can. */
+    /** Messages per second of the whole server; 0: no limit. */
     rate: '0',
     ...stackOptions,
   },
@@ -72,7 +71,7 @@ export const fairness: Benchmark = {
   },
 };
 
-/** While as many webhooks hang as may, and more wait for their turn. */
+/** Measures while all slots for webhooks hang, and more webhooks wait. */
 async function besideHanging(
   run: BenchmarkRun,
   stack: Stack,
@@ -107,7 +106,7 @@ async function besideHanging(
   return delays;
 }
 
-/** While a bulk action subscribes many, and each starts an execution that sends a mail. */
+/** Measures while a bulk action starts very many executions that send a mail. */
 async function besideBulk(
   run: BenchmarkRun,
   stack: Stack,
@@ -138,7 +137,7 @@ async function besideBulk(
   return delays;
 }
 
-/** While a campaign is sent. */
+/** Measures while a campaign is sent. */
 async function besideCampaign(
   run: BenchmarkRun,
   stack: Stack,
@@ -159,7 +158,7 @@ async function besideCampaign(
   return delays;
 }
 
-/** How many mails are asked for, and how long is waited after each. */
+/** The number of mails, and the pause after each. */
 interface Pace {
   mails: number;
   pauseMs: number;
@@ -191,8 +190,8 @@ function trackDelays(stack: Stack, project: Project, pace: Pace): Promise<number
 }
 
 /**
- * Asks for mails one after the other. Returns what the question says of them, once it is as many
- * rows: its values are the project and the time of the first.
+ * Requests mails in turn. Returns the rows of the query once there are as many; its parameters
+ * are the project and the time of the first request.
  */
 async function delaysOf(
   { pool }: Stack,

@@ -10,9 +10,9 @@ import { type Stack, stackOptions, startStack } from './measuring/stack.ts';
 import { until } from './measuring/waiting.ts';
 
 /**
- * Rows of a contact file imported per second, from the request to the completed job, against COPY
- * and one upsert by SQL alone of the same file in the same PostgreSQL. Each row is looked for in
- * the database afterwards.
+ * Rows of a CSV file imported per second, from the request to the completed job, compared with
+ * COPY and one upsert by SQL alone in the same PostgreSQL. Every row is checked in the database
+ * afterwards.
  */
 export const imports: Benchmark = {
   summary: 'rows imported per second, against COPY and one upsert of the same file',
@@ -37,7 +37,7 @@ export const imports: Benchmark = {
       { name: 'import, known contacts', isEverpost: true, plan: 'pro' },
     ];
     const results = subjects.map(({ name }) => ({ name, rounds: [] as Round[] }));
-    // The worker has loaded what every run needs.
+    // Loads the code that every run needs.
     await importFile(project, await writeRows(join(directory, 'people.csv'), 1, -1, 'free'));
     const idle = await readMemory(stack);
     const memory: Memory = { idle, one: 0, peak: 0 };
@@ -139,7 +139,7 @@ async function copyFile({ pool }: Stack, projectId: string, file: string): Promi
   }
 }
 
-/** @throws Error when the contacts of a round are not there as the file has them */
+/** @throws Error when the contacts of a round differ from the file */
 async function verify(
   { pool }: Stack,
   projectId: string,
@@ -163,7 +163,7 @@ async function readMemory({ pids }: Stack): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
 }
 
-/** Looks again and again until the answer is called; that tells the most that was seen. */
+/** Reads the memory repeatedly. The returned function stops that, and returns the maximum. */
 function watchMemory(stack: Stack): () => Promise<number> {
   let peak = 0;
   const look = async () => {
@@ -184,7 +184,7 @@ function print(
   printTable([
     ['', 'rows/s', '× COPY and upsert'],
     ...results.map(({ name, rounds }, place) => {
-      // Each import follows its reference. Round by round: what else the machine does meets both.
+      // Each import follows its reference, so that other work of the machine affects both.
       const reference = results[place - (place % 2)]?.rounds ?? [];
       const ratios = rounds.map((one, i) => one.perSecond / (reference[i]?.perSecond ?? 0));
       return [name, figure(median(rounds.map((one) => one.perSecond))), figure(median(ratios))];

@@ -10,12 +10,12 @@ import { until } from './measuring/waiting.ts';
 /** Milliseconds of every round, by what was measured. */
 type Samples = Map<string, number[]>;
 
-/** Results are looked for this often: no figure is finer. */
+/** Results are polled this often, so no figure is more precise. */
 const lookEveryMs = 2;
-/** Rounds whose figures are thrown away: code is compiled, connections are opened. */
+/** Rounds that are not counted: code is compiled, connections are opened. */
 const warmUpRounds = 3;
 
-/** How long things take on a system that does nothing else. */
+/** How long things take on an idle system. */
 export const latency: Benchmark = {
   summary:
     'idle latency of /v1/send and /v1/track to the mail, against bare PostgreSQL and Temporal',
@@ -122,7 +122,7 @@ function quickly(what: string, ask: () => Promise<boolean>): Promise<void> {
   return until(what, ask, { everyMs: lookEveryMs });
 }
 
-/** Starts now; each call of the answer notes the milliseconds since then under a name. */
+/** Starts a stopwatch. Each call of the returned function records the milliseconds under a name. */
 function stopwatch(samples: Samples): (name: string) => void {
   const startedAt = performance.now();
   return (name) => {

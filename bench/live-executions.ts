@@ -6,9 +6,9 @@ import { type Stack, stackOptions, startStack } from './measuring/stack.ts';
 import { times, until } from './measuring/waiting.ts';
 
 /**
- * Acts of operators on live executions: a simulation against reading the workflow, a dry run over
- * very many executions against counting them by SQL, the rates of jobs against the same rows
- * changed by one statement, and the cost of exit rules for an event.
+ * Operations on live executions: a simulation compared with reading the workflow, a dry run over
+ * very many executions compared with counting them by SQL, jobs compared with one statement on
+ * the same rows, and the cost of exit rules for an event.
  */
 export const liveExecutions: Benchmark = {
   summary: 'simulating, dry runs, migrating and moving executions; what exit rules cost /v1/track',
@@ -48,7 +48,7 @@ async function elapsed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - begin;
 }
 
-/** The median time of some calls, in milliseconds, after one that warms up. */
+/** Returns the median time of some calls, in milliseconds, after one that warms up. */
 async function medianOf(calls: number, work: () => Promise<unknown>): Promise<number> {
   await work();
   const spent: number[] = [];
@@ -172,7 +172,7 @@ async function jobs({ pool }: Stack, project: Project, count: number): Promise<s
   ];
 }
 
-/** Events without effect, of projects without and with exit rules on that event. */
+/** Events without effect, in projects without and with exit rules on that event. */
 async function exitRules({ apiUrl }: Stack, tracks: number, rounds: number): Promise<string[][]> {
   const subjects = await Promise.all(
     ['no exit rule', 'a rule on the event'].map(async (name, at) => {
@@ -188,7 +188,7 @@ async function exitRules({ apiUrl }: Stack, tracks: number, rounds: number): Pro
       const track = (at: number) =>
         project.call('POST', '/v1/track', { email: `c${at % 200}@people.test`, event: 'seen' });
       const ms = await elapsed(() => times(tracks, 16, track));
-      // The first round makes the contacts.
+      // The first round creates the contacts.
       if (round > 0) spent.push(ms / tracks);
     }
   }

@@ -20,7 +20,7 @@ import { subscriptions } from './subscriptions.ts';
 import { timing } from './mail/timing.ts';
 import { track } from './track.ts';
 
-/** `npm run bench -- <name> [--option=value …]`; without a name it lists what there is. */
+/** `npm run bench -- <name> [--option=value …]`; without a name it lists the benchmarks. */
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
   latency,

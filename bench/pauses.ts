@@ -9,8 +9,8 @@ import { createProject, type Project } from './measuring/project.ts';
 import { freePort, type Stack, stackOptions, startStack } from './measuring/stack.ts';
 
 /**
- * The longest pause of a request while its own project, or another one, does something that concerns
- * very many rows: deletes, cancels, is disabled. Against the same requests on an idle system.
+ * The longest pause of a request while its own project, or another one, changes very many rows:
+ * deletes, cancels, is disabled. Compared with the same requests on an idle system.
  */
 export const pauses: Benchmark = {
   summary:
@@ -64,10 +64,10 @@ export const pauses: Benchmark = {
 
 interface Action {
   name: string;
-  /** Inserts the rows. Returns the id of what is acted on. */
+  /** Inserts the rows. Returns the id of their owner. */
   prepare(): Promise<string>;
   act(id: string): Promise<unknown>;
-  /** True if the work in the background is done. */
+  /** Returns true if the background work is done. */
   isOver?(id: string): Promise<boolean>;
 }
 
@@ -220,13 +220,13 @@ interface Measured {
   seconds: number;
   /** Milliseconds of each request, by project. */
   latencies: number[][];
-  /** The longest that a statement was seen to wait for a lock, in milliseconds. */
+  /** The longest wait of a statement for a lock, in milliseconds. */
   lockMs: number;
   failed: number;
   apiMegabytes: number | null;
 }
 
-/** Milliseconds between an answer and the next request of its kind. */
+/** Milliseconds between a response and the next request of its kind. */
 const pauseMs = 25;
 
 /** Sends requests of each project, one of each kind at a time, until `work` is over. */
@@ -293,7 +293,7 @@ function lineOf(name: string, measured: Measured): string[] {
   ];
 }
 
-/** The memory of a process now; null where /proc does not say. */
+/** Returns the memory of a process; null without /proc. */
 async function megabytesOf(pid: number): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const kilobytes = /VmRSS:\s+(\d+)/.exec(status)?.[1];

@@ -8,8 +8,8 @@ import { createProject } from './measuring/project.ts';
 import { freePort, stackOptions, startStack } from './measuring/stack.ts';
 
 /**
- * The cost of a campaign's message and of an execution with one worker and with two, on Temporal's
- * development server and on its production server with its state in PostgreSQL.
+ * The cost of a campaign's message and of an execution with one worker and with two, on
+ * Temporal's development server and on its production server with its state in PostgreSQL.
  */
 export const scaling: Benchmark = {
   summary: 'CPU of a message and of an execution, by number of workers and server of Temporal',
@@ -22,7 +22,7 @@ export const scaling: Benchmark = {
     workers: '1,2',
     /** History shards of the server on PostgreSQL. */
     shards: '4',
-    /** Seconds of watching when nothing is to be done. */
+    /** Seconds of watching at rest. */
     rest: '20',
     ...stackOptions,
   },
@@ -40,7 +40,7 @@ interface Row {
   name: string;
   message: Round;
   execution: Round;
-  /** CPU seconds of a second in which nothing is to be done. */
+  /** CPU seconds per second at rest. */
   rest: CpuSeconds;
 }
 

@@ -12,13 +12,13 @@ import { freePort, inherited } from './measuring/stack.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** From `npm start` to the block that says what runs where. */
+/** From `npm start` to the printed addresses. */
 export const start: Benchmark = {
   summary: 'npm start until it is ready, cold and warm, against its PostgreSQL and Temporal alone',
   options: { rounds: '3' },
   async run(run) {
     const warn = (sentence: string) => console.log(sentence);
-    // A download or a build is not what is measured.
+    // Downloads and builds are not measured.
     await findTemporal({ env: process.env, onNotice: warn, signal: run.signal });
     const seconds = { coldBare: [], warmBare: [], cold: [], warm: [] } as Record<
       'coldBare' | 'warmBare' | 'cold' | 'warm',
@@ -54,12 +54,12 @@ async function newDirectory(run: BenchmarkRun): Promise<string> {
   return directory;
 }
 
-// Returns the seconds until it was ready; it is stopped again by then.
+// Returns the seconds until it was ready. It is stopped afterwards.
 async function startEverpost(run: BenchmarkRun, dataDir: string): Promise<number> {
   const env: Record<string, string> = { ...inherited(), EVERPOST_DATA_DIR: dataDir };
   for (const name of ['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT']) {
     const { port, release } = await claimFreePort();
-    // npm start claims it itself.
+    // `npm start` claims the port itself.
     await release();
     env[name] = String(port);
   }
@@ -69,7 +69,7 @@ async function startEverpost(run: BenchmarkRun, dataDir: string): Promise<number
   let isReady = () => {};
   const ready = new Promise<void>((resolve) => (isReady = resolve));
   const running = launch({
-    // The command of npm start, without npm between: a SIGTERM to npm does not reach it.
+    // The command of `npm start`, because npm does not forward SIGTERM.
     command: process.execPath,
     args: ['--import', 'tsx', 'dev/start.ts'],
     cwd: root,

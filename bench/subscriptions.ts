@@ -11,9 +11,9 @@ import type { Load, LoadResult } from './measuring/track-client.ts';
 import { times, until } from './measuring/waiting.ts';
 
 /**
- * Events that leave for a subscription in batches, per second, against a loop that only reads and sends
- * them; and what a campaign and `/v1/track` cost in a project with three subscriptions to everything, one
- * of them with a receiver that hangs, against a project without.
+ * Events that are delivered in batches per second, compared with a loop that only reads and
+ * sends them; and the cost of a campaign and of `/v1/track` in a project with three
+ * subscriptions to all events, one with a receiver that hangs.
  */
 export const subscriptions: Benchmark = {
   summary: 'Events to a subscription per second, and what subscriptions cost the rest',
@@ -51,7 +51,7 @@ const batchMax = 100;
 /** Requests of a subscription under way at once. */
 const atOnce = 10;
 
-/** How fast what is pending leaves in batches. */
+/** Measures the delivery of pending events in batches. */
 async function deliver(run: BenchmarkRun, stack: Stack, receiver: string): Promise<void> {
   const project = await createProject(stack.apiUrl);
   const contacts = 1_000;
@@ -74,7 +74,7 @@ async function deliver(run: BenchmarkRun, stack: Stack, receiver: string): Promi
           from contact, generate_series(1, $3::int) where project_id = $1 order by random()`,
       [project.id, name, Math.ceil(count / contacts)],
     );
-    // The run learns of events by the requests that record them.
+    // A recorded event signals the run.
     await project.call('POST', '/v1/track', { email: 'no-1@people.example', event: name });
     const all = Math.ceil(count / contacts) * contacts + 1;
     const ended = async (status: string) => {
@@ -108,7 +108,10 @@ async function deliver(run: BenchmarkRun, stack: Stack, receiver: string): Promi
   ]);
 }
 
-/** Reads the same events a page at a time and sends them, without an account. Returns the seconds. */
+/**
+ * Reads the same events page by page and sends them, without recording that. Returns the
+ * seconds.
+ */
 async function deliverBare(
   { pool }: Stack,
   receiver: string,
@@ -139,7 +142,7 @@ async function deliverBare(
   return seconds;
 }
 
-/** The cost of subscriptions for a campaign and for `/v1/track`. */
+/** Measures the cost of subscriptions for a campaign and for `/v1/track`. */
 async function besideOthers(
   run: BenchmarkRun,
   stack: Stack,
@@ -199,7 +202,7 @@ async function compare(
   const compared: Compared = { without: [], beside: [] };
   for (let round = 0; round <= run.count('rounds'); round++) {
     const values = [await measure(without, round), await measure(beside, round)] as const;
-    // The newest events are listed within a second.
+    // Events are read within a second.
     await sleep(1_500);
     await allDelivered(stack, beside);
     // The first round compiles code and opens connections.
@@ -232,10 +235,7 @@ async function track(
   return latencies;
 }
 
-/**
- * Waits until the deliveries of a round are done, or they would slow down the next; those that hang
- * stay.
- */
+/** Waits for the deliveries of a round, which would slow down the next one; hanging ones stay. */
 function allDelivered({ pool }: Stack, project: Project): Promise<void> {
   const isDone = async () => {
     const { rows } = await pool.query<{ count: number }>(

@@ -9,8 +9,8 @@ import type { Load, LoadResult } from './measuring/track-client.ts';
 import { until } from './measuring/waiting.ts';
 
 /**
- * Acknowledged requests to /v1/track per second, half of them of new contacts, against the bare
- * writes. Each acknowledged event is looked for in the database afterwards.
+ * Acknowledged requests to /v1/track per second, half of them of new contacts, compared with
+ * plain writes. Every acknowledged event is checked in the database afterwards.
  */
 export const track: Benchmark = {
   summary: '/v1/track requests per second, against the same writes by SQL alone',
@@ -20,7 +20,7 @@ export const track: Benchmark = {
     rounds: '3',
     /** Keep-alive connections with one request under way on each. */
     parallel: '32',
-    /** Contacts that exist before. */
+    /** Number of existing contacts. */
     contacts: '500',
     ...stackOptions,
   },
@@ -45,7 +45,7 @@ export const track: Benchmark = {
         const round = await play(stack, client, load);
         await verify(stack, load, round);
         await settle(stack, workflowId);
-        // The first round warms up and makes the known contacts.
+        // The first round warms up and creates the known contacts.
         if (index > 0) results[place]?.rounds.push(round);
       }
     }
@@ -54,7 +54,7 @@ export const track: Benchmark = {
 };
 
 interface Round extends LoadResult {
-  /** Seconds of one request, until the last one was acknowledged. */
+  /** CPU seconds of one request, until the last one was acknowledged. */
   cpu: CpuSeconds;
 }
 
@@ -98,7 +98,7 @@ async function verify({ pool }: Stack, load: Load, { acknowledged }: LoadResult)
   );
 }
 
-/** Waits until the executions of a round have ended, or they would slow down the next. */
+/** Waits for the executions of a round, which would slow down the next one. */
 function settle({ pool }: Stack, workflowId: string): Promise<void> {
   return until('the executions', async () => {
     const { rows } = await pool.query<{ count: number }>(
@@ -116,7 +116,7 @@ function print(results: readonly { name: string; rounds: readonly Round[] }[]): 
   printTable([
     ['', 'acknowledged/s', '× bare SQL', 'p50 ms', 'p95 ms'],
     ...results.map(({ name, rounds }) => {
-      // Round by round: what else the machine does then meets both.
+      // In turns, so that other work of the machine affects both.
       const ratios = rounds.map((round, i) => perSecond(round) / perSecond(bare[i] ?? round));
       const latencies = rounds.flatMap((round) => round.latencies);
       return [

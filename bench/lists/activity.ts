@@ -9,7 +9,7 @@ import {
 import { stackOptions, startStack } from '../measuring/stack.ts';
 import { until } from '../measuring/waiting.ts';
 
-/** The activity feed, its numbers and the analytics, against plain queries. */
+/** The activity feed, its numbers and the analytics, compared with plain queries. */
 export const activity: Benchmark = {
   summary: 'The activity feed and analytics of many emails and events, against plain queries',
   options: {
@@ -60,7 +60,7 @@ const insertEvents = `
         ${at}
       from generate_series(1, $2::int) i ${contactOfRow}`;
 
-/** The newest mail of one kind: less than a page of the feed, which also looks at all the others. */
+/** The newest mail of one kind: fewer than a page of the feed, which also reads all others. */
 const newestSent = `
   select email.*, contact.email from email join contact on contact.id = contact_id
     where email.project_id = $1 and sent_at is not null and status <> 'FAILED'

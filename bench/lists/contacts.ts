@@ -3,7 +3,7 @@ import { figure, median, percentile, printTable } from '../measuring/numbers.ts'
 import { createProject, type Project } from '../measuring/project.ts';
 import { stackOptions, startStack, type Stack } from '../measuring/stack.ts';
 
-/** Pages of the list of many contacts, however deep, and what is asked of all contacts at once. */
+/** Pages of a long list of contacts, also the last ones, and queries about all contacts. */
 export const contacts: Benchmark = {
   summary: 'lists of many contacts: a page at the end against the first pages; searches, fields',
   options: {
@@ -54,7 +54,7 @@ async function fill({ pool }: Stack, { id }: Project, count: number): Promise<vo
   await pool.query('vacuum analyze contact');
 }
 
-/** The first page counts all contacts, the second one is the plain page. */
+/** The first page counts all contacts; the second one does not. */
 async function questionsOf({ pool }: Stack, project: Project, count: number) {
   const last = Math.max(0, count - 50);
   const cursorAt = async (offset: number, sort: string) => {

@@ -8,7 +8,7 @@ import {
 } from '../measuring/questions.ts';
 import { stackOptions, startStack } from '../measuring/stack.ts';
 
-/** Names, stats and usage of events, against counting the rows. */
+/** Names, stats and usage of events, compared with counting the rows. */
 export const events: Benchmark = {
   summary: 'Names, stats and usage of many events, against counting their rows by SQL',
   options: {

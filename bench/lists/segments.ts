@@ -5,8 +5,8 @@ import { createProject, type Project } from '../measuring/project.ts';
 import { stackOptions, startStack } from '../measuring/stack.ts';
 
 /**
- * Counting and computing segments through the API, against hand-written SQL for the same condition
- * on the same rows. Each answer is compared with that of the SQL.
+ * Counting and computing segments through the API, compared with hand-written SQL for the same
+ * condition. The results must be equal.
  */
 export const segments: Benchmark = {
   summary: 'counting and computing segments of many contacts, against hand-written SQL',
@@ -120,7 +120,7 @@ async function createSegment(project: Project, filter: object, more: object = {}
   return String(id);
 }
 
-/** Rounds of both in turn, after one that warms up. */
+/** Runs both in turn; the first round warms up. */
 async function inTurn(rounds: number, play: () => Promise<Round>): Promise<Round[]> {
   const played: Round[] = [];
   for (let index = 0; index <= rounds; index++) played.push(await play());
@@ -143,7 +143,7 @@ async function measureCount(pool: Pool, project: Project, subject: Subject, roun
   });
 }
 
-/** A segment computed by the API, and one kept by hand with the same members. */
+/** A segment of the API, and a hand-written one with the same members. */
 interface Computation {
   pool: Pool;
   project: Project;
@@ -164,7 +164,7 @@ async function prepareComputation(pool: Pool, project: Project): Promise<Computa
   return computation;
 }
 
-/** One statement for all of it, as long as it takes; nothing else is written while it runs. */
+/** One statement for everything, while no other writes happen. */
 async function computeByHand({ pool, project, hand }: Computation) {
   const { rows } = await pool.query<{ added: number; removed: number }>(
     `with matching as (

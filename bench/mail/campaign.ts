@@ -11,9 +11,8 @@ import { freePort, type Stack, stackOptions, startStack } from '../measuring/sta
 import { until } from '../measuring/waiting.ts';
 
 /**
- * Messages of a campaign per second, from the call that sends it until it is SENT: audience fixed,
- * each message claimed, made, handed over and settled with its events. Against a loop that makes
- * and hands over the same messages and keeps no account of them.
+ * Messages of a campaign per second, from the request to send it until it is SENT, compared with
+ * a loop that creates and hands over the same messages without recording them.
  */
 export const campaign: Benchmark = {
   summary: 'Messages of a campaign per second, against a loop that only makes and sends them',
@@ -86,7 +85,7 @@ export async function measured<T>(
   return { answer, perSecond: recipients / seconds, cpu };
 }
 
-/** Sends a campaign to everybody. Returns its id. @throws Error when not each got it once */
+/** Sends a campaign to all contacts. Returns its id. @throws Error unless each got it once */
 export async function send(
   stack: Stack,
   project: Project,
@@ -113,7 +112,7 @@ export async function send(
   return id;
 }
 
-/** A newsletter to everybody. Returns its id. */
+/** Creates a newsletter to all contacts. Returns its id. */
 export async function createCampaign(project: Project): Promise<string> {
   const { data } = await project.call('POST', '/campaigns', {
     name: 'Bench',
@@ -137,7 +136,7 @@ async function sendBare(bare: ChildProcess, load: BareLoad): Promise<string> {
   return load.campaignId;
 }
 
-/** Makes so many subscribed contacts with six fields each. */
+/** Inserts subscribed contacts with six fields each. */
 export async function insertContacts(
   { pool }: Stack,
   project: Project,
@@ -153,7 +152,7 @@ export async function insertContacts(
   await pool.query('analyze contact');
 }
 
-/** The most memory a process has had, in megabytes; null where /proc does not say. */
+/** Returns the highest memory of a process, in megabytes; null without /proc. */
 async function peakMegabytes(pid: number): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const kilobytes = /VmHWM:\s+(\d+)/.exec(status)?.[1];

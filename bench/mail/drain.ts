@@ -14,9 +14,9 @@ import { until } from '../measuring/waiting.ts';
 import type { Arrival } from '../reference/sink.ts';
 
 /**
- * How long a backlog takes at a quota of the provider, against backlog ÷ quota, and how exactly the
- * quota is kept, by the clock of the mail server: for a campaign, for other mail, and for both at
- * once, where the other mail has to go first.
+ * How long a backlog takes at a quota of the provider, compared with backlog ÷ quota, and how
+ * exactly the quota is kept: for a campaign, for other mail, and for both at once, where other
+ * mail goes first.
  */
 export const drain: Benchmark = {
   summary: "How long a backlog takes at the provider's quota, and how exactly that is kept",
@@ -90,7 +90,7 @@ async function playAt(run: BenchmarkRun, rate: number): Promise<Drained[]> {
   return rows;
 }
 
-/** Messages of each kind that are due at once. If there are both, they must be as many. */
+/** Messages of each kind that are due at once; equally many if there are both. */
 interface Backlog {
   campaign: number;
   other: number;
@@ -111,14 +111,14 @@ async function drainBacklog(
   const total = campaign + other;
   const before = await sunk(sink);
   sink.send('record');
-  // As after a rest: there is as much saved of the quota as may be.
+  // After a rest, so the saved part of the quota is at its maximum.
   await sleep(1_000);
   const startedAt = Date.now();
-  // As the API does it after its commit.
+  // Signals the run, as the API does after its commit.
   if (other > 0) await signalDelivery(client, defaultTaskQueue, project.id);
   if (id) await project.call('POST', `/campaigns/${id}/send`, {});
   const hasArrived = async () => (await sunk(sink)) - before >= total;
-  // Two minutes, and five times as long as it should take.
+  // Two minutes, and five times the expected time.
   const patience = { everyMs: 100, timeoutMs: 120_000 + (5_000 * total) / rate };
   await until(`${total} messages`, hasArrived, patience);
   await until('their outcomes', () => isRecorded(stack, project, total), patience);
@@ -129,7 +129,7 @@ async function drainBacklog(
   throw new Error(`${arrivals.length} messages to ${recipients} of ${total} have arrived.`);
 }
 
-/** As many rows as `/v1/send` makes of as many requests, one for each contact. */
+/** Inserts the rows that `/v1/send` would, one for each contact. */
 async function insertOtherMail({ pool }: Stack, project: Project): Promise<void> {
   await pool.query(
     `insert into email (project_id, contact_id, to_email, subject, body, from_email, message_class,
@@ -191,7 +191,7 @@ function figuresOf({ startedAt, times }: Drained) {
   const first = times[0] ?? startedAt;
   const last = times.at(-1) ?? startedAt;
   const gaps = gapsOf(times);
-  // In the first second, what was saved of the quota is sent, too.
+  // In the first second, the saved part of the quota is sent as well.
   const later = times.filter((at) => at >= first + 1_000).length;
   return {
     seconds: (last - startedAt) / 1_000,

@@ -19,9 +19,10 @@ import { createProject, type Project } from '../measuring/project.ts';
 import { type Stack, stackOptions, startStack } from '../measuring/stack.ts';
 
 /**
- * Notifications of Amazon SNS (a delivery, an open and a click of each mail) and requests of our own
- * pixel and links: CPU and WAL of one, against the same changes by SQL alone, 50 together. Half of
- * the mail is a campaign's. Each acknowledged one is looked for in the database afterwards.
+ * CPU and WAL of a notification by Amazon SNS (a delivery, an open and a click of each mail) and
+ * of a request to our own pixel and links, compared with the same changes by SQL alone, 50
+ * together. Half of the mail is a campaign's. Every acknowledged report is checked in the
+ * database afterwards.
  */
 export const feedback: Benchmark = {
   summary:
@@ -118,7 +119,7 @@ interface Mail {
   campaignId: string | null;
 }
 
-/** Mail that was sent, to new contacts: of each two one of a campaign, one of /v1/send. */
+/** Inserts sent mail to new contacts: half of a campaign, half of /v1/send. */
 async function insertMails(
   { pool }: Stack,
   projects: readonly Project[],
@@ -150,13 +151,13 @@ async function insertMails(
     mails.push(...rows);
   }
   await pool.query('analyze email, contact, campaign');
-  // Mail of all projects side by side, as it comes.
+  // Mixes the mail of all projects.
   return mails.map(
     (_, i) => mails[(i % projects.length) * each + Math.floor(i / projects.length)]!,
   );
 }
 
-/** How many other mails are delivered before a mail is opened, and opened before it is clicked. */
+/** Number of mails delivered before a mail is opened, and opened before it is clicked. */
 const mailsBetween = 40;
 
 /** A delivery (unless it is our own tracking), an open and a click of each mail. */
@@ -357,7 +358,7 @@ function print(results: readonly { name: string; rounds: readonly Round[] }[]): 
   printCpu(
     results.map(({ name, rounds }) => ({
       name,
-      // The client that makes requests is not a part of the product.
+      // The client that sends the requests is not part of the product.
       cpu: rounds.map(({ cpu }) => (name.startsWith('bare') ? cpu : { ...cpu, client: 0 })),
     })),
     results[0]?.name ?? '',

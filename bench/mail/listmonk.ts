@@ -12,10 +12,10 @@ import { type Listmonk, startListmonk } from '../reference/listmonk.ts';
 import type { Arrival } from '../reference/sink.ts';
 
 /**
- * The same newsletter to the same people by Everpost and by Listmonk, one after the other, on the same
- * PostgreSQL and to the same mail server; then again to fewer, with the process that sends killed in the
- * middle and started again. Rates are from the first message's arrival to the last one's, so that
- * Listmonk's wait for its next look at running campaigns is not counted.
+ * The same newsletter by Everpost and by Listmonk, one after the other, with the same PostgreSQL
+ * and mail server; then again to fewer recipients, with the sending process killed midway and
+ * restarted. Rates are measured from the first arrival to the last, so that Listmonk's polling
+ * of running campaigns does not count.
  */
 export const listmonk: Benchmark = {
   summary: 'A campaign here and with Listmonk: messages per second, and what kill -9 does to both',
@@ -24,7 +24,7 @@ export const listmonk: Benchmark = {
     directory: '',
     recipients: '50000',
     rounds: '3',
-    /** Recipients of the campaign whose sender is killed, and how often that is done. */
+    /** Recipients of the campaign whose sender is killed, and the number of such rounds. */
     killed: '10000',
     kills: '3',
     ...stackOptions,
@@ -41,7 +41,7 @@ export const listmonk: Benchmark = {
       SMTP_PORT: String(port),
       EMAIL_RATE_LIMIT_PER_SECOND: '0',
       EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
-      // How long the outcome of what a killed process had in its hands stays open for feedback.
+      // Minutes for which unknown outcomes wait for feedback.
       DELIVERY_SETTLE_MINUTES: '1',
     });
     const sink = await stack.startProgram('sink', 'bench/reference/sink.ts', {
@@ -58,19 +58,19 @@ export const listmonk: Benchmark = {
   },
 };
 
-/** One of the two that are compared; each writes to all of its people. */
+/** One of the two compared systems, with its own recipients. */
 interface Mailer {
   name: string;
   /** The process that sends. */
   pid(): number;
   /** Begins to send the newsletter. Returns its campaign's id. */
   begin(): Promise<string>;
-  /** Resolves when the campaign says that it has ended. */
+  /** Resolves when the campaign has ended by its status. */
   ended(id: string): Promise<void>;
   kill(): Promise<void>;
   /** Starts the killed process again. */
   start(): Promise<void>;
-  /** To whom it says that it does not know whether the message was sent. */
+  /** Returns the recipients whose outcome it reports as unknown. */
   unsure(id: string): Promise<Set<string>>;
 }
 
@@ -211,7 +211,7 @@ async function compareKills(
   ]);
 }
 
-/** A mailer may say that it has ended while the last messages are still being handed over. */
+/** A campaign may have ended by its status while its last messages are being handed over. */
 async function untilQuiet(sink: ChildProcess): Promise<void> {
   for (let before = -1; ;) {
     const now = await counted(sink);
@@ -227,14 +227,17 @@ async function counted(sink: ChildProcess): Promise<number> {
   return messages;
 }
 
-/** Messages to recipients. Listmonk also tells its administrator that a campaign has ended. */
+/**
+ * Returns arrivals at the recipients. Listmonk also mails its administrator when a campaign has
+ * ended.
+ */
 async function arrivalsAt(sink: ChildProcess): Promise<Arrival[]> {
   sink.send('arrivals');
   const [arrivals] = (await once(sink, 'message')) as [Arrival[]];
   return arrivals.filter(({ to }) => to.endsWith('@people.example'));
 }
 
-/** The body of `createCampaign` in Listmonk's language, its links counted as ours are. */
+/** The body of `createCampaign` as a Listmonk template, with tracked links. */
 function listmonkBody(): string {
   return mailBody
     .replaceAll('{{name ?? friend}}', '{{ .Subscriber.Attribs.name }}')

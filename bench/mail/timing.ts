@@ -8,9 +8,9 @@ import { freePort, type Stack, stackOptions, startStack } from '../measuring/sta
 import { times, until } from '../measuring/waiting.ts';
 
 /**
- * How exactly mail leaves at its time, and what mail costs that waits: single mails that are due at many
- * moments, a campaign whose contacts are in many zones, and mail that quiet hours hold, until a change of
- * the policy lets it go.
+ * How exactly mail leaves at its time, and the cost of waiting mail: single mails that are due
+ * at many times, a campaign in many zones, and mail in quiet hours that a change of the policy
+ * releases.
  */
 export const timing: Benchmark = {
   summary: 'How late scheduled mail leaves, and what mail costs that is held',
@@ -77,11 +77,11 @@ const contentOf = (project: Project) => ({
   body: '<p>It ends today.</p>',
 });
 
-/** Mail of `/v1/send/batch` that is due one after the other. Returns how late each has left. */
+/** Sends mail by `/v1/send/batch` that is due one after the other. Returns the delay of each. */
 async function scheduledMail(stack: Stack, count: number, withinMs: number): Promise<number[]> {
   const project = await createProject(stack.apiUrl);
   const perRequest = 500;
-  // As long as it takes to ask for them, and a little more.
+  // Enough time to request them all.
   const begin = Date.now() + 5_000 + count * 6;
   await times(Math.ceil(count / perRequest), 4, (page) => {
     const size = Math.min(perRequest, count - page * perRequest);
@@ -113,7 +113,7 @@ function allSent({ pool }: Stack, project: Project, count: number, timeoutMs: nu
   return until('all mail to leave', isSent, { everyMs: 500, timeoutMs });
 }
 
-/** Zones that all show different times. */
+/** Zones with different local times. */
 const zones = [
   ...Array.from(
     { length: 27 },
@@ -133,8 +133,8 @@ const zones = [
 ];
 
 /**
- * A campaign with a local time. Its moments, most of them hours apart, are moved together while it is
- * paused. Returns how late the first and the last mail of each zone have left.
+ * Sends a campaign with a local time. Its times, most of them hours apart, are moved together
+ * while it is paused. Returns the delays of the first and the last mail of each zone.
  */
 async function manyZones(
   run: BenchmarkRun,
@@ -190,18 +190,20 @@ async function manyZones(
       from email where campaign_id = $1 group by scheduled_for order by scheduled_for`,
     [id],
   );
-  // The zone of the beginning: its audience was being fixed then.
+  // Without the zone of the start, whose audience was being frozen then.
   const moved = rows.slice(1);
   return { first: moved.map(({ first }) => first), last: moved.map(({ last }) => last) };
 }
 
-/** Mail of a campaign in quiet hours: what the stack uses at rest, and how long it takes to let it go. */
+/**
+ * Sends a campaign in quiet hours. Measures the stack at rest, and the time to release the mail.
+ */
 async function heldMail(run: BenchmarkRun, stack: Stack) {
   const project = await createProject(stack.apiUrl);
   const count = run.count('recipients');
   await insertContacts(stack, project, count);
   await stack.pool.query('vacuum analyze');
-  // The runs before have an idle minute before they end.
+  // The runs end after an idle minute.
   await sleep(90_000);
   const rest = async () => {
     const seconds = run.count('rest');

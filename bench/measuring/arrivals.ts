@@ -1,6 +1,6 @@
 /** Figures of a quota, read from times of arrival. All are milliseconds, in order. */
 
-/** The most of them in any window of `windowMs`, its end excluded. */
+/** Returns the most arrivals in any window of `windowMs`, without its end. */
 export function mostWithin(times: readonly number[], windowMs: number): number {
   let first = 0;
   let most = 0;
@@ -11,7 +11,7 @@ export function mostWithin(times: readonly number[], windowMs: number): number {
   return most;
 }
 
-/** The times between one and the next. */
+/** Returns the times between consecutive arrivals. */
 export function gapsOf(times: readonly number[]): number[] {
   return times.slice(1).map((at, index) => at - (times[index] ?? at));
 }

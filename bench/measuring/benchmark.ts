@@ -11,13 +11,13 @@ export interface Benchmark {
 
 /** The options and services of one run of a benchmark. */
 export interface BenchmarkRun {
-  /** An option as it was written. */
+  /** Returns an option as text. */
   text(name: string): string;
   /** True if a flag was given. */
   has(name: string): boolean;
-  /** An option that is a whole number from `min` (1) on. @throws Error naming it */
+  /** Returns an option that is a whole number from `min` (1) on. @throws Error naming it */
   count(name: string, min?: number): number;
-  /** Ends something that was started; also on Ctrl-C, the last started first. */
+  /** Registers a cleanup, also for Ctrl-C. The last one registered runs first. */
   defer(cleanup: () => Promise<unknown>): void;
   /** Aborted by Ctrl-C. */
   signal: AbortSignal;
@@ -51,7 +51,7 @@ export async function runBenchmark(benchmark: Benchmark, args: readonly string[]
     defer: (cleanup) => void cleanups.push(cleanup),
     signal: stopping.signal,
   });
-  // After Ctrl-C it fails on everything that was stopped below it.
+  // After Ctrl-C it fails, because its processes are stopped.
   work.catch(() => undefined);
   try {
     await Promise.race([work, stopped]);

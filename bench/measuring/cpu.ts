@@ -23,7 +23,7 @@ export async function readCpu(pids: Readonly<Record<string, number>>): Promise<C
   return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, total(pid)]));
 }
 
-/** CPU of each of `count` pieces of work between two readings. */
+/** Returns the CPU of each of `count` pieces of work between two readings. */
 export function cpuBetween(before: CpuSeconds, after: CpuSeconds, count: number): CpuSeconds {
   return Object.fromEntries(
     Object.entries(after).map(([name, seconds]) => [name, (seconds - (before[name] ?? 0)) / count]),
@@ -32,7 +32,7 @@ export function cpuBetween(before: CpuSeconds, after: CpuSeconds, count: number)
 
 /**
  * Prints the CPU milliseconds of each process and of all together, as medians of the rounds. The
- * factor is against the row `reference`: of all figures it minds a busy machine least.
+ * factor is relative to the row `reference`; it depends least on other work of the machine.
  */
 export function printCpu(
   rows: readonly { name: string; cpu: readonly CpuSeconds[] }[],

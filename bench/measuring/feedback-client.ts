@@ -5,12 +5,12 @@ import { Pool } from 'undici';
 import { times } from './waiting.ts';
 
 /**
- * The client of the feedback benchmark, in a process of its own. It does one load after the other as
- * it is told by messages: requests to the API, or the same writes straight to PostgreSQL.
+ * The client of the feedback benchmark, in its own process. Messages start one load after the
+ * other: requests to the API, or the same writes directly in PostgreSQL.
  */
 
 export type FeedbackLoad = {
-  /** Begun in a second; 0: as fast as `parallel` requests at once allow. */
+  /** Requests started per second; 0: as fast as `parallel` requests at once allow. */
   perSecond: number;
   parallel: number;
 } & (
@@ -20,11 +20,11 @@ export type FeedbackLoad = {
 
 export interface FeedbackRequest {
   path: string;
-  /** Posted; absent: the request is GET. */
+  /** The body of a POST; absent: a GET. */
   body?: string;
 }
 
-/** One report as it is written by SQL alone. */
+/** A report that is written by SQL alone. */
 export interface FeedbackReport {
   receipt: string;
   emailId: string;
@@ -36,7 +36,7 @@ export interface FeedbackReport {
 export interface FeedbackResult {
   seconds: number;
   latencies: number[];
-  /** Places of the acknowledged requests in the load. */
+  /** Indexes of the acknowledged requests in the load. */
   acknowledged: number[];
   failures: string[];
 }
@@ -74,7 +74,7 @@ async function play(load: FeedbackLoad): Promise<FeedbackResult> {
     });
   } else {
     const { requests, perSecond } = load;
-    // With a rate, a slow server must not slow the requests: there is a connection for each.
+    // With a rate, each request has its own connection, so a slow server does not slow them.
     const connections = perSecond > 0 ? 256 : load.parallel;
     const pool = (api ??= new Pool(API_URL ?? '', { connections: 256, pipelining: 1 }));
     await times(requests.length, connections, async (index) => {
@@ -89,7 +89,7 @@ async function play(load: FeedbackLoad): Promise<FeedbackResult> {
   return result;
 }
 
-/** Null: it was acknowledged. */
+/** Returns null if it was acknowledged. */
 async function request(pool: Pool, { path, body }: FeedbackRequest): Promise<string | null> {
   const answer = await pool.request({
     path,

@@ -47,7 +47,7 @@ export async function readLog(pool: pg.Pool, since: string, count: number): Prom
   };
 }
 
-/** Prints what each piece of work has written. */
+/** Prints the writes of each piece of work. */
 export function printWritten(list: readonly { name: string; written: Written }[]): void {
   printTable([
     ['', 'WAL bytes', 'rows', 'HOT updates', 'other updates', 'index entries'],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** A project to measure with, made through the API as a customer would. */
+/** A project for measurements, created through the API. */
 export interface Project {
   id: string;
   /** The Authorization header of its keys. */
@@ -40,7 +40,7 @@ export async function createProject(apiUrl: string): Promise<Project> {
   };
 }
 
-/** Types of steps that a workflow to measure can have. */
+/** Types of steps in measured workflows. */
 export const benchSteps = ['SEND_EMAIL', 'DELAY', 'WAIT_FOR_EVENT', 'EXIT'] as const;
 export type BenchStep = (typeof benchSteps)[number];
 

@@ -3,7 +3,7 @@ import { figure, median, percentile, printTable } from './numbers.ts';
 import type { Project } from './project.ts';
 import type { Stack } from './stack.ts';
 
-/** A question to the API, and the plain SQL query with the same answer. */
+/** A request to the API, and the plain SQL query with the same result. */
 export interface Question {
   name: string;
   path: string;
@@ -11,10 +11,10 @@ export interface Question {
   sql: string;
 }
 
-/** Contacts of the project that `fillProject` makes. */
+/** Number of contacts that `fillProject` creates. */
 const contacts = 100_000;
 
-/** Gives the project contacts, then rows of them by `insert`: `$2` rows of the contacts in `c`. */
+/** Inserts contacts into the project, then rows by `insert`: `$2` rows of the contacts in `c`. */
 export async function fillProject(
   { pool }: Stack,
   project: Project,
@@ -42,7 +42,7 @@ export async function fillProject(
 /** The contact of row `i`, spread over all of them. */
 export const contactOfRow = `join c on c.n = (i::bigint * 104729) % ${contacts}`;
 
-/** Asks all questions round by round, each over HTTP and as the plain query, and prints both. */
+/** Compares all requests with their plain queries, round by round, and prints the times. */
 export async function compareAnswers(
   run: BenchmarkRun,
   stack: Stack,

@@ -24,7 +24,7 @@ export interface Stack {
   pool: pg.Pool;
   /** Process ids of `api`, `worker`, `temporal` and `postgres`. */
   pids: Readonly<Record<'api' | 'worker' | 'temporal' | 'postgres', number>>;
-  /** Ends everything before the benchmark ends, so that another stack may have the machine. */
+  /** Stops everything before the benchmark ends, so that another stack has the machine. */
   stop(): Promise<void>;
   /** Starts one more Node program of the repository; resolves when it says that it is ready. */
   startProgram(name: string, file: string, env?: Record<string, string>): Promise<ChildProcess>;
@@ -39,12 +39,12 @@ export const stackOptions = {
 } as const;
 
 /**
- * Starts PostgreSQL and Temporal in a new temporary directory and on free ports, the API and a
- * worker, both as `npm run build` makes them. All is durable as in production; the request limits and the sending limits are off,
- * because they would be what is measured.
+ * Starts PostgreSQL and Temporal in a new temporary directory and on free ports, and the API and
+ * a worker from `npm run build`. Everything is durable as in production. Request limits and
+ * sending limits are off, because they would limit the measurement.
  * @param settings more environment variables of all programs.
- * @param historyShards those of Temporal's server of production, which then keeps its state in that
- *   PostgreSQL; null: its development server
+ * @param historyShards shards of Temporal's production server, which then keeps its state in
+ * that PostgreSQL; null: its development server
  * @param apiFile the process entry of the API
  */
 export async function startStack(
@@ -113,7 +113,7 @@ export async function startStack(
   };
 }
 
-/** A port that is ours until the benchmark ends. */
+/** Returns a port that is reserved until the benchmark ends. */
 export async function freePort(run: BenchmarkRun): Promise<number> {
   const { port, release } = await claimFreePort();
   run.defer(release);

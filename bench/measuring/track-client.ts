@@ -4,18 +4,18 @@ import { Pool } from 'undici';
 import { times } from './waiting.ts';
 
 /**
- * The client of the track benchmark, in a process of its own. It does one load after the other as
- * it is told by messages: requests to the API, or the same writes straight to PostgreSQL.
+ * The client of the track benchmark, in its own process. Messages start one load after the
+ * other: requests to the API, or the same writes directly in PostgreSQL.
  */
 
 export interface Load {
   kind: 'api' | 'sql';
-  /** Starts the mark of each event. */
+  /** The beginning of each event's mark. */
   mark: string;
-  /** Requests in all, and how many of them under way at once. */
+  /** Number of requests, and how many of them at once. */
   requests: number;
   parallel: number;
-  /** Every second event is of one of so many contacts, the others are of new ones. */
+  /** Every second event belongs to one of so many contacts, the others to new ones. */
   contacts: number;
   event: string;
   projectId: string;
@@ -65,7 +65,7 @@ async function play(load: Load): Promise<LoadResult> {
   return result;
 }
 
-// Returns null when it was acknowledged.
+// Returns null if it was acknowledged.
 async function request(
   pool: Pool,
   load: Load,

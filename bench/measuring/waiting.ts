@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Asks again and again until the answer is true.
+ * Asks repeatedly until the answer is true.
  * @throws Error naming `what` after `timeoutMs`
  */
 export async function until(

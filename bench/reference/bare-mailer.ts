@@ -8,8 +8,8 @@ import { smtpMailer } from '../../providers/mail/smtp/mailer.ts';
 import { createRenderer } from '../../providers/rendering/renderer.ts';
 
 /**
- * Makes and hands over the messages of a campaign without keeping any account of it: what the
- * sending of campaigns is compared with. A process of its own, told by messages.
+ * Creates and hands over the messages of a campaign without recording them, as a reference for
+ * the sending of campaigns. It runs in its own process, controlled by messages.
  */
 
 export interface BareLoad {

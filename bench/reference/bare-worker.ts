@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import pg from 'pg';
 
-/** A process of its own, as the product's worker is, with the same settings. */
+/** Runs in its own process, as the product's worker does, with the same settings. */
 
 export interface BareActivities {
   STEP(execution: string, step: number): Promise<void>;

@@ -14,8 +14,8 @@ const remote = proxyActivities<BareActivities>(options);
 const local = proxyLocalActivities<BareActivities>(options);
 
 /**
- * The reference of the executions: the same activities and timers on the same Temporal, with one
- * trivial statement each and nothing else.
+ * The reference of executions: the same activities and timers on the same Temporal, with one
+ * trivial statement each.
  */
 export async function bareWorkflow(execution: string, steps: readonly BareStep[]): Promise<void> {
   for (const [index, step] of steps.entries()) {

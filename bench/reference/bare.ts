@@ -4,15 +4,15 @@ import type { BenchmarkRun } from '../measuring/benchmark.ts';
 import type { BareStep, bareWorkflow } from './bare-workflow.ts';
 import type { Stack } from '../measuring/stack.ts';
 
-/** Temporal and PostgreSQL by themselves: what the measurements are compared with. */
+/** Temporal and PostgreSQL without Everpost, as a reference. */
 export interface Bare {
   client: Client;
   workerPid: number;
   /** Starts a bare workflow. Returns its id. */
   start(steps: readonly BareStep[]): Promise<string>;
-  /** How many statements the step of that number has run so far. */
+  /** Counts the statements that the step at this index has run. */
   countSteps(index: number): Promise<number>;
-  /** True when that step of a workflow has run its statement. */
+  /** Returns true if that step of a workflow has run its statement. */
   hasStep(execution: string, index: number): Promise<boolean>;
 }
 

@@ -7,13 +7,15 @@ import { type Running, end, launch } from '../../dev/servers/processes.ts';
 import type { BenchmarkRun } from '../measuring/benchmark.ts';
 import { freePort, inherited, type Stack } from '../measuring/stack.ts';
 
-/** Listmonk, running beside a stack: its own database in the stack's PostgreSQL, its mail to the same sink. */
+/**
+ * Listmonk beside a stack: its own database in the stack's PostgreSQL, and the same mail server.
+ */
 export interface Listmonk {
-  /** Process id of the process that runs now. */
+  /** Returns the id of the current process. */
   pid(): number;
-  /** Makes a campaign to everybody and says that it is to run. Returns its id. */
+  /** Creates a campaign to all subscribers, and starts it. Returns its id. */
   startCampaign(content: Content): Promise<number>;
-  /** `running` until it is `finished`. */
+  /** Returns `running` until it is `finished`. */
   statusOf(campaignId: number): Promise<string>;
   /** Kills it with SIGKILL. */
   kill(): Promise<void>;
@@ -27,11 +29,11 @@ interface Content {
 }
 
 /**
- * Starts a Listmonk (6.2) whose sources and built program (`go build -o listmonk ./cmd`) are in `directory`.
- * Its settings are those of a large installation: 20 connections and as many senders, no limit of
- * messages, subscribers read 1,000 at a time (its default), opens and clicks told apart by subscriber.
- *
- * @throws Error when it does not start, with what it said last
+ * Starts a Listmonk (6.2) whose sources and built program (`go build -o listmonk ./cmd`) are in
+ * `directory`. Its settings are those of a large installation: 20 connections and as many
+ * senders, no limit of messages, batches of 1,000 subscribers (its default), opens and clicks by
+ * subscriber.
+ * @throws Error with its last output, when it does not start
  */
 export async function startListmonk(
   run: BenchmarkRun,
@@ -101,7 +103,7 @@ export async function startListmonk(
   };
 }
 
-/** A directory with what it reads where it is started. */
+/** Creates its working directory. */
 async function makeHome(
   run: BenchmarkRun,
   sources: string,
@@ -120,7 +122,7 @@ async function makeHome(
   for (const name of names) {
     await cp(join(sources, name), join(home, name), { recursive: true });
   }
-  // Its pages for administrators need a build of their own, and are not opened here.
+  // Its admin pages need a build of their own, and are not opened here.
   await mkdir(join(home, 'frontend/dist/frontend'), { recursive: true });
   await writeFile(join(home, 'frontend/dist/favicon.png'), '');
   await writeFile(join(home, 'frontend/dist/frontend/index.html'), '');
@@ -174,12 +176,12 @@ async function configure(pool: pg.Pool, sinkPort: number): Promise<void> {
   await pool.query(
     `update templates set body = '{{ template "content" . }}{{ TrackView }}' where id = 1`,
   );
-  // The examples that come with it.
+  // Deletes its sample campaigns.
   await pool.query('delete from campaigns');
   await pool.query('delete from subscribers');
 }
 
-/** The same people as `insertContacts` makes. */
+/** Inserts the same recipients as `insertContacts`. */
 async function insertSubscribers(pool: pg.Pool, count: number): Promise<void> {
   await pool.query(
     `insert into subscribers (uuid, email, name, attribs)

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * A receiver of events that does as little as it can. Started by a benchmark as a process of its own; PORT
- * says where. Answers 200 after ANSWER_MS milliseconds, but requests to `/hang` never.
+ * A minimal receiver of events, in its own process, on PORT. It responds with 200 after
+ * ANSWER_MS milliseconds, and never to `/hang`.
  */
 
 const answerMs = Number(process.env['ANSWER_MS']);

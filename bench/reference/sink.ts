@@ -1,14 +1,13 @@
 import { createServer } from 'node:net';
 
 /**
- * A mail server that takes everything and does as little as it can: what is measured is who sends.
- * Started by a benchmark as a process of its own; PORT says where. Answers each message `count`
- * with how many there were. From a message `record` on it notes each arrival, until it is asked for
- * them by `arrivals`.
+ * A minimal mail server, in its own process, on PORT. It answers the message `count` with the
+ * number of mails. After the message `record` it records each arrival, until `arrivals` asks for
+ * them.
  */
 
 export interface Arrival {
-  /** When the end of the message was read: milliseconds since 1970. */
+  /** Time at which the end of the message was read, in milliseconds since 1970. */
   at: number;
   /** Its recipient's address. */
   to: string;

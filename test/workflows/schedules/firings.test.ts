@@ -242,7 +242,7 @@ describe('the trigger SCHEDULE', () => {
     expect(refusal(await change({ ...often, segmentId: randomUUID() }))).toContain(
       'SEGMENT_NOT_FOUND',
     );
-    // It is enabled.
+    // The workflow is enabled.
     expect(refusal(await change({}))).toContain('WORKFLOW_INVALID');
     expect((await change({}, { enabled: false })).body.triggerConfig).toEqual({});
     const enabling = await engine.call('PATCH', path, { enabled: true });
