@@ -99,7 +99,7 @@ describe('GET /contacts/{id}/consent', () => {
     expect(await logOf(await idOf(email))).toEqual([line('granted')]);
   });
 
-  it('has whoever writes to the project', async () => {
+  it('has the senders of inbound mail', async () => {
     const email = newAddress();
     const receipt = sesReceipt({
       messageId: randomUUID(),

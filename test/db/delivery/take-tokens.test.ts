@@ -119,7 +119,7 @@ describe('the buckets of server and project', () => {
   });
 });
 
-describe('whoever is urgent', () => {
+describe('urgent mail', () => {
   const slow = perProject(1);
   const urgent = { urgent: true };
 

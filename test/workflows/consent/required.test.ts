@@ -70,7 +70,7 @@ describe('the public key', () => {
   });
 });
 
-describe('whoever else writes', () => {
+describe('a contact that does not come by a form', () => {
   it('does as before with the secret key', async () => {
     const email = newAddress();
     await track(email, { subscribed: true, topics: ['news'] });

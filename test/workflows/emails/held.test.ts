@@ -204,7 +204,7 @@ describe('quiet hours', () => {
 });
 
 describe('frequency caps', () => {
-  it('that skip fail what would pass them, whoever sends at once', async () => {
+  it('that skip fail the mail above them, also of workflows that send at once', async () => {
     await setPolicy({ caps: [{ max: 3, perDays: 1 }] });
     const templateId = await createTemplate(engine, { type: 'MARKETING' });
     const steps = [{ type: 'SEND_EMAIL', name: 'Mail', templateId }];
