@@ -104,7 +104,7 @@ it('searches also for readers without scripts', async () => {
 });
 
 it('shows what it has found as text, without the signs of Markdown', () => {
-  for (const query of ['PATCH wait', 'untilField', 'liquid filters', 'shorthands', 'cursor']) {
+  for (const query of ['PATCH wait', 'untilField', 'liquid filters', 'helpers', 'cursor']) {
     const hits = site.search(query);
     expect(hits.length).toBeGreaterThan(0);
     for (const { excerpt } of hits) expect(excerpt).not.toMatch(/-{3}|\bsh until\b|\*\*|`/);
