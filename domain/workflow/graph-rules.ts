@@ -138,11 +138,15 @@ export function enablingProblems(
 function branchProblems(step: GraphStep, taken: readonly (string | null)[]): string[] {
   if (stepModules[step.type]?.ways !== 'branches') return [];
   const named = taken.flatMap((branch) => branch ?? []);
-  if (named.length === 0) return [`"${step.name}" has no transition. Connect at least one of its branches.`];
+  if (named.length === 0)
+    return [`"${step.name}" has no transition. Connect at least one of its branches.`];
   const known = branchesOf(step);
   return named
     .filter((branch) => !known.includes(branch))
-    .map((branch) => `"${step.name}" has a transition of the branch "${branch}", which does not exist. Remove the transition.`);
+    .map(
+      (branch) =>
+        `"${step.name}" has a transition of the branch "${branch}", which does not exist. Remove the transition.`,
+    );
 }
 
 /** The error of a SCHEDULE trigger without a cron or a zone. */
