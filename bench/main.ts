@@ -19,12 +19,14 @@ import { start } from './start.ts';
 import { subscriptions } from './subscriptions.ts';
 import { timing } from './mail/timing.ts';
 import { track } from './track.ts';
+import { waits } from './waits.ts';
 
 /** `npm run bench -- <name> [--option=value …]`; without a name it lists the benchmarks. */
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
   latency,
   track,
+  waits,
   executions,
   burst,
   live: liveExecutions,

@@ -5506,6 +5506,8 @@ export type CountedWorkflow = {
   };
   /** Increases with every change of steps, transitions, trigger or exit rules */
   version: number;
+  /** Who made this version; null: not known */
+  versionBy: Actor | null;
   /** Events that end an execution, whatever it is doing */
   exitRules: Array<ExitRule>;
   /** Since then, no step of its executions begins */
@@ -5519,6 +5521,14 @@ export type CountedWorkflow = {
     steps: number;
     executions: number;
   };
+};
+
+export type Actor = {
+  type: 'user' | 'key';
+  /** Id of the user, or `secret` or `public` for a key */
+  id: string;
+  /** Address of the user, null when the account is gone; `Secret key` or `Public key` */
+  name: string | null;
 };
 
 export type ExitRule = {
@@ -5650,6 +5660,8 @@ export type Workflow = {
   };
   /** Increases with every change of steps, transitions, trigger or exit rules */
   version: number;
+  /** Who made this version; null: not known */
+  versionBy: Actor | null;
   /** Events that end an execution, whatever it is doing */
   exitRules: Array<ExitRule>;
   /** Since then, no step of its executions begins */
@@ -5699,6 +5711,8 @@ export type WorkflowGraph = {
   };
   /** Increases with every change of steps, transitions, trigger or exit rules */
   version: number;
+  /** Who made this version; null: not known */
+  versionBy: Actor | null;
   /** Events that end an execution, whatever it is doing */
   exitRules: Array<ExitRule>;
   /** Since then, no step of its executions begins */
@@ -6106,14 +6120,6 @@ export type WorkflowVersion = {
   active: number;
   /** True for the version that is being edited */
   current: boolean;
-};
-
-export type Actor = {
-  type: 'user' | 'key';
-  /** Id of the user, or `secret` or `public` for a key */
-  id: string;
-  /** Address of the user, null when the account is gone; `Secret key` or `Public key` */
-  name: string | null;
 };
 
 export type VersionChange = {

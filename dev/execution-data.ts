@@ -11,6 +11,7 @@ import { pictureStepsMax } from '../domain/picture/picture.ts';
 import { svgOf } from '../domain/picture/svg.ts';
 import type { ExecutionStart } from '../domain/runs/execution.ts';
 import { shownConfig } from '../domain/secrets/in-templates.ts';
+import { explanationOf } from '../domain/workflow/explanation.ts';
 import type { HistoryLine } from '../worker/history-events.ts';
 import { type FoundRun, NoHistory } from './history-source.ts';
 
@@ -57,6 +58,8 @@ export interface StepData {
   attempts: number;
   input: Record<string, unknown>;
   output: unknown;
+  /** See `explanationOf`. */
+  explanation: string | null;
   error: string | null;
 }
 
@@ -86,7 +89,8 @@ export async function dataOf(db: Database, known: KnownExecution): Promise<Execu
       const { config, templateId } = step;
       const input = { ...shownConfig(config), ...(templateId !== null && { templateId }) };
       const name = `${step.type} "${step.name}"`;
-      return [{ stepId, step: name, status, attempts, input, output, error }];
+      const explanation = explanationOf(step, output as Record<string, unknown> | null);
+      return [{ stepId, step: name, status, attempts, input, output, explanation, error }];
     }),
   };
 }
@@ -95,6 +99,7 @@ export async function dataOf(db: Database, known: KnownExecution): Promise<Execu
 export function linesWithData(lines: readonly HistoryLine[], data: ExecutionData): string[] {
   const about = ({ text }: HistoryLine, { step }: StepData) => text.includes(step);
   const shown = (step: StepData): string[] => [
+    ...(step.explanation === null ? [] : [`    why       ${step.explanation}`]),
     `    in        ${JSON.stringify(step.input)}`,
     `    out       ${JSON.stringify(step.output)}`,
     ...(step.error === null ? [] : [`    error     ${step.error}`]),

@@ -12,6 +12,7 @@ import { found } from '../../domain/errors.ts';
 import { holdOf } from '../../domain/outcomes/hold.ts';
 import { outcomeOf } from '../../domain/outcomes/outcome.ts';
 import type { NotStartedReason } from '../../domain/workflow/start.ts';
+import { waitingText } from '../../domain/workflow/steps/wait-for-event.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   cursorListOf,
@@ -64,7 +65,8 @@ export const getTimeline = endpoint({
     '`consent`, with `detail.consent`). `not_reached` are campaigns and mail of workflows that ' +
     'should have reached this contact but did not, with `detail.reason` as in ' +
     'GET /campaigns/{id}/recipients/{contactId}. For these and for mail, `detail.reasonCode` ' +
-    'says why it was not sent; null: it was sent. A page may have fewer items than `limit`, ' +
+    'says why it was not sent; null: it was sent. `detail.explanation` says which event an execution ' +
+    'waits for, if that has conditions. A page may have fewer items than `limit`, ' +
     'even none, while `hasMore` is true. `total` counts all matches on the first page and is ' +
     '0 on later ones.',
   access: 'secret',
@@ -133,8 +135,13 @@ function presentItem(item: TimelineItem): Entry {
       return { at, type, title: mail.subject, detail, links };
     }
     case 'execution': {
-      const { workflowId: workflow, workflowName: title, key, ...other } = item.execution;
-      const detail = { ...(key !== null && { key }), ...other };
+      const { workflowId: workflow, workflowName: title, key, waiting, ...other } = item.execution;
+      const explanation = waiting && waitingText(waiting);
+      const detail = {
+        ...(key !== null && { key }),
+        ...other,
+        ...(explanation !== null && { explanation }),
+      };
       return { at, type, title, detail, links: linksOf({ execution: item.id, workflow }) };
     }
     case 'not_started': {

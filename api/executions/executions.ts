@@ -11,10 +11,11 @@ import {
   listExecutions,
 } from '../../db/workflows/executions/executions.ts';
 import { givenKey, insertExecution } from '../../db/transactions/executions/start-execution.ts';
-import { listStepExecutions } from '../../db/workflows/executions/steps.ts';
+import { listStepExecutions, type StepExecutionRow } from '../../db/workflows/executions/steps.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { jsonBytes } from '../../domain/contact/data.ts';
 import { Problem, found } from '../../domain/errors.ts';
+import { explanationOf } from '../../domain/workflow/explanation.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
 import { stepTypes } from '../../domain/workflow/steps/registry.ts';
 import { limits } from '../../domain/limits.ts';
@@ -280,7 +281,8 @@ export const getExecutionHistory = endpoint({
   description:
     'Each entry is a change of status, of the execution or of a step, or an action on it: ' +
     '`detail.moved` (the old and new end of a wait), `detail.paused`, `detail.jobId` (a move ' +
-    'to another version).',
+    'to another version). `detail.explanation` says in words what a step waits for, which arm it ' +
+    'drew or why it took its branch.',
   access: 'secret',
   params: ExecutionById,
   response: z.object({
@@ -328,7 +330,7 @@ export const getExecutionHistory = endpoint({
       ...steps.flatMap((step) => {
         const { name, type } = stepName(stepsOf(row), step.step_id);
         const named = { stepId: step.step_id, stepName: name, stepType: type };
-        return changesOf(step).map((change) => ({ ...change, ...named }));
+        return explainedChanges(step, stepsOf(row)).map((change) => ({ ...change, ...named }));
       }),
     ];
     // Sorted by microseconds, shown in milliseconds like every time.
@@ -363,6 +365,18 @@ interface Change {
   from: string | null;
   to: string | null;
   detail: string | Record<string, unknown> | null;
+}
+
+/** The changes of a step. The last one says in words what it waits for, or why its way was taken. */
+function explainedChanges(row: StepExecutionRow, graph: readonly GraphStep[]): Change[] {
+  const changes = changesOf(row);
+  const step = graph.find(({ id }) => id === row.step_id);
+  const explanation = step && explanationOf(step, row.output as Record<string, unknown> | null);
+  const last = changes.findLast(({ to }) => to === row.status);
+  if (!explanation || last?.detail !== null) return changes;
+  return changes.map((change) =>
+    change === last ? { ...change, detail: { explanation } } : change,
+  );
 }
 
 /** Returns the status changes and actions that the database has recorded for a row. */

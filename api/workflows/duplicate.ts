@@ -50,7 +50,7 @@ export const duplicateWorkflow = endpoint({
       });
       await copyGraph(tx, id, copy.id);
       await storeVersion(tx, copy, { causedBy: actorOf(caller) });
-      return presentWorkflow(copy, project);
+      return presentWorkflow(tx, copy, project);
     });
   },
 });

@@ -52,6 +52,7 @@ import {
   Workflow,
   WorkflowById,
   presentWorkflow,
+  presentWorkflows,
   withWarnings,
   workflowExample,
   workflowGraphExample,
@@ -96,10 +97,11 @@ export const listWorkflows = endpoint({
   async handle({ db, caller, query: { status, ...query } }) {
     const enabled = status === undefined ? undefined : status === 'active';
     const { rows, total } = await listWorkflowRows(db, caller.projectId, { ...query, enabled });
-    const data = rows.map(({ steps, executions, ...row }) => ({
-      ...presentWorkflow(row, caller.project),
-      _count: { steps, executions },
-    }));
+    const records = await presentWorkflows(db, rows, caller.project);
+    const data = records.map((record, index) => {
+      const { steps, executions } = rows[index]!;
+      return { ...record, _count: { steps, executions } };
+    });
     return presentPage(data, total, query);
   },
 });
@@ -183,14 +185,14 @@ export const createWorkflow = endpoint({
       await insertGraph(tx, [trigger], []);
       if (!graph) {
         await storeVersion(tx, workflow, { causedBy });
-        return presentWorkflow(workflow, project);
+        return presentWorkflow(tx, workflow, project);
       }
       const { filled, warnings } = await fillWorkflow(tx, workflow, graph, {
         enabled: body.enabled ?? false,
         broken,
         causedBy,
       });
-      return { ...presentWorkflow(filled, project), ...withWarnings(warnings) };
+      return { ...(await presentWorkflow(tx, filled, project)), ...withWarnings(warnings) };
     });
   },
 });
@@ -273,8 +275,8 @@ export const updateWorkflow = endpoint({
       const graph = await findWorkflowGraph(tx, id);
       if (body.enabled) await refuseBroken(tx, after, graph, broken);
       const warnings = await findWarnings(tx, after, graph);
-      const shown = (row: WorkflowRow) => ({
-        ...presentWorkflow(row, caller.project),
+      const shown = async (row: WorkflowRow) => ({
+        ...(await presentWorkflow(tx, row, caller.project)),
         ...withWarnings(warnings),
       });
       if (after.enabled !== before.enabled) await changeSchedule(tx, after);

@@ -97,6 +97,8 @@ export interface TimelineExecution {
   exitReason: string | null;
   error: string | null;
   completedAt: string | null;
+  /** The output of the step that waits for an event; null: none does, or for any of a name. */
+  waiting: Record<string, unknown> | null;
 }
 
 export interface TimelineNotStarted {
@@ -209,7 +211,10 @@ async function listStored(
           'workflowId', execution.workflow_id, 'workflowName', execution.workflow_name,
           'key', execution.key, 'version', execution.workflow_version, 'status', execution.status,
           'exitReason', execution.exit_reason, 'error', execution.error,
-          'completedAt', ${isoTime(sql`execution.completed_at`)}) end as execution,
+          'completedAt', ${isoTime(sql`execution.completed_at`)},
+          'waiting', (select step.output from step_execution step where step.status = 'WAITING'
+            and step.execution_id = execution.id and step.step_id = execution.current_step_id)
+          ) end as execution,
         case when page.kind = 'opt_in' then jsonb_build_object('state', opt_in.state,
           'topics', array(select key from topic where topic.id = any(opt_in.topic_ids)
             order by topic.created_at, topic.id),

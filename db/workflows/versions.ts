@@ -65,6 +65,20 @@ export async function storeVersion(
   if (workflow.enabled) await insertExitEvents(tx, id, drawn.exitRules ?? []);
 }
 
+/** Who made the versions that workflows are drawn as, by the ids of the workflows; null: not known. */
+export async function listVersionMakers(
+  db: Database,
+  workflows: readonly Pick<WorkflowRow, 'id' | 'version'>[],
+): Promise<Map<string, string | null>> {
+  const { rows } = await sql<{ id: string; causedBy: string | null }>`
+    select given.id, stored.caused_by as "causedBy"
+      from unnest(${workflows.map(({ id }) => id)}::uuid[],
+        ${workflows.map(({ version }) => version)}::int[]) as given(id, version)
+      join workflow_version stored
+        on stored.workflow_id = given.id and stored.version = given.version`.execute(db);
+  return new Map(rows.map(({ id, causedBy }) => [id, causedBy]));
+}
+
 /** A version without its graph. */
 export interface VersionRow {
   version: number;

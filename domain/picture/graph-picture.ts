@@ -1,4 +1,5 @@
 import { type Graph, type GraphStep, type GraphTransition, waysByStep } from '../workflow/graph.ts';
+import { explanationOf } from '../workflow/explanation.ts';
 import { branchName } from '../workflow/graph-rules.ts';
 import { branchIn } from '../workflow/place.ts';
 import { stepModules, type StepType } from '../workflow/steps/registry.ts';
@@ -138,7 +139,7 @@ function stateOf(
 }
 
 function pictureStep(
-  { id, type, name }: GraphStep,
+  { id, type, name, config }: GraphStep,
   state: StepState,
   done: StepDone | undefined,
   execution: ExecutionState,
@@ -146,14 +147,12 @@ function pictureStep(
 ): PictureStep {
   const base = { id, label: labelOf(type), name, state };
   if (!done) return { ...base, word: null, notes: [], fault: null };
+  const delay = stepModules[type]?.rests === 'delay' ? endOfDelay(execution, next) : null;
+  const explanation = explanationOf({ type, config }, done.output);
   return {
     ...base,
     word: state === 'current' ? currentWord(execution) : state,
-    notes: timesOf(
-      state,
-      done,
-      stepModules[type]?.rests === 'delay' ? endOfDelay(execution, next) : null,
-    ),
+    notes: [...timesOf(state, done, delay), ...(explanation === null ? [] : [explanation])],
     fault: done.error ?? (state === 'failed' ? execution.error : null),
   };
 }

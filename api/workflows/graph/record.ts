@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import type { Database } from '../../../db/database.ts';
 import { scheduleOf, type TriggerSchedule } from '../../../db/schedules/schedules.ts';
+import { listVersionMakers } from '../../../db/workflows/versions.ts';
 import {
   exitRulesOf,
   type StepRow,
@@ -14,6 +16,7 @@ import { graphWarningCodes } from '../../../domain/workflow/steps/step.ts';
 import type { GraphWarning } from '../../../domain/workflow/graph-rules.ts';
 import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
 import { shownConfig } from '../../../domain/secrets/in-templates.ts';
+import { Actor, readActors } from '../../accounts/actor.ts';
 import { exampleOf, present } from '../../http/record.ts';
 import { presentStart, StartRecord } from './starts.ts';
 import { ConditionAnswer } from '../../segments/conditions.ts';
@@ -82,6 +85,7 @@ export const Workflow = named('Workflow', {
     description: 'Increases with every change of steps, transitions, trigger or exit rules',
     examples: [2],
   }),
+  versionBy: Actor.nullable().describe('Who made this version; null: not known'),
   exitRules: z.array(ExitRule).describe('Events that end an execution, whatever it is doing'),
   pausedAt: Time.nullable().describe('Since then, no step of its executions begins'),
   warnings: GraphWarnings.optional().describe(
@@ -103,13 +107,32 @@ export function triggerConfig(
   return { ...(eventName !== null && { eventName }), ...(where && { where }) };
 }
 
-export function presentWorkflow(row: WorkflowRow, { publicId: projectId }: OwnerProject) {
-  return present(Workflow, row, {
-    projectId,
-    ...presentStart(row),
-    triggerConfig: triggerConfig(row),
-    exitRules: exitRulesOf(row),
-  });
+export async function presentWorkflow(
+  db: Database,
+  row: WorkflowRow,
+  project: OwnerProject,
+): Promise<z.input<typeof Workflow>> {
+  const [record] = await presentWorkflows(db, [row], project);
+  return record!;
+}
+
+/** Workflows with who made their versions. */
+export async function presentWorkflows(
+  db: Database,
+  rows: readonly WorkflowRow[],
+  { publicId: projectId }: OwnerProject,
+): Promise<z.input<typeof Workflow>[]> {
+  const makers = await listVersionMakers(db, rows);
+  const actorOf = await readActors(db, [...makers.values()]);
+  return rows.map((row) =>
+    present(Workflow, row, {
+      projectId,
+      ...presentStart(row),
+      triggerConfig: triggerConfig(row),
+      exitRules: exitRulesOf(row),
+      versionBy: actorOf(makers.get(row.id) ?? null),
+    }),
+  );
 }
 
 /** The warnings of a workflow as a part of its record. */

@@ -57,5 +57,6 @@ export async function readWorkflow(
     transitions,
   };
   const warnings = await findWarnings(db, workflow, graph);
-  return { ...presentWorkflow(workflow, project), ...withWarnings(warnings), steps, transitions };
+  const record = await presentWorkflow(db, workflow, project);
+  return { ...record, ...withWarnings(warnings), steps, transitions };
 }

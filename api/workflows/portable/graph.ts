@@ -27,11 +27,11 @@ const getWorkflowGraph = endpoint({
   response: PortableGraph,
   problems: ['WORKFLOW_NOT_FOUND'],
   example: { response: portableExample },
-  async handle({ db, caller: { projectId, project }, params: { id } }) {
+  async handle({ db, caller: { projectId }, params: { id } }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     const drawn = await findDrawing(db, workflow);
     const templates = await listTemplateNames(db, projectId, templateIdsOf(drawn));
-    return presentPortable(workflow, project, drawn, templates);
+    return presentPortable(workflow, drawn, templates);
   },
 });
 

@@ -18,10 +18,9 @@ import {
 } from '../../http/schemas.ts';
 import { choosing } from '../../http/validation.ts';
 import { itemsMax } from '../graph/proposed-graph.ts';
-import { startFields } from '../graph/starts.ts';
-import { presentWorkflow, Step, Workflow } from '../graph/record.ts';
+import { presentStart, startFields } from '../graph/starts.ts';
+import { Step, Workflow } from '../graph/record.ts';
 import { ofTypes, Position, templateOfConfig, withTemplate } from '../graph/steps.ts';
-import type { OwnerProject } from '../../access/caller.ts';
 import { TriggerConfig, TriggerType } from '../graph/trigger.ts';
 
 /**
@@ -77,21 +76,16 @@ export const VersionGraph = named('VersionGraph', {
 
 export function presentPortable(
   workflow: WorkflowRow,
-  project: OwnerProject,
   drawn: DrawnVersion,
   templates: ReadonlyMap<string, string>,
 ): z.input<typeof PortableGraph> {
-  const { name, description, allowReentry, executionKey, reentry } = presentWorkflow(
-    workflow,
-    project,
-  );
+  const { name, description, execution_key: executionKey } = workflow;
   const { steps, ...graph } = presentVersionGraph(drawn, templates);
   return {
     name,
     description,
-    allowReentry,
+    ...presentStart(workflow),
     executionKey,
-    reentry,
     ...graph,
     steps: steps.map(({ id: _id, template, ...step }) => ({
       ...step,

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
-import { listSteps } from '../../../db/workflows/workflows.ts';
+import { listSteps, type StepRow } from '../../../db/workflows/workflows.ts';
 import { invalidField, Refusals } from '../../../domain/errors.ts';
 import { branchesOf } from '../../../domain/workflow/graph-rules.ts';
 import { findStep, type Graph, type GraphStep } from '../../../domain/workflow/graph.ts';
@@ -49,7 +49,7 @@ export function simulatedGraph(given: z.output<typeof SimulatedGraph>): Graph {
 /**
  * Resolves what a request gives by the ids or the keys of steps.
  * @param arms the ids of arms by their SPLIT
- * @returns the answers of receivers by the ids of their steps, and the graph with these arms drawn
+ * @returns the answers of receivers by the ids of their steps, and the graph as its steps draw arms
  * @throws Problem VALIDATION_ERROR for unknown steps and arms
  */
 export async function resolveGiven<Receiver>(
@@ -59,7 +59,14 @@ export async function resolveGiven<Receiver>(
   { webhooks = {}, arms = {} }: GivenBySteps<Receiver>,
 ): Promise<{ receivers: Map<string, Receiver>; graph: Graph }> {
   const names = [...Object.keys(webhooks), ...Object.keys(arms)];
-  const find = await stepFinder(db, workflowId, graph, names);
+  const stored = await storedSteps(db, workflowId, graph, names);
+  const find = (name: string) => {
+    const { id, key } = stored.find((step) => step.id === name || step.key === name) ?? {
+      id: name,
+      key: name,
+    };
+    return findStep(graph, id) ?? findStep(graph, key);
+  };
   const refusals = new Refusals();
   const receivers = new Map<string, Receiver>();
   for (const [name, receiver] of Object.entries(webhooks)) {
@@ -84,7 +91,7 @@ export async function resolveGiven<Receiver>(
     }
   }
   refusals.throw();
-  const steps = graph.steps.map((step) => forced.get(step.id) ?? step);
+  const steps = graph.steps.map((step) => forced.get(step.id) ?? drawnAsStored(step, stored));
   return { receivers, graph: { ...graph, steps } };
 }
 
@@ -94,26 +101,22 @@ interface GivenBySteps<Receiver> {
   arms?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Returns a function that finds the steps of these names: ids or keys, of the graph or of the workflow. */
-async function stepFinder(
+type StoredStep = Pick<StepRow, 'id' | 'key'>;
+
+/** The steps of a workflow, where a graph may know them by another name: by their key, or by their id. */
+async function storedSteps(
   db: Database,
   workflowId: string,
   graph: Graph,
   names: readonly string[],
-): Promise<(name: string) => GraphStep | undefined> {
-  const others = names.every((name) => findStep(graph, name))
-    ? new Map<string, string>()
-    : await otherNames(db, workflowId);
-  return (name) => findStep(graph, name) ?? findStep(graph, others.get(name) ?? '');
+): Promise<StoredStep[]> {
+  const isComplete = names.every((name) => findStep(graph, name));
+  if (isComplete && graph.steps.every(({ type }) => type !== 'SPLIT')) return [];
+  return listSteps(db, workflowId);
 }
 
-/** The keys of a workflow's steps by their ids, and the ids by the keys. */
-async function otherNames(db: Database, workflowId: string): Promise<Map<string, string>> {
-  const steps = await listSteps(db, workflowId);
-  return new Map(
-    steps.flatMap(({ id, key }): [string, string][] => [
-      [id, key],
-      [key, id],
-    ]),
-  );
+/** A SPLIT draws by its id. One that the graph has by its key draws as in the workflow, which keeps the id. */
+function drawnAsStored(step: GraphStep, stored: readonly StoredStep[]): GraphStep {
+  const known = step.type === 'SPLIT' && stored.find(({ key }) => key === step.id);
+  return known ? { ...step, config: { salt: known.id, ...step.config } } : step;
 }

@@ -1,12 +1,18 @@
 import { z } from 'zod';
-import { type Comparison, evaluateStepCondition, operandOf } from '../../filter/step.ts';
+import {
+  type Comparison,
+  evaluateStepCondition,
+  operandOf,
+  type StepDecision,
+} from '../../filter/step.ts';
 import { conditionJsonSchemas, stepFilterProperties } from '../../filter/json-schemas.ts';
-import { decideBranch } from '../../filter/branches.ts';
+import { type BranchDecision, decideBranch } from '../../filter/branches.ts';
 import type { Condition, FlatCondition } from '../../filter/filter.ts';
 import { asCondition } from '../../filter/forms.ts';
 import { type ContactHistory, historyNames, noHistory } from '../../filter/history.ts';
 import { type ParsedStepFilter, parseStepFilter } from '../../filter/parse.ts';
 import { ownKeys, selection } from '../../filter/selection.ts';
+import { comparisonText, filterTexts, valueText } from '../../filter/words.ts';
 import { whenRight } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import {
@@ -119,6 +125,20 @@ export const condition: StepModule<ConditionConfig> = {
     const decision = decideBranch(config.branches, scope, history, effects.now());
     return { kind: 'branch', branch: decision.branch, output: { ...decision } };
   },
+  explain(config, output) {
+    // It may have decided by the config of another version.
+    if (output['mode'] === 'filter') {
+      const branches = config.mode === 'filter' ? config.branches : [];
+      return checkedText(branches, output as unknown as BranchDecision);
+    }
+    if (output['field'] === undefined) return null;
+    const decision = output as unknown as StepDecision;
+    const { field, operator, expectedValue: value, actualValue, result } = decision;
+    const actual = valueText(actualValue);
+    if (!operator) return `no branch holds: ${field} is ${actual}`;
+    const comparison = comparisonText({ field, operator, value });
+    return `${comparison} ${result ? 'holds' : 'does not hold'}: it is ${actual}`;
+  },
   fieldsRead(config) {
     if (config.mode === 'filter') {
       return parsedFilters(config).flatMap(({ names }) =>
@@ -170,6 +190,16 @@ export const condition: StepModule<ConditionConfig> = {
 
 const conditionsOf = ({ branches }: FilterConfig) =>
   branches.map(({ filter }) => asCondition(filter));
+
+/** The branches that were looked at, each with its filters. */
+function checkedText(branches: FilterConfig['branches'], { checked }: BranchDecision): string {
+  const texts = checked.map(({ id, result }) => {
+    const branch = branches.find((one) => one.id === id);
+    const filters = branch ? ` (${filterTexts(asCondition(branch.filter)).join('; ')})` : '';
+    return `"${branch?.name ?? id}"${filters} ${result ? 'holds' : 'does not hold'}`;
+  });
+  return texts.join(', ');
+}
 
 /** The history that the filters name; if they name none, nothing is read. */
 async function readHistory(config: FilterConfig, effects: StepEffects): Promise<ContactHistory> {

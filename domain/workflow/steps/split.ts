@@ -40,6 +40,8 @@ export const split: StepModule<SplitConfig> = {
     const output = { arm: id, name, by: key === null ? 'contact' : 'key' };
     return { kind: 'branch', branch: id, output };
   },
+  explain: (_config, { arm, name, by }) =>
+    arm === undefined ? null : `drew the arm "${String(name)}" for its ${String(by)}`,
   label: 'SPLIT',
   examples: [
     {

@@ -73,6 +73,11 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
    * @throws StepFailure
    */
   afterCall?(config: Config, output: WebhookOutput): Ended;
+  /**
+   * Says in words what it waits for, or why the execution left it by this way: from its output and its
+   * config, for people. Null: the output says nothing of it.
+   */
+  explain?(config: Config, output: Record<string, unknown>): string | null;
   /** Returns the reasons, as sentences, why a workflow with this step cannot be enabled. */
   problems?(step: Step<Config>, surroundings: Surroundings): string[];
   /** Returns probable mistakes, which do not prevent enabling. */

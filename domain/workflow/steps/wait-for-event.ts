@@ -5,6 +5,7 @@ import { selection } from '../../filter/selection.ts';
 import { limits } from '../../limits.ts';
 import { ExpectedEvent, Where as WhereSchema } from './schemas.ts';
 import { resolvedWhere, shownWhere, type Where } from '../../filter/where.ts';
+import { comparisonsText } from '../../filter/words.ts';
 import type { EndingEvent, Expectation } from './effects.ts';
 import { plainBranch, type StepModule, type StepWarning, waitBranches } from './step.ts';
 
@@ -41,6 +42,19 @@ export const waitForEvent: StepModule<WaitConfig> = {
     branch: event ? waitBranches.EVENT : waitBranches.TIMEOUT,
     output: outputOf(eventName, event),
   }),
+  explain({ eventName, where = [] }, output) {
+    const waited = waitingText(output);
+    if (waited !== null) return waited;
+    const expected = eventText(eventName, where);
+    switch (output['waitOutcome']) {
+      case 'EVENT':
+        return `got ${expected}`;
+      case 'TIMEOUT':
+        return `got no ${expected} in time`;
+      default:
+        return null;
+    }
+  },
   warnings({ name, config }, { taken, isBehindDelay }) {
     const warnings: StepWarning[] = [];
     if (config.timeout == null && taken.includes(waitBranches.TIMEOUT)) {
@@ -91,6 +105,17 @@ export function expectSame(one: WaitConfig, other: WaitConfig): boolean {
 /** The output of a step while it waits: which event ends it; null: any of its name. */
 export function waitingFor(eventName: string, where: Where | null): Record<string, unknown> | null {
   return where && { waitingFor: { eventName, where: shownWhere(where) } };
+}
+
+/** Says in words what a step waits for, from its output; null: it does not wait, or for any event of a name. */
+export function waitingText({ waitingFor: expected }: Record<string, unknown>): string | null {
+  if (!expected) return null;
+  const { eventName, where } = expected as { eventName: string; where: Where };
+  return `waits for ${eventText(eventName, where)}`;
+}
+
+function eventText(eventName: string, where: Where): string {
+  return [`"${eventName}"`, ...(where.length > 0 ? [comparisonsText(where)] : [])].join(' where ');
 }
 
 function outputOf(eventName: string, event: EndingEvent | null): Record<string, unknown> {

@@ -1,10 +1,11 @@
 import { isJsonEqual } from '../../filter/value.ts';
-import { hidden, shownConfig } from '../../secrets/in-templates.ts';
 import { cutText } from '../../text-rules.ts';
 import { ownConfig } from '../compare.ts';
 import type { ExitRule } from '../exit-rules.ts';
 import type { GraphTransition } from '../graph.ts';
+import { branchName } from '../graph-rules.ts';
 import { type DrawnStep, redrawing } from '../portable/redrawing.ts';
+import { configDifferences, itemDifferences, valueDifferences } from './config-changes.ts';
 import type { DrawnVersion } from './version.ts';
 
 /** The changes that a version of a workflow made, in words. */
@@ -32,9 +33,8 @@ export interface VersionChange {
 /** Most changes that a version lists; later ones are left out. */
 export const changesMax = 100;
 
-/** Most characters of the text of a change, and of a value in it. */
+/** Most characters of the text of a change. */
 const textChars = 300;
-const valueChars = 60;
 
 /**
  * Returns the changes of a version against the one before, in the order of `changeKinds`.
@@ -109,11 +109,11 @@ function wayChange(
   { fromStepId, toStepId, branch }: GraphTransition,
   steps: Map<string, DrawnStep>,
 ): VersionChange {
-  const from = steps.get(fromStepId) ?? { id: fromStepId, name: '?' };
-  const to = steps.get(toStepId)?.name ?? '?';
-  const by = branch === null ? '' : ` (${branch})`;
+  const from = steps.get(fromStepId);
+  const [name, to] = [from?.name ?? '?', steps.get(toStepId)?.name ?? '?'];
+  const by = branch === null ? '' : ` (${from ? branchName(from, branch) : branch})`;
   const what = kind === 'transition_added' ? 'added' : 'removed';
-  return change(kind, from, `${from.name} → ${to}${by}: ${what}`);
+  return change(kind, { id: fromStepId, name }, `${name} → ${to}${by}: ${what}`);
 }
 
 function triggerDifferences(before: DrawnVersion, after: DrawnVersion): string[] {
@@ -126,17 +126,14 @@ function triggerDifferences(before: DrawnVersion, after: DrawnVersion): string[]
   ];
 }
 
-function ruleDifferences(before: DrawnVersion, after: DrawnVersion): string[] {
-  const [rules, newRules] = [before.exitRules ?? [], after.exitRules ?? []];
-  const without = (some: readonly ExitRule[], others: readonly ExitRule[]) =>
-    some.filter((rule) => !others.some((other) => isJsonEqual(rule, other)));
-  const named = (some: readonly ExitRule[], what: string) =>
-    some.map(({ eventName }) => `${shown(eventName)} ${what}`);
-  const differences = [
-    ...named(without(newRules, rules), 'added'),
-    ...named(without(rules, newRules), 'removed'),
-  ];
-  return differences.length > 0 || isJsonEqual(rules, newRules) ? differences : ['another order'];
+function ruleDifferences({ exitRules: before }: DrawnVersion, { exitRules: after }: DrawnVersion) {
+  const items = (rules: readonly ExitRule[] = []) =>
+    rules.map((rule, index) => {
+      const { eventName } = rule;
+      const earlier = rules.slice(0, index).filter((other) => other.eventName === eventName);
+      return { ...rule, id: `${earlier.length} ${eventName}`, name: eventName };
+    });
+  return itemDifferences(items(before), items(after), { prefix: '', all: 'rules' });
 }
 
 function stepDifferences(before: DrawnStep, after: DrawnStep): string[] {
@@ -156,43 +153,4 @@ function templateDifferences(before: string | null, after: string | null): strin
 
 function moved(before: DrawnStep, after: DrawnStep): string[] {
   return isJsonEqual(before.position, after.position) ? [] : ['moved'];
-}
-
-/** The differences of two configs, without the values of credentials. */
-function configDifferences(
-  before: Record<string, unknown>,
-  after: Record<string, unknown>,
-): string[] {
-  const [hiddenBefore, hiddenAfter] = [leaves(shownConfig(before)), leaves(shownConfig(after))];
-  const [leavesBefore, leavesAfter] = [leaves(before), leaves(after)];
-  const paths = new Set([...leavesBefore.keys(), ...leavesAfter.keys()]);
-  return [...paths].flatMap((path) => {
-    const differences = valueDifferences(path, leavesBefore.get(path), leavesAfter.get(path));
-    const isHidden = [hiddenBefore, hiddenAfter].some((known) => known.get(path) === hidden);
-    return isHidden && differences.length > 0 ? [`${path} changed`] : differences;
-  });
-}
-
-/** Most keys of a path. What lies deeper is shown as a part of its object. */
-const pathMax = 6;
-
-/** The values inside a value by their paths. An empty list or object is a value. */
-function leaves(value: unknown, path: readonly string[] = []): Map<string, unknown> {
-  const isInner = typeof value === 'object' && value !== null && Object.keys(value).length > 0;
-  if (!isInner || path.length === pathMax)
-    return new Map(path.length === 0 ? [] : [[path.join('.'), value]]);
-  return new Map(
-    Object.entries(value).flatMap(([key, inner]) => [...leaves(inner, [...path, key])]),
-  );
-}
-
-function valueDifferences(path: string, before: unknown, after: unknown): string[] {
-  if (isJsonEqual(before ?? null, after ?? null)) return [];
-  if (before === undefined) return [`${path} set to ${shown(after)}`];
-  if (after === undefined) return [`${path} removed`];
-  return [`${path} ${shown(before)} → ${shown(after)}`];
-}
-
-function shown(value: unknown): string {
-  return cutText(JSON.stringify(value), valueChars);
 }

@@ -341,6 +341,30 @@ describe('retrying a failed execution', () => {
   });
 });
 
+describe('skipping the step at which an execution has failed', () => {
+  it('keeps the key, and is refused while another one of it is active', async () => {
+    const { path, start } = await createWorkflow();
+    const { id } = await createContact();
+    const { body: failed } = await start(id, { key: '1' });
+    const { steps } = (await call('GET', path)).body;
+    const { db } = shop.api;
+    const { project_id } = await db
+      .updateTable('execution')
+      .set({ status: 'FAILED', current_step_id: steps[1].id })
+      .where('id', '=', failed.id)
+      .returning('project_id')
+      .executeTakeFirstOrThrow();
+    const step = { project_id, execution_id: failed.id, step_id: steps[1].id, status: 'FAILED' };
+    await db.insertInto('step_execution').values(step).execute();
+    const { body: second } = await start(id, { key: '1' });
+    const skip = () => call('POST', `${path}/executions/${failed.id}/skip`);
+    expect(refusal(await skip())).toEqual(exists);
+    await put(second.id, 'COMPLETED');
+    const { status, body } = await skip();
+    expect([status, body.key]).toEqual([200, '1']);
+  });
+});
+
 describe('a simulation', () => {
   it('shows whether its context as an event would start the workflow', async () => {
     const { path } = await createWorkflow();

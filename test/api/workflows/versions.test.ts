@@ -156,8 +156,14 @@ describe('the versions of a workflow', () => {
     expect((await asMember('GET', '/versions/2')).body.causedBy.id).toBe(userId);
     const causedBy = async () => (await list(id)).data[0].causedBy;
     expect(await causedBy()).toEqual({ type: 'user', id: userId, name: email });
+    const { body: listed } = await call('GET', '/workflows?pageSize=100');
+    const versionBy = listed.data.map((one: Fields) => [one['id'], one['versionBy']]);
+    expect(new Map(versionBy).get(id)).toEqual(await causedBy());
+    const { body: copy } = await call('POST', `/workflows/${id}/duplicate`);
+    expect(copy.versionBy).toEqual({ type: 'key', id: 'secret', name: 'Secret key' });
     await sql`delete from app_user where id = ${userId}`.execute(api.db);
     expect(await causedBy()).toEqual({ type: 'user', id: userId, name: null });
+    expect((await read(id)).versionBy).toEqual(await causedBy());
   });
 
   it('show no value of a header that is a credential', async () => {

@@ -224,6 +224,7 @@ describe('the picture of an execution', () => {
     ],
     ['TRIGGER', 'WAIT_FOR_EVENT', 'WEBHOOK', 'EXIT', 'SEND_EMAIL'],
   );
+  graph.steps[1]!.config = { eventName: 'paid' };
   const statesOf = (state: Partial<ExecutionState> & Pick<ExecutionState, 'steps'>, of = graph) =>
     pictureOfExecution(of, { ...running, ...state }).steps.map((step) => step.state);
 
@@ -249,7 +250,7 @@ describe('the picture of an execution', () => {
       'untouched',
     ]);
     expect(picture.steps[2]).toMatchObject({ word: 'failed', fault: error });
-    expect(picture.steps[1]?.notes).toEqual(['2026-11-21 08:30:00 · 1 min']);
+    expect(picture.steps[1]?.notes).toEqual(['2026-11-21 08:30:00 · 1 min', 'got "paid"']);
     expect(picture.ways.map(({ isTaken }) => isTaken)).toEqual([true, true, false, false]);
     expect(picture.subtitle).toBe(
       'Version 2 · FAILED · started 2026-11-21 08:30:00 UTC · 1 min 1 s in all',

@@ -298,9 +298,13 @@ select page.kind, page.type, page.id, to_char(page.at at time zone 'utc',
           execution.workflow_id, 'workflowName', execution.workflow_name, 'key', execution.key,
           'version', execution.workflow_version, 'status', execution.status, 'exitReason',
           execution.exit_reason, 'error', execution.error, 'completedAt',
-          to_char(execution.completed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end
-          as execution, case when page.kind = 'opt_in' then jsonb_build_object('state',
-          opt_in.state, 'topics', array(
+          to_char(execution.completed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+          'waiting', (
+    select step.output
+    from step_execution step
+    where step.status = 'WAITING' and step.execution_id = execution.id and step.step_id =
+        execution.current_step_id) ) end as execution, case when page.kind = 'opt_in' then
+        jsonb_build_object('state', opt_in.state, 'topics', array(
     select key from topic
     where topic.id = any(opt_in.topic_ids)
     order by topic.created_at, topic.id), 'endedAt', to_char(opt_in.ended_at at time zone 'utc',

@@ -219,6 +219,10 @@ select exit_rules
 from workflow
 where id = $1
 
+select given.id, stored.caused_by as "causedBy"
+from unnest($1::uuid[], $2::int[]) as given(id, version)
+join workflow_version stored on stored.workflow_id = given.id and stored.version = given.version
+
 select id, from_step_id as "fromStepId", to_step_id as "toStepId", branch
 from workflow_transition
 where workflow_id = $1

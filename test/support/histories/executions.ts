@@ -38,6 +38,8 @@ export interface WorkflowPlan {
   allowReentry?: boolean;
   executionKey?: string;
   reentry?: object;
+  /** Conditions of the trigger. */
+  where?: object[];
   steps: StepPlan[];
   ways?: WayPlan[];
   exitRules?: object[];
@@ -55,7 +57,7 @@ export async function createWorkflow(
   const { call } = engine;
   const { body: workflow } = await call('POST', '/workflows', {
     name: 'Journey',
-    eventName: plan.eventName ?? 'started',
+    triggerConfig: { eventName: plan.eventName ?? 'started', where: plan.where ?? [] },
     ...(plan.reentry ? {} : { allowReentry: plan.allowReentry ?? false }),
     executionKey: plan.executionKey,
     reentry: plan.reentry,

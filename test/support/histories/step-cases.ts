@@ -106,12 +106,7 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
           {
             type: 'SPLIT',
             name: 'Split',
-            config: {
-              arms: [
-                { id: 'all', name: 'All', weight: 1 },
-                { id: 'none', name: 'None', weight: 0 },
-              ],
-            },
+            config: { arms: [onlyArm, noArm] },
           },
           { type: 'EXIT', name: 'All', config: { reason: 'all' } },
         ],
@@ -121,34 +116,23 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
         ],
         until: 'EXITED',
       }),
-    'condition-filter': (engine) =>
+    'split-by-key': (engine) =>
       play(engine, {
         steps: [
-          {
-            type: 'CONDITION',
-            name: 'Who?',
-            config: {
-              mode: 'filter',
-              branches: [
-                {
-                  id: 'new',
-                  name: 'New',
-                  filter: {
-                    operator: 'AND',
-                    conditions: [{ field: 'event.bought', operator: 'notTriggered' }],
-                  },
-                },
-              ],
-            },
-          },
-          { type: 'EXIT', name: 'New', config: { reason: 'new' } },
+          { type: 'SPLIT', name: 'Split', config: { by: 'key', arms: [onlyArm, noArm] } },
+          { type: 'EXIT', name: 'All', config: { reason: 'all' } },
         ],
         ways: [
-          ['TRIGGER', 'Who?'],
-          ['Who?', 'New', 'new'],
+          ['TRIGGER', 'Split'],
+          ['Split', 'All', 'all'],
         ],
+        executionKey: 'event.order',
+        context: { order: 'order-7' },
         until: 'EXITED',
       }),
+    'condition-filter': (engine) => play(engine, { ...byHistory('notTriggered'), until: 'EXITED' }),
+    'condition-filter-default': (engine) =>
+      play(engine, { ...byHistory('triggered'), until: 'EXITED' }),
     'condition-multi': (engine) =>
       play(engine, { ...multi, contact: { data: { plan: 'pro' } }, until: 'EXITED' }),
     'condition-multi-default': (engine) => play(engine, { ...multi, until: 'EXITED' }),
@@ -224,9 +208,39 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
       return play(engine, { steps: [mail, delay, exit('Exit')], until: 'EXITED' });
     },
     'wait-event': (engine) =>
-      play(engine, { steps: [wait(60), ...exits], ways: waited, track: true, until: 'EXITED' }),
+      play(engine, {
+        steps: [wait(60), ...exits],
+        ways: waited,
+        track: ['clicked'],
+        until: 'EXITED',
+      }),
     'wait-event-forever': (engine) =>
-      play(engine, { steps: [wait(), ...exits], ways: waited, track: true, until: 'EXITED' }),
+      play(engine, {
+        steps: [wait(), ...exits],
+        ways: waited,
+        track: ['clicked'],
+        until: 'EXITED',
+      }),
+    'wait-where': (engine) =>
+      play(engine, {
+        steps: [ofSame('Wait', 'clicked'), ...exits],
+        ways: waited,
+        context: { n: 1 },
+        track: ['clicked'],
+        until: 'EXITED',
+      }),
+    'wait-looked-back': (engine) =>
+      play(engine, {
+        steps: [
+          ofSame('First', 'opened'),
+          ofSame('Second', 'clicked', { since: 'execution' }),
+          exit('Exit'),
+        ],
+        context: { n: 1 },
+        // The second step begins when its event has come.
+        track: ['clicked', 'opened'],
+        until: 'EXITED',
+      }),
     'wait-timeout': (engine) =>
       play(engine, { steps: [wait(1), ...exits], ways: waited, until: 'EXITED' }),
     'wait-nowhere': (engine) =>
@@ -237,6 +251,18 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
       play(engine, { steps: [wait(60), ...exits], ways: waited, until: 'WAITING', cancel: true }),
   };
 
+const onlyArm = { id: 'all', name: 'All', weight: 1 };
+const noArm = { id: 'none', name: 'None', weight: 0 };
+/** A wait for the event of the same `n`. */
+const ofSame = (name: string, eventName: string, more: object = {}): StepPlan => ({
+  type: 'WAIT_FOR_EVENT',
+  name,
+  config: {
+    eventName,
+    where: [{ field: 'event.n', operator: 'equals', valueOf: 'context.n' }],
+    ...more,
+  },
+});
 const untilDate = { type: 'DELAY', name: 'Until it is due', config: { untilField: 'data.due' } };
 const condition = (): Pick<Play, 'steps' | 'ways'> => ({
   steps: [
@@ -254,6 +280,23 @@ const condition = (): Pick<Play, 'steps' | 'ways'> => ({
     ['If', 'No', 'no'],
   ],
 });
+/** A CONDITION by whether the contact has bought. */
+const byHistory = (operator: string): Pick<Play, 'steps' | 'ways'> => {
+  const filter = { operator: 'AND', conditions: [{ field: 'event.bought', operator }] };
+  const branches = [{ id: 'met', name: 'Met', filter }];
+  return {
+    steps: [
+      { type: 'CONDITION', name: 'Who?', config: { mode: 'filter', branches } },
+      exit('Met'),
+      exit('Others'),
+    ],
+    ways: [
+      ['TRIGGER', 'Who?'],
+      ['Who?', 'Met', 'met'],
+      ['Who?', 'Others', 'default'],
+    ],
+  };
+};
 const multi: Pick<Play, 'steps' | 'ways'> = {
   steps: [
     {
@@ -319,11 +362,13 @@ interface Play {
   ways?: WayPlan[];
   /** Runs after the workflow is enabled, and before the execution starts. */
   before?: () => Promise<unknown>;
-  /** Track the event once the execution waits. */
-  track?: boolean;
+  /** Events that are tracked in this order once the execution waits. */
+  track?: string[];
   until: string;
   cancel?: boolean;
   contact?: object;
+  context?: object;
+  executionKey?: string;
   /** Runs at the end; `path` is the execution's in the API. */
   after?: (id: string, path: string) => Promise<unknown>;
 }
@@ -333,11 +378,11 @@ async function play(engine: Engine, plan: Play): Promise<string> {
   const workflow = await createWorkflow(engine, { ...plan, eventName: randomUUID() });
   await plan.before?.();
   const contact = await createContact(engine, email, plan.contact);
-  const id = await startByHand(engine, workflow.id, contact);
-  if (plan.track) {
-    await executionIn(engine, workflow.id, id, 'WAITING');
-    await engine.call('POST', '/v1/track', { email, event: 'clicked', data: { n: 1 } });
-  }
+  const id = await startByHand(engine, workflow.id, contact, plan.context);
+  const { track = [] } = plan;
+  if (track.length > 0) await executionIn(engine, workflow.id, id, 'WAITING');
+  for (const event of track)
+    await engine.call('POST', '/v1/track', { email, event, data: { n: 1 } });
   // A minute is the shortest possible delay.
   await executionIn(engine, workflow.id, id, plan.until, 90_000);
   const path = `/workflows/${workflow.id}/executions/${id}`;

@@ -88,7 +88,8 @@ function randomGraph(random: Random) {
       }
       case 'SPLIT': {
         const arms = ['a', 'b', 'c'].map((id) => ({ id, name: id, weight: 1 + below(random, 3) }));
-        return { config: { arms, ...(random() < 0.3 ? { salt: 'shared' } : {}) } };
+        const by = oneOf(random, ['contact', 'key']);
+        return { config: { arms, by, ...(random() < 0.3 ? { salt: 'shared' } : {}) } };
       }
       case 'UPDATE_CONTACT': {
         const subscriptionAction = oneOf(random, ['none', 'unsubscribe', 'subscribe']);
@@ -143,12 +144,16 @@ function randomGraph(random: Random) {
   // A condition needs a transition.
   if (ends.length > 1) add(ends, ['EXIT', 'SEND_EMAIL']);
   const compared = oneOf<object>(random, [{ value: below(random, 40) }, { valueOf: 'context.n' }]);
-  const where = [{ field: 'event.n', operator: 'greaterThan', ...compared }];
+  const ofRule = [{ field: 'event.n', operator: 'greaterThan', ...compared }];
   const exitRules = [
-    ...(random() < 0.4 ? [{ eventName: oneOf(random, ['a', 'b']), where, reason: 'rule' }] : []),
+    ...(random() < 0.4
+      ? [{ eventName: oneOf(random, ['a', 'b']), where: ofRule, reason: 'rule' }]
+      : []),
     ...(random() < 0.2 ? [{ eventName: 'contact.unsubscribed', reason: 'left' }] : []),
   ];
-  return { steps, ways, exitRules, answers };
+  const where = random() < 0.3 ? [{ field: 'event.n', operator: 'lessThan', value: 7 }] : [];
+  const key = random() < 0.5 ? { executionKey: 'event.key' } : {};
+  return { steps, ways, exitRules, where, ...key, answers };
 }
 
 const isTime = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
@@ -179,7 +184,8 @@ async function compare(seed: number): Promise<string> {
   const workflow = await createWorkflow(engine, { eventName, ...plan });
   const path = `/workflows/${workflow.id}`;
   const email = newAddress();
-  const context = { n: below(random, 10) };
+  const n = below(random, 10);
+  const context = { n, ...oneOf<object>(random, [{ key: n }, { key: `k${n}` }, { key: '' }]) };
   const data = { plan: oneOf(random, ['pro', 'free']), ...context };
   const contactId = await createContact(engine, email, { data, subscribed: random() < 0.8 });
   const events = Array.from({ length: below(random, 8) }, (_, index) => ({
@@ -199,6 +205,12 @@ async function compare(seed: number): Promise<string> {
     engine.call('POST', '/v1/track', { email, event, data: given });
   await track(eventName, context);
   const { body: listed } = await engine.call('GET', `${path}/executions`);
+  const { starts, key } = played.start ?? { starts: true, key: null };
+  expect([seed, ...listed.executions.map((one: { key: string | null }) => one.key)]).toEqual([
+    seed,
+    ...(starts ? [key] : []),
+  ]);
+  if (!starts) return 'not started';
   const own = `${path}/executions/${listed.executions[0].id}`;
   for (const step of played.path as Played[]) {
     if (step.type !== 'DELAY' && step.type !== 'WAIT_FOR_EVENT') continue;

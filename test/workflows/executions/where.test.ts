@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { trackingLinks } from '../../../domain/mail/tracking.ts';
+import { createSigner } from '../../../providers/encryption.ts';
 import { useEngine } from '../../support/engine.ts';
 import {
   createContact,
+  createTemplate,
   createWorkflow,
   type StepPlan,
 } from '../../support/histories/executions.ts';
 import { askForJob, endOfExecutionJob } from '../../support/histories/execution-jobs.ts';
+import { insertTestEmail } from '../../support/projects/mails.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -39,6 +43,7 @@ async function begin(steps: StepPlan[], data: object, contact: object = {}) {
   const state = async () => (await engine.call('GET', own)).body;
   return {
     workflow,
+    email,
     contactId,
     eventName,
     path,
@@ -142,19 +147,37 @@ describe('a workflow with an executionKey', () => {
 
 describe('a wait with conditions', () => {
   it('is ended by the event that meets them, and shows what it waits for', async () => {
-    const { at, track, ended } = await begin([paid('Paid?')], { orderId: 7, total: 3 });
+    const begun = await begin([paid('Paid?')], { orderId: 7, total: 3 });
+    const { at, track, ended, own, contactId } = begun;
     expect(visitOf(await at('Paid?'), 'Paid?')?.output).toEqual({
       waitingFor: {
         eventName: 'paid',
         where: [{ field: 'event.orderId', operator: 'equals', value: 7 }],
       },
     });
+    const explanations = async () => {
+      const { body: timeline } = await engine.call(
+        'GET',
+        `/contacts/${contactId}/timeline?types=execution`,
+      );
+      const { body: history } = await engine.call('GET', `${own}/history`);
+      const { detail } = history.entries.findLast(
+        (one: { stepName: string | null }) => one.stepName === 'Paid?',
+      );
+      return [timeline.data[0].detail.explanation, detail.explanation];
+    };
+    const waits = 'waits for "paid" where event.orderId equals 7';
+    expect(await explanations()).toEqual([waits, waits]);
     await track('paid', { orderId: 8 });
     await track('paid', { orderId: '7' });
     await track('paid');
     await at('Paid?');
     await track('paid', { orderId: 7, by: 'card' });
     const execution = await ended();
+    expect(await explanations()).toEqual([
+      undefined,
+      'got "paid" where event.orderId equals context.orderId',
+    ]);
     expect(execution.context).toEqual({ orderId: 7, total: 3, by: 'card' });
     expect(visitOf(execution, 'Paid?')?.output).toMatchObject({
       waitOutcome: 'EVENT',
@@ -208,6 +231,55 @@ describe('a wait with conditions', () => {
     await track('paid', { orderId: 'null' });
     await track('paid', { orderId: 1 });
     await at('Paid?');
+  });
+});
+
+describe('a wait for an event of mail', () => {
+  const ofTemplate = (templateId: string) => [
+    { field: 'event.templateId', operator: 'equals', value: templateId },
+  ];
+
+  it('tells mails apart by their template, and clicks by their link', async () => {
+    const [wanted, other] = [await createTemplate(engine), await createTemplate(engine)];
+    const link = 'https://shop.test/sale';
+    const ofLink = [{ field: 'event.link', operator: 'equals', value: link }];
+    const sent = paid('Sent?', { eventName: 'email.sent', where: ofTemplate(wanted) });
+    const clicked = paid('Clicked?', { eventName: 'email.click', where: ofLink });
+    const { at, ended, email } = await begin([sent, clicked], {});
+    const send = async (template: string) => {
+      const { body } = await engine.call('POST', '/v1/send', { to: email, template });
+      await waitFor('the mail', async () => {
+        const { body: mail } = await engine.call('GET', `/emails/${body.data.emails[0].email}`);
+        return mail.sentAt !== null;
+      });
+      return body.data.emails[0].email as string;
+    };
+    await at('Sent?');
+    await send(other);
+    await at('Sent?');
+    const emailId = await send(wanted);
+    await at('Clicked?');
+    const sign = createSigner(engine.api.services.config.jwtSecret, 'tracking links');
+    const { clickUrl } = trackingLinks('', emailId, sign);
+    await engine.api.request('GET', clickUrl('https://shop.test/other'));
+    await at('Clicked?');
+    await engine.api.request('GET', clickUrl(link));
+    const { output } = visitOf(await ended(), 'Clicked?')!;
+    expect(output).toMatchObject({ eventData: { link, emailId } });
+  });
+
+  it('finds mail whose events are not stored by its template', async () => {
+    const [wanted, other] = [await createTemplate(engine), await createTemplate(engine)];
+    const config = { eventName: 'email.sent', where: ofTemplate(wanted), since: 'execution' };
+    const { at, own, ended, contactId } = await begin([rest, paid('Sent?', config)], {});
+    await at('Rest');
+    const owner = { projectId: engine.project.id, contactId };
+    for (const template_id of [other, wanted, other]) {
+      await insertTestEmail(engine.api.db, owner, { derived_events: 1, template_id });
+    }
+    await engine.call('PATCH', `${own}/wait`, { until: '2020-01-01T00:00:00Z' });
+    const { output } = visitOf(await ended(), 'Sent?')!;
+    expect(output).toMatchObject({ waitOutcome: 'EVENT', eventData: { templateId: wanted } });
   });
 });
 

@@ -113,8 +113,9 @@ describe('npm run replay', { timeout: 120_000 }, () => {
     expect(stdout).toContain('context   {"order":7}');
     const lines = stdout.split('\n');
     const condition = lines.findIndex((line) => line.includes('CONDITION "Pro?" took the way'));
-    expect(lines[condition + 1]).toContain('in        {"field":"data.plan"');
-    expect(lines[condition + 2]).toMatch(/out {7}\{.*"actualValue":"pro"/);
+    expect(lines[condition + 1]).toContain('why       data.plan equals "pro" holds: it is "pro"');
+    expect(lines[condition + 2]).toContain('in        {"field":"data.plan"');
+    expect(lines[condition + 3]).toMatch(/out {7}\{.*"actualValue":"pro"/);
     expect(stdout).toContain('"url":"http://10.0.0.1/{{order}}"');
     expect(stdout).toMatch(/error {5}\S/);
     expect(stdout).not.toContain('hush');

@@ -210,6 +210,32 @@ describe('a firing', () => {
     },
   );
 
+  it('starts executions as re-entry allows, and counts all others as skipped', async () => {
+    const at = lastPlanned();
+    const before = new Date(at.getTime() - 15 * minute);
+    const earlier = new Date(before.getTime() - 15 * minute);
+    const segment = await segmentOf(2);
+    const parallel = { mode: 'parallel', minIntervalSeconds: 3_600 };
+    const workflow = await scheduled(
+      { ...often, segmentId: segment.id },
+      { reentry: parallel, paused: true },
+    );
+    await workflow.since(earlier);
+    expect(await workflow.fire(earlier)).toMatchObject({ started: 2, skipped: 0 });
+    expect(await workflow.fire(before)).toMatchObject({ matched: 2, started: 0, skipped: 2 });
+
+    await workflow.change({ reentry: { mode: 'parallel' } });
+    await sql`insert into execution (project_id, workflow_id, workflow_version, workflow_name,
+          contact_id, slot)
+        select project_id, workflow_id, workflow_version, workflow_name, contact_id, n || ''
+          from execution, generate_series(1, 99) n
+          where workflow_id = ${workflow.id} and contact_id = ${segment.ids[0]}`.execute(db);
+    expect(await workflow.fire(at)).toMatchObject({ matched: 2, started: 1, skipped: 1 });
+    const { body: stats } = await engine.call('GET', `${workflow.path}/stats`);
+    expect(stats.data.notStarted).toEqual({ no_key: 0, key_too_long: 0, too_many: 0 });
+    await db.deleteFrom('execution').where('workflow_id', '=', workflow.id).execute();
+  });
+
   it('is overlapped by one that is running, and stopped when the workflow is disabled', async () => {
     const at = lastPlanned();
     const before = new Date(at.getTime() - 15 * minute);

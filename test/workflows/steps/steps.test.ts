@@ -1,5 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { transact } from '../../../db/database.ts';
 import { useEngine } from '../../support/engine.ts';
 import {
   beginExecution,
@@ -63,6 +65,25 @@ describe('a SPLIT step', () => {
     const split = stats.data.steps.find(({ type }: { type: string }) => type === 'SPLIT');
     const drawn = ['a', 'b'].filter((id) => counted(id) > 0);
     expect(split.branches).toEqual(Object.fromEntries(drawn.map((id) => [id, counted(id)])));
+  });
+
+  it('draws for the key of each execution, as a simulation does', async () => {
+    const arms = [arm('a', 50), arm('b', 50)];
+    const plan = { ...journey({ arms, by: 'key' }), executionKey: 'event.order' };
+    const workflow = await createWorkflow(engine, plan);
+    const path = `/workflows/${workflow.id}`;
+    const contactId = await createContact(engine, newAddress());
+    for (let order = 0; order < 8; order++) {
+      const { body } = await engine.call('POST', `${path}/simulate`, { contactId, key: order });
+      const started = await engine.call('POST', `${path}/executions`, { contactId, key: order });
+      const execution = await executionIn(engine, workflow.id, started.body.id, 'EXITED');
+      const { branch } = body.data.path[1];
+      expect(execution.stepExecutions[1].output).toEqual({
+        arm: branch,
+        name: `Arm ${branch}`,
+        by: 'key',
+      });
+    }
   });
 
   it('completes where no way belongs to the arm', async () => {
@@ -210,6 +231,29 @@ describe('a CONDITION step', () => {
       reasons.push(execution.exitReason);
     }
     expect(reasons).toEqual(['recent', 'picked', 'buyer', 'same', 'default']);
+  });
+
+  it('fails, and says why, when reading what it names takes longer than 5 seconds', async () => {
+    const given = { name: randomUUID(), type: 'STATIC' };
+    const { body: segment } = await engine.call('POST', '/segments', given);
+    const filters = [{ field: `segment.${segment.id}`, operator: 'memberOfSegment' }];
+    const filter = { operator: 'AND', conditions: filters };
+    const config = { mode: 'filter', branches: [{ id: 'in', name: 'In', filter }] };
+    const begun = await transact(engine.api.db, async (tx) => {
+      await sql`lock table segment_member in access exclusive mode`.execute(tx);
+      const execution = await beginExecution(engine, {
+        steps: [{ type: 'CONDITION', name: 'In?', config }, exit('in')],
+        ways: [
+          ['TRIGGER', 'In?'],
+          ['In?', 'in', 'in'],
+        ],
+      });
+      await execution.until('FAILED');
+      return execution;
+    });
+    const { error, stepExecutions } = await begun.until('FAILED');
+    expect(error).toBe('Reading what the filters name took longer than 5 seconds.');
+    expect(stepExecutions[1]).toMatchObject({ status: 'FAILED', output: null });
   });
 
   it('has no member of a segment that was deleted since', async () => {

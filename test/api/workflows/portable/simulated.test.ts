@@ -59,6 +59,32 @@ describe('the graph of a simulation', () => {
     expect(week).toBeDefined();
   });
 
+  it('draws the same arms by its keys as the workflow', async () => {
+    const arms = ['a', 'b'].map((id) => ({ id, name: id, weight: 1 }));
+    const drawing = {
+      trigger: graph.trigger,
+      steps: [
+        { key: 'trigger', type: 'TRIGGER' },
+        { key: 'split', type: 'SPLIT', name: 'Split', config: { arms } },
+        { key: 'out', type: 'EXIT', name: 'Out', config: {} },
+      ],
+      transitions: [
+        { from: 'trigger', to: 'split' },
+        { from: 'split', to: 'out', branch: 'a' },
+      ],
+    };
+    const { body: made } = await call('POST', '/workflows', { name: 'W', graph: drawing });
+    const armsOf = async (email: string, more: object) => {
+      const given = { contact: { email }, ...more };
+      const { body } = await call('POST', `/workflows/${made.id}/simulate`, given);
+      return body.data.path[1].branch as string;
+    };
+    for (let index = 0; index < 12; index++) {
+      const email = newAddress();
+      expect(await armsOf(email, { graph: drawing })).toBe(await armsOf(email, {}));
+    }
+  });
+
   it('is refused by the names that it has', async () => {
     const wrong = { ...graph, transitions: [{ from: 'trigger', to: 'scroe' }] };
     const { status, body } = await play({ graph: wrong });

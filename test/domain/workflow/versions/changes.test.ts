@@ -49,12 +49,84 @@ describe('the changes of a version', () => {
   });
 
   it('name settings inside of settings, and those that came and went', () => {
-    const condition = (config: object) =>
-      version([trigger(), step('c', { type: 'CONDITION', config: { ...config } })]);
-    const before = condition({ mode: 'multi', branches: [{ id: 'a', value: 1 }], field: 'x' });
-    const after = condition({ mode: 'multi', branches: [{ id: 'a', value: 2 }], list: [] });
+    const hook = (config: object) =>
+      version([trigger(), step('c', { type: 'WEBHOOK', config: { ...config } })]);
+    const before = hook({ body: { a: [{ b: 1 }] }, method: 'POST' });
+    const after = hook({ body: { a: [{ b: 2 }] }, list: [] });
     expect(textsOf(before, after)).toEqual([
-      'Step c: branches.0.value 1 → 2, field removed, list set to []',
+      'Step c: body.a.0.b 1 → 2, method removed, list set to []',
+    ]);
+  });
+
+  it('say which conditions of an event came and went', () => {
+    const wait = (...where: object[]) =>
+      version([
+        trigger(),
+        step('w', { type: 'WAIT_FOR_EVENT', config: { eventName: 'paid', where } }),
+      ]);
+    const ofOrder = { field: 'event.orderId', operator: 'equals', valueOf: 'context.orderId' };
+    const large = { field: 'event.total', operator: 'greaterThan', value: 10 };
+    const known = { field: 'contact.data.plan', operator: 'exists' };
+    expect(textsOf(wait(), wait(ofOrder))).toEqual([
+      'Step w: condition event.orderId equals context.orderId added',
+    ]);
+    expect(textsOf(wait(large, known), wait(known))).toEqual([
+      'Step w: condition event.total greater than 10 removed',
+    ]);
+    expect(textsOf(wait(large, known), wait(known, large))).toEqual([
+      'Step w: conditions joined or ordered otherwise',
+    ]);
+    const started = (where: object[]) => version([trigger({ eventName: 'began', where })]);
+    expect(textsOf(started([]), started([large]))).toEqual([
+      'Trigger: condition event.total greater than 10 added',
+    ]);
+  });
+
+  it('name the branches of a CONDITION and the arms of a SPLIT', () => {
+    const of = (type: 'CONDITION' | 'SPLIT', config: object) =>
+      version([trigger(), step('s', { type, config: { ...config } })]);
+    const multi = (...branches: object[]) =>
+      of('CONDITION', { mode: 'multi', field: 'x', branches });
+    const pro = { id: 'a', name: 'Pro', operator: 'equals', value: 'pro' };
+    const free = { id: 'b', name: 'Free', operator: 'equals', value: 'free' };
+    expect(textsOf(multi(pro), multi({ ...pro, value: 'plus' }, free))).toEqual([
+      'Step s: branch "Pro" value "pro" → "plus", branch "Free" added',
+    ]);
+    expect(textsOf(multi(pro, free), multi(free, pro))).toEqual([
+      'Step s: branches in another order',
+    ]);
+    const bought = { field: 'event.bought', operator: 'triggeredWithin', value: 30, unit: 'days' };
+    const inGermany = { field: 'data.country', operator: 'equals', value: 'DE' };
+    const filters = (logic: string, ...conditions: object[]) =>
+      of('CONDITION', {
+        mode: 'filter',
+        branches: [
+          { id: 'a', name: 'Buyers', filter: { logic, groups: [{ filters: conditions }] } },
+        ],
+      });
+    expect(textsOf(filters('AND', bought), filters('AND', bought, inGermany))).toEqual([
+      'Step s: branch "Buyers" condition data.country equals "DE" added',
+    ]);
+    expect(textsOf(filters('AND', bought), filters('AND', inGermany))).toEqual([
+      'Step s: branch "Buyers" condition data.country equals "DE" added, ' +
+        'branch "Buyers" condition event.bought triggered within 30 days removed',
+    ]);
+    expect(textsOf(filters('AND', bought, inGermany), filters('OR', bought, inGermany))).toEqual([
+      'Step s: branch "Buyers" conditions joined or ordered otherwise',
+    ]);
+    const arm = (id: string, weight: number) => ({ id, name: id.toUpperCase(), weight });
+    const split = (...arms: object[]) => of('SPLIT', { arms });
+    expect(textsOf(split(arm('a', 50), arm('b', 50)), split(arm('a', 70), arm('c', 30)))).toEqual([
+      'Step s: arm "A" weight 50 → 70, arm "C" added, arm "B" removed',
+    ]);
+  });
+
+  it('name the branch of a transition', () => {
+    const arms = [{ id: 'x', name: 'Short', weight: 1 }];
+    const steps = [trigger(), step('s', { type: 'SPLIT', config: { arms } }), step('a')];
+    const way = { id: 'w', fromStepId: 's', toStepId: 'a', branch: 'x' };
+    expect(textsOf(version(steps), version(steps, { transitions: [way] }))).toEqual([
+      'Step s → Step a (Short · 100 %): added',
     ]);
   });
 
@@ -79,10 +151,15 @@ describe('the changes of a version', () => {
     const before = version([trigger()], { exitRules: [rule('a'), rule('b')] });
     const after = version([trigger()], { exitRules: [rule('b', 'other'), rule('c')] });
     expect(textsOf(before, after)).toEqual([
-      'Exit rules: "b" added, "c" added, "a" removed, "b" removed',
+      'Exit rules: "b" reason "r" → "other", "c" added, "a" removed',
     ]);
     const turned = version([trigger()], { exitRules: [rule('b'), rule('a')] });
-    expect(textsOf(before, turned)).toEqual(['Exit rules: another order']);
+    expect(textsOf(before, turned)).toEqual(['Exit rules: rules in another order']);
+    const where = [{ field: 'event.id', operator: 'equals' as const, valueOf: 'context.id' }];
+    const narrower = version([trigger()], { exitRules: [{ ...rule('a'), where }, rule('b')] });
+    expect(textsOf(before, narrower)).toEqual([
+      'Exit rules: "a" condition event.id equals context.id added',
+    ]);
   });
 
   it('name both ends of transitions, also of steps that are gone', () => {

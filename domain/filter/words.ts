@@ -1,0 +1,50 @@
+import { cutText } from '../text-rules.ts';
+import { type Condition, type Filter, filtersOf, needsOf, type Operator } from './filter.ts';
+
+/** Conditions in words, for people who read what an execution did or what a version changed. */
+
+/** Most characters of a value in a sentence. */
+const valueChars = 60;
+
+/** A value as JSON, cut. */
+export function valueText(value: unknown): string {
+  return cutText(JSON.stringify(value ?? null), valueChars);
+}
+
+interface Compared extends Pick<Filter, 'field' | 'operator' | 'value' | 'unit'> {
+  valueOf?: unknown;
+}
+
+/** A comparison or a filter: `event.total greater than 10`, `data.plan equals context.plan`. */
+export function comparisonText(compared: Compared): string {
+  return `${compared.field} ${operatorText(compared.operator)}${operandText(compared)}`;
+}
+
+/** Several of them, of which all must hold. */
+export function comparisonsText(all: readonly Compared[]): string {
+  return all.map(comparisonText).join(' and ');
+}
+
+/** The filters of a condition, without its brackets. */
+export function filterTexts(condition: Condition): string[] {
+  return filtersOf(condition).map(comparisonText);
+}
+
+/** The name of an operator in words: `greaterThan` is `greater than`. */
+function operatorText(operator: Operator): string {
+  return operator.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+function operandText(compared: Compared): string {
+  const { operator, value, unit } = compared;
+  // Every object inherits a function of this name.
+  const operand = Object.hasOwn(compared, 'valueOf') ? compared.valueOf : undefined;
+  switch (needsOf(operator)) {
+    case 'nothing':
+      return '';
+    case 'duration':
+      return ` ${String(value)} ${unit}`;
+    case 'value':
+      return ` ${typeof operand === 'string' ? operand : valueText(value)}`;
+  }
+}

@@ -1,0 +1,17 @@
+import { cutText } from '../text-rules.ts';
+import type { GraphStep } from './graph.ts';
+import { stepModules } from './steps/registry.ts';
+
+/** Most characters of an explanation. */
+const explanationChars = 300;
+
+/** Says in words what a step waits for, or why its execution left it by this way; null: there is nothing to say. */
+export function explanationOf(
+  { type, config }: Pick<GraphStep, 'type' | 'config'>,
+  output: Record<string, unknown> | null,
+): string | null {
+  if (output === null || output['skipped']) return null;
+  // A version may have steps of a type that this build does not have.
+  const text = stepModules[type]?.explain?.(config, output) ?? null;
+  return text && cutText(text, explanationChars);
+}
