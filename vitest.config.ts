@@ -1,6 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
-/** Slow and rare: `npm run faults` plays them. */
+/** Hours and rare: `npm run faults` plays them. */
 const rare = 'test/faults/**';
 
 /**
@@ -10,15 +10,55 @@ const rare = 'test/faults/**';
 const alone = [
   'test/api/http/body-limits.test.ts',
   'test/db/transaction.test.ts',
-  'test/dev/**/*.test.ts',
+  'test/dev/logs/**/*.test.ts',
+  'test/dev/servers/**/*.test.ts',
   'test/golden.test.ts',
   'test/providers/mail/smtp/pipelining.test.ts',
-  'test/simulation/simulate.test.ts',
-  'test/workflows/replay/divergence.test.ts',
   'test/workflows/replay/replay-gate.test.ts',
-  'test/workflows/replay/replay.test.ts',
   'test/workflows/upkeep/silent-temporal.test.ts',
   'test/workflows/upkeep/worker-log.test.ts',
+];
+
+/**
+ * Start whole programs or browsers, work under load, or wait for real time. `npm run test:slow` plays
+ * these files, so that `npm test` takes less than ten minutes on two cores.
+ */
+const slow = [
+  'test/api/http/body-room.test.ts',
+  'test/api/http/main.test.ts',
+  'test/api/http/stalled-bodies.test.ts',
+  'test/browser/**/*.test.ts',
+  'test/client/package.test.ts',
+  'test/client/python-client.test.ts',
+  'test/conformance/**/*.test.ts',
+  'test/db/emails/finding-mail.test.ts',
+  'test/guides/**/*.test.ts',
+  'test/providers/rendering/renderer.test.ts',
+  'test/workflows/campaigns/campaign-outcomes.test.ts',
+  'test/workflows/campaigns/campaign-throttle.test.ts',
+  'test/workflows/campaigns/local-time.test.ts',
+  'test/workflows/delivery/progress.test.ts',
+  'test/workflows/emails/held.test.ts',
+  'test/workflows/emails/lost-answers.test.ts',
+  'test/workflows/executions/move-waits.test.ts',
+  'test/workflows/executions/retry-all.test.ts',
+  'test/workflows/replay/replay-options.test.ts',
+  'test/workflows/replay/replay-runs.test.ts',
+  'test/workflows/subscriptions/back-off.test.ts',
+  'test/workflows/subscriptions/batches.test.ts',
+  'test/workflows/subscriptions/campaigns.test.ts',
+  'test/workflows/subscriptions/neighbours.test.ts',
+  'test/workflows/upkeep/fairness.test.ts',
+  'test/workflows/upkeep/metrics.test.ts',
+  'test/workflows/upkeep/worker-process.test.ts',
+];
+
+/** Both slow and alone. */
+const slowAlone = [
+  'test/dev/*.test.ts',
+  'test/simulation/simulate.test.ts',
+  'test/workflows/replay/divergence.test.ts',
+  'test/workflows/replay/replay.test.ts',
 ];
 
 const settings = {
@@ -26,6 +66,12 @@ const settings = {
   hookTimeout: 120_000,
   pool: 'forks',
 } as const;
+
+/** Files whose processes share their modules: to load them for each took a third of the time. */
+function together(name: string, include: string[], exclude: string[] = []) {
+  const excluded = [...configDefaults.exclude, ...exclude];
+  return { test: { ...settings, name, include, exclude: excluded, isolate: false } };
+}
 
 /** All tests. The setup starts one PostgreSQL and one Temporal server for the whole run. */
 export default defineConfig({
@@ -35,17 +81,10 @@ export default defineConfig({
     // One more than the smallest machine has cores: many tests wait for time or for other processes.
     maxWorkers: 3,
     projects: [
-      {
-        // The files of a process share its modules: to load them for each took a third of the time.
-        test: {
-          ...settings,
-          name: 'together',
-          include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, rare, ...alone],
-          isolate: false,
-        },
-      },
-      { test: { ...settings, name: 'alone', include: alone, exclude: configDefaults.exclude } },
+      together('together', ['test/**/*.test.ts'], [rare, ...alone, ...slow, ...slowAlone]),
+      { test: { ...settings, name: 'alone', include: alone } },
+      together('slow', slow),
+      { test: { ...settings, name: 'slow-alone', include: slowAlone } },
     ],
   },
 });

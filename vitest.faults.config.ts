@@ -5,5 +5,11 @@ import usual from './vitest.config.ts';
 const { projects: _, ...settings } = usual.test ?? {};
 
 export default defineConfig({
-  test: { ...settings, include: ['test/faults/**/*.test.ts'], exclude: configDefaults.exclude },
+  test: {
+    ...settings,
+    // Started processes take long on a busy machine.
+    testTimeout: 120_000,
+    include: ['test/faults/**/*.test.ts'],
+    exclude: configDefaults.exclude,
+  },
 });

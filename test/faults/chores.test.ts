@@ -101,8 +101,9 @@ const chores: readonly Chore[] = [
     task: 'CLEAR_IDEMPOTENCY_KEYS',
     at: { table: 'idempotency', when: 'delete', condition: 'true' },
     async arrange() {
-      await run(sql`insert into idempotency (owner_id, key, request, body_hash, created_at)
-        values (${projectId}, 'an old key', 'POST /v1/send', '', now() - interval '1 year')`);
+      await run(sql`insert into idempotency (owner_id, key, request, body_hash, use_id, created_at)
+        values (${projectId}, 'an old key', 'POST /v1/send', '', ${randomUUID()},
+          now() - interval '1 year')`);
       return sql`select from idempotency where key = 'an old key'`;
     },
   },

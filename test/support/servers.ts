@@ -34,7 +34,8 @@ export async function createTestDatabase(): Promise<{ url: string; drop: () => P
   const deadline = Date.now() + copyWithinMs;
   for (;;) {
     try {
-      await execute(adminUrl, `create database ${name} template ${template}`);
+      // To copy the files takes a quarter of the CPU time that the default strategy takes.
+      await execute(adminUrl, `create database ${name} template ${template} strategy file_copy`);
       break;
     } catch (error) {
       // Another file is copying the template at this moment, which only one may do.
