@@ -290,8 +290,8 @@ const convertHtml = compile({
  * preheaders. Very long or deeply nested input is cut, so that this takes less than a second.
  */
 export function textFromHtml(html: string): string {
-  // An embedded image can be larger than the rest of the mail, and contains no text. Safe regex: a
-  // failed match has read fewer than 256 characters, and a successful one is consumed.
+  // An embedded image can be larger than the rest of the mail, and contains no text.
+  // Safe regex: a failed match has read fewer than 256 characters, and a successful one is consumed.
   const withoutData = html.replace(/data:[^\s"'<>()]{256,}/gi, '');
   const text = withoutFiller(convertHtml(cutHtml(withoutData)));
   return text.length > textCharsMax ? `${text.slice(0, textCharsMax - 1)}…` : text;
