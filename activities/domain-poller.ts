@@ -12,15 +12,7 @@ import { type DomainStatus, inspectDomain } from '../domain/sender/domain-check.
 import type { Dns } from '../providers/dns.ts';
 import type { Identities } from '../providers/mail/identities.ts';
 
-export interface DomainActivities {
-  /**
-   * Checks a domain if its regular check is due. Returns its state and the milliseconds until the
-   * next check (null: never); null when the domain is gone.
-   */
-  CHECK_DOMAIN(domainId: string): Promise<{ status: DomainStatus; dueMs: number | null } | null>;
-  /** Removes an unclaimed domain at the mail provider, if this server created it there. */
-  FORGET_DOMAIN(name: string): Promise<void>;
-}
+export type DomainActivities = ReturnType<typeof createDomainActivities>;
 
 export interface DomainServices {
   db: Database;
@@ -31,10 +23,16 @@ export interface DomainServices {
   log: { warn(details: object, message: string): void };
 }
 
-export function createDomainActivities(services: DomainServices): DomainActivities {
+export function createDomainActivities(services: DomainServices) {
   const { db, identities, platformDomain, log } = services;
   return {
-    async CHECK_DOMAIN(domainId) {
+    /**
+     * Checks a domain if its regular check is due. Returns its state and the milliseconds until the
+     * next check (null: never); null when the domain is gone.
+     */
+    async CHECK_DOMAIN(
+      domainId: string,
+    ): Promise<{ status: DomainStatus; dueMs: number | null } | null> {
       const due = await findDomainDue(db, domainId);
       if (!due) return null;
       if (due.dueMs !== 0) return due;
@@ -53,7 +51,8 @@ export function createDomainActivities(services: DomainServices): DomainActiviti
       }
       return (await findDomainDue(db, domainId)) ?? null;
     },
-    async FORGET_DOMAIN(name) {
+    /** Removes an unclaimed domain at the mail provider, if this server created it there. */
+    async FORGET_DOMAIN(name: string): Promise<void> {
       // Keep it: a project had claimed it before the platform used it.
       if (name === platformDomain) return;
       await forgetUnclaimedIdentity(db, name, () => identities.remove(name));

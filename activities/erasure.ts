@@ -12,20 +12,18 @@ export interface ErasureRest {
   pauseMs: number;
 }
 
-export interface ErasureActivities {
-  /** Removes the data of an erased contact for one time slice. It resumes where it stopped. */
-  ERASE_CONTACT(erasureId: string): Promise<ErasureRest>;
-}
+export type ErasureActivities = ReturnType<typeof createErasureActivities>;
 
 export interface ErasureServices {
   db: Database;
   cipher: KeyCipher;
 }
 
-export function createErasureActivities({ db, cipher }: ErasureServices): ErasureActivities {
+export function createErasureActivities({ db, cipher }: ErasureServices) {
   return {
-    ERASE_CONTACT: (erasureId) =>
-      timeBoxed(async (shouldContinue) => {
+    /** Removes the data of an erased contact for one time slice. It resumes where it stopped. */
+    ERASE_CONTACT: (erasureId: string) =>
+      timeBoxed(async (shouldContinue): Promise<ErasureRest> => {
         for (;;) {
           const rest = await recordErasurePage(db, cipher, erasureId);
           if (rest.isOver || rest.pauseMs > 0 || !shouldContinue()) return rest;

@@ -4,22 +4,20 @@ import { findJobProgress, type JobRef } from '../db/jobs/jobs.ts';
 import type { JobProgress } from '../domain/job.ts';
 import { timeBoxed } from './running/time-box.ts';
 
-export interface ExecutionJobActivities {
-  /**
-   * Runs a job on executions for one time slice, or until it must pause. Returns the job's
-   * progress.
-   */
-  WORK_ON_EXECUTIONS(job: JobRef): Promise<JobProgress>;
-}
+export type ExecutionJobActivities = ReturnType<typeof createExecutionJobActivities>;
 
 export interface ExecutionJobServices {
   db: Database;
 }
 
-export function createExecutionJobActivities({ db }: ExecutionJobServices): ExecutionJobActivities {
+export function createExecutionJobActivities({ db }: ExecutionJobServices) {
   return {
-    WORK_ON_EXECUTIONS: (job) =>
-      timeBoxed(async (shouldContinue) => {
+    /**
+     * Runs a job on executions for one time slice, or until it must pause. Returns the job's
+     * progress.
+     */
+    WORK_ON_EXECUTIONS: (job: JobRef) =>
+      timeBoxed(async (shouldContinue): Promise<JobProgress> => {
         let pauseMs = 0;
         while (pauseMs === 0 && shouldContinue()) {
           const page = await recordExecutionPage(db, job);

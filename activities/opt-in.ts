@@ -26,13 +26,7 @@ import {
 import { compileTemplate, type Renderer } from '../domain/template/render.ts';
 import type { TemplateWarning } from '../domain/template/warnings.ts';
 
-export interface OptInActivities {
-  /**
-   * Advances an opt-in request: makes its mail or its reminder, or ends it. Returns the next thing
-   * that is due, and when; null: the request is over.
-   */
-  ADVANCE_OPT_IN(requestId: string): Promise<OptInRest | null>;
-}
+export type OptInActivities = ReturnType<typeof createOptInActivities>;
 
 /** The next thing that an open request waits for. */
 export interface OptInRest {
@@ -48,9 +42,13 @@ export interface OptInServices {
   billingRules: BillingRules;
 }
 
-export function createOptInActivities(services: OptInServices): OptInActivities {
+export function createOptInActivities(services: OptInServices) {
   return {
-    async ADVANCE_OPT_IN(requestId) {
+    /**
+     * Advances an opt-in request: makes its mail or its reminder, or ends it. Returns the next
+     * thing that is due, and when; null: the request is over.
+     */
+    async ADVANCE_OPT_IN(requestId: string): Promise<OptInRest | null> {
       for (;;) {
         const rest = await advance(services, requestId);
         if (rest === null || rest.waitMs > 0) return rest;

@@ -8,12 +8,7 @@ import {
 import type { JobProgress } from '../domain/job.ts';
 import { timeBoxed } from './running/time-box.ts';
 
-export interface ScheduleActivities {
-  /** Updates Temporal's schedule of a workflow, and lists firings that were missed. */
-  KEEP_SCHEDULE(workflowId: string): Promise<void>;
-  /** Starts executions of a firing for one time slice. `at`: its planned time. */
-  FIRE(firing: { workflowId: string; at: string }): Promise<JobProgress>;
-}
+export type ScheduleActivities = ReturnType<typeof createScheduleActivities>;
 
 export interface ScheduleServices {
   db: Database;
@@ -21,19 +16,18 @@ export interface ScheduleServices {
   updateSchedule(update: ScheduleUpdate): Promise<void>;
 }
 
-export function createScheduleActivities({
-  db,
-  updateSchedule,
-}: ScheduleServices): ScheduleActivities {
+export function createScheduleActivities({ db, updateSchedule }: ScheduleServices) {
   return {
-    async KEEP_SCHEDULE(workflowId) {
+    /** Updates Temporal's schedule of a workflow, and lists firings that were missed. */
+    async KEEP_SCHEDULE(workflowId: string): Promise<void> {
       const update = await prepareSchedule(db, workflowId);
       if (!update) return;
       await updateSchedule(update);
       await recordScheduleUpdate(db, update);
     },
-    FIRE: ({ workflowId, at }) =>
-      timeBoxed(async (shouldContinue) => {
+    /** Starts executions of a firing for one time slice. `at`: its planned time. */
+    FIRE: ({ workflowId, at }: { workflowId: string; at: string }) =>
+      timeBoxed(async (shouldContinue): Promise<JobProgress> => {
         const planned = new Date(at);
         let page = { matched: 0, shouldContinue: await startFiring(db, workflowId, planned) };
         while (page.shouldContinue && shouldContinue())

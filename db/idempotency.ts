@@ -3,7 +3,6 @@ import { Problem } from '../domain/errors.ts';
 import { timeOfId } from '../domain/ids.ts';
 import { limits } from '../domain/limits.ts';
 import { type Database, transact } from './database.ts';
-import { deleteInPages } from './pages.ts';
 
 /**
  * A key that one request holds, until it stores its response, releases it, or another request takes
@@ -235,10 +234,4 @@ export async function releaseLostKey(
       where owner_id = ${ownerId} and key = ${key} and use_id = ${useId} and status_code is null
         and not exists (select from idempotency_email
           where project_id = ${ownerId} and idempotency_email.key = ${key})`.execute(db);
-}
-
-/** Deletes keys older than `ttlHours`. */
-export async function deleteExpiredIdempotencyKeys(db: Database, ttlHours: number): Promise<void> {
-  const where = sql<boolean>`created_at < now() - make_interval(hours => ${ttlHours}::int)`;
-  await deleteInPages(db, { table: 'idempotency', where, rows: 1000 });
 }

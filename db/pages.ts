@@ -19,8 +19,3 @@ export async function deletePage(db: Database, { table, where, rows }: Page): Pr
         select ctid from ${sql.table(table)} where ${where} limit ${rows}))`.execute(db);
   return Number(numAffectedRows ?? 0);
 }
-
-/** Deletes all rows of a table that meet a condition, page by page. */
-export async function deleteInPages(db: Database, page: Page): Promise<void> {
-  while ((await deletePage(db, page)) === page.rows);
-}

@@ -28,13 +28,15 @@ export interface SettingRule<Settings> {
   sentence: string;
 }
 
+const refused = { effect: 'refuse', where: 'production' } as const;
+const warned = { effect: 'warn', where: 'production' } as const;
+
 /** Settings with URLs that receive cookies, keys or mail. */
 const encrypted = (
   name: 'API_URL' | 'DASHBOARD_URL' | 'LANDING_URL' | 'DOCS_URL' | 'STRIPE_API_BASE',
   why: string,
 ): SettingRule<JudgedSettings> => ({
-  effect: 'refuse',
-  where: 'production',
+  ...refused,
   isBroken: (settings) => isReadableOnTheWay(settings[name]),
   sentence: `${name} must be https with NODE_ENV=production, or on this machine: ${why}`,
 });
@@ -42,8 +44,7 @@ const actsInSessions = 'who is on the way to it could act there in the sessions 
 
 const rules: readonly SettingRule<JudgedSettings>[] = [
   {
-    effect: 'refuse',
-    where: 'production',
+    ...refused,
     isBroken: ({ DASHBOARD_URL: url }) => url === undefined,
     sentence:
       'DASHBOARD_URL is required with NODE_ENV=production: without it, whatever runs on port 3000 of a user’s machine could act in their session',
@@ -54,57 +55,49 @@ const rules: readonly SettingRule<JudgedSettings>[] = [
   encrypted('DOCS_URL', actsInSessions),
   encrypted('STRIPE_API_BASE', 'the key of the account could be read on the way'),
   {
-    effect: 'refuse',
-    where: 'production',
+    ...refused,
     isBroken: ({ JWT_SECRET: secret }) => isGuessable(secret),
     sentence:
       'JWT_SECRET can be guessed, which NODE_ENV=production does not allow: make one with openssl rand -base64 48',
   },
   {
-    effect: 'refuse',
-    where: 'production',
+    ...refused,
     isBroken: ({ encryptionKey: key }) => key !== null && isGuessable(key),
     sentence:
       'DATA_ENCRYPTION_KEY can be guessed, which NODE_ENV=production does not allow: make one with openssl rand -base64 32',
   },
   {
-    effect: 'refuse',
-    where: 'production',
+    ...refused,
     isBroken: ({ DATA_ENCRYPTION_KEY: key, JWT_SECRET: secret }) => key === secret,
     sentence:
       'DATA_ENCRYPTION_KEY must not be JWT_SECRET with NODE_ENV=production: who learns one would have both',
   },
   {
-    effect: 'refuse',
-    where: 'production',
+    ...refused,
     isBroken: ({ WEBHOOK_ALLOW_PRIVATE: isAllowed }) => isAllowed === true,
     sentence:
       'WEBHOOK_ALLOW_PRIVATE must not be true with NODE_ENV=production: every project could reach the private network',
   },
   {
-    effect: 'warn',
-    where: 'production',
+    ...warned,
     isBroken: ({ API_URL: url }) => url === undefined || !url.startsWith('https:'),
     sentence:
       'API_URL is not the public https address: session cookies are not Secure, and links in mail lead to this machine',
   },
   {
-    effect: 'warn',
-    where: 'production',
+    ...warned,
     isBroken: ({ API_URL: url, TRUST_PROXY: isTrusted }) =>
       url?.startsWith('https:') === true && !isTrusted,
     sentence:
       'TRUST_PROXY is not set: all clients of the proxy in front count as one address, and share its request limits',
   },
   {
-    effect: 'warn',
-    where: 'production',
+    ...warned,
     isBroken: ({ RATE_LIMIT_ENABLED: isLimited }) => !isLimited,
     sentence: 'RATE_LIMIT_ENABLED is false: passwords and keys may be tried without end',
   },
   {
-    effect: 'warn',
-    where: 'production',
+    ...warned,
     isBroken: ({ PLATFORM_FROM_ADDRESS: sender, DISABLE_SIGNUPS: isClosed }) =>
       sender === undefined && !isClosed,
     sentence:

@@ -7,14 +7,10 @@ import {
 } from '../../db/transactions/contacts/import-batch.ts';
 import { findJobProgress, type JobRef } from '../../db/jobs/jobs.ts';
 import { CsvFault } from '../../domain/contact/csv.ts';
-import type { JobProgress } from '../../domain/job.ts';
 import { countContactRows, readContactRows } from './csv.ts';
 import { timeBoxed } from '../running/time-box.ts';
 
-export interface ImportActivities {
-  /** Runs an import for one time slice. Returns the job's progress. */
-  IMPORT_CONTACTS(job: JobRef): Promise<JobProgress>;
-}
+export type ImportActivities = ReturnType<typeof createImportActivities>;
 
 export interface ImportServices {
   db: Database;
@@ -23,10 +19,11 @@ export interface ImportServices {
 /** The number of the first row below the header. */
 const firstRow = 2;
 
-export function createImportActivities(services: ImportServices): ImportActivities {
+export function createImportActivities(services: ImportServices) {
   const { db } = services;
   return {
-    IMPORT_CONTACTS: (job) =>
+    /** Runs an import for one time slice. Returns the job's progress. */
+    IMPORT_CONTACTS: (job: JobRef) =>
       timeBoxed(async (shouldContinue) => {
         await checkFile(db, job);
         await importRows(services, job, shouldContinue);

@@ -18,13 +18,7 @@ import { type CircuitServices, enterCircuit, leaveCircuit, circuitRetryMs } from
 import { pause, whileAlive } from '../running/time-box.ts';
 import { wrapDocument } from '../../domain/template/html.ts';
 
-export interface SystemMailActivities {
-  /**
-   * Sends a mail that has no `email` row, at most once. Returns the milliseconds until the next
-   * try, or null when the mail is sent, refused or unknown.
-   */
-  SEND_SYSTEM_MAIL(mail: { mailId: string }): Promise<{ retryMs: number | null }>;
-}
+export type SystemMailActivities = ReturnType<typeof createSystemMailActivities>;
 
 export interface SystemMailServices extends CircuitServices {
   rates: SendingRates;
@@ -38,8 +32,15 @@ export interface SystemMailServices extends CircuitServices {
  */
 const timeoutMs = 3 * 60_000;
 
-export function createSystemMailActivities(services: SystemMailServices): SystemMailActivities {
-  return { SEND_SYSTEM_MAIL: ({ mailId }) => whileAlive(() => sendMail(services, mailId)) };
+export function createSystemMailActivities(services: SystemMailServices) {
+  return {
+    /**
+     * Sends a mail that has no `email` row, at most once. Returns the milliseconds until the next
+     * try, or null when the mail is sent, refused or unknown.
+     */
+    SEND_SYSTEM_MAIL: ({ mailId }: { mailId: string }) =>
+      whileAlive(() => sendMail(services, mailId)),
+  };
 }
 
 async function sendMail(

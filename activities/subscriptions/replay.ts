@@ -1,21 +1,18 @@
 import type { Database } from '../../db/database.ts';
 import { findJobProgress, type JobRef } from '../../db/jobs/jobs.ts';
 import { recordReplayPage } from '../../db/transactions/subscriptions/replay.ts';
-import type { JobProgress } from '../../domain/job.ts';
 import { timeBoxed } from '../running/time-box.ts';
 
-export interface ReplayActivities {
-  /** Makes the events of a replay pending for one time slice, or until all are. Returns its progress. */
-  REPLAY_EVENTS(job: JobRef): Promise<JobProgress>;
-}
+export type ReplayActivities = ReturnType<typeof createReplayActivities>;
 
 export interface ReplayServices {
   db: Database;
 }
 
-export function createReplayActivities({ db }: ReplayServices): ReplayActivities {
+export function createReplayActivities({ db }: ReplayServices) {
   return {
-    REPLAY_EVENTS: (job) =>
+    /** Makes the events of a replay pending for one time slice, or until all are. Returns its progress. */
+    REPLAY_EVENTS: (job: JobRef) =>
       timeBoxed(async (shouldContinue) => {
         while (shouldContinue() && !(await recordReplayPage(db, job)));
         return findJobProgress(db, job);

@@ -31,10 +31,7 @@ import {
   sendDeliveries,
 } from './request.ts';
 
-export interface SubscriptionActivities {
-  /** Reads new events for a subscription and sends due ones, for one time slice. */
-  SEND_EVENTS(subscriptionId: string): Promise<SubscriptionRest>;
-}
+export type SubscriptionActivities = ReturnType<typeof createSubscriptionActivities>;
 
 /** The work that a time slice leaves. */
 export interface SubscriptionRest {
@@ -62,14 +59,12 @@ const lookMs = 100;
 const fullLookMs = 1_000;
 
 /** @param places most requests under way in this process; the subscriptions share them */
-export function createSubscriptionActivities(
-  services: SubscriptionServices,
-  places: number,
-): SubscriptionActivities {
+export function createSubscriptionActivities(services: SubscriptionServices, places: number) {
   const share = createShare(places);
   const paces = createPaces(services.db);
   return {
-    SEND_EVENTS: (id) =>
+    /** Reads new events for a subscription and sends due ones, for one time slice. */
+    SEND_EVENTS: (id: string) =>
       timeBoxed(async (shouldContinue, stop) => {
         const others = Date.now() + crowdedSliceMs;
         const mayStay = () => shouldContinue() && (!share.isFull() || Date.now() < others);

@@ -8,16 +8,13 @@ import { signalStalledPollers } from '../../db/domains/domains.ts';
 import { listForgottenDeliveries } from '../../db/emails/emails.ts';
 import { settleUncertainEmails } from '../../db/transactions/mail/record-outcomes.ts';
 import { signalStalledSystemMail } from '../../db/emails/system-mail.ts';
-import { deleteOldSnsReceipts } from '../../db/emails/sns-receipts.ts';
 import { foldCampaignTally } from '../../db/campaigns/tally.ts';
 import { tallyMoments } from '../../db/emails/moments.ts';
 import { foldEventTally } from '../../db/transactions/events/delete-events.ts';
 import { continueHeldMail } from '../../db/delivery/releases.ts';
 import { continueReleases } from '../../db/workflows/executions/pausing.ts';
 import { continueCancellations } from '../../db/transactions/executions/cancel-executions.ts';
-import { deleteOldNotStarted } from '../../db/workflows/not-started.ts';
-import { deleteExpiredIdempotencyKeys } from '../../db/idempotency.ts';
-import { deleteOldPaymentReceipts } from '../../db/billing/payments.ts';
+import { deleteExpired, deleteOlder } from '../../db/expired.ts';
 import { signalRemovals } from '../../db/transactions/projects/delete-project.ts';
 import { keepDueSchedules, markAllSchedulesDue } from '../../db/schedules/schedules.ts';
 import { continueRemovals } from '../../db/removals/removals.ts';
@@ -25,13 +22,9 @@ import {
   cancelLateExecutions,
   failLateMail,
 } from '../../db/transactions/projects/suspend-project.ts';
-import { deleteOldSecurityEvents } from '../../db/accounts/security-events.ts';
-import { deleteExpiredSessions } from '../../db/accounts/sessions.ts';
-import { deleteExpiredTokens } from '../../db/accounts/users.ts';
-import { deleteOldJobs, signalStalledJobs } from '../../db/jobs/jobs.ts';
+import { signalStalledJobs } from '../../db/jobs/jobs.ts';
 import { signalStalledOptIns } from '../../db/transactions/contacts/run-opt-in.ts';
 import { signalStalledErasures } from '../../db/erasure/erasures.ts';
-import { deleteEndedSuppressions } from '../../db/suppression/list.ts';
 import { type Dispatcher, notedSubscription, sweepTimeOf } from '../../domain/runs/runs.ts';
 import {
   clearLostDeliveries,
@@ -52,67 +45,7 @@ import { reconcileExecutions, type ReconcileServices } from './reconcile.ts';
 import { reportDueUsage, type UsageServices } from './usage.ts';
 
 /** The tasks of the sweep, one activity each. Each may be repeated. */
-export interface SweepTasks {
-  /**
-   * Repairs the positions in the event log when the database runs in another cluster, as after
-   * restoring a dump.
-   */
-  NOTICE_CLUSTER(): Promise<void>;
-  /**
-   * Restarts runs and schedules that Temporal has lost: its data were deleted or restored from a
-   * backup.
-   */
-  NOTICE_FORGOTTEN(): Promise<void>;
-  /**
-   * Dispatches committed rows that Temporal does not have, because a process died or Temporal was
-   * unavailable.
-   */
-  DISPATCH_FORGOTTEN(): Promise<void>;
-  /** Compares executions with their runs, which may be lost, stuck or ended in Temporal. */
-  REPAIR_EXECUTIONS(): Promise<void>;
-  /**
-   * Signals rows whose run seems to be lost: campaigns, jobs, domains, removals and system mails.
-   * Also schedules that are late or have changed, and event subscriptions that missed the signal of
-   * a due event.
-   */
-  SIGNAL_STALLED_RUNS(): Promise<void>;
-  /**
-   * Ends executions of disabled projects, and the remaining ones of workflows that are being
-   * cancelled.
-   */
-  CANCEL_LATE_EXECUTIONS(): Promise<void>;
-  /** Releases the remaining held executions of released workflows. */
-  RELEASE_EXECUTIONS(): Promise<void>;
-  /** Deletes the remaining rows of deleted workflows and segments. */
-  CONTINUE_REMOVALS(): Promise<void>;
-  /** Ends messages whose outcome stayed unknown for the settle time. */
-  SETTLE_UNCERTAIN(): Promise<void>;
-  CLEAR_IDEMPOTENCY_KEYS(): Promise<void>;
-  /** Clears deliveries of deleted contacts and events, and deletes old ones. */
-  CLEAR_EVENT_DELIVERIES(): Promise<void>;
-  /** Deletes entries of suppression lists that have ended. */
-  CLEAR_SUPPRESSIONS(): Promise<void>;
-  /** Adds the appended rows to the event counts. */
-  FOLD_EVENT_TALLY(): Promise<void>;
-  /** Counts the opens, clicks and other events of mail for days that are over. */
-  TALLY_MAIL(): Promise<void>;
-  /** Deletes notes of events that started no execution, after 30 days. */
-  CLEAR_NOT_STARTED(): Promise<void>;
-  /** Deletes jobs that are too old to be read. */
-  CLEAR_JOBS(): Promise<void>;
-  /** Computes or counts the segments that are due, every five minutes each. */
-  RECOMPUTE_SEGMENTS(): Promise<void>;
-  /**
-   * Deletes expired sessions, security events, links of account mails and receipts of providers.
-   */
-  CLEAR_TOKENS_AND_RECEIPTS(): Promise<void>;
-  /** Deletes bodies and attachments of messages after their retention time. */
-  CLEAR_MAIL_BODIES(): Promise<void>;
-  /** Writes to the administrators of projects that have used most of a limit. */
-  WARN_OF_LIMITS(): Promise<void>;
-  /** Reports sent messages to the payment provider. */
-  REPORT_USAGE(): Promise<void>;
-}
+export type SweepTasks = ReturnType<typeof createTasks>;
 
 export interface SweepActivities extends SweepTasks {
   /** The tasks of this worker's version, in order. */
@@ -160,12 +93,29 @@ export function createSweepActivities(
   services: SweepServices,
   runIdOf = () => activityInfo().workflowExecution?.workflowId ?? '',
 ): SweepActivities {
+  const tasks = createTasks(services, runIdOf);
+  return { ...tasks, LIST_TASKS: () => beginSweep(services.db, tasks) };
+}
+
+function createTasks(services: SweepServices, runIdOf: () => string) {
   const { db, dispatcher } = services;
-  const tasks: SweepTasks = {
+  return {
+    /**
+     * Repairs the positions in the event log when the database runs in another cluster, as after
+     * restoring a dump.
+     */
     async NOTICE_CLUSTER() {
       if (await noticeCluster(db)) services.log.warn({}, otherCluster);
     },
+    /**
+     * Restarts runs and schedules that Temporal has lost: its data were deleted or restored from a
+     * backup.
+     */
     NOTICE_FORGOTTEN: () => noticeForgotten(services, runIdOf()),
+    /**
+     * Dispatches committed rows that Temporal does not have, because a process died or Temporal was
+     * unavailable.
+     */
     async DISPATCH_FORGOTTEN() {
       await dispatcher.dispatchOverdue();
       const projectIds = await listForgottenDeliveries(db, pageSize);
@@ -173,7 +123,13 @@ export function createSweepActivities(
         projectIds.map((projectId) => ({ runId: deliveryRunId(projectId), projectId })),
       );
     },
+    /** Compares executions with their runs, which may be lost, stuck or ended in Temporal. */
     REPAIR_EXECUTIONS: () => reconcileExecutions(services),
+    /**
+     * Signals rows whose run seems to be lost: campaigns, jobs, domains, removals and system mails.
+     * Also schedules that are late or have changed, and event subscriptions that missed the signal of
+     * a due event.
+     */
     async SIGNAL_STALLED_RUNS() {
       while ((await signalStalledCampaigns(db, pageSize)) === pageSize);
       await signalStalledJobs(db, pageSize);
@@ -185,54 +141,62 @@ export function createSweepActivities(
       await keepDueSchedules(db, pageSize);
       await signalSubscriptions(services);
     },
+    /**
+     * Ends executions of disabled projects, and the remaining ones of workflows that are being
+     * cancelled.
+     */
     async CANCEL_LATE_EXECUTIONS() {
       const isLate = after(cancellingMs);
       while (!isLate() && (await cancelLateExecutions(db, pageSize)) === pageSize);
       while (!isLate() && (await failLateMail(db, pageSize)) === pageSize);
       await continueCancellations(db, after(cancellingMs));
     },
+    /** Releases the remaining held executions of released workflows. */
     async RELEASE_EXECUTIONS() {
       await continueReleases(db, after(releasingMs));
       await continueHeldMail(db, after(releasingMs));
     },
-    async CONTINUE_REMOVALS() {
-      await continueRemovals(db, after(removingMs));
-    },
+    /** Deletes the remaining rows of deleted workflows and segments. */
+    CONTINUE_REMOVALS: () => continueRemovals(db, after(removingMs)),
+    /** Ends messages whose outcome stayed unknown for the settle time. */
     async SETTLE_UNCERTAIN() {
       const { settleMinutes, unknownPolicy: policy } = services;
       while ((await expireChunks(db, chunksMax)) === chunksMax);
       const page = { settleMinutes, policy, max: pageSize };
       while ((await settleUncertainEmails(db, page)) === pageSize);
     },
+    /** Clears deliveries of deleted contacts and events, and deletes old ones. */
     CLEAR_EVENT_DELIVERIES: () => clearEventDeliveries(db),
-    async CLEAR_IDEMPOTENCY_KEYS() {
-      await deleteExpiredIdempotencyKeys(db, services.idempotencyTtlHours);
-    },
-    async CLEAR_SUPPRESSIONS() {
-      const isLate = after(clearingMs);
-      while (!isLate() && (await deleteEndedSuppressions(db)));
-    },
-    async FOLD_EVENT_TALLY() {
-      await foldEventTally(db);
-    },
+    CLEAR_IDEMPOTENCY_KEYS: () => deleteOlder(db, 'idempotency', services.idempotencyTtlHours),
+    /** Deletes entries of suppression lists that have ended. */
+    CLEAR_SUPPRESSIONS: () => deleteExpired(db, 'suppression', after(clearingMs)),
+    /** Adds the appended rows to the event counts. */
+    FOLD_EVENT_TALLY: () => foldEventTally(db),
+    /** Counts the opens, clicks and other events of mail for days that are over. */
     async TALLY_MAIL() {
       const isLate = after(tallyingMs);
       while (!isLate() && (await foldCampaignTally(db)));
       while (!isLate() && (await tallyMoments(db)));
     },
-    CLEAR_NOT_STARTED: () => clearNotStarted(db),
-    async CLEAR_JOBS() {
-      await deleteOldJobs(db);
-    },
+    /** Deletes notes of events that started no execution, after 30 days. */
+    CLEAR_NOT_STARTED: () => deleteExpired(db, 'not_started', after(clearingMs)),
+    /** Deletes jobs that are too old to be read. */
+    CLEAR_JOBS: () => deleteExpired(db, 'job'),
+    /** Computes or counts the segments that are due, every five minutes each. */
     RECOMPUTE_SEGMENTS: () => recomputeSegments(db),
+    /**
+     * Deletes expired sessions, security events, links of account mails and receipts of providers.
+     */
     CLEAR_TOKENS_AND_RECEIPTS: () => clearTokensAndReceipts(services),
+    /** Deletes bodies and attachments of messages after their retention time. */
     CLEAR_MAIL_BODIES: () => clearMailBodies(services),
+    /** Writes to the administrators of projects that have used most of a limit. */
     WARN_OF_LIMITS: () => warnOfLimits(services),
+    /** Reports sent messages to the payment provider. */
     async REPORT_USAGE() {
       await reportDueUsage(services);
     },
   };
-  return { ...tasks, LIST_TASKS: () => beginSweep(db, tasks) };
 }
 
 /** Compares the previous sweep in our rows with the sweeps that Temporal has. */
@@ -278,11 +242,6 @@ async function clearEventDeliveries(db: Database): Promise<void> {
   }
 }
 
-async function clearNotStarted(db: Database): Promise<void> {
-  const isLate = after(clearingMs);
-  while (!isLate() && (await deleteOldNotStarted(db)));
-}
-
 async function clearMailBodies({ db, bodyRetentionDays }: SweepServices): Promise<void> {
   if (bodyRetentionDays === 0) return;
   const before = new Date(Date.now() - bodyRetentionDays * 86_400_000);
@@ -302,9 +261,7 @@ async function signalSubscriptions({ db, dispatcher }: SweepServices): Promise<v
 }
 
 async function clearTokensAndReceipts({ db, securityLogDays }: SweepServices): Promise<void> {
-  await deleteExpiredTokens(db);
-  while (await deleteExpiredSessions(db));
-  while (await deleteOldSecurityEvents(db, securityLogDays));
-  await deleteOldPaymentReceipts(db);
-  await deleteOldSnsReceipts(db);
+  const tables = ['account_token', 'session', 'payment_receipt', 'sns_receipt'] as const;
+  for (const table of tables) await deleteExpired(db, table);
+  await deleteOlder(db, 'security_event', securityLogDays * 24);
 }

@@ -83,22 +83,3 @@ export async function listLoginAddresses(db: Database, email: string): Promise<s
       where event in ('account.created', 'login.succeeded', 'password.reset')`.execute(db);
   return rows.flatMap(({ ip }) => ip ?? []);
 }
-
-/** Deletes old events, in limited steps. Returns true if there may be more. */
-export async function deleteOldSecurityEvents(
-  db: Database,
-  days: number,
-  max = 1000,
-): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('security_event')
-    .where('id', 'in', (query) =>
-      query
-        .selectFrom('security_event')
-        .select('id')
-        .where('created_at', '<', sql<Date>`now() - ${days} * interval '1 day'`)
-        .limit(max),
-    )
-    .executeTakeFirst();
-  return numDeletedRows === BigInt(max);
-}

@@ -104,18 +104,3 @@ export async function deleteSession(db: Database, userId: string, id: string): P
     .executeTakeFirst();
   return numDeletedRows > 0n;
 }
-
-/** Deletes expired sessions, in limited steps. Returns true if there may be more. */
-export async function deleteExpiredSessions(db: Database, max = 1000): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('session')
-    .where('id', 'in', (query) =>
-      query
-        .selectFrom('session')
-        .select('id')
-        .where('expires_at', '<', sql<Date>`now()`)
-        .limit(max),
-    )
-    .executeTakeFirst();
-  return numDeletedRows === BigInt(max);
-}

@@ -256,7 +256,3 @@ export async function useToken(
     .execute();
   return used.some((token) => token.token_hash.equals(hash)) ? ownerId : undefined;
 }
-
-export async function deleteExpiredTokens(db: Database): Promise<void> {
-  await db.deleteFrom('account_token').where('created_at', '<', tokenLife).execute();
-}

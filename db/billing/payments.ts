@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { deleteInPages } from '../pages.ts';
 
 /** The payment provider's data about projects. */
 
@@ -20,12 +19,6 @@ export async function lockCustomer(tx: Database, customer: string): Promise<void
   await sql`select pg_advisory_xact_lock(hashtextextended(${`customer ${customer}`}, 0))`.execute(
     tx,
   );
-}
-
-/** Deletes receipts of events that the provider no longer repeats. */
-export async function deleteOldPaymentReceipts(db: Database): Promise<void> {
-  const where = sql<boolean>`created_at < now() - interval '30 days'`;
-  await deleteInPages(db, { table: 'payment_receipt', where, rows: 5000 });
 }
 
 /** A project that pays. */

@@ -1,13 +1,11 @@
 import { type Selectable, sql } from 'kysely';
 import type { Position } from '../../domain/cursor.ts';
 import type { JobKind, JobProgress, JobState } from '../../domain/job.ts';
-import { limits } from '../../domain/limits.ts';
 import type { RunKind } from '../../domain/runs/runs.ts';
 import { columnsOf } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
 import { enqueue } from '../outbox/outbox.ts';
 import { anyOf, countRows } from '../expressions.ts';
-import { deleteInPages } from '../pages.ts';
 import type { Job } from '../tables.ts';
 
 export type JobRow = Selectable<Job>;
@@ -273,10 +271,4 @@ export async function signalStalledJobs(db: Database, max: number): Promise<void
       await enqueue(tx, { kind, input, summary: name });
     }
   });
-}
-
-/** Deletes jobs that ended long ago. */
-export async function deleteOldJobs(db: Database): Promise<void> {
-  const where = sql<boolean>`finished_at < now() - make_interval(days => ${limits.jobDays}::int)`;
-  await deleteInPages(db, { table: 'job', where, rows: 500 });
 }

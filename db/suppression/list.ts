@@ -3,7 +3,6 @@ import type { Position } from '../../domain/cursor.ts';
 import type { SuppressionReason, SuppressionScope } from '../../domain/mail/suppression.ts';
 import { columnList } from '../columns.ts';
 import type { Database } from '../database.ts';
-import { deletePage } from '../pages.ts';
 import type { Suppression } from '../tables.ts';
 import { findAddresses, requireAddresses } from './keys.ts';
 import { lowerAscii } from '../../domain/email-address.ts';
@@ -143,11 +142,4 @@ export async function deleteSuppression(
       where owner_id = ${addresses.ownerId} and address_hash = ${addresses.hashOf(email)}
       returning ${isCurrent} as "isCurrent"`.execute(db);
   return rows[0]?.isCurrent ?? false;
-}
-
-/** Deletes a page of the entries that have ended. Returns true if there may be more. */
-export async function deleteEndedSuppressions(db: Database): Promise<boolean> {
-  const rows = 1000;
-  const where = sql<boolean>`until <= now()`;
-  return (await deletePage(db, { table: 'suppression', where, rows })) === rows;
 }

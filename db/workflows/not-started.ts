@@ -1,13 +1,8 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { deletePage } from '../pages.ts';
 import type { NotStartedReason } from '../../domain/workflow/start.ts';
 
 /** Events that started no execution although a workflow waits for them: see `not_started`. */
-
-const keptDays = 30;
-/** Rows deleted at once. */
-const pageRows = 5000;
 
 /** How many events of a period started no execution of a workflow, by reason. */
 export async function countNotStarted(
@@ -24,10 +19,4 @@ export async function countNotStarted(
   const counts = { no_key: 0, key_too_long: 0, too_many: 0 };
   for (const { reason, times } of rows) counts[reason] = times;
   return counts;
-}
-
-/** Deletes a page of the rows that are older than 30 days. Returns true if there may be more. */
-export async function deleteOldNotStarted(db: Database): Promise<boolean> {
-  const where = sql<boolean>`at < now() - make_interval(days => ${keptDays})`;
-  return (await deletePage(db, { table: 'not_started', where, rows: pageRows })) === pageRows;
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { deleteExpiredSessions, insertSession } from '../../../db/accounts/sessions.ts';
+import { insertSession } from '../../../db/accounts/sessions.ts';
+import { deleteExpired } from '../../../db/expired.ts';
 import { updateSessionVersion } from '../../../db/accounts/users.ts';
 import { cookieOf, useApi } from '../../support/api.ts';
 
@@ -144,8 +145,7 @@ describe('the rows of sessions', () => {
     await sql`update session set expires_at = now() - interval '1 second'
       where user_id = ${userId}`.execute(api.db);
     expect((await me(cookie)).status).toBe(401);
-    expect(await deleteExpiredSessions(api.db, 1)).toBe(true);
-    expect(await deleteExpiredSessions(api.db, 1)).toBe(false);
+    await deleteExpired(api.db, 'session');
     expect(await rowsOf(userId)).toEqual([]);
     expect(await rowsOf(other)).toHaveLength(1);
   });

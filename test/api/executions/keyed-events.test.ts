@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { transact } from '../../../db/database.ts';
 import { recordEvents } from '../../../db/transactions/events/record-events.ts';
-import { deleteOldNotStarted } from '../../../db/workflows/not-started.ts';
+import { deleteExpired } from '../../../db/expired.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 import { readingsOf } from '../../support/rows-read.ts';
 import { recordStatements } from '../../support/statements.ts';
@@ -229,10 +229,10 @@ describe('the note of an event that started nothing', () => {
         .where('contact_id', '=', contact.id)
         .execute();
     await age(29);
-    await deleteOldNotStarted(db);
+    await deleteExpired(db, 'not_started');
     expect(await count()).toBe(1);
     await age(31);
-    await deleteOldNotStarted(db);
+    await deleteExpired(db, 'not_started');
     expect(await count()).toBe(0);
   });
 

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import {
-  deleteOldSecurityEvents,
-  insertSecurityEvent,
-} from '../../../db/accounts/security-events.ts';
+import { insertSecurityEvent } from '../../../db/accounts/security-events.ts';
+import { deleteOlder } from '../../../db/expired.ts';
 import { cookieOf, useApi } from '../../support/api.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -262,7 +260,7 @@ describe('the security log', () => {
     await insertSecurityEvent(api.db, event);
     const kept = await eventsOf(userId);
     expect([kept.length, kept[0], kept.at(-1)]).toEqual([10_012, 'account.created', 'logout']);
-    expect(await deleteOldSecurityEvents(api.db, 9, 20_000)).toBe(false);
+    await deleteOlder(api.db, 'security_event', 9 * 24);
     expect(await eventsOf(userId)).toEqual(['account.created', 'logout']);
   });
 });

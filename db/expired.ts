@@ -1,0 +1,55 @@
+import { sql } from 'kysely';
+import type { Database } from './database.ts';
+import { deletePage } from './pages.ts';
+import { limits } from '../domain/limits.ts';
+
+/** A row expires some hours after one of its times. */
+interface Expiry {
+  since: string;
+  hours: number;
+  /** Rows deleted at once. */
+  rows: number;
+}
+
+/** The tables whose rows expire after a fixed time. */
+const expiring = {
+  // The links of account mails work for an hour: see `tokenLife`.
+  account_token: { since: 'created_at', hours: 1, rows: 1_000 },
+  job: { since: 'finished_at', hours: limits.jobDays * 24, rows: 500 },
+  not_started: { since: 'at', hours: 30 * 24, rows: 5_000 },
+  // The providers repeat an event for hours, never after 30 days.
+  payment_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },
+  sns_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },
+  session: { since: 'expires_at', hours: 0, rows: 1_000 },
+  suppression: { since: 'until', hours: 0, rows: 1_000 },
+} satisfies Record<string, Expiry>;
+
+const never = () => false;
+
+/** Deletes the expired rows of a table, page by page, until `isOver`. */
+export async function deleteExpired(
+  db: Database,
+  table: keyof typeof expiring,
+  isOver = never,
+): Promise<void> {
+  await deleteInPages(db, table, expiring[table], isOver);
+}
+
+/** Does the same for a table whose rows are kept for as many hours as a setting says. */
+export async function deleteOlder(
+  db: Database,
+  table: 'idempotency' | 'security_event',
+  hours: number,
+): Promise<void> {
+  await deleteInPages(db, table, { since: 'created_at', hours, rows: 1_000 }, never);
+}
+
+async function deleteInPages(
+  db: Database,
+  table: string,
+  { since, hours, rows }: Expiry,
+  isOver: () => boolean,
+): Promise<void> {
+  const where = sql<boolean>`${sql.ref(since)} < now() - make_interval(hours => ${hours}::int)`;
+  while (!isOver() && (await deletePage(db, { table, where, rows })) === rows);
+}
