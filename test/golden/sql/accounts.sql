@@ -1,16 +1,20 @@
 delete from account_token
-where created_at < now() - interval '1 hour'
+where created_at < now() - make_interval(hours => $1::int) and ctid = any (array(
+    select ctid
+    from account_token
+    where created_at < now() - make_interval(hours => $2::int)
+    limit $3))
 
 delete from security_event
-where id in (
-  select id
-  from security_event
-  where created_at < now() - $1 * interval '1 day'
-  limit $2)
+where created_at < now() - make_interval(hours => $1::int) and ctid = any (array(
+    select ctid
+    from security_event
+    where created_at < now() - make_interval(hours => $2::int)
+    limit $3))
 
 delete from session
-where id in (
-  select id
-  from session
-  where expires_at < now()
-  limit $1)
+where expires_at < now() - make_interval(hours => $1::int) and ctid = any (array(
+    select ctid
+    from session
+    where expires_at < now() - make_interval(hours => $2::int)
+    limit $3))

@@ -1,6 +1,6 @@
 delete from payment_receipt
-where created_at < now() - interval '30 days' and ctid = any (array(
+where created_at < now() - make_interval(hours => $1::int) and ctid = any (array(
     select ctid
     from payment_receipt
-    where created_at < now() - interval '30 days'
-    limit $1))
+    where created_at < now() - make_interval(hours => $2::int)
+    limit $3))

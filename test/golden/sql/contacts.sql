@@ -2,10 +2,10 @@ delete from import_file
 where job_id in ($1)
 
 delete from job
-where finished_at < now() - make_interval(days => $1::int) and ctid = any (array(
+where finished_at < now() - make_interval(hours => $1::int) and ctid = any (array(
     select ctid
     from job
-    where finished_at < now() - make_interval(days => $2::int)
+    where finished_at < now() - make_interval(hours => $2::int)
     limit $3))
 
 delete from job_batch

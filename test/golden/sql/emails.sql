@@ -22,11 +22,11 @@ where id in (
   for update skip locked )
 
 delete from sns_receipt
-where created_at < now() - interval '30 days' and ctid = any (array(
+where created_at < now() - make_interval(hours => $1::int) and ctid = any (array(
     select ctid
     from sns_receipt
-    where created_at < now() - interval '30 days'
-    limit $1))
+    where created_at < now() - make_interval(hours => $2::int)
+    limit $3))
 
 delete from token_bucket
 where key = $1

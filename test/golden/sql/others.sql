@@ -6,18 +6,18 @@ where recorded_at < now() - $1 * interval '1 day' and ctid = any (array(
     limit $3))
 
 delete from not_started
-where at < now() - make_interval(days => $1) and ctid = any (array(
+where at < now() - make_interval(hours => $1::int) and ctid = any (array(
     select ctid
     from not_started
-    where at < now() - make_interval(days => $2)
+    where at < now() - make_interval(hours => $2::int)
     limit $3))
 
 delete from suppression
-where until <= now() and ctid = any (array(
+where until < now() - make_interval(hours => $1::int) and ctid = any (array(
     select ctid
     from suppression
-    where until <= now()
-    limit $1))
+    where until < now() - make_interval(hours => $2::int)
+    limit $3))
 
 insert into audience_page (campaign_id, project_id, to_at, to_id, fixed_at)
 values ($1, $2, $3, $4, $5)
