@@ -79,9 +79,9 @@ export async function recordEventsOfProjects(
         created_at as "createdAt",
         -- Not "exists", because the planner expects a hundred events, and would read all waits.
         -- Null: there is none.
-        (select bool_or(conditions is not null) from wait
+        (select case when count(*) > 0 then count(conditions)::int end from wait
           where wait.contact_id = event.contact_id and wait.event_name = event.name
-            and wait.event_id is null) as "choosesWaits",
+            and wait.event_id is null) as "chosenWaits",
         (select bool_or(${mustBeChosen}) from workflow
           where workflow.project_id = event.project_id and ${isTriggeredBy('event')}) as "choosesStarts",
         case when ${isExitEvent('event')}
@@ -111,8 +111,7 @@ export async function recordEventsOfProjects(
       const { executionId = null } = options;
       if (plain.length > 0) await applyEffects(tx, { projectId, executionId, events: plain });
       const choices = others.filter(isChoice);
-      for (let from = 0; from < choices.length; from += pageSize) {
-        const page = choices.slice(from, from + pageSize);
+      for (const page of inPages(choices)) {
         const chosen = await chooseEffects(tx, projectId, page);
         if (chosen.waits.length + chosen.starts.length === 0) continue;
         await applyEffects(tx, { projectId, executionId, events: page, chosen });
@@ -125,8 +124,8 @@ export async function recordEventsOfProjects(
 /** An event that was just recorded. */
 interface InsertedEvent extends RecordedEvent {
   projectId: string;
-  /** True: a wait that it may end has conditions; false: such waits have none; null: there is none. */
-  choosesWaits: boolean | null;
+  /** Waits with conditions that it may end; null: there is no wait, also none without conditions. */
+  chosenWaits: number | null;
   /** True: the starts of a workflow must be chosen; false: of none; null: it starts none. */
   choosesStarts: boolean | null;
   /**
@@ -139,13 +138,13 @@ interface InsertedEvent extends RecordedEvent {
 }
 
 /** Returns true if an event may end a wait or start an execution. */
-function hasEffects({ choosesWaits, choosesStarts }: InsertedEvent): boolean {
-  return choosesWaits !== null || choosesStarts !== null;
+function hasEffects({ chosenWaits, choosesStarts }: InsertedEvent): boolean {
+  return chosenWaits !== null || choosesStarts !== null;
 }
 
 /** Returns true if the data of an event decide on its effects. */
-function isChoice({ choosesWaits, choosesStarts }: InsertedEvent): boolean {
-  return choosesWaits === true || choosesStarts === true;
+function isChoice({ chosenWaits, choosesStarts }: InsertedEvent): boolean {
+  return (chosenWaits ?? 0) > 0 || choosesStarts === true;
 }
 
 /**
@@ -164,8 +163,25 @@ function inTurns(events: readonly InsertedEvent[]): InsertedEvent[][] {
   return turns;
 }
 
-/** Events whose candidates are in memory at once. */
-const pageSize = 100;
+/** Events whose candidates are in memory at once, and the waits that they look at together. */
+const eventsAtOnce = 100;
+const waitsAtOnce = 1_000;
+
+/** Events in pages whose candidates fit into memory. One event with more waits is a page of its own. */
+function inPages(events: readonly InsertedEvent[]): InsertedEvent[][] {
+  const pages: InsertedEvent[][] = [];
+  let waits = 0;
+  for (const event of events) {
+    const page = pages.at(-1);
+    waits += event.chosenWaits ?? 0;
+    if (page && page.length < eventsAtOnce && waits <= waitsAtOnce) page.push(event);
+    else {
+      pages.push([event]);
+      waits = event.chosenWaits ?? 0;
+    }
+  }
+  return pages;
+}
 
 /**
  * Ends the waits of just recorded events and starts executions. A statement of its own, because most

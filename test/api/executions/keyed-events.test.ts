@@ -206,6 +206,52 @@ describe('an event of a contact with 1,000 open keys', () => {
   });
 });
 
+describe('events that look at many waits', () => {
+  it('end each its own, with a thousand waits in memory at once', async () => {
+    const { id } = await createWorkflow();
+    const contacts = await Promise.all([createContact(), createContact(), createContact()]);
+    await sql`
+      with started as (
+        insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
+            status, key, slot)
+          select project_id, id, version, name, contact_id, 'WAITING', n || '', n || ''
+            from workflow, unnest(${contacts.map((one) => one.id)}::uuid[]) contact_id,
+              generate_series(1, 400) n
+            where workflow.id = ${id}
+          returning id, project_id, contact_id, key
+      ), waiting as (
+        insert into step_execution (project_id, execution_id, step_id, status)
+          select project_id, id, id, 'WAITING' from started returning id, execution_id
+      )
+      insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name, conditions)
+        select waiting.id, project_id, execution_id, contact_id, 'paid', jsonb_build_array(
+            jsonb_build_object('field', 'event.orderId', 'operator', 'equals', 'value', key))
+          from waiting join started on started.id = execution_id`.execute(db);
+    const { project_id: projectId } = await db
+      .selectFrom('workflow')
+      .select('project_id')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    const events = contacts.map(({ id: contactId }, index) => ({
+      contactId,
+      name: 'paid',
+      data: { orderId: `${index + 1}` },
+    }));
+    const recorded = recordStatements();
+    await transact(db, (tx) => recordEvents(tx, projectId, events));
+    const readings = recorded.take().filter(({ text }) => text.includes('as waits'));
+    expect(readings.length).toBe(2);
+    const { rows } = await sql<{ contactId: string; key: string }>`
+      select wait.contact_id as "contactId", execution.key
+        from wait join execution on execution.id = wait.execution_id
+        where execution.workflow_id = ${id} and wait.event_id is not null`.execute(db);
+    const expected = events.map(({ contactId, data }) => ({ contactId, key: data.orderId }));
+    expect(rows).toHaveLength(3);
+    expect(rows).toEqual(expect.arrayContaining(expected));
+    await db.deleteFrom('execution').where('workflow_id', '=', id).execute();
+  });
+});
+
 describe('the note of an event that started nothing', () => {
   async function noted() {
     const workflow = await createWorkflow();

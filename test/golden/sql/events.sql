@@ -3,10 +3,10 @@ select project_id, contact_id, email_id, name, nullif(data, 'null')
 from jsonb_to_recordset($1::jsonb) as given(project_id uuid, contact_id uuid, email_id uuid, name
     text, data jsonb)
 returning id, project_id as "projectId", contact_id as "contactId", created_at as "createdAt", (
-  select bool_or(conditions is not null)
+  select case when count(*) > 0 then count(conditions)::int end
   from wait
   where wait.contact_id = event.contact_id and wait.event_name = event.name and wait.event_id is
-      null) as "choosesWaits", (
+      null) as "chosenWaits", (
   select bool_or((workflow.trigger_where is not null or workflow.execution_key is not null or
       workflow.reentry_mode = 'parallel' or workflow.reentry_min_interval is not null))
   from workflow
