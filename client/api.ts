@@ -756,7 +756,7 @@ export interface Api {
           /** null: the execution itself */
           stepId: string | null;
           stepName: string | null;
-          stepType: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT' | null;
+          stepType: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'DIGEST' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT' | null;
           from: string | null;
           to: string | null;
           detail: string | unknown | null;
@@ -869,7 +869,7 @@ export interface Api {
           steps: Array<{
             stepId: string;
             name: string;
-            type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+            type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'DIGEST' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
             /** Executions that have begun the step */
             entered: number;
             completed: number;
@@ -1992,7 +1992,7 @@ export interface Api {
           path: Array<{
             stepId: string;
             name: string;
-            type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+            type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'DIGEST' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
             enteredAt: string;
             leftAt: string | null;
             branch: string | null;
@@ -3716,7 +3716,7 @@ export type StepExecution = {
 export type StepName = {
   id: string;
   name: string;
-  type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'DIGEST' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
 };
 
 export type UpdateContactTopicsRequest = {
@@ -4456,6 +4456,43 @@ export type WaitForEventConfig = {
   since?: 'step' | 'execution';
 };
 
+export type ProposedDigestStep = {
+  id: string;
+  name: string;
+  templateId?: string | null;
+  type: 'DIGEST';
+  config: DigestConfig;
+};
+
+export type DigestConfig = {
+  eventName: string;
+  /** All must hold for the event */
+  where?: Array<{
+    field: string;
+    operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
+    value?: unknown;
+    /** Compares with this field, in place of value: event., context. or contact. */
+    valueOf?: unknown;
+  }>;
+  /** It closes this long after the step began */
+  for?: {
+    amount: number;
+    unit: 'minutes' | 'hours' | 'days';
+  };
+  /** It closes when a clock shows this. Give this or `for` */
+  until?: {
+    time: string;
+    days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
+    timeZone?: string;
+  };
+  /** It closes earlier, as soon as it has so many events */
+  max?: number;
+  /** From when events count: from the beginning of the execution (default) or of the step */
+  since?: 'execution' | 'step';
+  /** It closes at once if it has not closed for the contact and key for so long */
+  immediateFirst?: boolean;
+};
+
 export type ProposedConditionStep = {
   id: string;
   name: string;
@@ -4587,7 +4624,7 @@ export type ExitConfig = {
 };
 
 export type ProposedGraph = {
-  steps: Array<ProposedTriggerStep | ProposedSendEmailStep | ProposedDelayStep | ProposedWaitForEventStep | ProposedConditionStep | ProposedSplitStep | ProposedWebhookStep | ProposedUpdateContactStep | ProposedExitStep>;
+  steps: Array<ProposedTriggerStep | ProposedSendEmailStep | ProposedDelayStep | ProposedWaitForEventStep | ProposedDigestStep | ProposedConditionStep | ProposedSplitStep | ProposedWebhookStep | ProposedUpdateContactStep | ProposedExitStep>;
   transitions: Array<{
     fromStepId: string;
     toStepId: string;
@@ -4677,6 +4714,21 @@ export type PortableWaitForEventStep = {
   config: WaitForEventConfig;
 };
 
+export type PortableDigestStep = {
+  /** Unique in the workflow; generated from the name if left out */
+  key?: string;
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** Instead of templateId; its name is ignored */
+  template?: TemplateReference | null;
+  type: 'DIGEST';
+  config: DigestConfig;
+};
+
 export type PortableConditionStep = {
   /** Unique in the workflow; generated from the name if left out */
   key?: string;
@@ -4753,7 +4805,7 @@ export type PortableExitStep = {
 };
 
 export type KeyedGraph = {
-  steps: Array<PortableTriggerStep | PortableSendEmailStep | PortableDelayStep | PortableWaitForEventStep | PortableConditionStep | PortableSplitStep | PortableWebhookStep | PortableUpdateContactStep | PortableExitStep>;
+  steps: Array<PortableTriggerStep | PortableSendEmailStep | PortableDelayStep | PortableWaitForEventStep | PortableDigestStep | PortableConditionStep | PortableSplitStep | PortableWebhookStep | PortableUpdateContactStep | PortableExitStep>;
   transitions: Array<{
     from: string;
     to: string;
@@ -5585,7 +5637,7 @@ export type WorkflowGraphInput = {
     }>;
     reason: string;
   }>;
-  steps: Array<PortableTriggerStep | PortableSendEmailStep | PortableDelayStep | PortableWaitForEventStep | PortableConditionStep | PortableSplitStep | PortableWebhookStep | PortableUpdateContactStep | PortableExitStep>;
+  steps: Array<PortableTriggerStep | PortableSendEmailStep | PortableDelayStep | PortableWaitForEventStep | PortableDigestStep | PortableConditionStep | PortableSplitStep | PortableWebhookStep | PortableUpdateContactStep | PortableExitStep>;
   transitions: Array<{
     from: string;
     to: string;
@@ -5724,7 +5776,7 @@ export type WorkflowGraph = {
   updatedAt: string;
   steps: Array<{
     id: string;
-    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'DIGEST' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
     name: string;
     position: {
       x: number;
@@ -5800,7 +5852,7 @@ export type PortableGraph = {
   steps: Array<{
     /** Unique in the workflow; stays when the name changes */
     key: string;
-    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'DIGEST' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
     name: string;
     config: Record<string, unknown>;
     template?: {
@@ -5915,6 +5967,19 @@ export type NewWaitForEventStep = {
   config: WaitForEventConfig;
 };
 
+export type NewDigestStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  /** true: the newest end of the graph leads to the step */
+  autoConnect?: boolean;
+  type: 'DIGEST';
+  config: DigestConfig;
+};
+
 export type NewConditionStep = {
   name: string;
   position?: {
@@ -5980,11 +6045,11 @@ export type NewExitStep = {
   config: ExitConfig;
 };
 
-export type CreateStepRequest = NewTriggerStep | NewSendEmailStep | NewDelayStep | NewWaitForEventStep | NewConditionStep | NewSplitStep | NewWebhookStep | NewUpdateContactStep | NewExitStep;
+export type CreateStepRequest = NewTriggerStep | NewSendEmailStep | NewDelayStep | NewWaitForEventStep | NewDigestStep | NewConditionStep | NewSplitStep | NewWebhookStep | NewUpdateContactStep | NewExitStep;
 
 export type Step = {
   id: string;
-  type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+  type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'DIGEST' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
   name: string;
   position: {
     x: number;
@@ -6041,6 +6106,17 @@ export type InsertedWaitForEventStep = {
   config: WaitForEventConfig;
 };
 
+export type InsertedDigestStep = {
+  name: string;
+  position?: {
+    x: number;
+    y: number;
+  };
+  templateId?: string | null;
+  type: 'DIGEST';
+  config: DigestConfig;
+};
+
 export type InsertedConditionStep = {
   name: string;
   position?: {
@@ -6085,7 +6161,7 @@ export type InsertedUpdateContactStep = {
   config: UpdateContactConfig;
 };
 
-export type InsertStepRequest = InsertedSendEmailStep | InsertedDelayStep | InsertedWaitForEventStep | InsertedConditionStep | InsertedSplitStep | InsertedWebhookStep | InsertedUpdateContactStep;
+export type InsertStepRequest = InsertedSendEmailStep | InsertedDelayStep | InsertedWaitForEventStep | InsertedDigestStep | InsertedConditionStep | InsertedSplitStep | InsertedWebhookStep | InsertedUpdateContactStep;
 
 export type CreateTransitionRequest = {
   fromStepId: string;
@@ -6178,7 +6254,7 @@ export type VersionGraph = {
   steps: Array<{
     /** Unique in the workflow; stays when the name changes */
     key: string;
-    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
+    type: 'TRIGGER' | 'SEND_EMAIL' | 'DELAY' | 'WAIT_FOR_EVENT' | 'DIGEST' | 'CONDITION' | 'SPLIT' | 'WEBHOOK' | 'UPDATE_CONTACT' | 'EXIT';
     name: string;
     config: Record<string, unknown>;
     /** `name` is null when the template was deleted */

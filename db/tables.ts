@@ -226,6 +226,15 @@ export interface DerivedEventLog {
   tx: Generated<string>;
 }
 
+export interface DigestEvent {
+  contact_id: string;
+  event_id: string;
+  project_id: string;
+  recorded_at: Timestamp;
+  step_execution_id: string;
+  step_id: string;
+}
+
 export interface Domain {
   created_at: Generated<Timestamp>;
   dkim_tokens: string[];
@@ -906,6 +915,8 @@ export interface Wait {
   conditions: Json | null;
   contact_id: string;
   created_at: Generated<Timestamp>;
+  digest: Json | null;
+  digest_count: Generated<number>;
   event_id: string | null;
   event_name: string;
   execution_id: string;
@@ -1037,6 +1048,7 @@ export interface DB {
   contact_topic: ContactTopic;
   database_cluster: DatabaseCluster;
   derived_event_log: DerivedEventLog;
+  digest_event: DigestEvent;
   domain: Domain;
   email: Email;
   email_moment: EmailMoment;
@@ -1120,6 +1132,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],
   database_cluster: ["confirmed_at", "is_only_row", "log_offset", "objects", "system_identifier"],
   derived_event_log: ["email_ids", "id", "project_id", "recorded_at", "tx"],
+  digest_event: ["contact_id", "event_id", "project_id", "recorded_at", "step_execution_id", "step_id"],
   domain: ["created_at", "dkim_tokens", "failed_checks", "id", "last_checked_at", "name", "next_check_at", "next_reconcile_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
@@ -1172,7 +1185,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   upload: ["bytes", "created_at", "key", "owner_id", "stored"],
   upload_usage: ["bytes", "owner_id"],
   usage_report: ["customer", "email_id", "sent_at", "units"],
-  wait: ["conditions", "contact_id", "created_at", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
+  wait: ["conditions", "contact_id", "created_at", "digest", "digest_count", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
   watermark: ["at", "name"],
   worker_process: ["id", "provider", "rate_per_project_per_second", "rate_per_second", "seen_at", "started_at", "stopped_at"],
   workflow: ["created_at", "description", "enabled", "execution_key", "exit_rules", "id", "name", "paused_at", "project_id", "reentry_min_interval", "reentry_mode", "trigger_event_name", "trigger_schedule", "trigger_type", "trigger_where", "updated_at", "version"],

@@ -53,6 +53,7 @@ export async function playWhatIf(
         contact: { ...contact, createdAt: contact.created_at, updatedAt: contact.updated_at },
         startEventName: null,
         subject: { contact: contactId, key },
+        executionKey: null,
         context,
         project,
         policy: await readSendPolicy(db, projectId),

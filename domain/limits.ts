@@ -56,6 +56,11 @@ export const limits = {
   delayDaysMax: 365,
   waitSecondsMax: 31_536_000,
   exitReasonChars: 200,
+  /** Events for which a DIGEST may wait. */
+  digestEventsMax: 1000,
+  /** Events in the context after a DIGEST, and their bytes as JSON. */
+  digestEvents: 100,
+  digestBytes: 32 * 1024,
   /** Frequency caps of a project; most messages and days of one cap. */
   caps: 5,
   capMail: 1000,

@@ -8,6 +8,7 @@ import {
   type StepVisit,
   updateExecutionWaiting,
 } from '../../db/workflows/executions/steps.ts';
+import { openDigest, settleDigest } from '../../db/workflows/executions/digests.ts';
 import {
   completeWait,
   registerWait,
@@ -88,6 +89,9 @@ export async function endPlayed(
     }
     case 'wait':
       return beginWait(tx, visit, call, played);
+    case 'digest':
+      await openDigest(tx, visit, played);
+      return settle(tx, visit, call, false);
     case 'call':
       throw new Error(`Steps of type ${call.step.type} make requests: their activity does that.`);
   }
@@ -144,11 +148,25 @@ async function settle(
   call: StepCall,
   isOver: boolean,
 ): Promise<StepResult> {
+  if (stepModules[call.step.type].rests === 'digest') return settleOpenDigest(tx, visit, call);
   const settled = await settleWait(tx, visit.stepExecution.id, isOver);
   if ('event' in settled) return endWait(tx, visit, call, settled);
   // A step that is retried is running until its wait.
   await updateExecutionWaiting(tx, placeOfCall(call), settled.until);
   return { outcome: { kind: 'waiting', until: settled.until?.toISOString() ?? null } };
+}
+
+async function settleOpenDigest(
+  tx: Database,
+  visit: StepVisit,
+  call: StepCall,
+): Promise<StepResult> {
+  const settled = await settleDigest(tx, visit);
+  if ('output' in settled) return finishStep(tx, visit, call, settled.output);
+  // An exit rule was met while the step waited for a retry.
+  if (await exitWithStep(tx, visit)) return { outcome: { kind: 'exited' } };
+  await updateExecutionWaiting(tx, placeOfCall(call), settled.until);
+  return { outcome: { kind: 'waiting', until: settled.until.toISOString() } };
 }
 
 /** Ends a wait by its event, whose data are added to the context, or by its timeout. */

@@ -11,6 +11,7 @@ import { findSecrets } from '../../db/projects/secrets.ts';
 import { readSendPolicy } from '../../db/projects/send-policy.ts';
 import { readContactHistory } from '../../db/reads/contact-history.ts';
 import { findStepMail } from '../../db/reads/step-mail.ts';
+import { findLastClosing } from '../../db/workflows/executions/digests.ts';
 import { rereadExitPending, type StepVisit } from '../../db/workflows/executions/steps.ts';
 import { Problem } from '../../domain/errors.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
@@ -105,6 +106,10 @@ export class RowEffects implements StepEffects {
 
   readZones() {
     return readSendPolicy(this.#tx, this.visit.execution.project_id);
+  }
+
+  findLastClosing(stepId: string) {
+    return findLastClosing(this.#tx, this.visit.execution, stepId);
   }
 
   async readVariables() {

@@ -177,7 +177,7 @@ export const moveWait = endpoint({
   summary: "Move the end of an execution's current delay or wait",
   description:
     'Exactly one field is required. An end in the past ends it at once: a delay is over, a ' +
-    'wait for an event times out. EXECUTION_NOT_WAITING: it is not in a delay or wait, or ' +
+    'wait for an event times out, a digest closes. EXECUTION_NOT_WAITING: it is not in a delay or wait, or ' +
     'its event has arrived.',
   access: 'secret',
   params: ExecutionById,
@@ -203,7 +203,7 @@ export const moveWait = endpoint({
         const field = 'forever' in move ? 'forever' : 'shiftBySeconds';
         const why =
           'forever' in move
-            ? 'A delay cannot last for ever.'
+            ? 'A delay or digest cannot last for ever.'
             : 'This wait has no end, or cannot be shifted this far.';
         throw invalidField(field, 'not_allowed', why);
       }

@@ -21,7 +21,7 @@ export const moveWaitsOfStep = endpoint({
   summary: 'Move the ends of the waits of all executions at a step',
   description:
     'A job does the work after the response; GET /workflows/{id}/jobs/{jobId} shows its ' +
-    'progress. The step is a DELAY or a WAIT_FOR_EVENT of the current workflow, or of any ' +
+    'progress. The step is a DELAY, a WAIT_FOR_EVENT or a DIGEST of the current workflow, or of any ' +
     'version with active executions. `versions` and `filter`, a condition on their contacts, ' +
     'select some executions. Exactly one of `until`, `shiftBySeconds` and `forever` is ' +
     'required, as in PATCH …/wait. The result counts `moved` ones, and `skipped` ones: a ' +
@@ -82,9 +82,9 @@ function refuseStep(type: StepType, forever: true | undefined): void {
     throw invalidField(
       'stepId',
       'not_allowed',
-      'Must be a step in which executions wait: DELAY or WAIT_FOR_EVENT.',
+      'Must be a step in which executions wait: DELAY, WAIT_FOR_EVENT or DIGEST.',
     );
   }
-  if (forever && rests === 'delay')
-    throw invalidField('forever', 'not_allowed', 'A delay cannot last for ever.');
+  if (forever && rests !== 'wait')
+    throw invalidField('forever', 'not_allowed', 'A delay or digest cannot last for ever.');
 }

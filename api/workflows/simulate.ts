@@ -243,6 +243,7 @@ export const simulateExecution = endpoint({
       startEventName: workflow.trigger_event_name,
       contact,
       subject: { contact: body.contactId ?? contact.email, key },
+      executionKey: workflow.execution_key,
       context: body.context ?? null,
       project,
       policy,

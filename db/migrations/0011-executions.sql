@@ -163,13 +163,34 @@ create table wait (
   event_id uuid,
   -- On the event, as they were resolved when the wait began; null: none.
   conditions jsonb,
+  -- The settings of a DIGEST, which takes events until it closes: `OpenDigest`; null: an event ends
+  -- the wait.
+  digest jsonb,
+  -- How many events a DIGEST has taken.
+  digest_count integer not null default 0,
   created_at timestamptz(3) not null default clock_timestamp()
 );
-comment on table wait is 'A step that waits for an event.';
+comment on table wait is 'A step that waits for an event, or collects events.';
 create index wait_execution on wait (execution_id);
 create index wait_expires on wait (project_id, expires_at, step_execution_id)
   where expires_at is not null and event_id is null;
 create index wait_contact on wait (contact_id, event_name);
+
+-- Also of closed digests: an execution that looks back later must not take their events again.
+create table digest_event (
+  project_id uuid not null,
+  contact_id uuid not null references contact on delete cascade,
+  -- Stored, or derived from mail.
+  event_id uuid not null,
+  step_id uuid not null,
+  step_execution_id uuid not null references step_execution on delete cascade,
+  -- When the event was recorded.
+  recorded_at timestamptz not null,
+  -- A digest step takes an event once, whichever execution does.
+  primary key (contact_id, event_id, step_id)
+);
+comment on table digest_event is 'Which DIGEST of an execution took an event.';
+create index digest_event_order on digest_event (step_execution_id, recorded_at, event_id);
 
 -- An active execution that is deleted (with its contact, workflow or project) leaves a Temporal
 -- workflow that must be cancelled. A trigger does this, because foreign keys delete the row.

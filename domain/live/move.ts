@@ -3,6 +3,12 @@ import { counterpartOf, type Mapping, ownConfig } from '../workflow/compare.ts';
 import { findStep, type Graph, type GraphStep, stepAfter } from '../workflow/graph.ts';
 import { passOver, type StepMark } from '../workflow/place.ts';
 import { delayEnd, type DelayEnd, type DelayScope } from '../workflow/steps/delay.ts';
+import {
+  digestEnd,
+  digestExpectation,
+  digestSame,
+  type DigestSettings,
+} from '../workflow/steps/digest.ts';
 import type { Expectation } from '../workflow/steps/effects.ts';
 import { expectationOf, expectSame, waitEnd } from '../workflow/steps/wait-for-event.ts';
 import type { StepConfig } from '../workflow/steps/registry.ts';
@@ -11,8 +17,11 @@ import type { StepConfig } from '../workflow/steps/registry.ts';
 
 /** The state of an execution at its current step. */
 export type Rest =
-  /** It is in a delay, or waits for an event that has not arrived, since `beganAt`. */
-  | { kind: 'delay' | 'wait'; beganAt: Date }
+  /**
+   * It is in a delay, waits for an event that has not arrived, or collects events, since `beganAt`: from
+   * then on the length of a digest is counted.
+   */
+  | { kind: 'delay' | 'wait' | 'digest'; beganAt: Date }
   /** It is between two steps, or its step is running or has failed. */
   | { kind: 'none' };
 
@@ -25,11 +34,13 @@ export interface Move {
   delay?: DelayEnd;
   /** The step after its running delay; null: none. */
   scheduledStepId?: string | null;
-  /** Its wait after the move; undefined: unchanged. */
+  /** Its wait or digest after the move; undefined: unchanged. */
   wait?: {
     expiresAt: Date | null;
     /** The events that it expects from the move on; null: the same as before. */
     expected: Expectation | null;
+    /** For a digest, which keeps what it has taken. */
+    digest?: Pick<DigestSettings, 'max'>;
   };
 }
 
@@ -73,6 +84,15 @@ export function planMove(
     move.wait = {
       expiresAt: waitEnd(config, rest.beganAt),
       expected: isExpectedStill ? null : expectationOf(config, scope),
+    };
+  }
+  if (rest.kind === 'digest' && !isSame) {
+    const config = target.config as StepConfig<'DIGEST'>;
+    const isExpectedStill = digestSame(current.config as StepConfig<'DIGEST'>, config);
+    move.wait = {
+      expiresAt: digestEnd(config, rest.beganAt, scope),
+      expected: isExpectedStill ? null : digestExpectation(config, scope),
+      digest: { max: config.max ?? null },
     };
   }
   return move;

@@ -2,7 +2,8 @@ import { type Graph, type GraphStep, type GraphTransition, waysByStep } from '..
 import { explanationOf } from '../workflow/explanation.ts';
 import { branchName } from '../workflow/graph-rules.ts';
 import { branchIn } from '../workflow/place.ts';
-import { stepModules, type StepType } from '../workflow/steps/registry.ts';
+import { stepModules } from '../workflow/steps/registry.ts';
+import type { StepModule } from '../workflow/steps/step.ts';
 import type { Picture, PictureStep, StepState } from './picture.ts';
 
 /** The content of pictures of workflows and executions. */
@@ -22,12 +23,13 @@ export function pictureOfGraph(
   return {
     title: name,
     subtitle,
-    steps: graph.steps.map(({ id, type, name: stepName }) => {
+    steps: graph.steps.map((step) => {
+      const { id, name: stepName } = step;
       const counts = numbers?.get(id);
       const notes = counts ? [numbersText(counts)] : [];
       return {
         id,
-        label: labelOf(type),
+        label: labelOf(step),
         name: stepName,
         state: null,
         word: null,
@@ -139,16 +141,17 @@ function stateOf(
 }
 
 function pictureStep(
-  { id, type, name, config }: GraphStep,
+  step: GraphStep,
   state: StepState,
   done: StepDone | undefined,
   execution: ExecutionState,
   next: StepDone | undefined,
 ): PictureStep {
-  const base = { id, label: labelOf(type), name, state };
+  const { id, type, name } = step;
+  const base = { id, label: labelOf(step), name, state };
   if (!done) return { ...base, word: null, notes: [], fault: null };
   const delay = stepModules[type]?.rests === 'delay' ? endOfDelay(execution, next) : null;
-  const explanation = explanationOf({ type, config }, done.output);
+  const explanation = explanationOf(step, done.output);
   return {
     ...base,
     word: state === 'current' ? currentWord(execution) : state,
@@ -205,8 +208,10 @@ function waysOf(graph: Graph, isTaken: (way: GraphTransition) => boolean | null)
 }
 
 /** A version may have steps of a type that this build does not have. */
-function labelOf(type: StepType): string {
-  return stepModules[type]?.label ?? type;
+function labelOf({ type, config }: GraphStep): string {
+  const module: StepModule | undefined = stepModules[type];
+  const note = module?.note?.(config);
+  return [module?.label ?? type, ...(note === undefined ? [] : [note])].join(' · ');
 }
 
 /** Returns a time in UTC, to the second. */

@@ -15,9 +15,17 @@ export class RecordedEvents {
   /** How many events the last wait has looked at. */
   #seen = 0;
   #from: number | null = null;
+  /** The starting event, until a digest takes it. */
+  #start: Happening | null = null;
 
   add(event: Happening): void {
     this.#events.push(event);
+  }
+
+  /** Adds the event that starts the execution. No wait counts it, but a digest may take it. */
+  addStart(event: Happening): void {
+    this.#start = event;
+    this.#used.add(this.#events.push(event) - 1);
   }
 
   /**
@@ -39,6 +47,11 @@ export class RecordedEvents {
   /** Counts events from here on, unless it already counts: a wait or a webhook begins. */
   count(): void {
     this.#from ??= this.#events.length;
+  }
+
+  /** Counts events from here on, whatever it counts already: a digest closes. */
+  countAnew(): void {
+    this.#from = this.#events.length;
   }
 
   /** Drops the counted events, because time has passed in a step. */
@@ -68,5 +81,28 @@ export class RecordedEvents {
       this.#used.add(place);
     }
     return this.#events[place];
+  }
+
+  /**
+   * The events of this name that a digest takes: those that no other step has used.
+   * @param since null: the digest is open, and takes only later events than those looked at
+   */
+  takeAll(
+    eventName: string,
+    since: Expectation['since'] | null,
+    meets: (event: Happening, isStart: boolean) => boolean,
+  ): Happening[] {
+    const begins = { step: this.#events.length, execution: 0 };
+    const from = since === null ? this.#seen : begins[since];
+    this.#seen = this.#events.length;
+    return this.#events.filter((event, index) => {
+      const isStart = event === this.#start;
+      const isFree = isStart || !this.#used.has(index);
+      if (index < from || event.name !== eventName || !isFree || !meets(event, isStart))
+        return false;
+      this.#used.add(index);
+      if (isStart) this.#start = null;
+      return true;
+    });
   }
 }

@@ -16,8 +16,10 @@ import { exitReasonOf } from '../workflow/exit-rules.ts';
 import { findStep, type GraphStep, stepAfter } from '../workflow/graph.ts';
 import { createPolicyJudge } from './mail-policy.ts';
 import { answerOf } from './receiver.ts';
+import { OpenDigest } from './open-digest.ts';
 import { type Happening, RecordedEvents } from './recorded-events.ts';
 import {
+  Exited,
   type SimulatedContact,
   type SimulatedEvent,
   type SimulatedMail,
@@ -27,6 +29,7 @@ import {
   type SimulationInput,
   type SimulationServices,
   simulatedStepsMax,
+  StillWaiting,
   TooManySteps,
 } from './simulation.ts';
 import { meetsWait } from '../filter/where.ts';
@@ -61,18 +64,6 @@ export function simulate(
   return new Player(input, services).play();
 }
 
-/** Thrown when the execution ends, whatever it is doing. */
-class Exited extends Error {
-  readonly reason: string;
-  constructor(reason: string) {
-    super();
-    this.reason = reason;
-  }
-}
-
-/** Thrown when the simulated time is over. */
-class StillWaiting extends Error {}
-
 class Player {
   readonly #input: SimulationInput;
   readonly #services: SimulationServices;
@@ -82,6 +73,7 @@ class Player {
   #context: Record<string, unknown> | null;
   /** The last wait that has begun. */
   #wait: Extract<Played, { kind: 'wait' }> | null = null;
+  #digest: OpenDigest | null = null;
   #nextEvent = 0;
   readonly #recorded = new RecordedEvents();
   /** The exit rule that was met during a running step. */
@@ -100,7 +92,7 @@ class Player {
     this.#context = input.context;
     this.#judge = createPolicyJudge(input.policy, input.received);
     const { startEventName: name, startAt: at, context: data } = input;
-    if (name !== null) this.#recorded.add({ name, at, data });
+    if (name !== null) this.#recorded.addStart({ name, at, data });
   }
 
   async play(): Promise<Simulation> {
@@ -231,6 +223,14 @@ class Player {
         this.#last().output ??= waitingFor(played.eventName, played.where?.items ?? null);
         return ended ?? { kind: 'waiting', until: played.until?.toISOString() ?? null };
       }
+      case 'digest':
+        this.#digest = new OpenDigest(played, { ...this.#input, key: this.#input.subject.key });
+        return (
+          this.#collect(played.since) ?? {
+            kind: 'waiting',
+            until: played.until.toISOString(),
+          }
+        );
       case 'call':
         this.#recorded.count();
         return this.#call(step, played.call);
@@ -249,11 +249,33 @@ class Player {
     if (until === null) throw this.#stillWaiting();
     this.#advance(until);
     this.#recorded.forget();
-    return this.#endWait(step, null);
+    return this.#collect(null, true) ?? this.#endWait(step, null);
+  }
+
+  /**
+   * Lets the open digest take events, and closes it if it is over.
+   * @param since see `RecordedEvents.takeAll`
+   */
+  #collect(since: Expectation['since'] | null, isOver = false): Outcome | null {
+    if (!this.#digest) return null;
+    const { startEventName } = this.#input;
+    const scope = { contact: this.#contact, context: this.#context, startEventName };
+    this.#digest.take(this.#recorded, since, scope);
+    const closed = this.#digest.closing({ now: this.#now, isOver }, this.#services.newId);
+    if (!closed) {
+      this.#last().output = this.#digest.output;
+      return null;
+    }
+    this.#digest = null;
+    this.#context = { ...this.#context, ...closed.context };
+    this.#recorded.countAnew();
+    this.#leave(null, closed.output);
+    return { kind: 'done' };
   }
 
   /** Ends a wait if its event was recorded. `since`: see `RecordedEvents.take`. */
   #endByEvent(step: GraphStep, since: Expectation['since'] | null): Outcome | null {
+    if (this.#digest) return this.#collect(since);
     const { eventName, where } = this.#wait!;
     const scope = { contact: this.#contact, context: this.#context };
     const meets = ({ data }: Happening) => meetsWait(where?.items ?? [], { ...scope, event: data });
@@ -355,6 +377,7 @@ class Player {
         return this.#recorded.addTo(before, this.#emails, this.#now);
       },
       readZones: async () => policy,
+      findLastClosing: async () => null,
       readVariables: async () => ({
         ...this.#variables(),
         workflow,

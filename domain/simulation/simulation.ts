@@ -16,6 +16,18 @@ export const simulatedStepsMax = 200;
 /** The simulation would have too many steps. */
 export class TooManySteps extends Error {}
 
+/** Thrown when the execution ends, whatever it is doing. */
+export class Exited extends Error {
+  readonly reason: string;
+  constructor(reason: string) {
+    super();
+    this.reason = reason;
+  }
+}
+
+/** Thrown when the simulated time is over. */
+export class StillWaiting extends Error {}
+
 export interface SimulatedContact {
   id: string;
   email: string;
@@ -55,6 +67,8 @@ export interface SimulationInput {
   startEventName: string | null;
   contact: SimulatedContact;
   subject: StepEffects['subject'];
+  /** Path of the keys in the data of events that start the workflow; null: it has none. */
+  executionKey: string | null;
   context: Record<string, unknown> | null;
   project: { id: string; name: string; language: string; subscription: string | null };
   policy: SendPolicy;

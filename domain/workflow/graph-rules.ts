@@ -172,7 +172,8 @@ export function graphWarnings(graph: Graph): GraphWarning[] {
   const reached = trigger ? reachableFrom(graph, trigger.id) : new Set<string>();
   const ways = waysByStep(graph);
   const delays = graph.steps.filter(
-    ({ id, type }) => reached.has(id) && stepModules[type]?.rests === 'delay',
+    ({ id, type }) =>
+      reached.has(id) && ['delay', 'digest'].includes(stepModules[type]?.rests ?? ''),
   );
   const behindDelays = reachableFrom(graph, ...delays.map(({ id }) => id));
   return graph.steps.flatMap((step): GraphWarning[] => {

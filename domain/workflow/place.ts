@@ -18,10 +18,12 @@ export interface StepMark {
   /** The branch taken, if it chose one. */
   branch: string | null;
   startedAt: string | null;
-  /** The end of a wait: when its event was recorded, or when it timed out. */
+  /** Its end; of a wait, when its event was recorded, or when it timed out. */
   endedAt: string | null;
   /** The event that ended it, if it was a wait. */
   eventId: string | null;
+  /** True if it was a digest, and has closed. */
+  hasClosed: boolean;
   /** True if it has called a webhook. */
   hasCalled: boolean;
   /** True if time has passed in it: a wait or a delay. */
@@ -103,7 +105,7 @@ export function passOver(
 /**
  * Returns from when a wait for an event counts events, if that is not its beginning: no event
  * between two steps may be lost. After a wait that an event ended, it is the time when that event
- * was recorded. After a webhook, whose receiver may track the event before it responds, it is the
+ * was recorded; after a digest, the time when it closed. After a webhook, whose receiver may track the event before it responds, it is the
  * webhook's beginning. Steps that do not wait may lie between; of both times the earlier applies.
  * @param marks of the execution's steps; those that have ended come before the wait
  */
@@ -113,8 +115,8 @@ export function countsFrom(marks: readonly StepMark[]): string | null {
     (one.startedAt ?? '') < (other.startedAt ?? '') ? 1 : -1,
   );
   let from: string | null = null;
-  for (const { startedAt, endedAt, eventId, hasCalled, hasWaited } of latestFirst) {
-    if (eventId !== null) return endedAt;
+  for (const { startedAt, endedAt, eventId, hasClosed, hasCalled, hasWaited } of latestFirst) {
+    if (eventId !== null || hasClosed) return endedAt;
     if (hasWaited) break;
     if (hasCalled) from = startedAt;
   }

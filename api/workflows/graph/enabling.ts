@@ -124,8 +124,11 @@ async function findKeyWarnings(
 ): Promise<GraphWarning[]> {
   if (path === null) return [];
   const waits = steps.filter(({ type, config }) => {
-    const { where } = config as { where?: unknown[] };
-    return stepModules[type]?.rests === 'wait' && !where?.length;
+    const given = config as { where?: unknown[]; eventName?: string };
+    const rests = stepModules[type]?.rests;
+    // A digest of the event that starts the workflow compares the key by itself.
+    const isAny = rests === 'wait' || (rests === 'digest' && given.eventName !== eventName);
+    return isAny && !given.where?.length;
   });
   const trigger = steps.find(({ type }) => type === 'TRIGGER');
   const hasKey =
@@ -133,7 +136,7 @@ async function findKeyWarnings(
   const seen = `None of the last ${keyEventsMax} events "${eventName}" has ${path}.`;
   return [
     ...waits.map(({ id, name }): GraphWarning => {
-      const message = `"${name}" ends by the event of any key: compare the key in its where.`;
+      const message = `"${name}" counts the events of any key: compare the key in its where.`;
       return { code: 'not_by_key', message, step: id };
     }),
     ...(trigger && !hasKey

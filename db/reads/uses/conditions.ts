@@ -87,7 +87,9 @@ function textOf(field: ContactField): string {
   return field.kind === 'subscribed' ? 'subscri' : field.kind;
 }
 
-const waitingTypes: readonly string[] = stepTypesWith(({ rests }) => rests === 'wait');
+const waitingTypes: readonly string[] = stepTypesWith(
+  ({ rests }) => rests === 'wait' || rests === 'digest',
+);
 
 export interface EventUsers {
   segments: (Named & { condition: Condition })[];

@@ -28,6 +28,7 @@ const history = [
       order by inner_newest.id desc offset ${limits.consentLines - 1} limit 1)`,
   },
   { table: 'email', isPast: sql<boolean>`status not in ('PENDING', 'SENDING')` },
+  { table: 'digest_event', isPast: sql<boolean>`true` },
   { table: 'execution', isPast: sql<boolean>`status not in ('RUNNING', 'WAITING')` },
   { table: 'not_started', isPast: sql<boolean>`true` },
 ];

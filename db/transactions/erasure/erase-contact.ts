@@ -47,6 +47,7 @@ const again = '';
  */
 const tasks: Record<string, Task> = {
   emails: deleteEmails,
+  digestEvents: deleting('digest_event', null, 2000),
   executions: deleting('execution', 'executions', 100),
   notStarted: deleting('not_started', null, 2000),
   events: deleting('event', 'events', 2000),

@@ -8,6 +8,7 @@ import {
   namesContext,
   readEventScopes,
 } from '../../sql/event-conditions.ts';
+import { digestOf } from '../../workflows/executions/digests.ts';
 import { newSlot, startRefusal } from '../../workflows/executions/start-rules.ts';
 import {
   chooseEffects as chooseAmong,
@@ -37,12 +38,14 @@ export function isTriggeredBy(event: string) {
     and workflow.enabled and workflow.trigger_type = 'EVENT'`;
 }
 
-/** SQL that is true for a `recorded` event that may end a wait. */
+/** SQL that is true for a `recorded` event that may end a wait, or that a digest may take. */
 export function isEnding(wait: string): RawBuilder<boolean> {
   const ofWait = (name: string) => sql.ref(`${wait}.${name}`);
   return sql`${ofWait('contact_id')} = recorded.contact_id
           and ${ofWait('event_name')} = recorded.name and ${ofWait('event_id')} is null
-          and (${ofWait('expires_at')} is null or ${ofWait('expires_at')} > recorded.recorded_at)`;
+          -- A digest takes events until it is closed, which may be a little later: none is lost.
+          and (${ofWait('digest')} is not null or ${ofWait('expires_at')} is null
+            or ${ofWait('expires_at')} > recorded.recorded_at)`;
 }
 
 /** SQL that is true for a `wait` and a `recorded` event that was chosen to end it. */
@@ -72,12 +75,14 @@ export async function chooseEffects(
     )
     select
       (select coalesce(jsonb_agg(jsonb_build_object('id', wait.step_execution_id,
-            'eventId', recorded.id, 'where', wait.conditions,
+            'eventId', recorded.id, 'where', wait.conditions, 'digest', digest.candidate,
             'context', case when ${namesContext(sql`wait.conditions`)} then (
               select ${namedContext(sql`execution.context`, sql`wait.conditions`)}
                 from execution where execution.id = wait.execution_id) end)
-            order by recorded.recorded_at, recorded.id), '[]')
-          from recorded join wait on ${isEnding('wait')}) as waits,
+            order by recorded.recorded_at, recorded.id, digest.began_at, wait.execution_id), '[]')
+          from recorded join wait on ${isEnding('wait')}
+          left join lateral ${digestOf('wait')} digest on wait.digest is not null
+          where wait.digest is null or digest.candidate is not null) as waits,
       (select coalesce(jsonb_agg(jsonb_build_object('workflowId', workflow.id,
             'eventId', recorded.id, 'where', workflow.trigger_where,
             'executionKey', workflow.execution_key)), '[]')

@@ -1,5 +1,6 @@
-import { sql } from 'kysely';
-import type { Database } from '../../database.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { type Database, transact } from '../../database.ts';
+import { leaveDigests } from '../../workflows/executions/digests.ts';
 import { noteLostEvents, noteRecorded } from '../../subscriptions/upkeep.ts';
 
 /** Events deleted in one transaction: some tens of milliseconds of work. */
@@ -7,43 +8,64 @@ const deletedAtOnce = 10_000;
 
 /**
  * Deletes the events of a name recorded until now, in many short transactions. It keeps later ones,
- * and those that have just ended a wait, because the run must still read them. Returns the number
- * of deleted events.
+ * and those that have just ended a wait, because the run must still read them. Open digests leave them out.
+ * Returns the number of deleted events.
  */
 export async function deleteEvents(db: Database, projectId: string, name: string): Promise<number> {
   const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(db);
-  const until = sql`${rows[0]?.now ?? ''}::timestamptz`;
+  const until = sql<Date>`${rows[0]?.now ?? ''}::timestamptz`;
   let deleted = 0;
   // From the newest to the oldest, so that no page scans the deleted rows of earlier pages again.
   let after = { at: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
   for (;;) {
-    const pages = await sql<{ deleted: number; at: string | null; id: string | null }>`
-      with page as materialized (
-        select id, created_at from event
-          where project_id = ${projectId} and name = ${name}
-            and (created_at, id) < (${after.at}::timestamptz, ${after.id}::uuid)
-            and recorded_at <= ${until}
-          order by created_at desc, id desc
-          limit ${deletedAtOnce}
-      ), gone as (
-        delete from event using page
-          where event.id = page.id
-            and event.id not in (select event_id from wait where event_id is not null)
-          returning event.id
-      )
-      select (select count(*)::int from gone) as deleted, created_at::text as at, id
-        from (select) as always
-        left join lateral (select created_at, id from page order by created_at, id limit 1) last on true`.execute(
-      db,
-    );
-    const { at = null, id = null, deleted: more = 0 } = pages.rows[0] ?? {};
-    deleted += more;
-    if (at === null || id === null) {
+    const page = await transact(db, (tx) => deletePage(tx, { projectId, name, until, after }));
+    deleted += page.gone.length;
+    if (page.last === null) {
       await noteLostEvents(db, projectId, name);
       return deleted;
     }
-    after = { at, id };
+    after = page.last;
   }
+}
+
+interface DeletedPage {
+  gone: { id: string; contactId: string | null }[];
+  /** The last one that was looked at; null: there are no more. */
+  last: { at: string; id: string } | null;
+}
+
+async function deletePage(
+  tx: Database,
+  { projectId, name, until, after }: EventsToDelete,
+): Promise<DeletedPage> {
+  const { rows } = await sql<DeletedPage>`
+    with page as materialized (
+      select id, created_at from event
+        where project_id = ${projectId} and name = ${name}
+          and (created_at, id) < (${after.at}::timestamptz, ${after.id}::uuid)
+          and recorded_at <= ${until}
+        order by created_at desc, id desc
+        limit ${deletedAtOnce}
+    ), gone as (
+      delete from event using page
+        where event.id = page.id
+          and event.id not in (select event_id from wait where event_id is not null)
+        returning event.id, event.contact_id as "contactId"
+    )
+    select (select coalesce(jsonb_agg(gone), '[]') from gone) as gone,
+        (select jsonb_build_object('at', created_at::text, 'id', id) from page
+          order by created_at, id limit 1) as last`.execute(tx);
+  const [page] = rows;
+  if (!page) throw new Error('The page was not read.');
+  await leaveDigests(tx, page.gone);
+  return page;
+}
+
+interface EventsToDelete {
+  projectId: string;
+  name: string;
+  until: RawBuilder<Date>;
+  after: { at: string; id: string };
 }
 
 /**

@@ -2,8 +2,9 @@ import { sql } from 'kysely';
 import { notifyAfterCommit } from '../../commits.ts';
 import type { Database } from '../../database.ts';
 import { anyOf, isoTime } from '../../expressions.ts';
-import { replacingEarlier } from '../../outbox/outbox.ts';
+import { replacingEarlier, signalExecutions } from '../../outbox/outbox.ts';
 import { isExitEvent, mayBeEnded } from '../../sql/event-conditions.ts';
+import { takeEvents } from '../../workflows/executions/digests.ts';
 import { isTaken, unlessStarted } from '../../workflows/executions/start-rules.ts';
 import { itemsMatch } from '../../sql/subscribed-events.ts';
 import {
@@ -39,8 +40,8 @@ export interface RecordedEvent {
 
 /**
  * Records events with all their effects, in the caller's transaction: ends the executions of their
- * contacts that meet an exit rule, then the waits, then starts executions of the enabled workflows they
- * trigger, each at most once. In a
+ * contacts that meet an exit rule, then the waits, lets digests take events, then starts executions of the
+ * enabled workflows they trigger, each at most once. In a
  * disabled project (people can opt out, and providers report) nothing starts. An execution at the end
  * of a long chain of causes has failed when it begins. The contacts are
  * locked first and in order, unless the caller holds them: a wait that is being registered (see
@@ -79,7 +80,7 @@ export async function recordEventsOfProjects(
         created_at as "createdAt",
         -- Not "exists", because the planner expects a hundred events, and would read all waits.
         -- Null: there is none.
-        (select case when count(*) > 0 then count(conditions)::int end from wait
+        (select case when count(*) > 0 then count(coalesce(conditions, digest))::int end from wait
           where wait.contact_id = event.contact_id and wait.event_name = event.name
             and wait.event_id is null) as "chosenWaits",
         (select bool_or(${mustBeChosen}) from workflow
@@ -113,6 +114,7 @@ export async function recordEventsOfProjects(
       const choices = others.filter(isChoice);
       for (const page of inPages(choices)) {
         const chosen = await chooseEffects(tx, projectId, page);
+        await fillDigests(tx, chosen);
         if (chosen.waits.length + chosen.starts.length === 0) continue;
         await applyEffects(tx, { projectId, executionId, events: page, chosen });
       }
@@ -124,7 +126,10 @@ export async function recordEventsOfProjects(
 /** An event that was just recorded. */
 interface InsertedEvent extends RecordedEvent {
   projectId: string;
-  /** Waits with conditions that it may end; null: there is no wait, also none without conditions. */
+  /**
+   * Waits with conditions that it may end, and digests that may take it; null: there is no wait, also none
+   * without conditions.
+   */
   chosenWaits: number | null;
   /** True: the starts of a workflow must be chosen; false: of none; null: it starts none. */
   choosesStarts: boolean | null;
@@ -161,6 +166,12 @@ function inTurns(events: readonly InsertedEvent[]): InsertedEvent[][] {
     (turns[turn] ??= []).push(event);
   }
   return turns;
+}
+
+/** Lets digests take their events, and signals the runs of those that close by it. */
+async function fillDigests(tx: Database, { digests }: EventEffects): Promise<void> {
+  const taken = digests.map(({ id, eventId }) => ({ id: eventId, stepExecutionId: id }));
+  await signalExecutions(tx, await takeEvents(tx, taken));
 }
 
 /** Events whose candidates are in memory at once, and the waits that they look at together. */

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { v7 as uuidV7 } from 'uuid';
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
@@ -14,7 +14,8 @@ import {
   reconcileWhenWaiting,
 } from '../../workflows/executions/reconciliation.ts';
 import { stepMarks } from '../../workflows/executions/starts.ts';
-import { endingNow } from '../../workflows/executions/wait-moves.ts';
+import { lookBackNow } from '../../workflows/executions/digests.ts';
+import { endingNow, restKind } from '../../workflows/executions/wait-moves.ts';
 import { claimWait, findEarlierEvent } from '../../workflows/executions/waits.ts';
 import type { FindGraph } from '../../workflows/graphs.ts';
 import type { ContactValues } from '../../../domain/filter/evaluate.ts';
@@ -23,6 +24,7 @@ import type { ZonePolicy } from '../../../domain/time/zones.ts';
 import type { Mapping } from '../../../domain/workflow/compare.ts';
 import type { StepMark } from '../../../domain/workflow/place.ts';
 import type { DelayEnd } from '../../../domain/workflow/steps/delay.ts';
+import { openOutput } from '../../../domain/workflow/steps/digest.ts';
 import { waitingFor } from '../../../domain/workflow/steps/wait-for-event.ts';
 
 /**
@@ -182,11 +184,12 @@ async function findStandings(
   const { rows } = await sql<
     { id: string; marks: StepMark[]; kind: Rest['kind']; beganAt: Date } & ContactValues
   >`
-    select execution.id, ${stepMarks('execution')} as marks, step.started_at as "beganAt", contact.email,
+    select execution.id, ${stepMarks('execution')} as marks,
+        coalesce((wait.digest ->> 'countsFrom')::timestamptz, step.started_at) as "beganAt", contact.email,
         contact.subscribed, contact.data, contact.created_at as "createdAt",
         contact.updated_at as "updatedAt",
         case when execution.status <> 'WAITING' or wait.event_id is not null then 'none'
-          when step.status = 'WAITING' then 'wait' else 'delay' end as kind
+          else ${restKind} end as kind
       from execution
       join contact on contact.id = execution.contact_id
       left join step_execution step
@@ -215,22 +218,7 @@ async function applyMoves(
 ): Promise<void> {
   if (moves.length === 0) return;
   await renameSteps(tx, moves);
-  const given = sql`jsonb_to_recordset(${JSON.stringify(
-    moves.map(({ row, move }) => ({
-      id: row.id,
-      stepId: move.currentStepId,
-      isDelay: move.scheduledStepId !== undefined,
-      nextId: uuidV7(),
-      scheduledStepId: move.scheduledStepId ?? null,
-      resumeAt: move.delay ? endOf(move.delay) : null,
-      delayOutput: move.delay?.output ?? null,
-      isWait: move.wait !== undefined,
-      expiresAt: move.wait?.expiresAt ?? null,
-      ...expectedColumns(move),
-    })),
-  )}::jsonb) as given(id uuid, "stepId" uuid, "isDelay" boolean, "nextId" uuid,
-    "scheduledStepId" uuid, "resumeAt" timestamptz, "delayOutput" jsonb, "isWait" boolean,
-    "expiresAt" timestamptz, "eventName" text, "conditions" jsonb, "waitOutput" jsonb)`;
+  const given = givenMoves(moves);
   // Delete steps scheduled by the old version: they have not started, and cannot if the run was
   // ended.
   await sql`
@@ -255,7 +243,8 @@ async function applyMoves(
     ), waits as (
       update wait set expires_at = ${endingNow(sql`"expiresAt"`)},
           event_name = coalesce("eventName", event_name),
-          conditions = case when "eventName" is null then wait.conditions else given.conditions end
+          conditions = case when "eventName" is null then wait.conditions else given.conditions end,
+          digest = wait.digest || given.digest || case when "looksBack" then ${lookBackNow} else '{}' end
         from ${given} where execution_id = given.id and "isWait"
     ), waiting as (
       update step_execution set execute_after = "expiresAt", updated_at = now(),
@@ -291,19 +280,44 @@ async function applyMoves(
   await signalExecutions(tx, moves.map(({ row }) => row).filter(isActive));
 }
 
-/** The row of a wait that expects other events than before; none: it stays. */
+/** SQL of the changes to the rows of executions, as a table `given`. */
+function givenMoves(moves: readonly PlannedMove[]): RawBuilder<unknown> {
+  return sql`jsonb_to_recordset(${JSON.stringify(
+    moves.map(({ row, move }) => ({
+      id: row.id,
+      stepId: move.currentStepId,
+      isDelay: move.scheduledStepId !== undefined,
+      nextId: uuidV7(),
+      scheduledStepId: move.scheduledStepId ?? null,
+      resumeAt: move.delay ? endOf(move.delay) : null,
+      delayOutput: move.delay?.output ?? null,
+      isWait: move.wait !== undefined,
+      expiresAt: move.wait?.expiresAt ?? null,
+      ...expectedColumns(move),
+    })),
+  )}::jsonb) as given(id uuid, "stepId" uuid, "isDelay" boolean, "nextId" uuid,
+    "scheduledStepId" uuid, "resumeAt" timestamptz, "delayOutput" jsonb, "isWait" boolean,
+    "expiresAt" timestamptz, "eventName" text, "conditions" jsonb, "waitOutput" jsonb, digest jsonb,
+    "looksBack" boolean)`;
+}
+
+/** The row of a wait or digest that expects other events than before; none: it stays. */
 function expectedColumns({ wait }: Move): object {
-  if (!wait?.expected) return {};
-  const { eventName, where } = wait.expected;
+  const { expected, digest } = wait ?? {};
+  if (!expected) return { digest };
+  const { eventName, where, since } = expected;
   const conditions = where && where.items;
-  return { eventName, conditions, waitOutput: waitingFor(eventName, conditions) };
+  const waitOutput = digest ? openOutput(expected) : waitingFor(eventName, conditions);
+  const looksBack = digest !== undefined && since === 'execution';
+  return { eventName, conditions, waitOutput, digest, looksBack };
 }
 
 /** Ends the waits that now count events since their execution began, if one of these was recorded. */
 async function endByEarlierEvents(tx: Database, moves: readonly PlannedMove[]): Promise<void> {
   for (const { row, move } of moves) {
-    const { expected, expiresAt = null } = move.wait ?? {};
-    if (expected?.since !== 'execution') continue;
+    const { expected, expiresAt = null, digest } = move.wait ?? {};
+    // A digest looks back when its run settles it.
+    if (expected?.since !== 'execution' || digest) continue;
     const wait = { ...expected, lookBack: expected.since, since: 'infinity', expiresAt };
     const event = await findEarlierEvent(tx, row, wait);
     if (event) await claimWait(tx, row.id, event.id);

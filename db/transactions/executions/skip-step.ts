@@ -5,6 +5,7 @@ import { enqueueExecutions, signalExecutions } from '../../outbox/outbox.ts';
 import { holdEnabledProject } from '../../projects/projects.ts';
 import { placeAgain } from './start-execution.ts';
 import { closeSteps } from '../../workflows/executions/closing.ts';
+import { closeDigest, hasOpenDigest } from '../../workflows/executions/digests.ts';
 import type { ExecutionRow } from '../../workflows/executions/executions.ts';
 import { lockExecutions } from '../../workflows/executions/lock.ts';
 import { reconcileWhenRunning } from '../../workflows/executions/reconciliation.ts';
@@ -32,13 +33,14 @@ export async function skipStep(
   if (!execution) throw notFound('EXECUTION', id);
   const hasFailed = execution.status === 'FAILED';
   const { graph, marks, step } = await findSkipped(tx, execution, branch);
-  const slot = hasFailed ? await placeAgain(tx, execution) : execution.slot;
-  await endWait(tx, id, step.id);
+  const slot = hasFailed ? await placeAgain(tx, execution) : null;
+  const output = await endWait(tx, id, step.id);
   await tx
     .updateTable('step_execution')
     .set({
       status: 'SKIPPED',
       output: sql<string>`coalesce(output, '{}') || ${JSON.stringify({
+        ...output,
         skipped: true,
         ...(branch !== null && { branch }),
       })}::jsonb`,
@@ -60,11 +62,10 @@ export async function skipStep(
             current_step_id: null,
             completed_at: sql<Date>`clock_timestamp()`,
           }),
-      slot,
       error: null,
       held_at: null,
       next_reconcile_at: reconcileWhenRunning,
-      ...(hasFailed && { start_generation: sql<number>`start_generation + 1` }),
+      ...(hasFailed && { slot, start_generation: sql<number>`start_generation + 1` }),
       updated_at: sql<Date>`now()`,
     })
     .where('id', '=', id)
@@ -125,10 +126,13 @@ function checkBranch(graph: Graph, step: GraphStep, branch: string | null): void
 }
 
 /**
- * Ends the wait of a step: an open wait is deleted; the step after a delay is due now.
+ * Ends the wait of a step: an open wait is deleted, an open digest closes with what it has; the step after
+ * a delay is due now.
+ * @returns the output of a digest
  * @throws Problem EXECUTION_NOT_SKIPPABLE when its event has arrived.
  */
-async function endWait(tx: Database, executionId: string, stepId: string): Promise<void> {
+async function endWait(tx: Database, executionId: string, stepId: string): Promise<object> {
+  if (await hasOpenDigest(tx, executionId)) return closeDigest(tx, executionId, 'skip');
   const wait = await tx
     .deleteFrom('wait')
     .where('execution_id', '=', executionId)
@@ -142,4 +146,5 @@ async function endWait(tx: Database, executionId: string, stepId: string): Promi
     .where('status', '=', 'SCHEDULED')
     .where('step_id', '<>', stepId)
     .execute();
+  return {};
 }

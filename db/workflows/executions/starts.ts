@@ -27,6 +27,7 @@ export function stepMarks(execution: string): RawBuilder<StepMark[]> {
         then ${microseconds(sql`coalesce(settled_at, completed_at)`)} end,
       'eventId', ending_event_id,
       'hasCalled', coalesce(output ? 'statusCode', false),
+      'hasClosed', coalesce(output ? 'closedBy', false),
       'hasWaited', coalesce(output ? 'waitOutcome' or output ->> 'resumeAt' is not null, false)
         or history @> '[{"to": "WAITING"}]',
       -- A step whose delay was given an end in the past begins now, so earlier events do not count

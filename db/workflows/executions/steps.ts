@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import { v7 as uuidV7 } from 'uuid';
 import { columnsOf } from '../../columns.ts';
 import type { Database } from '../../database.ts';
+import { isoTime } from '../../expressions.ts';
 import { isDue, isOn } from '../../sql/execution-predicates.ts';
 import type { StepExecution } from '../../tables.ts';
 import type { ExecutionRow } from './executions.ts';
@@ -300,17 +301,23 @@ export async function leaveWait(tx: Database, executionId: string, data: unknown
       where id = ${executionId}`.execute(tx);
 }
 
-/** The step executions of an execution, oldest first. */
+/** The step executions of an execution, oldest first. The output of an open digest has its current count and end. */
 export async function listStepExecutions(
   db: Database,
   executionId: string,
 ): Promise<StepExecutionRow[]> {
   return db
     .selectFrom('step_execution')
+    .leftJoin('wait', 'wait.step_execution_id', 'step_execution.id')
     .select(columnsOf('step_execution'))
-    .where('execution_id', '=', executionId)
-    .orderBy('created_at')
-    .orderBy('id')
+    .select(
+      sql<StepExecutionRow['output']>`case when wait.digest is null then output
+        else output || jsonb_build_object('count', wait.digest_count,
+          'closesAt', ${isoTime(sql`wait.expires_at`)}) end`.as('output'),
+    )
+    .where('step_execution.execution_id', '=', executionId)
+    .orderBy('step_execution.created_at')
+    .orderBy('step_execution.id')
     .execute();
 }
 

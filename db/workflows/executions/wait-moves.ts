@@ -6,7 +6,7 @@ import { historyWith } from './history.ts';
 import { lockExecutions } from './lock.ts';
 import { reconcileWhenWaiting } from './reconciliation.ts';
 
-/** New end of a delay or of a wait for an event. */
+/** New end of a delay, of a wait for an event, or of a digest. */
 export type WaitMove =
   | { until: Date }
   | { shiftBySeconds: number }
@@ -16,11 +16,17 @@ export type WaitMove =
 /** Open wait of an execution. */
 export interface OpenWait {
   executionId: string;
-  /** A delay, or a wait for an event. */
-  kind: 'delay' | 'wait';
+  /** A delay, a wait for an event, or an open digest. */
+  kind: 'delay' | 'wait' | 'digest';
   /** null: without end. */
   until: Date | null;
 }
+
+/** SQL of the kind of a wait, from the rows `step` and `wait`. */
+export const restKind = sql<
+  OpenWait['kind']
+>`case when step.status is distinct from 'WAITING' then 'delay'
+          when wait.digest is null then 'wait' else 'digest' end`;
 
 /**
  * Returns the waits of WAITING executions, in the caller's transaction, which locks them. If the
@@ -31,7 +37,7 @@ export async function lockWaits(tx: Database, ids: readonly string[]): Promise<O
   await lockExecutions(tx, ids);
   const { rows } = await sql<OpenWait>`
     select execution.id as "executionId",
-        case step.status when 'WAITING' then 'wait' else 'delay' end as kind,
+        ${restKind} as kind,
         case step.status when 'WAITING' then step.execute_after
           else (step.output ->> 'resumeAt')::timestamptz end as until
       from execution

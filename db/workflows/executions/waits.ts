@@ -91,6 +91,7 @@ export async function findEarlierEvent(
   const marks = await listStepMarks(tx, execution.id);
   const beginning = wait.lookBack === 'execution' ? await findBeginning(tx, execution.id) : null;
   const used = [beginning, ...marks].flatMap((one) => one?.eventId ?? []);
+  const isTaken = beginning ? isDigested(execution) : sql`false`;
   let since = beginning?.at ?? countsFrom(marks) ?? wait.since;
   let after = sql`true`;
   for (;;) {
@@ -107,7 +108,7 @@ export async function findEarlierEvent(
           select ${found} from event
             where name = ${wait.eventName} and ${isOwn('recorded_at')} and recorded_at > ${from}
           ${sql.join(derived, sql` `)}) as found
-        where not id = any(${used}::uuid[]) and ${after}
+        where not id = any(${used}::uuid[]) and not ${isTaken} and ${after}
         order by recorded_at, id limit ${wait.where ? pageSize : 1}`.execute(tx);
     const event = rows.find(({ data }) => isExpected(wait, data));
     const last = rows.at(-1);
@@ -118,12 +119,20 @@ export async function findEarlierEvent(
   }
 }
 
+/** SQL that is true for an event that a DIGEST of an execution has taken, in the row `found`. */
+function isDigested({ id, contact_id }: Pick<StepVisit['execution'], 'id' | 'contact_id'>) {
+  return sql`exists (select from digest_event taken
+          join step_execution step on step.id = taken.step_execution_id
+          where taken.contact_id = ${contact_id} and taken.event_id = found.id
+            and step.execution_id = ${id})`;
+}
+
 function isExpected({ where }: NewWait, data: MatchedEvent['data']): boolean {
   return !where || meetsWait(where.items, { ...where.scope, event: data });
 }
 
 /** When an execution began: when its starting event was recorded, if it has one. */
-async function findBeginning(
+export async function findBeginning(
   tx: Database,
   executionId: string,
 ): Promise<{ at: string; eventId: string | null } | undefined> {

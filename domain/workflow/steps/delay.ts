@@ -29,7 +29,22 @@ export type DelayConfig =
       ifPast?: 'continue' | 'exit' | undefined;
     };
 
-const DelayUnit = z.enum(Object.keys(unitMs) as Unit[]);
+export const DelayUnit = z.enum(Object.keys(unitMs) as Unit[]);
+
+/** The next time at which a clock shows this. */
+export const UntilTime = z.object({
+  time: WallTimeText,
+  /** Absent: all. */
+  days: Days.optional(),
+  /** Absent: the contact's. */
+  timeZone: z
+    .string()
+    .refine(
+      (text) => text === 'contact' || isZone(text),
+      fault('invalid_string', 'Must be "contact" or the name of a time zone.'),
+    )
+    .optional(),
+});
 
 const OffsetAmount = z.int();
 
@@ -44,22 +59,7 @@ const DelaySettings = z
   .object({
     amount: z.int().min(1).optional(),
     unit: DelayUnit.optional(),
-    /** The next time at which a clock shows this. */
-    until: z
-      .object({
-        time: WallTimeText,
-        /** Absent: all. */
-        days: Days.optional(),
-        /** Absent: the contact's. */
-        timeZone: z
-          .string()
-          .refine(
-            (text) => text === 'contact' || isZone(text),
-            fault('invalid_string', 'Must be "contact" or the name of a time zone.'),
-          )
-          .optional(),
-      })
-      .optional(),
+    until: UntilTime.optional(),
     untilField: z.string().max(limits.filterFieldChars).optional(),
     /** Added to the date; negative: before it. */
     offset: z.object({ amount: OffsetAmount, unit: DelayUnit }).optional(),
@@ -108,9 +108,18 @@ function checkLength(
     if (value !== undefined) continue;
     context.addIssue({ code: 'invalid_type', expected: 'unknown', input: undefined, path: [key] });
   }
-  if (amount === undefined || unit === undefined) return;
+  if (amount !== undefined && unit !== undefined) refuseLong(context, ['amount'], amount, unit);
+}
+
+/** An issue of a length of time that is too long. */
+export function refuseLong(
+  context: z.core.$RefinementCtx,
+  path: string[],
+  amount: number,
+  unit: Unit,
+): void {
   if (amount * unitMs[unit] <= limits.delayDaysMax * unitMs.days) return;
-  addFault(context, ['amount'], 'too_big', `A delay is at most ${limits.delayDaysMax} days.`);
+  addFault(context, path, 'too_big', `Must be at most ${limits.delayDaysMax} days.`);
 }
 
 function checkDateField(context: z.core.$RefinementCtx, untilField: string): void {

@@ -10,6 +10,7 @@ import type { Renderer, TemplateVariables } from '../../template/render.ts';
 import type { ZonePolicy } from '../../time/zones.ts';
 import type { WebhookCall, WebhookVariables } from '../../webhook/webhook.ts';
 import type { Where } from '../../filter/where.ts';
+import type { DigestSettings } from './digest.ts';
 
 type Json = Record<string, unknown>;
 
@@ -33,10 +34,12 @@ export type Played =
    * It waits for an event, at most until this moment. Then `afterWait` decides how it continues.
    */
   | ({ kind: 'wait'; until: Date | null } & Expectation)
+  /** It takes events, until this moment or earlier. `digestResult` is what it leaves. */
+  | ({ kind: 'digest'; until: Date; settings: DigestSettings } & Expectation)
   /** It makes a request, several times if needed. Then `afterCall` decides how it continues. */
   | { kind: 'call'; call: StepCallout };
 
-/** The events that end a wait. */
+/** The events that end a wait, or that a digest takes. */
 export interface Expectation {
   eventName: string;
   /** From when events count: from the beginning of the wait, or of its execution. */
@@ -88,6 +91,11 @@ export interface StepEffects {
   /** @throws StepFailure when reading what the conditions name takes too long */
   readHistory(conditions: readonly Condition[]): Promise<ContactHistory>;
   readZones(): Promise<ZonePolicy>;
+  /**
+   * Returns when a digest of this step last closed for the contact and key, in another execution; null:
+   * never.
+   */
+  findLastClosing(stepId: string): Promise<Date | null>;
   /** Reads the variables of templates that are not mail. */
   readVariables(): Promise<WebhookVariables>;
   /** @param topicId the step's; undefined: the template's */

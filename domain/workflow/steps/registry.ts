@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { condition } from './condition.ts';
 import { delay } from './delay.ts';
+import { digest } from './digest.ts';
 import { exit } from './exit.ts';
 import { sendEmail } from './send-email.ts';
 import { split } from './split.ts';
@@ -16,6 +17,7 @@ const modules = {
   SEND_EMAIL: sendEmail,
   DELAY: delay,
   WAIT_FOR_EVENT: waitForEvent,
+  DIGEST: digest,
   CONDITION: condition,
   SPLIT: split,
   WEBHOOK: webhook,

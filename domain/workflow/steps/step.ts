@@ -33,10 +33,10 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
    */
   queue?: string;
   /**
-   * How executions wait at it: for a time, or for the event of the config's `eventName`. Absent:
-   * they do not.
+   * How executions wait at it: for a time, for the event of the config's `eventName`, or for all events
+   * of that name during a time. Absent: they do not.
    */
-  rests?: 'delay' | 'wait';
+  rests?: 'delay' | 'wait' | 'digest';
   /**
    * Returns how long it waits, if its config alone tells that. Then it may begin together with the
    * end of the previous step.
@@ -87,6 +87,8 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   ): StepWarning[];
   /** The name of the type in pictures. */
   label: string;
+  /** A text beside the label in pictures. */
+  note?(config: Config): string;
   /** Examples for the documentation, the usual form first. */
   examples: StepExample[];
 }

@@ -23,6 +23,8 @@ const WaitForEventConfig = selection({
 });
 
 type WaitConfig = z.output<typeof WaitForEventConfig>;
+/** The settings that say which events are meant. */
+type Expected = Pick<WaitConfig, 'eventName' | 'where' | 'since'>;
 
 /** Waits until an event of its contact arrives, or until its timeout. */
 export const waitForEvent: StepModule<WaitConfig> = {
@@ -65,8 +67,8 @@ export const waitForEvent: StepModule<WaitConfig> = {
     }
     if (isBehindDelay && config.since !== 'execution') {
       const message =
-        `"${name}" is behind a delay and counts events from its own beginning: one that comes during ` +
-        'the delay is lost for it. With `"since": "execution"` in its config it counts those, too.';
+        `"${name}" is behind a delay or digest and counts events from its own beginning: one that comes ` +
+        'before is lost for it. With `"since": "execution"` in its config it counts those, too.';
       warnings.push({ code: 'early_event', message });
     }
     return warnings;
@@ -85,7 +87,7 @@ export function waitEnd({ timeout }: WaitConfig, beganAt: Date): Date | null {
  * @param scope null: it has no conditions
  */
 export function expectationOf(
-  { eventName, since = 'step', where = [] }: WaitConfig,
+  { eventName, since = 'step', where = [] }: Expected,
   scope: Pick<FieldScope, 'contact' | 'context'> | null,
 ): Expectation {
   if (where.length === 0 || !scope) return { eventName, since, where: null };
@@ -93,7 +95,7 @@ export function expectationOf(
 }
 
 /** True when two waits expect the same events, whatever their time-outs. */
-export function expectSame(one: WaitConfig, other: WaitConfig): boolean {
+export function expectSame(one: Expected, other: Expected): boolean {
   const [here, there] = [one, other].map(({ eventName, since = 'step', where = [] }) => ({
     eventName,
     since,
@@ -114,7 +116,8 @@ export function waitingText({ waitingFor: expected }: Record<string, unknown>): 
   return `waits for ${eventText(eventName, where)}`;
 }
 
-function eventText(eventName: string, where: Where): string {
+/** The name of an event with its conditions, in words. */
+export function eventText(eventName: string, where: Where): string {
   return [`"${eventName}"`, ...(where.length > 0 ? [comparisonsText(where)] : [])].join(' where ');
 }
 

@@ -37,6 +37,7 @@ const mark = (stepId: string, status = 'COMPLETED', more: Partial<StepMark> = {}
   startedAt: status === 'SCHEDULED' ? null : '2026-01-01T00:00:00.500000Z',
   endedAt: status === 'COMPLETED' || status === 'SKIPPED' ? '2026-01-01T00:00:01.000000Z' : null,
   eventId: null,
+  hasClosed: false,
   hasCalled: false,
   hasWaited: false,
   dueAt: null,

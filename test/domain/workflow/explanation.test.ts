@@ -30,6 +30,16 @@ describe('the explanation of a step', () => {
     expect(explained('WAIT_FOR_EVENT', config, null)).toBeNull();
   });
 
+  it('says what a digest has taken, and why it has closed', () => {
+    const where = [{ field: 'event.n', operator: 'greaterThan', value: 1 }];
+    const config = { eventName: 'commented', where };
+    const said = (output: object) => explained('DIGEST', config, { count: 2, ...output });
+    const taken = '2 × "commented" where event.n greater than 1';
+    expect(said({})).toBe(`takes ${taken} so far`);
+    expect(said({ closedBy: 'time' })).toBe(`took ${taken}, and closed at its end`);
+    expect(said({ closedBy: 'max' })).toBe(`took ${taken}, and closed because it had enough`);
+  });
+
   it('says which arm was drawn', () => {
     const output = { arm: 'a', name: 'Short', by: 'key' };
     expect(explained('SPLIT', {}, output)).toBe('drew the arm "Short" for its key');

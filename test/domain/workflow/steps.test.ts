@@ -27,6 +27,7 @@ const deep = (levels: number): object => ({
     Array.isArray(inner) ? { filters: inner } : { filters: [], conditions: inner },
   ),
 });
+const hour = { for: { amount: 1, unit: 'hours' } };
 const arm = { id: 'a', name: 'A', weight: 50 };
 const arms = (...more: object[]) => ({ arms: [arm, ...more] });
 const compare = (field: string, operator: string, value?: unknown) => ({ field, operator, value });
@@ -47,6 +48,9 @@ describe('a config is accepted', () => {
     ['DELAY', { untilField: 'event.at', offset: { amount: -1, unit: 'hours' }, ifPast: 'exit' }],
     ['WAIT_FOR_EVENT', { eventName: 'bought' }],
     ['WAIT_FOR_EVENT', { eventName: 'bought', timeout: 31_536_000 }],
+    ['DIGEST', { eventName: 'bought', for: { amount: 365, unit: 'days' } }],
+    ['DIGEST', { eventName: 'bought', for: { amount: 1, unit: 'hours' }, immediateFirst: true }],
+    ['DIGEST', { eventName: 'bought', until: { time: '18:00' }, max: 1000, since: 'step' }],
     ['CONDITION', compare('contact.email', 'contains', '@x.example')],
     ['CONDITION', compare('contact.subscribed', 'equals', 'true')],
     ['CONDITION', compare('contact.createdAt', 'lessThan', '2026-02-28')],
@@ -129,6 +133,17 @@ describe('a config is refused', () => {
     ['WAIT_FOR_EVENT', { eventName: 'x'.repeat(101) }, 'eventName too_big'],
     ['WAIT_FOR_EVENT', { eventName: 'e', timeout: 0 }, 'timeout too_small'],
     ['WAIT_FOR_EVENT', { eventName: 'e', timeout: 31_536_001 }, 'timeout too_big'],
+    ['DIGEST', { eventName: 'e' }, 'for required'],
+    ['DIGEST', { eventName: 'e', ...hour, until: { time: '18:00' } }, 'until not_allowed'],
+    ['DIGEST', { eventName: 'e', for: { amount: 366, unit: 'days' } }, 'for.amount too_big'],
+    ['DIGEST', { eventName: 'e', for: { amount: 0, unit: 'days' } }, 'for.amount too_small'],
+    ['DIGEST', { ...hour, max: 1001 }, 'eventName invalid_type', 'max too_big'],
+    ['DIGEST', { eventName: 'e', ...hour, since: 'now' }, 'since invalid_value'],
+    [
+      'DIGEST',
+      { eventName: 'e', until: { time: '18:00' }, immediateFirst: true },
+      'immediateFirst not_allowed',
+    ],
     ['CONDITION', compare('', 'equals', 'a'), 'field unsupported_field'],
     ['CONDITION', compare('data.', 'equals', 'a'), 'field unsupported_field'],
     ['CONDITION', compare('contact.phone', 'equals', 'a'), 'field unsupported_field'],

@@ -59,11 +59,12 @@ select (
       'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'endedAt', case when status in ('COMPLETED',
       'SKIPPED') then to_char(coalesce(settled_at, completed_at) at time zone 'utc',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end, 'eventId', ending_event_id, 'hasCalled', coalesce(output
-      ? 'statusCode', false), 'hasWaited', coalesce(output ? 'waitOutcome' or output ->> 'resumeAt'
-      is not null, false) or history @> '[{to: "WAITING"}]', 'dueAt', to_char(case when status =
-      'SCHEDULED' then greatest(scheduled_for, updated_at) else scheduled_for end at time zone
-      'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'isOver', coalesce((output ->>
-      'resumeAt')::timestamptz <= clock_timestamp(), (output ->> 'past')::boolean, false))), '[]')
+      ? 'statusCode', false), 'hasClosed', coalesce(output ? 'closedBy', false), 'hasWaited',
+      coalesce(output ? 'waitOutcome' or output ->> 'resumeAt' is not null, false) or history @>
+      '[{to: "WAITING"}]', 'dueAt', to_char(case when status = 'SCHEDULED' then
+      greatest(scheduled_for, updated_at) else scheduled_for end at time zone 'utc',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'isOver', coalesce((output ->> 'resumeAt')::timestamptz <=
+      clock_timestamp(), (output ->> 'past')::boolean, false))), '[]')
   from step_execution inner_mark_of
   where inner_mark_of.execution_id = execution.id) as marks
 from execution
@@ -203,11 +204,12 @@ select execution.id as "executionId", execution.project_id as "projectId", execu
       'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'endedAt', case when status in ('COMPLETED',
       'SKIPPED') then to_char(coalesce(settled_at, completed_at) at time zone 'utc',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end, 'eventId', ending_event_id, 'hasCalled', coalesce(output
-      ? 'statusCode', false), 'hasWaited', coalesce(output ? 'waitOutcome' or output ->> 'resumeAt'
-      is not null, false) or history @> '[{to: "WAITING"}]', 'dueAt', to_char(case when status =
-      'SCHEDULED' then greatest(scheduled_for, updated_at) else scheduled_for end at time zone
-      'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'isOver', coalesce((output ->>
-      'resumeAt')::timestamptz <= clock_timestamp(), (output ->> 'past')::boolean, false))), '[]')
+      ? 'statusCode', false), 'hasClosed', coalesce(output ? 'closedBy', false), 'hasWaited',
+      coalesce(output ? 'waitOutcome' or output ->> 'resumeAt' is not null, false) or history @>
+      '[{to: "WAITING"}]', 'dueAt', to_char(case when status = 'SCHEDULED' then
+      greatest(scheduled_for, updated_at) else scheduled_for end at time zone 'utc',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'isOver', coalesce((output ->> 'resumeAt')::timestamptz <=
+      clock_timestamp(), (output ->> 'past')::boolean, false))), '[]')
   from step_execution inner_mark_of
   where inner_mark_of.execution_id = execution.id) as marks, execution.updated_at::text as
       "updatedAt"
@@ -272,10 +274,13 @@ select step_execution.attempts, step_execution.completed_at, step_execution.crea
     step_execution.execution_id, step_execution.history, step_execution.id, step_execution.output,
     step_execution.project_id, step_execution.scheduled_for, step_execution.settled_at,
     step_execution.started_at, step_execution.status, step_execution.step_id,
-    step_execution.updated_at
+    step_execution.updated_at, case when wait.digest is null then output else output ||
+    jsonb_build_object('count', wait.digest_count, 'closesAt', to_char(wait.expires_at at time zone
+    'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as output
 from step_execution
-where execution_id = $1
-order by created_at, id
+left join wait on wait.step_execution_id = step_execution.id
+where step_execution.execution_id = $1
+order by step_execution.created_at, step_execution.id
 
 select stored.version, stored.created_at, stored.caused_by, stored.restored_from, stored.changes,
     stored.base, graph.whole, graph.difference
@@ -527,7 +532,8 @@ with recorded as (
   set event_id = recorded.id
   from recorded
   where wait.contact_id = recorded.contact_id and wait.event_name = recorded.name and wait.event_id
-      is null and (wait.expires_at is null or wait.expires_at > recorded.recorded_at)
+      is null and (wait.digest is not null or wait.expires_at is null or wait.expires_at >
+      recorded.recorded_at)
   returning wait.step_execution_id, wait.execution_id ), started as (
   insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
       current_step_id, context, starting_event_id, depth, status, error, completed_at, key, slot)

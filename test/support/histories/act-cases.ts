@@ -50,6 +50,20 @@ export const actHistoryCases: Record<
     await until('EXITED');
     return id;
   },
+  'digest-moved': async (engine) => {
+    const { id, path, until } = await beginExecution(engine, { steps: [collecting, out] });
+    await until('WAITING');
+    await engine.call('PATCH', `${path}/wait`, { until: longAgo });
+    await until('EXITED');
+    return id;
+  },
+  'digest-skipped': async (engine) => {
+    const { id, path, until } = await beginExecution(engine, { steps: [collecting, out] });
+    await until('WAITING');
+    await engine.call('POST', `${path}/skip`);
+    await until('EXITED');
+    return id;
+  },
   'wait-skipped': async (engine) => {
     const { id, path, until } = await beginExecution(engine, { steps: [waiting] });
     await until('WAITING');
@@ -93,6 +107,12 @@ const waiting: StepPlan = {
   type: 'WAIT_FOR_EVENT',
   name: 'Wait',
   config: { eventName: 'clicked', timeout: 86_400 },
+};
+
+const collecting: StepPlan = {
+  type: 'DIGEST',
+  name: 'Digest',
+  config: { eventName: 'clicked', for: { amount: 1, unit: 'days' } },
 };
 
 /** Creates a paused execution whose delay has ended. */

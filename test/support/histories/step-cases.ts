@@ -100,6 +100,17 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
         ],
         until: 'COMPLETED',
       }),
+    'digest-first': (engine) =>
+      play(engine, {
+        steps: [digest({ immediateFirst: true }), exit('Exit')],
+        until: 'EXITED',
+      }),
+    'digest-max': (engine) =>
+      play(engine, {
+        steps: [digest({ max: 1 }), exit('Exit')],
+        track: ['clicked'],
+        until: 'EXITED',
+      }),
     split: (engine) =>
       play(engine, {
         steps: [
@@ -350,6 +361,11 @@ const wait = (timeout?: number): StepPlan => ({
   type: 'WAIT_FOR_EVENT',
   name: 'Wait',
   config: { eventName: 'clicked', ...(timeout ? { timeout } : {}) },
+});
+const digest = (config: object): StepPlan => ({
+  type: 'DIGEST',
+  name: 'Digest',
+  config: { eventName: 'clicked', for: { amount: 1, unit: 'hours' }, ...config },
 });
 const waited: WayPlan[] = [
   ['TRIGGER', 'Wait'],

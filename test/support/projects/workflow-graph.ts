@@ -40,6 +40,7 @@ export const configs: Record<string, object> = {
     ],
   },
   WAIT_FOR_EVENT: { eventName: 'bought', timeout: 60 },
+  DIGEST: { eventName: 'bought', for: { amount: 1, unit: 'hours' } },
   WEBHOOK: { url: 'https://x.example/' },
   SEND_EMAIL: {},
 };

@@ -1,0 +1,404 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import { derivedNamed, selectDerived, selectEvents } from '../../sql/derived-events.ts';
+import { microseconds } from './history.ts';
+import { reconcileWhenRunning, reconcileWhenWaiting } from './reconciliation.ts';
+import { listStepMarks } from './starts.ts';
+import type { StepVisit } from './steps.ts';
+import { findBeginning } from './waits.ts';
+import type { ContactValues } from '../../../domain/filter/evaluate.ts';
+import { meetsWait, type Where } from '../../../domain/filter/where.ts';
+import { limits } from '../../../domain/limits.ts';
+import { type DigestCandidate, isOfKey } from '../../../domain/workflow/event-effects.ts';
+import {
+  closingReason,
+  type DigestEnd,
+  digestResult,
+  type DigestedEvent,
+  type DigestSettings,
+  openOutput,
+} from '../../../domain/workflow/steps/digest.ts';
+import type { Expectation } from '../../../domain/workflow/steps/effects.ts';
+
+/**
+ * Digests: rows of `wait` that take events until they close, each event by a row of `digest_event`.
+ * Recording an event takes it. Earlier events are taken when the digest opens, some at a time, before it
+ * may close. All of it happens under the lock of the contact, so no event is missed or taken twice.
+ */
+
+/** The part of the past that an open digest still has to look at. */
+interface LookBack {
+  /** Null: the beginning of the execution, included. */
+  after: { at: string; id: string } | null;
+  /** Later events were taken when they were recorded. */
+  until: string;
+}
+
+/** As it is stored. */
+type StoredDigest = DigestSettings & { lookBack: LookBack | null };
+
+/** SQL of the look-back of a digest that opens, or expects other events, now. */
+export const lookBackNow = sql`jsonb_build_object('lookBack', jsonb_build_object(
+  'after', null, 'until', ${microseconds(sql`clock_timestamp()`)}))`;
+
+/** Opens the digest of a step, in the caller's transaction, which holds the contact. */
+export async function openDigest(
+  tx: Database,
+  { execution, stepExecution }: Pick<StepVisit, 'execution' | 'stepExecution'>,
+  opening: Expectation & { until: Date; settings: DigestSettings },
+): Promise<void> {
+  const { eventName, since, where, until, settings } = opening;
+  const conditions = where && where.items;
+  const own = JSON.stringify({ ...settings, lookBack: null });
+  // A retried step has taken events before. Their number is small, and nearly always 0.
+  await sql`
+    with opened as (
+      insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name,
+          expires_at, conditions, digest, digest_count)
+        select ${stepExecution.id}::uuid, ${execution.project_id}::uuid, ${execution.id}::uuid,
+            ${execution.contact_id}::uuid, ${eventName}::text, ${until}::timestamptz,
+            ${conditions && JSON.stringify(conditions)}::jsonb,
+            ${own}::jsonb ${since === 'execution' ? sql`|| ${lookBackNow}` : sql``},
+            (select count(*) from digest_event where step_execution_id = ${stepExecution.id})
+    )
+    update step_execution set status = 'WAITING', execute_after = ${until}, updated_at = now(),
+        output = ${JSON.stringify(openOutput(opening))}
+      where id = ${stepExecution.id}`.execute(tx);
+}
+
+/** Events that are read at once, and how often in one transaction. Their data may have 64 KB each. */
+const page = { plain: 1000, withData: 100, timesAtOnce: 10 };
+
+/**
+ * Lets an open digest look back, and closes it if it is over, in the caller's transaction, which holds the
+ * contact.
+ * @returns the output of its step; or until when it is open, which is now if it must look back further
+ */
+export async function settleDigest(
+  tx: Database,
+  { execution, stepExecution }: Pick<StepVisit, 'execution' | 'stepExecution'>,
+): Promise<{ output: Record<string, unknown> } | { until: Date }> {
+  await lookBack(tx, execution, stepExecution.id);
+  const { rows } = await sql<Opened>`
+    select digest, digest_count as count, expires_at as "until",
+        expires_at <= clock_timestamp() as "isOver"
+      from wait where step_execution_id = ${stepExecution.id}
+      for update`.execute(tx);
+  const [opened] = rows;
+  if (!opened) throw new Error(`Step execution ${stepExecution.id} has no open digest.`);
+  if (opened.digest.lookBack) return { until: new Date() };
+  const closedBy = closingReason(opened.digest, opened);
+  if (closedBy === null) return { until: opened.until };
+  return { output: await closeDigest(tx, execution.id, closedBy) };
+}
+
+interface Opened {
+  digest: StoredDigest;
+  count: number;
+  until: Date;
+  isOver: boolean;
+}
+
+/** True if an execution, which the caller has locked, has an open digest. */
+export async function hasOpenDigest(tx: Database, executionId: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('wait')
+    .select('step_execution_id')
+    .where('execution_id', '=', executionId)
+    .where('digest', 'is not', null)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/**
+ * Closes the open digest of an execution, in the caller's transaction: its events are in the context, and
+ * the next event of the trigger starts another execution.
+ * @returns the output of its step
+ */
+export async function closeDigest(
+  tx: Database,
+  executionId: string,
+  closedBy: DigestEnd,
+): Promise<Record<string, unknown>> {
+  const { rows } = await sql<Closing>`
+    with closed as (
+      delete from wait where execution_id = ${executionId} returning *
+    )
+    select event_name as "eventName", digest_count as count, clock_timestamp() as "closedAt",
+        array(select event_id from digest_event
+          where step_execution_id = closed.step_execution_id
+          order by recorded_at, event_id limit ${limits.digestEvents}) as "firstIds",
+        array(select event_id from digest_event
+          where step_execution_id = closed.step_execution_id
+          order by recorded_at desc, event_id desc limit 1) as "lastIds"
+      from closed`.execute(tx);
+  const [closing] = rows;
+  if (!closing) throw new Error(`Execution ${executionId} has no open digest.`);
+  const { firstIds, lastIds, ...closed } = closing;
+  const events = await readEvents(tx, [...new Set([...firstIds, ...lastIds])]);
+  const { output, context } = digestResult({
+    ...closed,
+    closedBy,
+    firstAt: events[0]?.at ?? null,
+    lastAt: events.at(-1)?.at ?? null,
+    events: events.filter(({ id, isShort }) => isShort && firstIds.includes(id)),
+  });
+  await sql`
+    update execution set status = 'RUNNING', updated_at = now(),
+        context = coalesce(context, '{}') || ${JSON.stringify(context)}::jsonb,
+        slot = case when exists (select from workflow where workflow.id = execution.workflow_id
+            and trigger_type = 'EVENT' and trigger_event_name = ${closed.eventName})
+          then null else slot end,
+        next_reconcile_at = case when status = 'RUNNING' then next_reconcile_at else ${reconcileWhenRunning} end
+      where id = ${executionId}`.execute(tx);
+  return output;
+}
+
+interface Closing {
+  eventName: string;
+  count: number;
+  closedAt: Date;
+  firstIds: string[];
+  lastIds: string[];
+}
+
+/** Reads events, oldest first, and the data of as many as the context may have. */
+async function readEvents(
+  tx: Database,
+  ids: readonly string[],
+): Promise<(DigestedEvent & { isShort: boolean })[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<DigestedEvent & { isShort: boolean }>`
+    select id, name, created_at as at, "isShort", case when "isShort" then data end as data
+      from (select *, coalesce(sum(octet_length(data::text)) over (order by recorded_at, id), 0)
+            <= ${limits.digestBytes} as "isShort"
+          from (${selectEvents(ids)}) as own) as measured
+      order by recorded_at, id`.execute(tx);
+  return rows;
+}
+
+/** Takes earlier events, until all or a number of pages are read. */
+async function lookBack(
+  tx: Database,
+  execution: Pick<StepVisit['execution'], 'id' | 'contact_id'>,
+  stepExecutionId: string,
+): Promise<void> {
+  for (let times = 0; times < page.timesAtOnce; times++) {
+    const digest = await findDigest(tx, stepExecutionId);
+    const past = digest?.stored.lookBack;
+    if (!digest || !past) return;
+    const isPlain = digest.where === null && !digest.candidate.isOfTrigger;
+    const max = isPlain ? page.plain : page.withData;
+    const events = await readPage(tx, execution, digest, { past, max, withData: !isPlain });
+    const scope = { contact: digest.contact, context: digest.context };
+    const own = events.filter(
+      ({ isUsed, data }) =>
+        !isUsed &&
+        meetsWait(digest.where ?? [], { ...scope, event: data }) &&
+        isOfKey(digest.candidate, data),
+    );
+    await takeEvents(
+      tx,
+      own.map(({ id, recordedAt }) => ({ id, stepExecutionId, recordedAt })),
+    );
+    const last = events.length < max ? undefined : events.at(-1);
+    const left = last ? { ...past, after: { at: last.recordedAt, id: last.id } } : null;
+    await tx
+      .updateTable('wait')
+      .set({ digest: JSON.stringify({ ...digest.stored, lookBack: left }) })
+      .where('step_execution_id', '=', stepExecutionId)
+      .execute();
+  }
+}
+
+interface FoundDigest {
+  stored: StoredDigest;
+  eventName: string;
+  where: Where | null;
+  candidate: DigestCandidate;
+  contact: ContactValues;
+  context: Record<string, unknown> | null;
+}
+
+async function findDigest(tx: Database, stepExecutionId: string): Promise<FoundDigest | undefined> {
+  const { rows } = await sql<Omit<FoundDigest, 'contact'> & ContactValues>`
+    select wait.digest as stored, wait.event_name as "eventName", wait.conditions as "where",
+        digest.candidate, execution.context, contact.email, contact.subscribed, contact.data,
+        contact.created_at as "createdAt", contact.updated_at as "updatedAt"
+      from wait
+      join execution on execution.id = wait.execution_id
+      join contact on contact.id = wait.contact_id
+      cross join lateral ${digestOf('wait')} digest
+      where wait.step_execution_id = ${stepExecutionId}`.execute(tx);
+  const [row] = rows;
+  if (!row) return undefined;
+  const { stored, eventName, where, candidate, context, ...contact } = row;
+  return { stored, eventName, where, candidate, context, contact };
+}
+
+/**
+ * SQL of what decides which events an open digest takes: its `candidate`, a `DigestCandidate`, and when
+ * its execution began. No row if its workflow is gone.
+ * @param wait an alias of the digest's row
+ */
+export function digestOf(wait: string): RawBuilder<unknown> {
+  const ofWait = (name: string) => sql.ref(`${wait}.${name}`);
+  return sql`(
+            select inner_execution.started_at as began_at, jsonb_build_object(
+                'workflowId', inner_execution.workflow_id, 'stepId', inner_step.step_id,
+                'key', inner_execution.key, 'executionKey', inner_workflow.execution_key,
+                'isOfTrigger', inner_workflow.trigger_type = 'EVENT'
+                  and inner_workflow.trigger_event_name is not distinct from ${ofWait('event_name')}
+              ) as candidate
+              from step_execution inner_step
+              join execution inner_execution on inner_execution.id = inner_step.execution_id
+              join workflow inner_workflow on inner_workflow.id = inner_execution.workflow_id
+              where inner_step.id = ${ofWait('step_execution_id')})`;
+}
+
+interface EarlierEvent {
+  id: string;
+  /** Null also if it was not asked for. */
+  data: Record<string, unknown> | null;
+  /** To the microsecond. */
+  recordedAt: string;
+  /** True if it has started another execution of the workflow, or another step has used it. */
+  isUsed: boolean;
+}
+
+/** The next events of the past of a digest, in the order of their recording. */
+async function readPage(
+  tx: Database,
+  { id: executionId, contact_id: contactId }: Pick<StepVisit['execution'], 'id' | 'contact_id'>,
+  { eventName, candidate }: FoundDigest,
+  { past, max, withData }: { past: LookBack; max: number; withData: boolean },
+): Promise<EarlierEvent[]> {
+  const marks = await listStepMarks(tx, executionId);
+  const ended = marks.flatMap(({ eventId }) => eventId ?? []);
+  const from = past.after?.at ?? (await findBeginning(tx, executionId))?.at;
+  const isOwn = (at: string) => sql`contact_id = ${contactId}
+    and ${sql.ref(at)} <= ${past.until}::timestamptz`;
+  const derived = derivedNamed(eventName).map((mailed) => {
+    const isSince = sql`${sql.ref(mailed.at)} >= date_trunc('milliseconds', ${from}::timestamptz)`;
+    return sql`union all select id, data, recorded_at
+      from (${selectDerived(mailed, sql`${isOwn(mailed.at)} and ${isSince}`)}) as mail`;
+  });
+  const isAfter = past.after
+    ? sql`(recorded_at, id) > (${past.after.at}::timestamptz, ${past.after.id}::uuid)`
+    : sql`true`;
+  const { rows } = await sql<EarlierEvent>`
+    with page as materialized (
+      select id, data, recorded_at from (
+          select id, data, recorded_at from event
+            where name = ${eventName} and ${isOwn('recorded_at')}
+              and recorded_at >= ${from}::timestamptz
+          ${sql.join(derived, sql` `)}) as found
+        where ${isAfter}
+        order by recorded_at, id limit ${max}
+    )
+    select id, ${withData ? sql`data` : sql`null`} as data, ${microseconds(sql`recorded_at`)} as "recordedAt",
+        id = any(${ended}::uuid[])
+          or exists (select from digest_event taken
+            join step_execution step on step.id = taken.step_execution_id
+            where taken.contact_id = ${contactId} and taken.event_id = page.id
+              and (taken.step_id = ${candidate.stepId} or step.execution_id = ${executionId}))
+          or id in (select starting_event_id from execution
+            where contact_id = ${contactId} and workflow_id = ${candidate.workflowId}
+              and execution.id <> ${executionId} and starting_event_id is not null
+              and started_at >= (select min(recorded_at) from page)) as "isUsed"
+      from page
+      order by recorded_at, id`.execute(tx);
+  return rows;
+}
+
+/**
+ * Lets open digests take events, in the caller's transaction, which holds the contact. One that has as many
+ * as it waits for is over.
+ * @param events with the step execution of the digest that takes each; the time of one that is stored may
+ *   be missing
+ * @returns the executions whose digest is over now
+ */
+export async function takeEvents(
+  tx: Database,
+  events: readonly { id: string; stepExecutionId: string; recordedAt?: string }[],
+): Promise<{ id: string; project_id: string }[]> {
+  if (events.length === 0) return [];
+  const { rows } = await sql<{ id: string; project_id: string }>`
+    with taken as (
+      insert into digest_event (project_id, contact_id, event_id, step_id, step_execution_id,
+          recorded_at)
+        select wait.project_id, wait.contact_id, given.id, step.step_id, step.id,
+            coalesce(given."recordedAt", event.recorded_at)
+          from jsonb_to_recordset(${JSON.stringify(events)}::jsonb)
+            as given(id uuid, "stepExecutionId" uuid, "recordedAt" timestamptz)
+          left join event on event.id = given.id
+          join wait on wait.step_execution_id = given."stepExecutionId"
+          join step_execution step on step.id = wait.step_execution_id
+        on conflict do nothing
+        returning step_execution_id
+    ), counted as (
+      update wait set digest_count = digest_count + more.count,
+          expires_at = case when ${isFull(sql`digest_count + more.count`)}
+            then least(expires_at, clock_timestamp()) else expires_at end
+        from (select step_execution_id, count(*) as count from taken group by 1) more
+        where wait.step_execution_id = more.step_execution_id
+        returning wait.step_execution_id, wait.execution_id,
+          ${isFull(sql`digest_count`)} and not ${isFull(sql`digest_count - more.count`)} as is_full
+    ), steps as (
+      update step_execution set execute_after = now(), updated_at = now()
+        from counted where step_execution.id = counted.step_execution_id and is_full
+    )
+    update execution set next_reconcile_at = ${reconcileWhenWaiting(sql`now()`)}, updated_at = now()
+      from counted where execution.id = counted.execution_id and is_full
+      returning execution.id, execution.project_id`.execute(tx);
+  return rows;
+}
+
+/**
+ * Takes deleted events out of open digests. Call it after the deletion: a digest may have taken one
+ * meanwhile.
+ */
+export async function leaveDigests(
+  tx: Database,
+  events: readonly { id: string; contactId: string | null }[],
+): Promise<void> {
+  await sql`
+    with gone as (
+      delete from digest_event
+        using jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as event(id uuid, "contactId" uuid)
+        where digest_event.contact_id = event."contactId" and digest_event.event_id = event.id
+        returning step_execution_id
+    )
+    update wait set digest_count = digest_count - less.count
+      from (select step_execution_id, count(*) as count from gone group by 1) less
+      where wait.step_execution_id = less.step_execution_id`.execute(tx);
+}
+
+/** SQL that is true if a digest, in the row `wait`, with so many events closes. */
+function isFull(count: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`coalesce(${count} >= (wait.digest ->> 'max')::integer, false)`;
+}
+
+/** How many executions are read to find the last one whose digest has closed. */
+const readForLast = 100;
+
+/**
+ * Returns when a digest of a step last closed for the contact and key of an execution, in another one. At
+ * most 100 executions began since that one.
+ */
+export async function findLastClosing(
+  tx: Database,
+  execution: Pick<StepVisit['execution'], 'id' | 'contact_id' | 'workflow_id' | 'key'>,
+  stepId: string,
+): Promise<Date | null> {
+  const { id, contact_id: contactId, workflow_id: workflowId, key } = execution;
+  const { rows } = await sql<{ at: Date | null }>`
+    select max(step.completed_at) as at
+      from (select id from execution
+          where contact_id = ${contactId} and workflow_id = ${workflowId} and id <> ${id}
+            and ${key === null ? sql`key is null` : sql`key = ${key}`}
+          order by started_at desc limit ${readForLast}) recent
+      join step_execution step on step.execution_id = recent.id and step.step_id = ${stepId}
+      where step.output ? 'closedBy'`.execute(tx);
+  return rows[0]?.at ?? null;
+}

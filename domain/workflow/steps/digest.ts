@@ -1,0 +1,213 @@
+import { z } from 'zod';
+import { jsonBytes } from '../../contact/data.ts';
+import { whenRight } from '../../errors.ts';
+import { unitMs } from '../../filter/filter.ts';
+import { selection } from '../../filter/selection.ts';
+import { fieldsOf } from '../../filter/step.ts';
+import { limits } from '../../limits.ts';
+import { delayEnd, type DelayScope, DelayUnit, refuseLong, UntilTime } from './delay.ts';
+import { addFault, ExpectedEvent, Where } from './schemas.ts';
+import type { Expectation } from './effects.ts';
+import type { StepModule } from './step.ts';
+import { eventText, expectationOf, expectSame, waitingFor } from './wait-for-event.ts';
+
+const DigestConfig = selection({
+  eventName: ExpectedEvent,
+  where: Where.optional(),
+  for: z
+    .object({ amount: z.int().min(1), unit: DelayUnit })
+    .optional()
+    .describe('It closes this long after the step began'),
+  until: UntilTime.optional().describe('It closes when a clock shows this. Give this or `for`'),
+  max: z
+    .int()
+    .min(1)
+    .max(limits.digestEventsMax)
+    .optional()
+    .describe('It closes earlier, as soon as it has so many events'),
+  since: z
+    .enum(['execution', 'step'])
+    .optional()
+    .describe(
+      'From when events count: from the beginning of the execution (default) or of the step',
+    ),
+  immediateFirst: z
+    .boolean()
+    .optional()
+    .describe('It closes at once if it has not closed for the contact and key for so long'),
+}).superRefine(
+  ({ for: length, until, immediateFirst }, context) => {
+    if (length) refuseLong(context, ['for', 'amount'], length.amount, length.unit);
+    if (length && until) {
+      const message = 'Cannot be combined with for. Send one of the two.';
+      addFault(context, ['until'], 'not_allowed', message);
+    } else if (!length && !until) {
+      addFault(context, ['for'], 'required', 'Give either `for` or `until`.');
+    } else if (!length && immediateFirst) {
+      addFault(context, ['immediateFirst'], 'not_allowed', 'Only with `for`.');
+    }
+  },
+  whenRight('for', 'until', 'immediateFirst'),
+);
+
+type DigestConfig = z.output<typeof DigestConfig>;
+
+/** Collects the contact's events of a name, then continues once with all of them. */
+export const digest: StepModule<DigestConfig> = {
+  config: DigestConfig,
+  ways: 'one',
+  rests: 'digest',
+  async play({ id, config }, effects) {
+    const { until, where, max = null, immediateFirst = false } = config;
+    const { beganAt } = effects;
+    const lastClosedAt = immediateFirst ? await effects.findLastClosing(id) : null;
+    const scope = until || where?.length ? await effects.readScope() : null;
+    const zones = until ? await effects.readZones() : null;
+    const endFrom = (from: Date) => digestEnd(config, from, scope && zones && { ...scope, zones });
+    const isFirst = immediateFirst && !(lastClosedAt && beganAt <= endFrom(lastClosedAt));
+    const countsFrom = isFirst || !lastClosedAt ? beganAt : lastClosedAt;
+    return {
+      kind: 'digest',
+      until: isFirst ? beganAt : endFrom(countsFrom),
+      settings: { max, isFirst, countsFrom: countsFrom.toISOString() },
+      ...digestExpectation(config, scope),
+    };
+  },
+  fieldsRead: ({ where = [] }) =>
+    fieldsOf(where).map(({ at, name }) => ({ at: `where.${at}`, name })),
+  explain({ eventName, where = [] }, output) {
+    const taken = `${String(output['count'])} × ${eventText(eventName, where)}`;
+    const closedBy = output['closedBy'] as DigestEnd | undefined;
+    return closedBy ? `took ${taken}, and ${closingTexts[closedBy]}` : `takes ${taken} so far`;
+  },
+  label: 'DIGEST',
+  note: ({ for: length, until }) => (length ? lengthText(length) : `until ${until?.time}`),
+  examples: [
+    {
+      name: 'Comments of an hour',
+      config: { eventName: 'commented', for: { amount: 1, unit: 'hours' } },
+    },
+    {
+      form: 'until a time of day',
+      name: 'Comments of the day',
+      config: { eventName: 'commented', until: { time: '18:00' }, max: 20 },
+    },
+  ],
+};
+
+/** An open DIGEST, as its row has it. */
+export interface DigestSettings {
+  /** It closes as soon as it has so many events; null: at its end. */
+  max: number | null;
+  /** True: it is the first one for some time, and closes at once. */
+  isFirst: boolean;
+  /** The time from which its length is counted, in ISO 8601. */
+  countsFrom: string;
+}
+
+/**
+ * Returns when a DIGEST closes whose length is counted from this time.
+ * @param scope null: its end is no time of day
+ */
+export function digestEnd(
+  { for: length, until }: DigestConfig,
+  from: Date,
+  scope: Pick<DelayScope, 'contact' | 'zones'> | null,
+): Date {
+  if (length) return new Date(from.getTime() + length.amount * unitMs[length.unit]);
+  if (!until || !scope) throw new Error('A digest has a length or ends at a time of day.');
+  const end = delayEnd({ until }, { ...scope, context: null, beganAt: from, now: from });
+  if (end.kind !== 'rest') throw new Error('The next time of day is never past.');
+  return end.until;
+}
+
+/** The events that a DIGEST takes which begins now. */
+export function digestExpectation(
+  config: DigestConfig,
+  scope: Parameters<typeof expectationOf>[1],
+): Expectation {
+  return expectationOf(withSince(config), scope);
+}
+
+/** True when two digests take the same events, whatever their ends. */
+export function digestSame(one: DigestConfig, other: DigestConfig): boolean {
+  return expectSame(withSince(one), withSince(other));
+}
+
+function withSince({ eventName, where, since = 'execution' }: DigestConfig) {
+  return { eventName, where, since };
+}
+
+/** The output of a DIGEST while it is open, without its `count` and its end `closesAt`. */
+export function openOutput({ eventName, where }: Pick<Expectation, 'eventName' | 'where'>) {
+  return { eventName, ...waitingFor(eventName, where && where.items) };
+}
+
+/** Why a DIGEST has closed. */
+export type DigestEnd = 'time' | 'max' | 'first' | 'skip';
+
+const closingTexts: Readonly<Record<DigestEnd, string>> = {
+  time: 'closed at its end',
+  max: 'closed because it had enough',
+  first: 'closed at once, as the first for some time',
+  skip: 'was skipped',
+};
+
+/** Returns why a DIGEST closes now; null: it stays open. */
+export function closingReason(
+  { max, isFirst }: Pick<DigestSettings, 'max' | 'isFirst'>,
+  { count, isOver }: { count: number; isOver: boolean },
+): DigestEnd | null {
+  if (isFirst) return 'first';
+  if (max !== null && count >= max) return 'max';
+  return isOver ? 'time' : null;
+}
+
+/** An event that a DIGEST has taken. */
+export interface DigestedEvent {
+  id: string;
+  name: string;
+  at: Date;
+  data: Record<string, unknown> | null;
+}
+
+/** A DIGEST that closes. */
+export interface ClosedDigest {
+  eventName: string;
+  count: number;
+  closedBy: DigestEnd;
+  closedAt: Date;
+  firstAt: Date | null;
+  lastAt: Date | null;
+  /** Its first events, oldest first. */
+  events: readonly DigestedEvent[];
+}
+
+/** Returns what a closed DIGEST leaves: the output of its step, and its part of the context. */
+export function digestResult({ events, closedAt, firstAt, lastAt, ...closed }: ClosedDigest) {
+  const { count } = closed;
+  const shown = shortened(events.map(({ at, ...event }) => ({ ...event, at: at.toISOString() })));
+  return {
+    output: {
+      ...closed,
+      closedAt: closedAt.toISOString(),
+      firstAt: firstAt && firstAt.toISOString(),
+      lastAt: lastAt && lastAt.toISOString(),
+    },
+    context: { digest: { count, events: shown, truncated: shown.length < count } },
+  };
+}
+
+/** The first events, as many as the context may have. */
+function shortened<T>(events: readonly T[]): T[] {
+  let bytes = 0;
+  const end = events.slice(0, limits.digestEvents).findIndex((event) => {
+    bytes += jsonBytes(event) + 1;
+    return bytes >= limits.digestBytes;
+  });
+  return events.slice(0, end === -1 ? limits.digestEvents : end);
+}
+
+function lengthText({ amount, unit }: NonNullable<DigestConfig['for']>): string {
+  return `${amount} ${amount === 1 ? unit.slice(0, -1) : unit}`;
+}
