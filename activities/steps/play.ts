@@ -90,7 +90,7 @@ export async function endPlayed(
     case 'wait':
       return beginWait(tx, visit, call, played);
     case 'digest':
-      await openDigest(tx, visit, played);
+      await openDigest(tx, visit, { ...played, stepSince: call.since });
       return settle(tx, visit, call, false);
     case 'call':
       throw new Error(`Steps of type ${call.step.type} make requests: their activity does that.`);

@@ -30,6 +30,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/conditions',
       'guides/journeys-in-ten-minutes',
       'guides/orders-and-bookings',
+      'guides/digests',
       'journeys',
       'guides/webhooks',
       'guides/secrets',

@@ -3,13 +3,8 @@ import { counterpartOf, type Mapping, ownConfig } from '../workflow/compare.ts';
 import { findStep, type Graph, type GraphStep, stepAfter } from '../workflow/graph.ts';
 import { passOver, type StepMark } from '../workflow/place.ts';
 import { delayEnd, type DelayEnd, type DelayScope } from '../workflow/steps/delay.ts';
-import {
-  digestEnd,
-  digestExpectation,
-  digestSame,
-  type DigestSettings,
-} from '../workflow/steps/digest.ts';
-import type { Expectation } from '../workflow/steps/effects.ts';
+import { digestEnd, digestExpectation, digestSame } from '../workflow/steps/digest.ts';
+import type { DigestSettings, Expectation } from '../workflow/steps/effects.ts';
 import { expectationOf, expectSame, waitEnd } from '../workflow/steps/wait-for-event.ts';
 import type { StepConfig } from '../workflow/steps/registry.ts';
 

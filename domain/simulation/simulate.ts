@@ -1,9 +1,6 @@
-import { contactDataFault, planContactData } from '../contact/data.ts';
-import { isJsonEqual } from '../filter/value.ts';
+import { planContactData } from '../contact/data.ts';
 import { localeOf, optOutUrls } from '../mail/content.ts';
-import { wrapDocument } from '../template/html.ts';
 import type { TemplateVariables } from '../template/render.ts';
-import { findMailWarnings, type TemplateWarning } from '../template/warnings.ts';
 import {
   begin,
   type Command,
@@ -16,6 +13,8 @@ import { exitReasonOf } from '../workflow/exit-rules.ts';
 import { findStep, type GraphStep, stepAfter } from '../workflow/graph.ts';
 import { createPolicyJudge } from './mail-policy.ts';
 import { answerOf } from './receiver.ts';
+import { changedContact } from './contact-change.ts';
+import { simulatedMailWarnings } from './mail-warnings.ts';
 import { OpenDigest } from './open-digest.ts';
 import { type Happening, RecordedEvents } from './recorded-events.ts';
 import {
@@ -43,7 +42,6 @@ import type {
   Played,
   StepCallout,
   StepEffects,
-  StepMail,
 } from '../workflow/steps/effects.ts';
 import { stepModules } from '../workflow/steps/registry.ts';
 import { StepFailure, type StepModule } from '../workflow/steps/step.ts';
@@ -223,14 +221,11 @@ class Player {
         this.#last().output ??= waitingFor(played.eventName, played.where?.items ?? null);
         return ended ?? { kind: 'waiting', until: played.until?.toISOString() ?? null };
       }
-      case 'digest':
+      case 'digest': {
         this.#digest = new OpenDigest(played, { ...this.#input, key: this.#input.subject.key });
-        return (
-          this.#collect(played.since) ?? {
-            kind: 'waiting',
-            until: played.until.toISOString(),
-          }
-        );
+        const until = played.until.toISOString();
+        return this.#collect(played.since) ?? { kind: 'waiting', until };
+      }
       case 'call':
         this.#recorded.count();
         return this.#call(step, played.call);
@@ -319,7 +314,9 @@ class Player {
   /** Applies the effects of recording an event to the contact, and to an execution at rest. */
   #record({ name, given, data }: SimulatedEvent): void {
     // Such an event is refused when it is tracked, because the data are too large.
-    if (this.#write(planContactData(given), undefined) !== null) return;
+    const changed = changedContact(this.#contact, planContactData(given), this.#now);
+    if ('fault' in changed) return;
+    this.#contact = changed;
     this.#meet({ name, data });
     if (this.#exit !== null && this.#isAtRest()) {
       this.#last().leftAt = this.#now;
@@ -339,27 +336,6 @@ class Player {
   #isAtRest(): boolean {
     const { type, leftAt } = this.#last();
     return leftAt !== null || stepModules[type].rests !== undefined;
-  }
-
-  /**
-   * Changes the contact, by the rules of `recordContact`. If its data would exceed a limit, returns
-   * the limit and changes nothing.
-   */
-  #write(
-    { set, remove }: { set: Record<string, unknown>; remove: readonly string[] },
-    subscribed: boolean | undefined,
-  ): string | null {
-    const merged = { ...this.#contact.data, ...set };
-    for (const key of remove) delete merged[key];
-    const data = Object.keys(merged).length === 0 ? null : merged;
-    const fault = contactDataFault(data);
-    if (fault !== null) return fault;
-    const before = this.#contact;
-    const after = { data, subscribed: subscribed ?? before.subscribed };
-    const isChanged =
-      after.subscribed !== before.subscribed || !isJsonEqual(after.data, before.data);
-    if (isChanged) this.#contact = { ...before, ...after, updatedAt: this.#now };
-    return null;
   }
 
   #effects(step: GraphStep): StepEffects {
@@ -406,7 +382,7 @@ class Player {
             suppression: await this.#services.findSuppression(mail.recipient.email),
             topicLeft: topics.get(mail.topicId ?? '')?.subscribed === false,
           }),
-          warnings: await this.#warningsOf(mail, found.template, variables),
+          warnings: await simulatedMailWarnings(renderer, mail, found.template, variables),
         });
         return null;
       },
@@ -430,30 +406,20 @@ class Player {
     };
   }
 
-  async #warningsOf(
-    { content, rendered, messageClass }: StepMail,
-    template: { subject: string; body: string } | null,
-    variables: TemplateVariables,
-  ): Promise<TemplateWarning[]> {
-    if (template === null) return [];
-    const html = wrapDocument(content.body, variables.locale);
-    const mail = { rendered, variables, messageClass, html };
-    return findMailWarnings(this.#services.renderer, template, mail);
-  }
-
   /** @throws StepFailure */
   #changeContact(
     data: { set: Record<string, unknown>; remove: readonly string[] },
     subscribed: boolean | undefined,
   ): SimulatedContact {
-    const before = this.#contact.subscribed;
-    const fault = this.#write(data, subscribed);
-    if (fault !== null) throw new StepFailure(fault);
-    if (this.#contact.subscribed !== before) {
-      const name = this.#contact.subscribed ? 'contact.subscribed' : 'contact.unsubscribed';
+    const before = this.#contact;
+    const after = changedContact(before, { ...data, subscribed }, this.#now);
+    if ('fault' in after) throw new StepFailure(after.fault);
+    this.#contact = after;
+    if (after.subscribed !== before.subscribed) {
+      const name = after.subscribed ? 'contact.subscribed' : 'contact.unsubscribed';
       this.#meet({ name, data: { source: 'workflow' } });
     }
-    return this.#contact;
+    return after;
   }
 
   /** Makes the request of a step until its final response. */

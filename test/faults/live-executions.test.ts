@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import type { TestAnswer } from '../support/api.ts';
 import { type Engine, useEngine } from '../support/engine.ts';
 import { useReceiver } from '../support/fakes/receiver.ts';
 import { useSmtpSink } from '../support/fakes/smtp-sink.ts';
@@ -14,11 +13,8 @@ import {
   type StepPlan,
 } from '../support/histories/executions.ts';
 import { newAddress } from '../support/projects/shop.ts';
-import {
-  type Program,
-  startApiProcess,
-  startWorkerProcess,
-} from '../support/processes/processes.ts';
+import { startApiProcess, startWorkerProcess } from '../support/processes/processes.ts';
+import { patient, type PatientCall, restarted } from '../support/processes/restarted.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /**
@@ -43,14 +39,12 @@ interface Group {
   steps: Record<string, string>;
 }
 
-type Call = (method: string, path: string, body?: object) => Promise<TestAnswer>;
-
 /** An operation on a group of executions, and their expected end and steps. */
 interface Act {
   steps(mail: string, hook: string): StepPlan[];
   /** The status in which the executions wait for the operation. */
   from: 'WAITING' | 'FAILED';
-  act(call: Call, group: Group): Promise<void>;
+  act(call: PatientCall, group: Group): Promise<void>;
   status: string;
   mails: number;
   /** The steps after the trigger, each done once. */
@@ -169,50 +163,6 @@ const acts: Record<string, Act> = {
     ends: ['First COMPLETED', 'Call COMPLETED', 'Second COMPLETED'],
   },
 };
-
-/** A process that is killed and started again. */
-function restarted<P extends Program>(start: () => Promise<P>) {
-  let program: P | null = null;
-  return {
-    async start() {
-      program = await start();
-    },
-    async killAndStart() {
-      await program?.kill();
-      program = await start();
-    },
-    get: () => program,
-    stop: async () => void (await program?.stop()),
-  };
-}
-
-/** Repeats a request with one key until it is answered, as a careful client does. */
-function patient({ api: { db } }: Engine, api: () => { call: Engine['call'] } | null): Call {
-  return async (method, path, body) => {
-    const key = randomUUID();
-    const headers = method === 'POST' ? { 'Idempotency-Key': key } : {};
-    return waitFor(
-      `an answer to ${method} ${path}`,
-      async () => {
-        const answer = await api()
-          ?.call(method, path, body, headers)
-          .catch(() => null);
-        if (!answer || answer.status >= 500) return null;
-        // The API of the first attempt died: the test ends its claim of five minutes.
-        if (answer.body?.error?.code === 'IDEMPOTENCY_IN_PROGRESS') {
-          await sql`update idempotency set created_at = now() - interval '10 minutes',
-            renewed_at = null where key = ${key} and status_code is null`.execute(db);
-          return null;
-        }
-        // The first attempt has already ended the wait.
-        const isRepeat = answer.body?.error?.code === 'EXECUTION_NOT_WAITING';
-        if (answer.status >= 300 && !isRepeat) throw new Error(JSON.stringify(answer.body));
-        return answer;
-      },
-      60_000,
-    );
-  };
-}
 
 const plays = victims.flatMap((victim) => seeds.map((seed) => [victim, seed] as const));
 

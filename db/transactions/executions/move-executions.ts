@@ -14,7 +14,7 @@ import {
   reconcileWhenWaiting,
 } from '../../workflows/executions/reconciliation.ts';
 import { stepMarks } from '../../workflows/executions/starts.ts';
-import { lookBackNow } from '../../workflows/executions/digests.ts';
+import { lookingBack } from '../../workflows/executions/digests.ts';
 import { endingNow, restKind } from '../../workflows/executions/wait-moves.ts';
 import { claimWait, findEarlierEvent } from '../../workflows/executions/waits.ts';
 import type { FindGraph } from '../../workflows/graphs.ts';
@@ -244,7 +244,7 @@ async function applyMoves(
       update wait set expires_at = ${endingNow(sql`"expiresAt"`)},
           event_name = coalesce("eventName", event_name),
           conditions = case when "eventName" is null then wait.conditions else given.conditions end,
-          digest = wait.digest || given.digest || case when "looksBack" then ${lookBackNow} else '{}' end
+          digest = wait.digest || given.digest || case when "looksBack" then ${lookingBack(null)} else '{}' end
         from ${given} where execution_id = given.id and "isWait"
     ), waiting as (
       update step_execution set execute_after = "expiresAt", updated_at = now(),

@@ -15,10 +15,9 @@ import {
   type DigestEnd,
   digestResult,
   type DigestedEvent,
-  type DigestSettings,
   openOutput,
 } from '../../../domain/workflow/steps/digest.ts';
-import type { Expectation } from '../../../domain/workflow/steps/effects.ts';
+import type { DigestSettings, Expectation } from '../../../domain/workflow/steps/effects.ts';
 
 /**
  * Digests: rows of `wait` that take events until they close, each event by a row of `digest_event`.
@@ -28,7 +27,7 @@ import type { Expectation } from '../../../domain/workflow/steps/effects.ts';
 
 /** The part of the past that an open digest still has to look at. */
 interface LookBack {
-  /** Null: the beginning of the execution, included. */
+  /** The last event that it has looked at. Null: it begins with the execution, whose event counts. */
   after: { at: string; id: string } | null;
   /** Later events were taken when they were recorded. */
   until: string;
@@ -37,19 +36,27 @@ interface LookBack {
 /** As it is stored. */
 type StoredDigest = DigestSettings & { lookBack: LookBack | null };
 
-/** SQL of the look-back of a digest that opens, or expects other events, now. */
-export const lookBackNow = sql`jsonb_build_object('lookBack', jsonb_build_object(
-  'after', null, 'until', ${microseconds(sql`clock_timestamp()`)}))`;
+/** SQL of the setting of a digest that looks back from now, to the beginning or to what it has seen. */
+export function lookingBack(after: LookBack['after']): RawBuilder<unknown> {
+  return sql`jsonb_build_object('lookBack', jsonb_build_object(
+    'after', ${JSON.stringify(after)}::jsonb, 'until', ${microseconds(sql`clock_timestamp()`)}))`;
+}
 
-/** Opens the digest of a step, in the caller's transaction, which holds the contact. */
+/** The last of all ids. */
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/**
+ * Opens the digest of a step, in the caller's transaction, which holds the contact.
+ * @param opening.stepSince when the step before ended, to the microsecond
+ */
 export async function openDigest(
   tx: Database,
   { execution, stepExecution }: Pick<StepVisit, 'execution' | 'stepExecution'>,
-  opening: Expectation & { until: Date; settings: DigestSettings },
+  opening: Expectation & { until: Date; settings: DigestSettings; stepSince: string },
 ): Promise<void> {
-  const { eventName, since, where, until, settings } = opening;
+  const { eventName, since, where, until, settings, stepSince } = opening;
   const conditions = where && where.items;
-  const own = JSON.stringify({ ...settings, lookBack: null });
+  const after = since === 'execution' ? null : { at: stepSince, id: lastId };
   // A retried step has taken events before. Their number is small, and nearly always 0.
   await sql`
     with opened as (
@@ -58,7 +65,7 @@ export async function openDigest(
         select ${stepExecution.id}::uuid, ${execution.project_id}::uuid, ${execution.id}::uuid,
             ${execution.contact_id}::uuid, ${eventName}::text, ${until}::timestamptz,
             ${conditions && JSON.stringify(conditions)}::jsonb,
-            ${own}::jsonb ${since === 'execution' ? sql`|| ${lookBackNow}` : sql``},
+            ${JSON.stringify(settings)}::jsonb || ${lookingBack(after)},
             (select count(*) from digest_event where step_execution_id = ${stepExecution.id})
     )
     update step_execution set status = 'WAITING', execute_after = ${until}, updated_at = now(),
@@ -122,7 +129,8 @@ export async function closeDigest(
 ): Promise<Record<string, unknown>> {
   const { rows } = await sql<Closing>`
     with closed as (
-      delete from wait where execution_id = ${executionId} returning *
+      delete from wait where execution_id = ${executionId}
+        returning step_execution_id, event_name, digest_count
     )
     select event_name as "eventName", digest_count as count, clock_timestamp() as "closedAt",
         array(select event_id from digest_event
@@ -170,8 +178,9 @@ async function readEvents(
   if (ids.length === 0) return [];
   const { rows } = await sql<DigestedEvent & { isShort: boolean }>`
     select id, name, created_at as at, "isShort", case when "isShort" then data end as data
-      from (select *, coalesce(sum(octet_length(data::text)) over (order by recorded_at, id), 0)
-            <= ${limits.digestBytes} as "isShort"
+      from (select id, name, data, created_at, recorded_at,
+            coalesce(sum(octet_length(data::text)) over (order by recorded_at, id), 0)
+              <= ${limits.digestBytes} as "isShort"
           from (${selectEvents(ids)}) as own) as measured
       order by recorded_at, id`.execute(tx);
   return rows;

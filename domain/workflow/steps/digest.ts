@@ -7,7 +7,7 @@ import { fieldsOf } from '../../filter/step.ts';
 import { limits } from '../../limits.ts';
 import { delayEnd, type DelayScope, DelayUnit, refuseLong, UntilTime } from './delay.ts';
 import { addFault, ExpectedEvent, Where } from './schemas.ts';
-import type { Expectation } from './effects.ts';
+import type { DigestSettings, Expectation } from './effects.ts';
 import type { StepModule } from './step.ts';
 import { eventText, expectationOf, expectSame, waitingFor } from './wait-for-event.ts';
 
@@ -95,16 +95,6 @@ export const digest: StepModule<DigestConfig> = {
   ],
 };
 
-/** An open DIGEST, as its row has it. */
-export interface DigestSettings {
-  /** It closes as soon as it has so many events; null: at its end. */
-  max: number | null;
-  /** True: it is the first one for some time, and closes at once. */
-  isFirst: boolean;
-  /** The time from which its length is counted, in ISO 8601. */
-  countsFrom: string;
-}
-
 /**
  * Returns when a DIGEST closes whose length is counted from this time.
  * @param scope null: its end is no time of day
@@ -186,7 +176,9 @@ export interface ClosedDigest {
 /** Returns what a closed DIGEST leaves: the output of its step, and its part of the context. */
 export function digestResult({ events, closedAt, firstAt, lastAt, ...closed }: ClosedDigest) {
   const { count } = closed;
-  const shown = shortened(events.map(({ at, ...event }) => ({ ...event, at: at.toISOString() })));
+  const shown = shortened(
+    events.map(({ id, name, at, data }) => ({ id, name, at: at.toISOString(), data })),
+  );
   return {
     output: {
       ...closed,

@@ -10,7 +10,6 @@ import type { Renderer, TemplateVariables } from '../../template/render.ts';
 import type { ZonePolicy } from '../../time/zones.ts';
 import type { WebhookCall, WebhookVariables } from '../../webhook/webhook.ts';
 import type { Where } from '../../filter/where.ts';
-import type { DigestSettings } from './digest.ts';
 
 type Json = Record<string, unknown>;
 
@@ -51,6 +50,16 @@ export interface Expectation {
     /** Contact and context when the wait begins: events from before are compared with these. */
     scope: Pick<FieldScope, 'contact' | 'context'>;
   } | null;
+}
+
+/** An open DIGEST, as its row has it. */
+export interface DigestSettings {
+  /** It closes as soon as it has so many events; null: at its end. */
+  max: number | null;
+  /** True: it is the first one for some time, and closes at once. */
+  isFirst: boolean;
+  /** The time from which its length is counted, in ISO 8601. */
+  countsFrom: string;
 }
 
 export type Ended = Extract<Played, { kind: 'done' | 'branch' }>;

@@ -381,6 +381,57 @@ describe('a simulation', () => {
   });
 });
 
+describe('a simulated DIGEST', () => {
+  const hour = { for: { amount: 1, unit: 'hours' } };
+  const digest = (config: object): Step => ['DIGEST', { eventName: 'e', ...hour, ...config }];
+  const after = (seconds: number, name = 'e') => ({ name, after: seconds, data: { n: seconds } });
+  const counted = (played: { path: { output: { count?: number; closedBy?: string } | null }[] }) =>
+    played.path.flatMap(({ output }) =>
+      output?.closedBy ? [[output.count, output.closedBy]] : [],
+    );
+
+  it('collects the event that starts it and those of its time, each for one step', async () => {
+    const graph = graphOf({
+      delay: days(1),
+      first: digest({ max: 2 }),
+      second: digest({}),
+      wait: ['WAIT_FOR_EVENT', { eventName: 'e', since: 'execution' }],
+    });
+    const events = [after(60), after(2 * 86_400), after(3 * 86_400)];
+    const played = await play({ graph, events, context: { n: 0 } });
+    expect(counted(played)).toEqual([
+      [2, 'max'],
+      [0, 'time'],
+    ]);
+    expect(played.status).toBe('COMPLETED');
+    expect(played.context).toMatchObject({ n: 2 * 86_400, digest: { count: 0, events: [] } });
+  });
+
+  it('leaves its events in the context, and closes at once as the first', async () => {
+    const contact = { email: newAddress() };
+    const graph = graphOf({ digest: digest({ immediateFirst: true }) });
+    const played = await play({ contact, graph, context: { n: 7 } });
+    expect(counted(played)).toEqual([[1, 'first']]);
+    const at = played.startedAt;
+    expect(played.context.digest).toEqual({
+      count: 1,
+      events: [{ id: expect.any(String), name: 'e', at, data: { n: 7 } }],
+      truncated: false,
+    });
+  });
+
+  it('is open when its time is not over', async () => {
+    const graph = graphOf({ digest: digest({ eventName: 'other' }) });
+    const startAt = '2027-01-01T10:00:00.000Z';
+    const given = { startAt, until: '2027-01-01T10:30:00.000Z', events: [after(60, 'other')] };
+    const played = await play({ graph, ...given });
+    expect([played.status, played.path.at(-1).output]).toEqual([
+      'WAITING',
+      { eventName: 'other', count: 1, closesAt: '2027-01-01T11:00:00.000Z' },
+    ]);
+  });
+});
+
 describe('a simulated SPLIT', () => {
   const armsOf = (...ids: string[]) => ids.map((id) => ({ id, name: id, weight: 1 }));
   const graph = graphOf(

@@ -214,13 +214,13 @@ describe('the conditions of a wait', () => {
   });
 });
 
-describe('a wait behind a delay', () => {
+describe('a wait behind a delay or digest', () => {
   it('is warned of events that come too early, unless it counts them', async () => {
     const { id } = await createWorkflow();
     const add = (type: string, name: string, config: object) =>
       make(`/workflows/${id}/steps`, { type, name, config });
     const first = await add('WAIT_FOR_EVENT', 'First', { eventName: 'paid' });
-    await add('DELAY', 'Rest', { amount: 1, unit: 'hours' });
+    await add('DIGEST', 'Collect', { eventName: 'paid', for: { amount: 1, unit: 'hours' } });
     const early = await add('WAIT_FOR_EVENT', 'Early', { eventName: 'paid' });
     await add('WAIT_FOR_EVENT', 'Late', { eventName: 'paid', since: 'execution' });
     const patched = await call('PATCH', `/workflows/${id}`, { name: 'Renamed' });
