@@ -3,7 +3,7 @@ select project_id, contact_id, email_id, name, nullif(data, 'null')
 from jsonb_to_recordset($1::jsonb) as given(project_id uuid, contact_id uuid, email_id uuid, name
     text, data jsonb)
 returning id, project_id as "projectId", contact_id as "contactId", created_at as "createdAt", (
-  select case when count(*) > 0 then count(conditions)::int end
+  select case when count(*) > 0 then count(coalesce(conditions, digest))::int end
   from wait
   where wait.contact_id = event.contact_id and wait.event_name = event.name and wait.event_id is
       null) as "chosenWaits", (
@@ -99,7 +99,7 @@ from (
   from event
   where name = $1 and contact_id = $2 and recorded_at < $3 and recorded_at > $4::timestamptz ) as
       found
-where not id = any($5::uuid[]) and true
+where not id = any($5::uuid[]) and not false and true
 order by recorded_at, id
 limit $6
 
