@@ -17,8 +17,9 @@ it('sends one campaign from two worker processes, each message once', async () =
       useWorkerProcess(engine, {
         SMTP_HOST: '127.0.0.1',
         SMTP_PORT: String(port),
-        EMAIL_RATE_LIMIT_PER_SECOND: '0',
-        EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
+        // Slow enough that one worker is not done before the other has begun.
+        EMAIL_RATE_LIMIT_PER_SECOND: '200',
+        EMAIL_RATE_PER_PROJECT_PER_SECOND: '200',
         // No worker has room for all four.
         EMAIL_WORKER_CONCURRENCY: '2',
       }),

@@ -18,7 +18,7 @@ const poisonedCampaign = (play: Play) =>
 /**
  * Executions that are stuck or never end, beside other work. Each can still be cancelled
  * afterwards.
- * @param graph SQL that changes the graph of the stored version.
+ * @param graph SQL that changes the graph of the current version.
  */
 const poisonedExecutions =
   (name: string, graph: string) =>
@@ -32,8 +32,9 @@ const poisonedExecutions =
         { type: 'SEND_EMAIL', name: 'Two', templateId },
       ],
     });
-    await sql`update workflow_version set graph = ${sql.raw(graph)}
-      where workflow_id = ${workflow.id}`.execute(db);
+    await sql`update workflow_version set graph = ${sql.raw(graph)} from workflow
+      where workflow.id = ${workflow.id} and workflow_id = workflow.id
+        and workflow_version.version = workflow.version`.execute(db);
     const emails = Array.from({ length: 5 }, (_, n) => `${mark}p-${n}@people.test`);
     return {
       async begin() {
