@@ -112,7 +112,13 @@ Everpost is running.
 
 ${rows.join('\n')}
 
-Next: the first mail, as README.md shows. "npm run demo" sends one, too, and prints a log-in for the console.
+First request, to paste into another terminal: it creates an account. README.md goes on from there.
+
+  export API=${facts.apiUrl}
+  curl -w '\\n' -H 'content-type: application/json' \\
+    -d '{"email":"me@example.com","password":"choose-a-long-one"}' $API/auth/signup
+
+"npm run demo" sends a first mail and prints a log-in for the console.
 ${isVerbose ? '' : quiet}Ctrl-C stops everything. The data stays.
 `;
 }

@@ -11,6 +11,7 @@ import { ports, readyWithin, root, useLaptop } from '../support/processes/npm-st
 import { isRunning, stackPids } from '../support/servers.ts';
 import { listen, use } from '../support/use.ts';
 
+const run = promisify(execFile);
 const user = { email: 'ada@shop.example', password: 'correct-horse-battery' };
 const launch = [process.execPath, '--import', 'tsx', 'dev/start.ts'];
 
@@ -27,7 +28,7 @@ function post(path: string, body: object = user): Promise<Response> {
 
 async function demo(): Promise<string> {
   const args = ['--import', 'tsx', 'dev/demo.ts'];
-  return (await promisify(execFile)(process.execPath, args, { cwd: root, env })).stdout;
+  return (await run(process.execPath, args, { cwd: root, env })).stdout;
 }
 
 async function stop(child: ChildProcess, signal: 'SIGINT' | 'SIGTERM'): Promise<void> {
@@ -85,7 +86,8 @@ describe('npm start', { timeout: 300_000 }, () => {
     expect(first.output.text).toContain(
       `postgres://everpost@127.0.0.1:${env['POSTGRES_PORT']}/everpost (password: ${dataDir}/stack.json)\n`,
     );
-    expect(first.output.text).toContain('README.md');
+    const request = /^First request.*\n\n((?: {2}.*\n)+)/m.exec(first.output.text)![1]!;
+    expect((await run('bash', ['-c', request])).stdout).toContain('me@example.com');
     expect((await post('/auth/signup')).status).toBe(200);
     // Requests are in the log file alone.
     const log = () => readFile(join(dataDir, 'logs/api.log'), 'utf8');
