@@ -55,6 +55,7 @@ describe('creating a workflow', () => {
       executionKey: null,
       reentry: { mode: 'once', minIntervalSeconds: null },
       version: 1,
+      versionBy: { type: 'key', id: 'secret', name: 'Secret key' },
       exitRules: [],
       pausedAt: null,
       projectId,
