@@ -62,7 +62,8 @@ const slowAlone = [
 ];
 
 const settings = {
-  testTimeout: 30_000,
+  // Several times what a test takes alone: other work may have both cores.
+  testTimeout: 90_000,
   hookTimeout: 120_000,
   pool: 'forks',
 } as const;

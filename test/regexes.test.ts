@@ -48,7 +48,7 @@ describe('the regular expressions', () => {
     ['repetition in repetition', 'const all = /^(a+)+$/;'],
     ['what is made', 'const made = new RegExp(`^${name}$`);'],
     ['what is made without new', "const made = RegExp(name, 'g');"],
-  ])('are found where they do not: %s', { timeout: 60_000 }, async (_, source) => {
+  ])('are found where they do not: %s', async (_, source) => {
     expect(await faultsIn('it.ts', source)).toHaveLength(1);
   });
 

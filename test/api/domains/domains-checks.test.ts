@@ -65,7 +65,6 @@ describe('GET /domains/{id}/verify', () => {
 
   it.each(['SERVFAIL', 'silence'] as const)(
     'answers 503 and changes nothing when the resolver does not answer: %s',
-    { timeout: 40_000 },
     async (fault) => {
       const domain = await add();
       publish(domain);

@@ -108,7 +108,7 @@ describe('a start', () => {
 });
 
 describe('a start with unsafe settings', () => {
-  it('is refused in production with a sentence each', { timeout: 60_000 }, async () => {
+  it('is refused in production with a sentence each', async () => {
     const { env } = await settings();
     const api = start({ ...env, NODE_ENV: 'production', API_URL: 'http://api.shop.dev' });
     expect(await api.ended).toBe(1);
@@ -120,7 +120,7 @@ describe('a start with unsafe settings', () => {
     ]);
   });
 
-  it('says in the log that the receiver of SNS is closed', { timeout: 60_000 }, async () => {
+  it('says in the log that the receiver of SNS is closed', async () => {
     const { env } = await settings();
     const api = start({
       ...env,

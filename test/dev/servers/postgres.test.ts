@@ -15,7 +15,7 @@ const directory = await useFolder();
 
 const log = () => undefined;
 
-describe('startPostgres', { timeout: 60_000 }, () => {
+describe('startPostgres', () => {
   it('starts PostgreSQL 18 with the database everpost, on loopback only', async () => {
     const { port, release } = await claimFreePort();
     const dataDir = join(directory, 'data');

@@ -15,7 +15,7 @@ async function rows(url: string, sql: string): Promise<unknown[]> {
 
 const tables = `select table_name from information_schema.tables where table_schema = 'public'`;
 
-describe('createTestDatabase', { timeout: 30_000 }, () => {
+describe('createTestDatabase', () => {
   it('gives every caller an own migrated database, also ten at once', async () => {
     const databases = await Promise.all(Array.from({ length: 10 }, createTestDatabase));
     expect(new Set(databases.map((one) => one.url)).size).toBe(10);

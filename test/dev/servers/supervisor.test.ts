@@ -61,7 +61,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-describe('supervise', { timeout: 30_000 }, () => {
+describe('supervise', () => {
   it('resolves when the program says it is ready, and passes its lines on', async () => {
     const { spec, lines } = program('say("one"); console.error("two"); ready(); stay();');
     await start(spec);
@@ -149,7 +149,7 @@ describe('supervise', { timeout: 30_000 }, () => {
   });
 });
 
-describe('endLeftover', { timeout: 30_000 }, () => {
+describe('endLeftover', () => {
   const mark = 'everpost-leftover-mark';
   const sleeper = (pidFile: string) =>
     program(`stay(); // ${mark}`, { pidFile, ready: () => Promise.resolve() });

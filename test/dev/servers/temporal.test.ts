@@ -48,7 +48,7 @@ describe('temporal-dev.yml', () => {
   });
 });
 
-describe('startTemporal', { timeout: 60_000 }, () => {
+describe('startTemporal', () => {
   it('starts a server that has the namespace and its search attributes', async () => {
     const [frontend, ui] = [await claimFreePort(), await claimFreePort()];
     const server = await startTemporal({
@@ -85,7 +85,7 @@ describe('startTemporal', { timeout: 60_000 }, () => {
   });
 });
 
-describe('findTemporal', { timeout: 30_000 }, async () => {
+describe('findTemporal', async () => {
   let answer: Buffer | null = null;
   const downloads = createServer((_request, response) => {
     if (answer) response.end(answer);

@@ -242,7 +242,7 @@ describe('a redirect', () => {
     expect(other.received[0]!.body.toString()).toBe('');
   });
 
-  it('from https to http is refused', { timeout: 60_000 }, async () => {
+  it('from https to http is refused', async () => {
     const { pem, privateKey } = createCertificate('hooks.example');
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' });
     const plain = await useWireReceiver();

@@ -124,7 +124,7 @@ describe('a divergence', { timeout: 120_000 }, () => {
   });
 });
 
-describe('replaying many', { timeout: 60_000 }, () => {
+describe('replaying many', () => {
   it('answers each with its own verdict', async () => {
     const change: CodeChange = [
       'step.queue === undefined',

@@ -151,7 +151,7 @@ function description(file: string): string[] {
 }
 
 describe('npm run replay -- --inspect', () => {
-  it('stops in a debugger where the run begins, and replays on', { timeout: 60_000 }, async () => {
+  it('stops in a debugger where the run begins, and replays on', async () => {
     const { port, release } = await claimFreePort();
     const history = path.join(folder, 'wait-event.json');
     const replay = spawn(
@@ -163,7 +163,7 @@ describe('npm run replay -- --inspect', () => {
     replay.stdout.on('data', (text: Buffer) => (output += text.toString()));
     replay.stderr.on('data', (text: Buffer) => (output += text.toString()));
     try {
-      const url = await waitFor('the debugger', () => /ws:\S+/.exec(output)?.[0], 30_000);
+      const url = await waitFor('the debugger', () => /ws:\S+/.exec(output)?.[0]);
       const debug = await attach(url);
       expect(await debug.stoppedIn).toBe('customerWorkflow');
       debug.resume();

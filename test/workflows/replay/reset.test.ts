@@ -64,7 +64,7 @@ async function expectToGoOn(
   expect(await engine.mailsTo(email, 2)).toHaveLength(2);
 }
 
-describe('npm run reset', { timeout: 60_000 }, () => {
+describe('npm run reset', () => {
   it('lets an execution go on whose run was terminated by hand', async () => {
     const waiting = await waitingExecution();
     await waiting.handle.terminate('by hand');
