@@ -112,8 +112,8 @@ describe('a thousand executions at once', () => {
       )
       .execute()
       .then((found) => ({ rows: new Map(found.map((row) => [row.email, row.data])) }));
-    expect(
-      people.every(({ n, email }) => (rows.get(email) as { seen: string }).seen === `${n}`),
-    ).toBe(true);
+    expect(people.every(({ n, email }) => (rows.get(email) as { seen: number }).seen === n)).toBe(
+      true,
+    );
   });
 });

@@ -8,7 +8,7 @@ import {
   namesContext,
   readEventScopes,
 } from '../../sql/event-conditions.ts';
-import { digestOf } from '../../workflows/executions/digests.ts';
+import { digestOf } from '../../workflows/executions/digest-events.ts';
 import { newSlot, startRefusal } from '../../workflows/executions/start-rules.ts';
 import {
   chooseEffects as chooseAmong,

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Database, transact } from '../../database.ts';
-import { leaveDigests } from '../../workflows/executions/digests.ts';
+import { leaveDigests } from '../../workflows/executions/digest-events.ts';
 import { noteLostEvents, noteRecorded } from '../../subscriptions/upkeep.ts';
 
 /** Events deleted in one transaction: some tens of milliseconds of work. */

@@ -4,7 +4,7 @@ import type { Database } from '../../database.ts';
 import { anyOf, isoTime } from '../../expressions.ts';
 import { replacingEarlier, signalExecutions } from '../../outbox/outbox.ts';
 import { isExitEvent, mayBeEnded } from '../../sql/event-conditions.ts';
-import { takeEvents } from '../../workflows/executions/digests.ts';
+import { takeEvents } from '../../workflows/executions/digest-events.ts';
 import { isTaken, unlessStarted } from '../../workflows/executions/start-rules.ts';
 import { itemsMatch } from '../../sql/subscribed-events.ts';
 import {

@@ -1,0 +1,93 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import { reconcileWhenWaiting } from './reconciliation.ts';
+
+/** Events that open digests take: rows of `digest_event`. digests.ts opens and closes digests. */
+
+/**
+ * Lets open digests take events, in the caller's transaction, which holds the contact. One that has as many
+ * as it waits for is over.
+ * @param events with the step execution of the digest that takes each; the time of one that is stored may
+ *   be missing
+ * @returns the executions whose digest is over now
+ */
+export async function takeEvents(
+  tx: Database,
+  events: readonly { id: string; stepExecutionId: string; recordedAt?: string }[],
+): Promise<{ id: string; project_id: string }[]> {
+  if (events.length === 0) return [];
+  const { rows } = await sql<{ id: string; project_id: string }>`
+    with taken as (
+      insert into digest_event (project_id, contact_id, event_id, step_id, step_execution_id,
+          recorded_at)
+        select wait.project_id, wait.contact_id, given.id, step.step_id, step.id,
+            coalesce(given."recordedAt", event.recorded_at)
+          from jsonb_to_recordset(${JSON.stringify(events)}::jsonb)
+            as given(id uuid, "stepExecutionId" uuid, "recordedAt" timestamptz)
+          left join event on event.id = given.id
+          join wait on wait.step_execution_id = given."stepExecutionId"
+          join step_execution step on step.id = wait.step_execution_id
+        on conflict do nothing
+        returning step_execution_id
+    ), counted as (
+      update wait set digest_count = digest_count + more.count,
+          expires_at = case when ${isFull(sql`digest_count + more.count`)}
+            then least(expires_at, clock_timestamp()) else expires_at end
+        from (select step_execution_id, count(*) as count from taken group by 1) more
+        where wait.step_execution_id = more.step_execution_id
+        returning wait.step_execution_id, wait.execution_id,
+          ${isFull(sql`digest_count`)} and not ${isFull(sql`digest_count - more.count`)} as is_full
+    ), steps as (
+      update step_execution set execute_after = now(), updated_at = now()
+        from counted where step_execution.id = counted.step_execution_id and is_full
+    )
+    update execution set next_reconcile_at = ${reconcileWhenWaiting(sql`now()`)}, updated_at = now()
+      from counted where execution.id = counted.execution_id and is_full
+      returning execution.id, execution.project_id`.execute(tx);
+  return rows;
+}
+
+/**
+ * Takes deleted events out of open digests. Call it after the deletion: a digest may have taken one
+ * meanwhile.
+ */
+export async function leaveDigests(
+  tx: Database,
+  events: readonly { id: string; contactId: string | null }[],
+): Promise<void> {
+  await sql`
+    with gone as (
+      delete from digest_event
+        using jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as event(id uuid, "contactId" uuid)
+        where digest_event.contact_id = event."contactId" and digest_event.event_id = event.id
+        returning step_execution_id
+    )
+    update wait set digest_count = digest_count - less.count
+      from (select step_execution_id, count(*) as count from gone group by 1) less
+      where wait.step_execution_id = less.step_execution_id`.execute(tx);
+}
+
+/** SQL that is true if a digest, in the row `wait`, with so many events closes. */
+function isFull(count: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`coalesce(${count} >= (wait.digest ->> 'max')::integer, false)`;
+}
+
+/**
+ * SQL of what decides which events an open digest takes: its `candidate`, a `DigestCandidate`, and when
+ * its execution began. No row if its workflow is gone.
+ * @param wait an alias of the digest's row
+ */
+export function digestOf(wait: string): RawBuilder<unknown> {
+  const ofWait = (name: string) => sql.ref(`${wait}.${name}`);
+  return sql`(
+            select inner_execution.started_at as began_at, jsonb_build_object(
+                'workflowId', inner_execution.workflow_id, 'stepId', inner_step.step_id,
+                'key', inner_execution.key, 'executionKey', inner_workflow.execution_key,
+                'isOfTrigger', inner_workflow.trigger_type = 'EVENT'
+                  and inner_workflow.trigger_event_name is not distinct from ${ofWait('event_name')}
+              ) as candidate
+              from step_execution inner_step
+              join execution inner_execution on inner_execution.id = inner_step.execution_id
+              join workflow inner_workflow on inner_workflow.id = inner_execution.workflow_id
+              where inner_step.id = ${ofWait('step_execution_id')})`;
+}
