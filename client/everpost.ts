@@ -19,7 +19,7 @@ export interface EverpostOptions {
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** Options of every request, besides those of its path. */
+/** Options that every call takes, whatever its endpoint. */
 export interface CallOptions {
   /** Ends the request, its retries and the pauses between them. */
   signal?: AbortSignal;

@@ -89,9 +89,9 @@ function settingsOf({ lockMs, statementMs, connectionMs }: Timeouts): PoolConfig
 
 /** Names of prepared statements by text, and use counts of the others. */
 const statementNames = new Map<string, string | number>();
-/** A statement is prepared after this many uses … */
+/** Number of uses after which a statement is prepared. */
 const preparedFrom = 3;
-/** … but at most this many: more would fill the memory of every connection. */
+/** Maximum number of prepared statements. More would fill the memory of every connection. */
 const preparedMax = 500;
 
 /** The name of a statement that is worth preparing. Equal texts get equal names. */

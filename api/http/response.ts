@@ -42,7 +42,7 @@ export function joined(
 
 /** Milliseconds that a client may stop reading a generated text. */
 const stalledMs = 5_000;
-/** Bytes of a text that the client must read within this time. */
+/** Bytes of a text that the client must read within `stalledMs`. */
 const pieceBytes = 64 * 1024;
 
 /**

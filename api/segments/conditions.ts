@@ -14,9 +14,12 @@ import { inputSchema, addFault } from '../http/schemas.ts';
 /** A parsed condition of a request, with its references to segments. */
 export interface GivenCondition {
   condition: Condition;
-  /** Their fields are paths inside the condition. */
+  /** Uses of segments. Their fields are paths inside the condition. */
   mentions: SegmentMention[];
-  /** Names without a prefix; their fields are paths inside the condition, too. */
+  /**
+   * Contact fields written without a prefix, such as `plan` for `data.plan`. Their fields are paths
+   * inside the condition, too.
+   */
   bareNames: BareName[];
 }
 

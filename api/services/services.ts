@@ -52,7 +52,7 @@ export interface Services {
   tracking: TrackQueue;
   /** For the requests of one project: each gets at most a share of the connections. */
   shares: Shares;
-  /** For exports, which hold a connection while their client reads. */
+  /** Limits concurrent exports, because each holds a connection while its client reads. */
   exports: ExportSlots;
   /** Cached answers that may be a few seconds old. */
   recent: Recent;

@@ -18,7 +18,7 @@ export function createTrackQueue(shares: Shares): TrackQueue {
     keyOf: ({ email }) => email,
     lockMs: 200,
     limit: {
-      // As many as statements of a share.
+      // The same as `waitingMax` in db/shares.ts, the limit of waiting statements of one project.
       waitingMax: 1_000,
       message: 'Too many events of this project are waiting to be recorded.',
     },

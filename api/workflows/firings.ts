@@ -18,7 +18,7 @@ const Firing = named('Firing', {
   completedAt: Time.nullable(),
 });
 
-/** Planned times that are answered. */
+/** Number of planned times that the response lists. */
 const nextMax = 5;
 
 export const listWorkflowFirings = endpoint({

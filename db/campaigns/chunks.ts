@@ -7,8 +7,8 @@ import { handedOver } from '../sql/mail-trace.ts';
 /**
  * The queue of a campaign: chunks of its waiting messages. A message is in one chunk from the
  * moment it is inserted until its outcome is recorded; its row is not touched in between, so
- * claiming costs one row for 50 messages. The attempt that has claimed the chunk hands its messages
- * over.
+ * claiming 50 messages updates one row, that of the chunk. The attempt that has claimed the chunk
+ * gives its messages to the mail provider.
  *
  * Locks are taken in this order: contacts, chunk, messages, campaign.
  */
@@ -63,8 +63,8 @@ export async function queueLeftovers(
 }
 
 /**
- * Releases a claimed chunk of which nothing was handed over. If its campaign has ended, its
- * messages fail.
+ * Releases a claimed chunk of which no message was given to the mail provider. If its campaign has
+ * ended, its messages fail.
  */
 export async function releaseChunk(
   db: Database,
@@ -137,8 +137,8 @@ export async function endChunk(
 
 /**
  * Takes chunks from attempts whose lease has expired: their process is dead. Their messages may
- * have been handed over, so each becomes SENDING, until feedback arrives or the settle time ends.
- * Returns the number of chunks.
+ * have reached the mail provider, so each becomes SENDING, until feedback arrives or the settle
+ * time ends. Returns the number of chunks.
  */
 export async function expireChunks(db: Database, max: number): Promise<number> {
   return transact(db, async (tx) => {

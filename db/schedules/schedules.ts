@@ -109,8 +109,8 @@ export async function forgetSchedules(tx: Database, ids: readonly string[]): Pro
 }
 
 /**
- * Requests a check of the schedules that are due, at most `max`: a firing is late, or something has
- * changed.
+ * Starts the runs that check schedules, for at most `max` schedules that are due: those with a late
+ * firing or a change.
  */
 export async function keepDueSchedules(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {

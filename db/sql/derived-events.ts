@@ -55,7 +55,10 @@ export function derivedNamed(name: string | undefined): readonly DerivedEvent[] 
   return derivedEvents.filter((event) => name === undefined || event.name === name);
 }
 
-/** SQL of all their names, as rows: with parameters, PostgreSQL would plan a statement each time. */
+/**
+ * The names of all derived events as SQL rows, without parameters: with them, PostgreSQL would plan
+ * a statement each time.
+ */
 const derivedNames = sql.join(derivedEvents.map(({ name }) => sql`(${sql.lit(name)}::text)`));
 
 /** SQL that is true if a message has the derived event. */
@@ -72,8 +75,9 @@ export interface Derivable {
 }
 
 /**
- * SQL of the names of these events, with the subscriptions that deliver them: `name`, and
- * `"subscriptionIds"` or null. The statement must begin after the contacts are locked.
+ * SQL that selects the names of derived events that need not be stored: `name`, and
+ * `"subscriptionIds"`, the subscriptions that deliver them, or null. The statement must begin after
+ * the contacts are locked.
  */
 export function selectDerivable(
   projectId: string,
@@ -105,7 +109,7 @@ export function loggingDerived(
       where derived_events <> 0 and ${where} having count(*) > 0`;
 }
 
-/** SQL of the id of a derived event, from that of its message. */
+/** SQL that makes the id of a derived event from the id of its message. */
 export function derivedId({ version }: DerivedEvent, emailId: RawBuilder<unknown>) {
   return sql<string>`overlay(${emailId}::text placing ${sql.lit(version)} from 15 for 1)::uuid`;
 }
@@ -121,7 +125,7 @@ export function tallying(from: string): RawBuilder<unknown> {
 }
 
 /**
- * SQL of derived events, with the columns of `event`.
+ * SQL that selects derived events, with the columns of `event`.
  * @param where a condition on `email`.
  * @param from `email`, or a query with the same columns and more.
  */
@@ -149,8 +153,8 @@ export function derivedFrom(id: string): { event: DerivedEvent; emailId: string 
 }
 
 /**
- * SQL of these events, stored or not, with the columns of `event`.
- * @param ids of events; missing ones are left out.
+ * SQL that selects events by id, with the columns of `event`: stored events, and those derived from
+ * a message (`email.sent`, `email.delivery`). An unknown id gives no row.
  */
 export function selectEvents(ids: readonly string[]): RawBuilder<unknown> {
   const parts = derivedEvents.flatMap((event) => {

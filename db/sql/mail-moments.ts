@@ -32,8 +32,8 @@ export const momentKinds: Readonly<Record<Moment, number>> = {
 };
 
 /**
- * SQL of a moment of a project's messages, as a table `moment` with `at` and `email_id`. Sorted by
- * both, it is read from the index.
+ * SQL that selects one kind of moment of a project's messages, as a table `moment` with `at` and
+ * `email_id`. Sorted by both, it is read from the index.
  * @param where a condition on `at`
  */
 export function momentsOf(
@@ -46,7 +46,7 @@ export function momentsOf(
       and inner_moment.kind = ${sql.lit(momentKinds[moment])} and ${where}) moment`;
 }
 
-/** A period, both ends included, as SQL of timestamps. */
+/** A period, both ends included, as SQL timestamps. */
 export interface MomentPeriod {
   from: RawBuilder<Date>;
   /** The end; if left out, there is none. */
@@ -54,8 +54,8 @@ export interface MomentPeriod {
 }
 
 /**
- * SQL of the number of moments in a period. Counted whole UTC days are looked up in `email_tally`,
- * the rest is counted.
+ * SQL that counts one kind of moment (sent, opened, …) in a period. Whole UTC days come from
+ * `email_tally` if it has them; other rows are counted.
  */
 export function countMoments(
   projectId: string,

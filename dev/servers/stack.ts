@@ -19,7 +19,10 @@ interface Programs {
 }
 
 export interface StackOptions {
-  /** EVERPOST_DATA_DIR, PORT, DATABASE_URL … and everything the programs themselves read. */
+  /**
+   * The environment: EVERPOST_DATA_DIR, PORT, DATABASE_URL, and all that the programs themselves
+   * read.
+   */
   env: NodeJS.ProcessEnv;
   programs: Programs;
   /** Receives the launcher's own messages. */

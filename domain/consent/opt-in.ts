@@ -1,6 +1,6 @@
 /** Decides when an opt-in request gets its mail and reminder, and when it ends. */
 
-/** Most mails to one address since its last confirmation, including reminders. */
+/** Maximum number of mails to one address since its last confirmation, including reminders. */
 export const optInMailsMax = 5;
 /** Minimum time between two mails to one address that are not reminders, in milliseconds. */
 const apartMs = 3_600_000;
@@ -13,7 +13,7 @@ export interface OptInCounts {
   counted_at: Date | null;
 }
 
-/** The facts that decide the next step of an open request. */
+/** An open request to confirm a subscription: the values that decide its next step. */
 export interface OpenOptIn extends OptInCounts {
   mail_wanted: boolean;
   first_mail_at: Date | null;

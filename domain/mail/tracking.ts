@@ -29,7 +29,7 @@ export function trackingLinks(apiUrl: string, emailId: string, sign: Sign): Trac
   };
 }
 
-/** Reads the target of a tracked link from the parameter `u`, with the text that was signed. */
+/** Returns the target of a tracked link, from the parameter `u`, and the signed text. */
 export function readTrackedTarget(
   emailId: string,
   u: string,

@@ -9,7 +9,7 @@ export type Outcome = (typeof outcomes)[number];
 export const refusals = ['provider_refused', 'recipient_refused', 'provider_unavailable'] as const;
 export type Refusal = (typeof refusals)[number];
 
-/** Why a due message was not handed over, as `email.error` stores it. */
+/** Why a due message was not given to the mail provider, as `email.error` stores it. */
 export const withheldReasons = [
   'contact_unsubscribed',
   'topic_unsubscribed',
@@ -31,7 +31,7 @@ export type WithheldReason = (typeof withheldReasons)[number];
 export const policyHolds = ['quiet_hours', 'frequency_cap'] as const;
 export type PolicyHold = (typeof policyHolds)[number];
 
-/** Why a message has not been handed over yet. The first one that applies counts. */
+/** Why a message has not been given to the mail provider yet. The first one that applies counts. */
 const pendingReasons = [
   'awaiting_start',
   'campaign_paused',
@@ -131,7 +131,7 @@ export function pendingIn(campaignStatus: string): MailOutcome {
   return { outcome: 'pending', reasonCode: isAhead ? 'awaiting_start' : waiting };
 }
 
-/** @param code the refusal of a failed message, otherwise its error. */
+/** @param code the column `refusal` of a failed message; where it is null, `error`. */
 export function outcomeOfFailure(code: string | null): MailOutcome {
   const withheld = withheldReasons.find((reason) => reason === code);
   if (withheld) return { outcome: 'withheld', reasonCode: withheld };

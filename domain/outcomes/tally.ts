@@ -17,7 +17,7 @@ export interface CampaignTally {
   made: number;
   /** Accepted by the provider. */
   sent: number;
-  /** Failed messages, by their refusal, otherwise their error. */
+  /** Failed messages, grouped by the column `refusal`; where it is null, by `error`. */
   failures: readonly {
     code: string;
     count: number;

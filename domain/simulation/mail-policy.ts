@@ -6,13 +6,13 @@ import type { SimulatedContact, SimulatedMail } from './simulation.ts';
 
 type Verdict = Pick<SimulatedMail, 'outcome' | 'reason' | 'heldUntil'>;
 
-/** Most holds of one message. Real messages end long before. */
+/** Maximum number of holds of one message. Real messages end long before. */
 const holdsMax = 1_000;
 
 /**
- * Decides about the mail of one contact, in the order in which it is due, by the policy at that
- * time. Caps count the mail that it lets pass, beside the real mail.
- * @param received when the contact got the real mail that caps count.
+ * Decides about simulated mail of one contact, in the order of its due times. Frequency caps count
+ * the real mail (`received`) and the simulated mail allowed so far.
+ * @param received when the contact got real mail that counts for the caps.
  */
 export function createPolicyJudge(policy: SendPolicy, received: readonly Date[]) {
   const sent = [...received];

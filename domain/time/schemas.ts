@@ -36,7 +36,7 @@ export const LocalDateTimeText = z
   )
   .meta({ examples: ['2027-03-28T09:00'] });
 
-/** The times of a recurring trigger, trimmed. */
+/** A cron expression, without surrounding spaces. */
 export const CronText = z
   .string()
   .transform((text, context) => {

@@ -40,7 +40,7 @@ export interface DigestCandidate extends DigestKey {
   stepId: string;
 }
 
-/** A workflow that events of this name start. */
+/** A workflow that the recorded event may start. */
 export interface StartCandidate {
   workflowId: string;
   eventId: string;

@@ -4,11 +4,14 @@ import MimeNode from 'nodemailer/lib/mime-node';
 
 /** Writes header lines in ASCII, folded. */
 
-/** Longest line of a message without its line end (RFC 5322, 2.1.1), in characters. */
+/** Maximum length of a line of a message, without its line end (RFC 5322, 2.1.1), in characters. */
 const lineCharsMax = 998;
 /** Preferred length of a line; RFC 5322 recommends 78. */
 const lineChars = 76;
-/** Longest encoded word, in characters: with the name of most headers it fits a line. */
+/**
+ * Maximum length of an encoded word, in characters. The line then also has room for most headers'
+ * names.
+ */
 const encodedWordChars = 52;
 
 /** For nodemailer's header encoding (RFC 2047, punycode); nothing is ever added to this node. */

@@ -192,7 +192,7 @@ function listQuery({ kind, workflow, step, executions }: FailureGroup): string {
   }).toString();
 }
 
-/** The largest groups, for the first page. */
+/** The largest groups of failures, shown on the console's overview. */
 export function failureTable({ groups }: Failures, path: PageContext['path']): Html {
   if (groups.length === 0) return html`<p class="soft">No failed or stuck executions.</p>`;
   return html`<div class="wide">

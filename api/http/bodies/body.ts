@@ -55,9 +55,11 @@ export function takesBody({ method, body }: BodyRules): boolean {
 
 /** Bytes of a body that are not counted: thousands of bodies of this size fit in memory. */
 const freeBytes = 64 * 1024;
-/** Milliseconds that a body may take … */
+/**
+ * A body that takes longer than `leastMs` is refused unless at least `leastBytes` arrive in each
+ * period of `leastMs` (about half a megabit per second).
+ */
 const leastMs = 15_000;
-/** … unless at least so many bytes arrive in each such time: half a megabit per second. */
 const leastBytes = 1024 * 1024;
 /** The common owner of all bodies without credentials. */
 export const anonymous = 'anonymous';

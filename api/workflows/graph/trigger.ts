@@ -44,7 +44,6 @@ export const TriggerConfig = selection({
   ...scheduleFields,
 });
 
-/** How a workflow is started. */
 export const TriggerType = z.enum(['EVENT', 'MANUAL', 'SCHEDULE']);
 type TriggerType = z.output<typeof TriggerType>;
 

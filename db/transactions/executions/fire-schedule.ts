@@ -112,7 +112,7 @@ async function audienceSql(tx: Database, firing: FiringRow): Promise<RawBuilder<
   return conditionSql(condition, { now: started_at ?? new Date(), segments, projectId });
 }
 
-/** The key of an execution that a schedule starts. */
+/** Executions that a schedule starts have no key. */
 const withoutKey = sql`null::text`;
 
 /** Starts executions by the rules of re-entry. Returns the number of contacts and of executions. */

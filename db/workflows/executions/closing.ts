@@ -27,7 +27,7 @@ export function closingSteps({
 }
 
 /**
- * Closes open steps and waits of those of these executions that have ended. Some hundreds at most.
+ * Closes the open steps and waits of the given executions (at most some hundreds) that have ended.
  */
 export async function closeSteps(db: Database, ids: readonly string[]): Promise<void> {
   await sql`

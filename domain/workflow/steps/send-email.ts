@@ -38,7 +38,6 @@ const SendEmailSettings = z.object({
 
 type SendEmailConfig = z.output<typeof SendEmailSettings>;
 
-/** Sends mail, made from a template. */
 export const sendEmail: StepModule<SendEmailConfig> = {
   config: SendEmailSettings,
   ways: 'one',

@@ -102,7 +102,7 @@ function settingDifferences(before: Config, after: Config): string[] {
   });
 }
 
-/** Most keys of a path. What lies deeper is shown as a part of its object. */
+/** Maximum number of keys in a path. A deeper change is shown as a change of the whole object. */
 const pathMax = 6;
 
 /** The values inside a value by their paths. An empty list or object is a value. */
