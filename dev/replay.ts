@@ -49,7 +49,7 @@ More: docs/replaying.md`;
 /** The default port of Node.js debuggers. */
 const inspectPort = '9229';
 
-/** Most runs that `--failed` replays: that takes some minutes. */
+/** Maximum number of runs that `--failed` replays, which takes some minutes. */
 const failedMax = 1000;
 
 function readArguments() {

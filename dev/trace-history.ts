@@ -23,7 +23,7 @@ export interface TraceTask {
   did: string[];
 }
 
-/** Most characters of a value; the history has the whole value. */
+/** Maximum number of characters of a value; the history has the whole value. */
 const valueCharsMax = 2_000;
 
 /** Returns the tasks of a recorded run, oldest first: the points at which a debugger would stop. */

@@ -69,7 +69,7 @@ export const limits = {
   zoneFieldChars: 200,
   /** The name of a time zone. */
   zoneChars: 64,
-  /** Most messages per minute that a campaign may set. */
+  /** Maximum number of messages per minute that a campaign may set. */
   mailPerMinuteMax: 1_000_000,
   /** The customer's description of how a contact consented. */
   proofTextChars: 2000,
@@ -131,7 +131,7 @@ export const limits = {
   jsonDepth: 1000,
   /**
    * Values in one body: three times as many as a mail to all recipients with the largest data has.
-   * Parsing so many blocks the process for some 10 ms.
+   * Parsing 100,000 values blocks the process for some 10 ms.
    */
   jsonItems: 100_000,
   importBytes: 5 * 1024 * 1024,
@@ -146,7 +146,7 @@ export const limits = {
    */
   graphBytes: 1_000_000,
   templateBytes: 2 * 1024 * 1024,
-  /** Tags and placeholders of a template. Parsing so many takes 0.1 s. */
+  /** Tags and placeholders of a template. Parsing 10,000 takes 0.1 s. */
   templateTags: 10_000,
   /** The body of one mail, rendered, as UTF-8. */
   renderedBodyBytes: 2 * 1024 * 1024,

@@ -82,7 +82,7 @@ export function withoutLinks(text: string): string {
   );
 }
 
-/** Most characters of a word that are compared. */
+/** Maximum number of characters of a word that are compared. */
 const charsMax = 100;
 
 /** Counts the letters to insert, delete or replace to turn one word into the other. */

@@ -32,7 +32,7 @@ const eventSignal = defineSignal<[{ stepId: string }]>('event');
 /** The execution's row has changed: it was paused, released, skipped, moved or exited. */
 const changedSignal = defineSignal('changed');
 
-/** Most commands per run. Then it continues as new, with a short history. */
+/** Maximum number of commands per run. Then it continues as new, with a short history. */
 const commandsPerRun = 100;
 
 /** Pause before the database is asked again although no signal came, in milliseconds. */

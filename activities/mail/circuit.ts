@@ -13,11 +13,11 @@ import { type Database, transact } from '../../db/database.ts';
 import { deliveryRunId } from '../../domain/runs/execution.ts';
 import type { Mailer } from '../../providers/mail/mailer.ts';
 
-/** A circuit breaker that all workers share. It decides if mail may be handed to the provider. */
+/** A circuit breaker that all workers share. It decides if mail may be given to the provider. */
 
-/** The permission to hand mail to the provider. */
+/** The permission to give mail to the provider. */
 interface CircuitPermit {
-  /** Most messages to hand over. */
+  /** Maximum number of messages to give to the provider. */
   max: number;
   /** True if the circuit is open and this is its only attempt. */
   isProbe: boolean;
@@ -32,9 +32,9 @@ export interface CircuitServices {
 }
 
 /**
- * Asks whether mail may be handed over now. While the provider cannot take mail, one caller at a
- * time may try one message; the others get the milliseconds to wait. Every permission must end in
- * `leaveCircuit`.
+ * Asks whether mail may be given to the provider now. While the provider cannot take mail, one
+ * caller at a time may try one message; the others get the milliseconds to wait. Every permission
+ * must end in `leaveCircuit`.
  */
 export async function enterCircuit({
   db,
@@ -89,7 +89,7 @@ export async function leaveCircuit(
   } else if (isProbe) await probeSoon(db, provider);
 }
 
-/** Most projects and campaigns woken at once. The sweep wakes the others. */
+/** Maximum number of projects and campaigns woken at once. The sweep wakes the others. */
 const wokenMax = 1_000;
 
 /** Returns true if the provider has judged a message, so it is available. */

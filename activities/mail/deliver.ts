@@ -86,11 +86,11 @@ export class BodyTooLarge extends Error {}
 
 export interface Batch<E extends Sendable> {
   projectId: string;
-  /** Most messages to deliver. */
+  /** Maximum number of messages to deliver. */
   max: number;
   /** Claims messages for an attempt, and commits. */
   claim(attempt: { attemptId: string; leaseSeconds: number; max: number }): Promise<Claimed<E>>;
-  /** Releases the messages that an attempt has claimed, if none was handed over. */
+  /** Releases the messages that an attempt has claimed, if none was given to the mail provider. */
   release(attemptId: string): Promise<void>;
   /**
    * Loads the parts that the messages share. Returns a function that composes each.
@@ -119,16 +119,19 @@ export interface Claimed<E> {
 export interface CampaignChunk extends ChunkOrigin {
   /** Consecutive refusals of the campaign's mail before this chunk. */
   refusedInRow: number;
-  /** Messages that the campaign may hand over per minute; null: the campaign sets no limit. */
+  /**
+   * Maximum number of messages that the campaign may send per minute; null: the campaign sets no
+   * limit.
+   */
   maxPerMinute: number | null;
 }
 
-/** A claim that is not settled within this time belongs to a dead process. */
+/** Length of a claim's lease. A claim that is not settled by its end belongs to a dead process. */
 const leaseSeconds = 120;
 /**
- * Milliseconds before the end of a lease in which no message is handed over: as long as SES may
- * take to respond. An SMTP server may take longer than the lease, but not longer than the settle
- * time after it.
+ * Milliseconds before the end of a lease in which no message is given to the mail provider: as long
+ * as SES may take to respond. An SMTP server may take longer than the lease, but not longer than
+ * the settle time after it.
  */
 const leaseMarginMs = 60_000;
 /**
@@ -184,10 +187,10 @@ export interface Delivered {
 }
 
 /**
- * Delivers one batch in chunks: claim, last check, compose, hand over. The outcomes are recorded
- * together. A message is handed over at most once for each claim, and every committed claim ends in
- * an outcome.
- * @param stop when aborted, no more messages are handed over and the remaining claims are released.
+ * Delivers one batch in chunks: claim, last check, compose, send. The outcomes are recorded
+ * together. A message is given to the mail provider at most once for each claim, and every
+ * committed claim ends in an outcome.
+ * @param stop when aborted, no more messages are sent and the remaining claims are released.
  */
 export async function deliverBatch<E extends Sendable>(
   services: SendingServices,
@@ -254,7 +257,8 @@ async function deliverChunk<E extends Sendable>(
     const overLimit = await takeAllowances(db, services.billingRules, projectId, meant);
     ready = { emails, overLimit, compose: await batch.prepare(emails) };
   } catch (error) {
-    // The claim may have been committed even if the call failed. Nothing has been handed over yet.
+    // The claim may have been committed even if the call failed. Nothing has been given to the mail
+    // provider yet.
     await endClaim(services, projectId, stop, () => batch.release(attemptId));
     throw error;
   }
@@ -280,7 +284,7 @@ interface HandOver<E extends Sendable> {
   overLimit: ReadonlySet<string>;
   compose: (email: E, tracking: Tracking | null) => Composed | Promise<Composed>;
   progress: Progress<E>;
-  /** Returns true if no further message should be handed over. */
+  /** Returns true if no further message should be given to the mail provider. */
   isOver: () => boolean;
   /** True if this mail goes before other mail. */
   urgent: boolean;
@@ -291,7 +295,9 @@ function reasonAgainst(email: Sendable): WithheldReason | null {
   return email.withheld ?? suppressionReason(email);
 }
 
-/** Hands claimed messages over, with as much concurrency as the provider allows. Never throws. */
+/**
+ * Gives claimed messages to the mail provider, with as much concurrency as it allows. Never throws.
+ */
 async function handOver<E extends Sendable>(
   services: SendingServices,
   { emails, overLimit, compose, progress, isOver, urgent }: HandOver<E>,
@@ -344,7 +350,7 @@ function bytesOf({ attachments }: Sendable): number {
   return attachments.reduce((sum: number, file: { bytes: number }) => sum + file.bytes, 0);
 }
 
-/** Hands one message over. Never throws. */
+/** Gives one message to the mail provider. Never throws. */
 async function deliver<E extends Sendable>(
   { mailer, tracking, retryMs }: SendingServices,
   email: E,

@@ -54,8 +54,8 @@ const batchSize = 100;
 /** Due messages for which one more parallel delivery pays: some seconds of work. */
 const deliveryBacklog = 1_000;
 /**
- * Most parallel deliveries, as many as a campaign has. More would only take slots from other
- * projects.
+ * Maximum number of parallel deliveries, the same as for a campaign. More would only take slots
+ * from other projects.
  */
 const parallelismMax = 4;
 /**
@@ -66,16 +66,16 @@ const sliceMs = 60_000;
 /** Milliseconds until the next look for messages that another worker has claimed. */
 const heldMs = 1_000;
 /**
- * Mail due within this time, in milliseconds, is waited for in the activity. A timer for each of
- * many mails would make the run's history long.
+ * Mail that is due in at most `soonMsMax` milliseconds is waited for in the activity. A timer for
+ * each of many mails would make the run's history long.
  */
 const soonMsMax = 250;
 /** The shortest such wait in milliseconds, so that more than one message is due afterwards. */
 const gatherMs = 100;
 /**
  * Milliseconds for which a throttled delivery gives its slot back. A project's bucket holds at most
- * one second of its rate. So a delivery that was not throttled for this time is not limited by the
- * rate, and more deliveries would help.
+ * one second of its rate. So a delivery that was not throttled for `throttledMs` is not limited by
+ * the rate, and more deliveries would help.
  */
 const throttledMs = 1_000;
 
@@ -117,7 +117,7 @@ async function deliverAllDue(
 }
 
 interface Progress {
-  /** True if a message was handed over. */
+  /** True if a message was given to the mail provider. */
   hasTried: boolean;
   /** True if it had to wait for tokens and found no wait slot. */
   hasWaited: boolean;

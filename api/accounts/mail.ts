@@ -46,9 +46,9 @@ export function recordPasswordReset(
 }
 
 /**
- * Most invitation mails to a user per hour, from all inviters together, so that inviting and
- * withdrawing repeatedly cannot flood a mailbox. Further invitations only appear in the user's
- * list.
+ * Maximum number of invitation mails to a user per hour, from all inviters together, so that
+ * inviting and withdrawing repeatedly cannot flood a mailbox. Further invitations only appear in
+ * the user's list.
  */
 const invitationMailsPerHour = 10;
 
@@ -66,7 +66,10 @@ export async function recordInvitation(
   await insertPlatformMail(tx, platformFrom, [user.email], mail);
 }
 
-/** Most such mails to an administrator per hour, so that a stolen key cannot flood a mailbox. */
+/**
+ * Maximum number of mails to an administrator per hour about changes of members by a key, so that a
+ * stolen key cannot flood a mailbox.
+ */
 const membersByKeyPerHour = 20;
 
 /**

@@ -10,7 +10,7 @@ import { type FieldProblem, Problem } from '../../domain/errors.ts';
 import type { BareName } from '../../domain/filter/filter.ts';
 import { nearest } from '../../domain/text-rules.ts';
 
-/** Most different letters between a name and the one that was probably meant. */
+/** Maximum number of different letters between a name and the one that was probably meant. */
 const lettersMax = 2;
 const standardFields = ['email', 'subscribed', 'createdAt', 'updatedAt'];
 

@@ -8,7 +8,7 @@ const secrets = ['authorization', 'cookie', 'password', 'key', 'secret', 'secret
 export const requestMessage = 'request';
 /** Milliseconds that request lines may wait to be written together. */
 const outputGatherMs = 100;
-/** Most characters that may wait. */
+/** Maximum number of characters that may wait. */
 const gatheredMax = 64 * 1024;
 
 /**

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** The users of an object in responses: on its own page, and when its deletion is refused. */
 
-/** Most listed users of one kind, because a project may have very many. */
+/** Maximum number of listed users of one kind, because a project may have very many. */
 const listedMax = 100;
 
 export const More = z

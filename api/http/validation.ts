@@ -279,7 +279,10 @@ export function choosing<F extends object>(
   return transformation;
 }
 
-/** Most unknown keys that are reported, because a hostile body could have a hundred thousand. */
+/**
+ * Maximum number of unknown keys that are reported, because a hostile body could have a hundred
+ * thousand.
+ */
 const unknownMax = 100;
 
 /**
@@ -403,7 +406,7 @@ function inside({ path }: Search, key: string): string {
   return path === '' ? key : `${path}.${key}`;
 }
 
-/** Most names in the header `Everpost-Ignored`. */
+/** Maximum number of names in the header `Everpost-Ignored`. */
 const ignoredMax = 10;
 /** Visible ASCII without the comma that separates names. */
 const headerText = /^[!-+\--~]{1,100}$/;

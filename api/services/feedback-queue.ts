@@ -17,7 +17,9 @@ import { batchMax, GroupCommit, isLost, settle, type Waiting } from './group-com
 
 /** Reports whose messages one statement looks up. */
 const lookupMax = 500;
-/** Most waiting reports in all. Each holds a request of some ten kilobytes. */
+/**
+ * Maximum number of waiting reports of all projects. Each holds a request of some ten kilobytes.
+ */
 const waitingMax = 10_000;
 /** Milliseconds that a transaction of several projects waits for a lock. */
 const sharedLockMs = 200;

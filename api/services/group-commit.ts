@@ -28,7 +28,7 @@ export interface GroupWriter<Item, Answer> {
   keyOf?(item: Item): string;
   /** Milliseconds that items written together wait for a lock. */
   lockMs?: number;
-  /** Most waiting items of a project, and the error message beyond that. */
+  /** Maximum number of waiting items of a project, and the error message beyond that. */
   limit?: { waitingMax: number; message: string };
 }
 

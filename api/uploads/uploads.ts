@@ -108,7 +108,10 @@ const contentTypes = Object.fromEntries(
   Object.entries(imageTypes).map(([type, extension]) => [extension, type]),
 );
 
-/** Most unfinished files that one request removes. A process has died while it stored them. */
+/**
+ * Maximum number of unfinished files that one request removes. Their process died while it stored
+ * them.
+ */
 const unfinishedMax = 10;
 
 /** Removes unfinished files, which would otherwise count for ever. */

@@ -13,9 +13,9 @@ const sessionColumns = ['id', 'created_at', 'last_seen_at', 'ip', 'user_agent'] 
 
 export type SessionRow = Pick<Selectable<Session>, (typeof sessionColumns)[number]>;
 
-/** Most sessions per user. One more ends the session that was unused for longest. */
+/** Maximum number of sessions per user. One more ends the session that was unused for longest. */
 const sessionsMax = 200;
-/** Precision of `last_seen_at`: a request within this time of the last one writes nothing. */
+/** Precision of `last_seen_at`: a request writes nothing if the last write is more recent. */
 const seenEvery = sql`interval '5 minutes'`;
 
 /**

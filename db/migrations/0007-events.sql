@@ -101,8 +101,8 @@ create trigger event_tally_update after update on event
 create trigger event_tally_delete after delete on event
   referencing old table as removed for each statement execute function tally_events();
 
--- Campaign mail whose derived events subscriptions must read: a row for each batch that was handed
--- over. It is read by position, as events are (`event.tx`).
+-- Campaign mail whose derived events subscriptions must read: a row for each batch that was given
+-- to the mail provider. It is read by position, as events are (`event.tx`).
 create table derived_event_log (
   id uuid primary key default gen_random_uuid(),
   project_id uuid not null,

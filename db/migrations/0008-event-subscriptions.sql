@@ -52,7 +52,7 @@ create table event_subscription (
   probe_at timestamptz,
   -- Failed probes in this back-off.
   probes integer not null default 0,
-  -- Most deliveries per request; null: each request has one event, without a list.
+  -- Maximum number of deliveries per request; null: each request has one event, without a list.
   batch_max smallint,
   -- Increases when `batch_max` changes: waiting batches are then split.
   batch_turn integer not null default 0,

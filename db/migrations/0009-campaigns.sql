@@ -57,7 +57,7 @@ create table campaign (
   frozen_to_at timestamptz(3),
   frozen_to_id uuid,
   audience_fixed boolean not null default false,
-  -- The newest of its contents. Mail handed over from now on has this one.
+  -- The newest of its contents. Mail sent from now on has this one.
   content_version integer not null default 0,
   -- Consecutive messages that the provider has refused.
   refused_in_row integer not null default 0,
@@ -65,7 +65,7 @@ create table campaign (
   reconciled_at timestamptz(3) not null default now(),
   -- Messages of the campaign whose template could not be rendered.
   rendered_plainly_count integer not null default 0,
-  -- Most messages per minute; null: as fast as the limits of its project allow.
+  -- Maximum number of messages per minute; null: as fast as the limits of its project allow.
   max_per_minute integer
       check (max_per_minute between 1 and 1000000),
   -- Local time at which it is sent; null: to all at once.
@@ -146,7 +146,8 @@ comment on table body_template is 'The text around the values in which a campaig
 create index body_template_project on body_template (project_id);
 
 -- The queue of a campaign: its waiting messages, up to 50 per row. The attempt that has claimed a
--- chunk hands its messages over. The chunk is deleted when its messages have their outcomes.
+-- chunk gives its messages to the mail provider. The chunk is deleted when its messages have their
+-- outcomes.
 create table campaign_chunk (
   campaign_id uuid not null,
   number bigint generated always as identity,

@@ -252,7 +252,7 @@ create table email_queue (
   project_id uuid not null,
   campaign_id uuid,
   due_at timestamptz(3),
-  -- Set while it is being handed over.
+  -- Set while it is being given to the mail provider.
   lease_until timestamptz(3),
   -- Set while the send policy holds it back.
   held_until timestamptz(3),
@@ -494,7 +494,7 @@ create table system_mail (
   subject text not null,
   html text not null,
   attempts integer not null default 0,
-  -- Set while it is being handed over.
+  -- Set while it is being given to the mail provider.
   attempt_id uuid,
   created_at timestamptz(3) not null default now(),
   next_reconcile_at timestamptz(3) not null

@@ -172,7 +172,7 @@ export async function markSent(db: Database, sent: readonly SentEntry[]): Promis
         and execution.start_generation = run.generation`.execute(db);
 }
 
-/** Most overdue entries claimed at once, per project and in all. */
+/** Maximum number of overdue entries claimed at once, per project and in all. */
 const projectClaimMax = 100;
 const claimMax = 500;
 

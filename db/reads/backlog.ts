@@ -22,7 +22,7 @@ export interface Backlog {
 /** Rows are counted up to this number; a higher count would cost more and tell nothing new. */
 export const countedMax = 10_000;
 
-/** Most projects with waiting mail that are read. */
+/** Maximum number of projects whose waiting mail is read. */
 const projectsMax = 1_000;
 
 /**

@@ -44,8 +44,8 @@ export function newSince(
 /** How much of the log is read. */
 export interface Extent {
   /**
-   * Most events, and most batches of mail (a batch has up to fifty messages with two events each).
-   * null: all.
+   * Maximum number of events, and of batches of mail (a batch has up to fifty messages with two
+   * events each). null: all.
    */
   most: { events: number; batches: number } | null;
   order: 'oldest' | 'newest';

@@ -27,7 +27,7 @@ export interface Target {
   probeMs: number | null;
   /** Failed probes so far. */
   probes: number;
-  /** Most events per request; null: one, without a list. */
+  /** Maximum number of events per request; null: one, without a list. */
   batchMax: number | null;
   /** Deliveries with this number wait with their batch. */
   batchTurn: number;

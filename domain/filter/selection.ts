@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { unknownKeyText } from '../text-rules.ts';
 
-/** Most keys of an object that are checked. A hostile body could have a hundred thousand. */
+/**
+ * Maximum number of keys of an object that are checked. A hostile body could have a hundred
+ * thousand.
+ */
 const namedMax = 100;
 
 /**

@@ -3,7 +3,7 @@ import { type Condition, type Filter, filtersOf, needsOf, type Operator } from '
 
 /** Conditions in words, for people who read what an execution did or what a version changed. */
 
-/** Most characters of a value in a sentence. */
+/** Maximum number of characters of a value in a sentence. */
 const valueChars = 60;
 
 /** A value as JSON, cut. */

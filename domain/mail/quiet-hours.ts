@@ -11,7 +11,7 @@ export function secondOfDay(text: string): number {
   return (hours * 60 + minutes) * 60 + seconds;
 }
 
-/** Most clock changes before the end of a window; a week never has more. */
+/** Maximum number of clock changes before the end of a window; a week never has more. */
 const stretchesMax = 20;
 
 /**

@@ -60,7 +60,7 @@ const notesMax = 4;
 const faultLinesMax = 4;
 const labelMax = 150;
 const titleMin = 420;
-/** Most rows that a line may pass. A longer transition becomes a reference. */
+/** Maximum number of rows that a line may pass. A longer transition becomes a reference. */
 const rowsMax = 8;
 
 /**

@@ -20,9 +20,9 @@ export interface Unit {
   batchId: string | null;
 }
 
-/** Requests of one subscription under way at once. */
+/** Maximum number of concurrent requests of one subscription. */
 export const requestsMax = 10;
-/** Most retries among them while new deliveries wait. */
+/** Maximum number of retries among these requests while new deliveries wait. */
 const retriesMax = 5;
 
 /**

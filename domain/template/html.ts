@@ -16,11 +16,11 @@ export function escapeHtmlOnce(text: string): string {
   return text.replace(/[<>"']|&(?!(?:[a-z][a-z0-9]*|#\d+|#x[\da-f]+);)/gi, (c) => htmlEntities[c]!);
 }
 
-/** Most characters of HTML that are parsed. */
+/** Maximum number of characters of HTML that are parsed. */
 const readCharsMax = 500_000;
 /**
- * Most tags that are parsed. A parser's cost grows with the square of the nesting: 20,000 open tags
- * take 0.1 s.
+ * Maximum number of tags that are parsed. A parser's cost grows with the square of the nesting:
+ * 20,000 open tags take 0.1 s.
  */
 const readTagsMax = 20_000;
 

@@ -30,7 +30,8 @@ const liquidNames = new Set(
   ),
 );
 /**
- * Most characters of such a text, because Liquid counts its output. This is far below its limit.
+ * Maximum number of characters of a plain template. It is far below Liquid's limit of the output,
+ * which plain templates do not check.
  */
 const charsMax = 500_000;
 

@@ -17,10 +17,10 @@ export interface Cron {
   weekdays: Set<number> | null;
 }
 
-/** Most characters of a cron text. */
+/** Maximum number of characters of a cron expression. */
 const charsMax = 100;
 
-/** Least minutes between two times of day, also across midnight. */
+/** Minimum number of minutes between two times of day, also across midnight. */
 const gapMin = 15;
 
 const dayMinutes = 24 * 60;

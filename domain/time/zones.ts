@@ -53,7 +53,7 @@ const stretchesMax = 32;
 /** Texts that are no zone, newest last, because the library takes long to reject them. */
 const unknown = new Set<string>();
 
-/** Most such texts that are cached. */
+/** Maximum number of texts in `unknown`. */
 const unknownMax = 1_000;
 
 /**

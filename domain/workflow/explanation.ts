@@ -2,7 +2,7 @@ import { cutText } from '../text-rules.ts';
 import type { GraphStep } from './graph.ts';
 import { stepModules } from './steps/registry.ts';
 
-/** Most characters of an explanation. */
+/** Maximum number of characters of an explanation. */
 const explanationChars = 300;
 
 /** Says in words what a step waits for, or why its execution left it by this way; null: there is nothing to say. */

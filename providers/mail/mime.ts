@@ -212,7 +212,7 @@ function serialized({ headers, body }: Part): string {
   return `${headers.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Most UTF-8 bytes of one UTF-16 unit. */
+/** Maximum number of UTF-8 bytes of one UTF-16 unit. */
 const utf8Bytes = 3;
 /** Quoted-printable makes at most 3 characters of a byte, and breaks the line every 24 bytes. */
 const qpGrowth = 3 + 3 / 24;

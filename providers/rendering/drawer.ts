@@ -16,7 +16,7 @@ export interface Drawer {
 /** Time for one picture, in milliseconds: the most tangled one of 1,000 steps takes nine seconds. */
 const drawMsDefault = 15_000;
 const megabytes = 512;
-/** Most waiting pictures of one owner: each may take a megabyte. */
+/** Maximum number of waiting pictures of one owner: each may take a megabyte. */
 const waitingMax = 20;
 
 /**

@@ -1,6 +1,6 @@
 import type { RunNotice } from '../../domain/runs/runs.ts';
 
-/** Most runs in memory, per project and in all. Further ones stay in the outbox. */
+/** Maximum number of runs in memory, per project and in all. Further ones stay in the outbox. */
 const projectQueueMax = 1_000;
 const queueMax = 20_000;
 

@@ -2,8 +2,8 @@ import type { RunNotice } from '../../domain/runs/runs.ts';
 import type { OpenStart } from '../../domain/runs/execution.ts';
 
 /**
- * Most starts of one process that the workers have not begun. More would not begin any sooner: they
- * would wait in Temporal's queues, where they delay the steps of all others.
+ * Maximum number of starts of one process that the workers have not begun. More would not begin any
+ * sooner: they would wait in Temporal's queues, where they delay the steps of all others.
  */
 const startsMax = 32;
 /** Milliseconds after which a start no longer counts: the workers are then unavailable. */

@@ -14,7 +14,7 @@ export interface FormFile {
 /** The fields of a form, in the order sent. */
 export type FormFields = [name: string, value: string | FormFile][];
 
-/** Most fields and files in one form; no client needs more. */
+/** Maximum number of fields and files in one form; no client needs more. */
 const partsMax = 40;
 /** Bytes parsed at once, so that a form with too many parts is rejected early. */
 const pieceBytes = 1024;

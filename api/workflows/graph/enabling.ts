@@ -84,7 +84,7 @@ export async function refuseBroken(
   if (errors.length > 0) throw new Problem('WORKFLOW_INVALID', { errors });
 }
 
-/** Most warnings of one graph, as of one template. */
+/** Maximum number of warnings of one graph, the same as for a template. */
 const warningsMax = 100;
 
 /**

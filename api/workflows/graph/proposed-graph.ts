@@ -26,7 +26,7 @@ const ProposedStep = ofTypes(
   z.object({ id: FreeId, name: Name, templateId: Uuid.nullable().optional() }),
 );
 
-/** Most steps, and most transitions, of a graph in a request. */
+/** Maximum number of steps, and of transitions, of a graph in a request. */
 export const itemsMax = 1_000;
 
 export const ProposedGraph = named('ProposedGraph', {

@@ -28,7 +28,10 @@ const batchSize = 50;
 /** Executions read to find them. */
 const scanSize = 1_000;
 
-/** Most retries per second, because the services that they call had trouble a while ago. */
+/**
+ * Maximum number of retries per second, because the services that they call had trouble a while
+ * ago.
+ */
 const perSecond = 100;
 
 interface Cursor {

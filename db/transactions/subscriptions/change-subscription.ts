@@ -20,7 +20,7 @@ export interface NewSubscription extends SealedHeaders {
   events: string[];
   description: string | null;
   enabled: boolean;
-  /** Most events per request; null: one, without a list. */
+  /** Maximum number of events per request; null: one, without a list. */
   batch_max: number | null;
   /** ISO 8601: it covers events from then on; null: only new ones. */
   from: string | null;

@@ -8,7 +8,10 @@ import { cutText } from '../../text-rules.ts';
 /** The key of the TRIGGER; no other step has it. */
 export const triggerKey = 'trigger';
 
-/** Most characters of a key generated from a name, without the number that makes it unique. */
+/**
+ * Maximum number of characters of a key generated from a name, without the number that makes it
+ * unique.
+ */
 const madeChars = 40;
 
 interface NamedStep {

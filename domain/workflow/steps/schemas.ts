@@ -190,7 +190,7 @@ export const TriggerWhere = z
   .max(limits.whereItems)
   .describe('All must hold for the event');
 
-/** Most exit rules of a workflow, and most conditions of one. */
+/** Maximum number of exit rules of a workflow, and of conditions of one exit rule. */
 const exitRulesMax = 10;
 const exitConditionsMax = 20;
 

@@ -30,10 +30,10 @@ export interface VersionChange {
   text: string;
 }
 
-/** Most changes that a version lists; later ones are left out. */
+/** Maximum number of changes that a version lists; later ones are left out. */
 export const changesMax = 100;
 
-/** Most characters of the text of a change. */
+/** Maximum number of characters of the text of a change. */
 const textChars = 300;
 
 /**

@@ -6,8 +6,8 @@ import { type SmtpSettings, openSession } from './session.ts';
 export type { SmtpSettings };
 
 /**
- * Most connections. A distant server allows each one at most ten replies a second, so there are
- * many; for a near one, four would do as well.
+ * Maximum number of connections. A distant server allows each one at most ten replies a second, so
+ * there are many; for a near one, four would do as well.
  */
 const connectionsMax = 20;
 /**

@@ -21,8 +21,8 @@ export interface WireSettings {
 }
 
 /**
- * Most characters of one reply. A line has at most 512 (RFC 5321, 4.5.3.1.5), and the longest reply
- * lists extensions. A server that never ends its reply would fill the memory.
+ * Maximum number of characters of one reply. A line has at most 512 (RFC 5321, 4.5.3.1.5), and the
+ * longest reply lists extensions. A server that never ends its reply would fill the memory.
  */
 const replyCharsMax = 32 * 1024;
 /**
