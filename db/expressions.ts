@@ -1,8 +1,8 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 
 /**
- * Returns SQL of any of the values, for the right side of `=`. They are one parameter, so the
- * statement is the same for any number of them.
+ * Returns SQL that matches any of the values, for the right side of `=`. They are one parameter, so
+ * the statement is the same for any number of them.
  */
 export function anyOf(values: readonly string[], type: 'uuid' | 'text' = 'uuid') {
   return sql<string>`any(${values}::${sql.raw(type)}[])`;
@@ -63,7 +63,7 @@ export function isoTime(moment: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
-/** The same to the microsecond, for the position of a row that is ordered by such a time. */
+/** A timestamp to the microsecond, for the position of a row that is ordered by a timestamp. */
 export function isoInstant(moment: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
@@ -78,7 +78,7 @@ export function millisecondsUntil(moment: RawBuilder<unknown>): RawBuilder<numbe
   return sql<number | null>`case when ${moment} is not null then greatest(0, ${until}) end`;
 }
 
-/** SQL of the milliseconds since a moment; 0 before it, and without one. */
+/** SQL that counts the milliseconds since a moment; 0 before it, and without one. */
 export function millisecondsSince(moment: RawBuilder<unknown>): RawBuilder<number> {
   const since = sql`extract(epoch from clock_timestamp() - ${moment}) * 1000`;
   return sql<number>`coalesce(greatest(0, ${since}), 0)::float8`;

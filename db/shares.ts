@@ -4,7 +4,7 @@ import { Problem } from '../domain/errors.ts';
 import { commitLike } from './commits.ts';
 import type { DB } from './tables.ts';
 
-/** A share may hold at most this many connections for each free one. */
+/** Maximum number of connections that a share may hold for each free one. */
 const heldPerFree = 3;
 /** Statements and transactions of one share that may wait for a connection. */
 const waitingMax = 1_000;

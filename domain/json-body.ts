@@ -93,7 +93,7 @@ export interface JsonSize {
  * Measures JSON before it is parsed, in one pass and without allocating memory. For invalid JSON
  * the numbers have no meaning.
  * @param json as UTF-8.
- * @param itemsMax the pass may stop at this many items.
+ * @param itemsMax number of items at which the pass may stop.
  */
 export function measureJson(json: Uint8Array, itemsMax: number): JsonSize {
   let [depth, deepest, items] = [0, 0, 1];

@@ -1,5 +1,6 @@
 /**
- * Waits for all, even if one fails, because mail that was handed over must be recorded.
+ * Waits for all, even if one fails, because mail that was given to the mail provider must be
+ * recorded.
  * @throws the error of the first in the list that failed
  */
 export async function allSettled(activities: readonly Promise<unknown>[]): Promise<void> {

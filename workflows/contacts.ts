@@ -29,7 +29,10 @@ export async function contactImport(job: { projectId: string; jobId: string }): 
     await continueAsNew<typeof contactImport>(job);
 }
 
-/** Removes the data of an erased contact, once mail that is being handed over has settled. */
+/**
+ * Removes the data of an erased contact, once mail that is being given to the mail provider has
+ * settled.
+ */
 export async function contactErasure(erasure: {
   projectId: string;
   erasureId: string;

@@ -284,7 +284,7 @@ async function restOf(db: Database, target: Target): Promise<Omit<SubscriptionRe
   return { state, nextDueMs: Math.max(probeMs ?? dueMs, holdMs, lookMs) };
 }
 
-/** Waits until the first of these ends, for at most so many milliseconds. */
+/** Waits until the first of `ends` settles, for at most `ms` milliseconds. */
 async function untilFirst(ends: Promise<void>[], ms: number, stop: AbortSignal): Promise<void> {
   const over = new AbortController();
   const signal = AbortSignal.any([stop, over.signal]);

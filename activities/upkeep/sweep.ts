@@ -223,7 +223,7 @@ async function beginSweep(db: Database, tasks: SweepTasks): Promise<(keyof Sweep
   return Object.keys(tasks) as (keyof SweepTasks)[];
 }
 
-/** Returns a function that is true once so many milliseconds have passed. */
+/** Returns a function that returns true once `ms` milliseconds have passed. */
 function after(ms: number): () => boolean {
   const end = Date.now() + ms;
   return () => Date.now() > end;

@@ -61,8 +61,8 @@ export async function runOnce(
 /** Pause between two attempts to settle a key, in milliseconds. */
 const settleEveryMs = 1_000;
 /**
- * The last attempt begins so many milliseconds before the key may be stale: longer than a statement
- * may take.
+ * Milliseconds between the last attempt and the moment when the key may be stale: longer than a
+ * statement may take.
  */
 const settleMarginMs = 60_000;
 

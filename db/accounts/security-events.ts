@@ -68,7 +68,7 @@ export async function insertSecurityEvent(db: Database, event: SecurityEvent): P
     .execute();
 }
 
-/** `listLoginAddresses` searches only so many of a user's newest events. */
+/** Number of a user's newest events that `listLoginAddresses` searches. */
 const newestMax = 10_000;
 
 /**

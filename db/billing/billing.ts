@@ -277,7 +277,7 @@ async function lockAllowance(
 /**
  * Stores the use of a month: messages sent or received in it, and those that wait for it, which the
  * API has accepted or whose allowance is taken.
- * @param month SQL of its first day.
+ * @param month its first day, as SQL
  */
 async function countAllowance(
   tx: Database,

@@ -5,7 +5,7 @@ import type { ClaimedShare } from './billing.ts';
 
 /**
  * Bills accepted mail whose row was deleted, because the contact was deleted while its mail was
- * handed over. It counts for the project in this month and, if there is one, for the billing
+ * being sent. It counts for the project in this month and, if there is one, for the billing
  * customer. Returns the given messages whose rows are gone.
  */
 export async function billDepartedMail(

@@ -81,7 +81,7 @@ interface Counted extends Pick<CampaignTally, 'failures' | 'unsettled' | 'schedu
 
 /**
  * Counts messages as sent that were deleted with their contacts before.
- * @param isClaimed true if they were deleted while their attempt handed them over.
+ * @param isClaimed true if they were deleted while their attempt was sending them.
  */
 export async function restoreDeparted(
   tx: Database,

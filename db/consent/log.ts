@@ -87,7 +87,7 @@ export async function recordConsentOfProjects(
 
 /**
  * Returns SQL that does the same within a statement that creates contacts, all of them subscribed.
- * @param made SQL of their rows: id, and the evidence ip, user_agent, text, actor
+ * @param made SQL that selects their rows: id, and the evidence ip, user_agent, text, actor
  */
 export function insertGranted(
   projectId: string,

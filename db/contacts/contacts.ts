@@ -137,7 +137,7 @@ export async function lockContact(
 }
 
 /**
- * Returns SQL of a contact's data after a change. The database merges them, which keeps the
+ * Returns SQL that makes a contact's data after a change. The database merges them, which keeps the
  * precision of stored numbers.
  */
 export function mergedData(set: RawBuilder<unknown>, remove: string[]): RawBuilder<string | null> {

@@ -3,15 +3,15 @@ import { Problem } from '../../domain/errors.ts';
 
 /** Concurrent exports of one project. */
 const projectMax = 2;
-/** Concurrent exports of all projects: one for so many connections of the pool. */
+/** Connections of the pool for each concurrent export, of all projects together. */
 const poolPart = 4;
 /** How long an export waits for its turn, in milliseconds. */
 const waitMs = 10_000;
 /** Milliseconds between two checks for its turn. */
 const lookMs = 50;
 /**
- * An export that has waited so long for its client to read, in milliseconds, may be ended for
- * another one.
+ * Milliseconds after which an export that waits for its client to read may be ended for another
+ * one.
  */
 const readingMs = 30_000;
 

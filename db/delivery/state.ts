@@ -20,7 +20,7 @@ export interface WaitingMail {
    */
   due: number;
   oldestDueAt: Date | null;
-  /** Being handed over now. */
+  /** Messages that are being given to the mail provider now. */
   sending: number;
   /**
    * Messages that may have been sent: their worker died, or the connection to the provider broke.

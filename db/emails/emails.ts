@@ -262,8 +262,9 @@ export interface EmailClaim {
 
 /**
  * Claims due messages of a project for one attempt: they become SENDING, with the attempt's id and
- * a lease, committed before any is handed over. No other attempt can claim them until they are
- * settled. The bytes of one claim are limited, whatever `max` is; a single message may exceed that.
+ * a lease, committed before any is given to the mail provider. No other attempt can claim them
+ * until they are settled. The bytes of one claim are limited, whatever `max` is; a single message
+ * may exceed that.
  */
 export async function claimDueEmails(db: Database, given: EmailClaim): Promise<ClaimedEmail[]> {
   const columns = (table: string) =>
@@ -318,7 +319,8 @@ function claimed(given: { attemptId: string; leaseSeconds: number; throttled: bo
 }
 
 /**
- * Releases the claims of an attempt that has handed nothing over: the messages become due again.
+ * Releases the claims of an attempt that has given nothing to the mail provider: the messages
+ * become due again.
  */
 export async function releaseClaim(db: Database, attemptId: string): Promise<void> {
   await db

@@ -109,8 +109,8 @@ function matching(
 }
 
 /**
- * Campaign mail that is being handed over is SENDING, although its row says PENDING. SENDING mail
- * is found first and by id, because it is little, however much waits.
+ * Campaign mail that is being given to the mail provider is SENDING, although its row says PENDING.
+ * SENDING mail is found first and by id, because it is little, however much waits.
  */
 function hasStatus(projectId: string, status: string) {
   const underWay = idsUnderWay(sql`${projectId}`);

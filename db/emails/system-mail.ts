@@ -57,10 +57,10 @@ export async function signalStalledSystemMail(db: Database, max: number): Promis
 }
 
 /**
- * Claims a mail for one attempt, committed before it is handed over. Returns the attempt's number,
- * from 1; the same number if the same attempt asks again because the response was lost. Returns
- * undefined when the mail is gone or claimed by another attempt, which may have handed it over: it
- * must not be sent twice.
+ * Claims a mail for one attempt, committed before it is given to the mail provider. Returns the
+ * attempt's number, from 1; the same number if the same attempt asks again because the response was
+ * lost. Returns undefined when the mail is gone or claimed by another attempt, which may have sent
+ * it: it must not be sent twice.
  */
 export async function claimSystemMail(
   db: Database,
@@ -75,7 +75,10 @@ export async function claimSystemMail(
   return rows[0]?.attempts;
 }
 
-/** Allows another try of a mail that this attempt has claimed and certainly not handed over. */
+/**
+ * Allows another try of a mail that this attempt has claimed and certainly not given to the mail
+ * provider.
+ */
 export async function releaseSystemMail(
   db: Database,
   id: string,
@@ -94,7 +97,7 @@ export async function deleteSystemMail(db: Database, id: string): Promise<void> 
   await sql`delete from system_mail where id = ${id}`.execute(db);
 }
 
-/** A mail that waits or is being handed over; undefined when it is gone. */
+/** A mail that waits or is being given to the mail provider; undefined when it is gone. */
 export async function findSystemMail(db: Database, id: string): Promise<SystemMailRow | undefined> {
   return db
     .selectFrom('system_mail')

@@ -38,7 +38,7 @@ create table event_subscription (
   has_outdated boolean not null default false,
   -- The receiver has asked for no requests until then.
   hold_until timestamptz,
-  -- Deliveries that were to be retried at this time are due at once.
+  -- When retries were released: deliveries that waited for a retry then are due at once.
   released_at timestamptz,
   -- True if its project was disabled at the last check.
   suspended boolean not null default false,

@@ -123,7 +123,7 @@ create table step_execution (
   -- To the microsecond: the next step begins then, and later events count for it.
   completed_at timestamptz,
   -- The event that ended a wait, and the time when it was recorded, or when the wait timed out. The
-  -- run may have noticed later, but the next wait counts events from this time on.
+  -- run may have noticed later, but the next wait counts events from `settled_at` on.
   ending_event_id uuid,
   settled_at timestamptz,
   created_at timestamptz(3) not null default clock_timestamp(),

@@ -58,7 +58,7 @@ create table email (
   -- The month whose allowance the message has taken; null: none yet, or there is no limit.
   allowance_month date,
   -- Claim time of a campaign's message whose first attempt was accepted. `trace` then does not
-  -- repeat the steps that the columns tell: handed over, accepted, delivered.
+  -- repeat the steps that the columns tell: given to the mail provider, accepted, delivered.
   handed_over_at timestamptz(3),
   -- The events of a campaign's message that are not stored, because its row tells the same: the sum
   -- of 1 (email.sent) and 2 (email.delivery).

@@ -9,7 +9,7 @@ create table token_bucket (
 comment on table token_bucket is 'The sending limits: one token bucket for the server, one for each project.';
 
 -- Urgent mail also reserves tokens in advance when a few are left. Otherwise campaigns would take
--- the tokens that arrive while it is handed over.
+-- the tokens that arrive while it is given to the mail provider.
 create function take_sending_tokens(keys text[], rates double precision[], wanted integer, urgent boolean,
   out granted integer, out wait_ms integer) language plpgsql as $$
 declare

@@ -93,10 +93,10 @@ const sources: Readonly<Record<PastType, Source>> = {
   },
 };
 
-/** A position in the feed: behind the item with this time and id. */
+/** A position in the feed: behind the item with the time `at` and the id. */
 export interface FeedPosition {
   at: Date;
-  /** '' is behind all items of this time. */
+  /** '' is behind all items of the time `at`. */
   id: string;
 }
 

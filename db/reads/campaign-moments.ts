@@ -31,8 +31,8 @@ interface LocalTimePlan {
 }
 
 /**
- * SQL of the time zone in a row of `contact`, in lower case; empty if it has none. The caller
- * checks the name, because PostgreSQL may know other zones than we do.
+ * SQL that reads the time zone in a row of `contact`, in lower case; empty if it has none. The
+ * caller checks the name, because PostgreSQL may know other zones than we do.
  */
 export function zoneText({ contactTimeZoneField: field }: ZonePolicy): RawBuilder<string> {
   if (field === null) return sql<string>`''`;

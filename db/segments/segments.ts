@@ -210,9 +210,9 @@ export async function deleteSegment(tx: Database, id: string): Promise<void> {
 }
 
 /**
- * Claims the segment with the oldest count or computation, if it is that many minutes old and no
- * process works on it. The claim sets its time to now, so if this process dies, the segment becomes
- * due again later.
+ * Claims the segment with the oldest count or computation, if it is at least `everyMinutes` old and
+ * no process works on it. The claim sets its time to now, so if this process dies, the segment
+ * becomes due again later.
  */
 export async function claimDueSegment(
   db: Database,

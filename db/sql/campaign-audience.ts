@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * SQL of the time for which a campaign checks the consent of a contact: when the contact's page of
- * the audience was fixed. Before that it is the present; for contacts on no page, it is the freeze.
+ * SQL that selects the time for which a campaign checks the consent of a contact: when the
+ * contact's page of the audience was fixed. Before that it is the present; for contacts on no page,
+ * it is the freeze.
  * @param campaign the table or its alias.
- * @param contact SQL of its id and of the time of its creation
+ * @param contact its id and the time of its creation, as SQL
  */
 export function judgedAt(
   campaign: string,
@@ -22,7 +23,7 @@ export function judgedAt(
 /**
  * SQL that is true if a contact was subscribed at a moment: the next change tells the state before
  * it.
- * @param contact SQL of its id, and of its current subscription
+ * @param contact its id and its current subscription, as SQL
  */
 export function wasSubscribed(
   contact: { id: RawBuilder<unknown>; isSubscribed: RawBuilder<unknown> },

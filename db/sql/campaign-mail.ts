@@ -13,7 +13,10 @@ export function suppressed(email: string): RawBuilder<unknown> {
       || ${traceEntry('withheld', sql`jsonb_build_object('reason', ${reason})`)}`;
 }
 
-/** SQL of the reason. It uses the same parameter. */
+/**
+ * SQL that selects the reason why a campaign has ended, as `email.error` stores it.
+ * @param email the table or its alias.
+ */
 export function endedBy(email: string): RawBuilder<string> {
   return sql<string>`case when exists (select from project inner_disabled
       where inner_disabled.id = ${sql.ref(`${email}.project_id`)}

@@ -9,8 +9,8 @@ export interface DataField {
 }
 
 /**
- * SQL of the type of each key among rows (key, value, created_at, id): the most frequent type of
- * its newest values. null is ignored; lists and objects count as text.
+ * SQL that selects the type of each key among rows (key, value, created_at, id): the most frequent
+ * type of its newest values. null is ignored; lists and objects count as text.
  */
 export function typedSql(valued: RawBuilder<unknown>): RawBuilder<DataField> {
   return sql<DataField>`

@@ -51,7 +51,7 @@ export type EventScopesJson = Record<
   }
 >;
 
-/** SQL of these events with their contacts: a JSON object, `EventScopesJson`. */
+/** SQL that selects events by id, with their contacts: a JSON object, `EventScopesJson`. */
 export function eventScopes(eventIds: RawBuilder<unknown>): RawBuilder<EventScopesJson> {
   return sql`(
     select coalesce(jsonb_object_agg(inner_event.id, jsonb_build_object('name', inner_event.name,
@@ -76,14 +76,15 @@ export function readEventScopes(json: EventScopesJson): Map<string, EventScope> 
 /** JSON path of the names that begin with `context.`, anywhere in conditions. */
 const contextNames = sql.lit('$.** ? (@ starts with "context.")');
 
-/** SQL of whether conditions name the context of an execution. */
+/** SQL that is true if conditions name the context of an execution. */
 export function namesContext(conditions: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql`jsonb_path_exists(${conditions}, ${contextNames})`;
 }
 
 /**
- * SQL of the part of an execution's context that conditions name, such as `{"orderId": 7}`: a whole
- * context may have 64 KB, and an event may look at a thousand. Null: they name none.
+ * SQL that selects the part of an execution's context that conditions name, such as
+ * `{"orderId": 7}`: a whole context may have 64 KB, and an event may look at a thousand. Null: they
+ * name none.
  * @param conditions JSON with the names of fields anywhere in it
  */
 export function namedContext(

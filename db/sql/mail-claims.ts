@@ -15,7 +15,8 @@ export function isSenderGone(email: string): RawBuilder<boolean> {
 }
 
 /**
- * SQL of the start of a message's first attempt, if it was not accepted at once.
+ * SQL that reads the start of a message's first attempt from its trace. Use it only if that attempt
+ * was not accepted.
  * @param email the table or its alias.
  */
 export function firstAttemptAt(email: string): RawBuilder<string | null> {

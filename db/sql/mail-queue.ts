@@ -1,19 +1,21 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * Messages that wait, or are being handed over, outside of chunks: rows of `email_queue`, which
- * triggers keep as the messages change. Code that changes a message locks the message's row, never
- * the queue's.
+ * Messages that wait, or are being given to the mail provider, outside of chunks: rows of
+ * `email_queue`, which triggers keep as the messages change. Code that changes a message locks the
+ * message's row, never the queue's.
  */
 
-/** SQL of a project's waiting mail, except campaign mail, with `due_at` and `email_id`. */
+/**
+ * SQL that selects a project's waiting mail, except campaign mail, with `due_at` and `email_id`.
+ */
 export function waitingOf(projectId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select inner_waiting.due_at, inner_waiting.email_id
     from email_queue inner_waiting where inner_waiting.project_id = ${projectId}
       and inner_waiting.campaign_id is null and inner_waiting.lease_until is null) waiting`;
 }
 
-/** SQL of a campaign's waiting mail that is in no chunk, with `due_at` and `email_id`. */
+/** SQL that selects a campaign's waiting mail that is in no chunk, with `due_at` and `email_id`. */
 export function unqueuedOf(campaignId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select inner_unqueued.due_at, inner_unqueued.email_id
     from email_queue inner_unqueued

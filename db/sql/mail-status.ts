@@ -2,24 +2,29 @@ import { type RawBuilder, sql } from 'kysely';
 import { unqueuedOf } from './mail-queue.ts';
 
 /**
- * Campaign mail that is being handed over: its row still says PENDING, and a claimed chunk of its
- * campaign names it. It is shown as SENDING.
+ * Campaign mail that is being given to the mail provider: its row still says PENDING, and a claimed
+ * chunk of its campaign names it. It is shown as SENDING.
  */
 
-/** SQL of the ids of a project's messages that are being handed over, as a subquery. */
+/**
+ * SQL that selects the ids of a project's campaign messages that are being given to the mail
+ * provider, as a subquery.
+ */
 export function idsUnderWay(projectId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select unnest(inner_claimed.email_ids) from campaign_chunk inner_claimed
     where inner_claimed.project_id = ${projectId} and inner_claimed.attempt_id is not null)`;
 }
 
-/** SQL that is true if a message is one of them. @param email the table or its alias. */
+/** SQL that is true if a message is in `idsUnderWay`. @param email the table or its alias. */
 export function isClaimedByChunk(email: string): RawBuilder<boolean> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
   return sql<boolean>`(${column('status')} = 'PENDING' and ${column('campaign_id')} is not null
     and ${column('id')} in ${idsUnderWay(column('project_id'))})`;
 }
 
-/** SQL of the status that a message is shown with. @param email the table or its alias. */
+/**
+ * SQL that selects the status that a message is shown with. @param email the table or its alias.
+ */
 export function statusOf(email: string): RawBuilder<string> {
   return sql<string>`case when ${isClaimedByChunk(email)} then 'SENDING'
     else ${sql.ref(`${email}.status`)} end`;
@@ -35,7 +40,7 @@ export function hasWaiting(campaignId: RawBuilder<unknown>): RawBuilder<boolean>
     or exists (select from ${unqueuedOf(campaignId)}))`;
 }
 
-/** SQL of the campaign's status for a message that waits; null for others. */
+/** SQL that selects the campaign's status for a message that waits; null for others. */
 export function campaignStatusOf(email: string): RawBuilder<string | null> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
   return sql<string | null>`case when ${column('status')} in ('PENDING', 'SENDING') then

@@ -32,7 +32,7 @@ export interface TraceEntry {
 /**
  * An entry to append to `email.trace`, in the statement that changes the row: `trace = trace ||
  * ${traceEntry('accepted', …)}`. It has the time of the statement.
- * @param detail SQL of a JSON object, for data that only the row has.
+ * @param detail a JSON object as SQL, for data that only the row has.
  */
 export function traceEntry(state: TraceState, detail?: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`trace_entry(${sql.lit(state)}, ${detail ?? sql`null`})`;
@@ -78,7 +78,7 @@ interface PlainSteps {
   trace: readonly TraceEntry[];
 }
 
-/** Trace entries of a message before it is handed over. */
+/** Trace entries of a message before it is given to the mail provider. */
 const beforeHandOver: readonly string[] = ['rendered_plainly', 'scheduled', 'held', 'throttled'];
 
 /**

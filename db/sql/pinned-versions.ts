@@ -6,8 +6,8 @@ import { type RawBuilder, sql } from 'kysely';
  */
 
 /**
- * SQL of the steps and exit rules of versions with active executions, as a table `pinned` with
- * `workflow_id`, `workflow_name` and `step` or `rule`. Triggers are left out, because active
+ * SQL that selects the steps and exit rules of versions with active executions, as a table `pinned`
+ * with `workflow_id`, `workflow_name` and `step` or `rule`. Triggers are left out, because active
  * executions have passed them.
  */
 export function pinnedParts(projectId: string): RawBuilder<unknown> {

@@ -3,8 +3,8 @@ import { type RawBuilder, sql } from 'kysely';
 /**
  * SQL that is true if a contact has left a topic, or never had it: by its own choice, else by the
  * default. A null or deleted topic counts as none, and is not looked up.
- * @param contactId SQL of the contact's id
- * @param topicId SQL of the topic's id or null
+ * @param contactId the contact's id, as SQL
+ * @param topicId the topic's id or null, as SQL
  */
 export function hasLeftTopic(
   contactId: RawBuilder<unknown>,

@@ -22,7 +22,10 @@ export interface DeliverySearch {
 
 export type ListedDelivery = DeliveryRow & { recorded_instant: string };
 
-/** SQL of a subscription's deliveries. Those from before a reset of its project are deleted. */
+/**
+ * SQL that is true for a subscription's deliveries. Those from before a reset of its project are
+ * deleted.
+ */
 const ofSubscription = ({ id, project_id }: SubscriptionRow) =>
   sql`subscription_id = ${id} and project_id = ${project_id}`;
 

@@ -10,7 +10,10 @@ import type { Target } from './sending.ts';
 /** Deliveries read of each kind, to choose requests with one delivery each. */
 const candidatesMax = 20;
 
-/** SQL of pending deliveries that a request may include: their contact has no request under way. */
+/**
+ * SQL that is true for pending deliveries that a request may include: their contact has no request
+ * under way.
+ */
 function isFree({ id, projectId }: Target, underWay: readonly Unit[]) {
   const contacts = underWay.flatMap(contactsOf);
   const events = underWay.flatMap(({ deliveries }) => deliveries.map(({ eventId }) => eventId));
@@ -24,7 +27,7 @@ const isWaiting = ({ id, projectId }: Pick<Target, 'id' | 'projectId'>) => sql`
     and delivery.epoch = (select inner_current.epoch from event_subscription inner_current
       where inner_current.id = ${id})`;
 
-/** SQL of the columns that order a candidate. */
+/** The columns that order a candidate, as SQL. */
 const candidate = (delivery: RawBuilder<unknown>, batchTurn: number) => sql`
   ${delivery}.event_id as "eventId", ${delivery}.contact_id as "contactId",
   ${delivery}.is_retry as "isRetry",

@@ -27,8 +27,8 @@ export interface Position {
 }
 
 /**
- * SQL of alternative conditions for a row that is new since a snapshot. An index has entries for
- * each. A long-running transaction adds one more id to look up, and does not start a scan.
+ * SQL conditions, one of which is true if a row is new since a snapshot. Each can use an index. A
+ * long-running transaction adds one more id to look up, and does not start a scan.
  * @param tx the column of `event` or `derived_event_log`
  */
 export function newSince(
@@ -52,8 +52,8 @@ export interface Extent {
 }
 
 /**
- * SQL of the events after a position, as parts of a statement: `wanted` are the events that the
- * subscription selects; `bound` has the last row of the page, if there may be more.
+ * SQL that selects the events after a position, as parts of a statement: `wanted` are the events
+ * that the subscription selects; `bound` has the last row of the page, if there may be more.
  */
 export function selectAfter(position: Position, extent: Extent): RawBuilder<unknown> {
   const entries = [...position.earlier, current(position)].map((entry, at) => ({ ...entry, at }));
@@ -98,7 +98,7 @@ export function selectAfter(position: Position, extent: Extent): RawBuilder<unkn
     )`;
 }
 
-/** SQL of rows of a log after a position. */
+/** SQL that selects rows of a log after a position. */
 function nextIn(
   log: 'event' | 'derived_event_log',
   { project_id, seen, reading, read_tx, read_id }: Position,
@@ -133,7 +133,7 @@ function nextIn(
 const isWithin = (rows: string) => sql`not exists (select from bound
   where (bound.tx, bound.id) < (${sql.ref(`${rows}.tx`)}, ${sql.ref(`${rows}.id`)}))`;
 
-/** SQL of the derived events of `mails`, including those that were stored since. */
+/** SQL that selects the derived events of `mails`, including those that were stored since. */
 function selectOfMails(event: DerivedEvent): RawBuilder<unknown> {
   const at = sql.ref(event.at);
   return sql`

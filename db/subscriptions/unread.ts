@@ -13,9 +13,9 @@ const listedAfter = sql`interval '2 seconds'`;
 const listedMost = { events: 20_000, batches: 400 };
 
 /**
- * SQL of what is pending without a row, with the columns of `event_delivery`; null: all is read, or the
- * subscription is gone.
- * @param where SQL of a condition on the events
+ * Returns SQL that selects pending deliveries that have no row yet, with the columns of
+ * `event_delivery`; null: all is read, or the subscription is gone.
+ * @param where a condition on the events, as SQL
  * @param most null: all of them, not only the newest
  */
 export async function selectUnread(

@@ -12,7 +12,7 @@ import { findSuppressions } from './marks.ts';
  * person can change that.
  */
 
-/** Returns those of these addresses whose entry has the reason `erased`. */
+/** Returns the given addresses whose entry has the reason `erased`. */
 export async function findErased(
   db: Database,
   projectId: string,
@@ -98,7 +98,8 @@ const hasOptedOut = sql<boolean>`(not contact.subscribed and coalesce(
       and inner_opt_out.name = 'contact.unsubscribed')))`;
 
 /**
- * SQL of the newest lines of a contact's log, oldest first, without data that identify the person.
+ * SQL that selects the newest lines of a contact's log as JSON, oldest first, without data that
+ * identify the person.
  */
 const historyOf = sql`(
   select coalesce(jsonb_agg(jsonb_build_object('at', ${isoTime(sql`at`)}, 'action', action,

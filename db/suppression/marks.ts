@@ -77,7 +77,7 @@ async function findEntries(
   );
 }
 
-/** SQL of any of these hashes, in hex, for the right side of `=`. */
+/** SQL that matches any of the hashes (hex), for the right side of `=`. */
 export function anyHash(hashes: readonly string[]) {
   return sql`any(${hashes.map((hash) => `\\x${hash}`)}::bytea[])`;
 }

@@ -94,9 +94,7 @@ export async function lockTopic(
     .executeTakeFirst();
 }
 
-/**
- * Returns those of these topics that exist, and prevents their deletion until the transaction ends.
- */
+/** Returns the given topics that exist, and prevents their deletion until the transaction ends. */
 export async function holdTopics(
   tx: Database,
   projectId: string,

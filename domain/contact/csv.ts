@@ -94,7 +94,7 @@ function isYes(cell: string): boolean {
 
 const decimal = /^-?(?:0|[1-9]\d*)(\.\d+)?$/;
 
-/** A double preserves any decimal with this many digits. */
+/** Maximum number of digits with which a double preserves any decimal. */
 const digitsKept = 15;
 
 /**

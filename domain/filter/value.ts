@@ -65,7 +65,9 @@ export function startOfDay(instant: number): number {
 
 const plainDecimal = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/;
 
-/** A double keeps this many digits; with more, exact arithmetic in SQL might disagree. */
+/**
+ * Maximum number of digits that a double keeps; with more, exact arithmetic in SQL might disagree.
+ */
 const decimalDigitsMax = 15;
 
 /** The numeric value in comparisons: of a number, or of a text in plain decimal notation. */

@@ -1,4 +1,7 @@
-/** Reports about a message after handover, from the provider or our own pixel and links. */
+/**
+ * Reports about a message after it was given to the mail provider, from the provider or our own
+ * pixel and links.
+ */
 export type Feedback = { at: Date } &
   /** In transit: it only proves that the message was accepted. */
   (
@@ -92,7 +95,7 @@ type TraceWord =
  * Returns the effects of feedback on a message, or null when there are none. Times keep the first
  * occurrence; counters count each. Any feedback proves that the message was accepted: if its
  * outcome was unknown, it counts as sent first, even if it was given up meanwhile. Feedback on a
- * message that was never handed over (`attempts` 0) is ignored.
+ * message that was never given to the mail provider (`attempts` 0) is ignored.
  * @param before.isUnderWay an attempt is still waiting for its response, and feedback may be
  *   faster.
  * @param given.acceptedAt when the provider accepted it, if reported.

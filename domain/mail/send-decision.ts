@@ -12,7 +12,7 @@ import type { FrequencyCap, SendPolicy } from './send-policy.ts';
  */
 export type SendDecision =
   | { kind: 'send' }
-  /** It fails and is never handed over. */
+  /** It fails and is never given to the mail provider. */
   | { kind: 'suppress'; reason: WithheldReason }
   | { kind: 'hold'; reason: PolicyHold; until: Date };
 
@@ -52,7 +52,7 @@ const delayMaxMs = 30 * dayMs;
 /**
  * @param policy null: none.
  * @param counted when mail that counts for a cap was accepted, newest first; mail that is being
- *   handed over counts as of now.
+ *   given to the mail provider counts as of now.
  */
 export function decideSend(
   mail: DueMail,

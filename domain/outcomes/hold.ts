@@ -10,7 +10,7 @@ export interface Hold {
 
 /** The columns of a message that tell until when it waits. */
 export interface HeldMail {
-  /** The shown status: `SENDING` for a message that is being handed over. */
+  /** The shown status: `SENDING` for a message that is being given to the mail provider. */
   status: string;
   scheduled_for: Date | null;
   retry_at: Date | null;
@@ -38,7 +38,7 @@ export function holdOf(email: HeldMail, now: Date): Hold | null {
 
 /**
  * Returns the `Date` of a message: when it was accepted, because it was written then. Mail that had
- * to wait is dated when it is handed over.
+ * to wait is dated when it is given to the mail provider.
  */
 export function dateOf(
   email: { created_at: Date; scheduled_for: Date | null; held_until: Date | null },

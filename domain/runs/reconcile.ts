@@ -30,16 +30,16 @@ export type Verdict =
   | { do: 'restart' }
   | { do: 'end'; as: { cancelled: true } | { error: string } };
 
-/** A step that has been retried for this long counts as stuck, in milliseconds. */
+/** Milliseconds of retries after which a step counts as stuck. */
 const stuckStepMs = 10 * 60_000;
 /**
- * After so many tries to send it to Temporal, it is refused, not just slow. At least 15 seconds are
- * between two tries.
+ * Number of tries to send an execution to Temporal after which it counts as refused, not just slow.
+ * At least 15 seconds are between two tries.
  */
 const refusedTries = 10;
 /**
- * A workflow task that failed this often will fail again: its code has a bug, or does not match the
- * history.
+ * Number of failures after which a workflow task will fail again: its code has a bug, or does not
+ * match the history.
  */
 const taskAttemptsMax = 3;
 /** The reason for a stuck execution whose task no worker takes. */

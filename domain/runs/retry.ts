@@ -1,4 +1,4 @@
-/** After so many attempts, mail with an unknown outcome is not sent once more. */
+/** Maximum number of attempts to send mail whose outcome is unknown. */
 export const sendAttemptsMax = 8;
 
 /** The pause after the first failed attempt, in milliseconds. */
@@ -12,7 +12,7 @@ export function retryDelayMs(attempt: number): number {
 }
 
 /**
- * After so many consecutive failures mail waits for its provider. One or two may be a lost
+ * Consecutive failures after which mail waits for its provider. One or two may be a lost
  * connection.
  */
 export const providerFailuresMax = 3;

@@ -25,7 +25,7 @@ interface Limits {
   critical: number;
 }
 
-/** Rates are evaluated from this many sent messages on; absolute limits always apply. */
+/** Minimum number of sent messages for which rates are evaluated; absolute limits always apply. */
 const sentMin = 100;
 /** A project younger than this, in days, has stricter limits. */
 const newProjectDays = 30;

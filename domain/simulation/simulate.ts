@@ -295,7 +295,7 @@ class Player {
 
   /**
    * Moves the clock, and applies the events up to then.
-   * @param max at most so many events: during a wait they come one by one.
+   * @param max maximum number of events: during a wait they come one by one.
    */
   #advance(to: Date, max = Infinity): void {
     const { events, stopAt } = this.#input;

@@ -2,7 +2,7 @@
 
 /** Current demand of other work. */
 export interface Demand {
-  /** True if mail of a campaign is being handed over. */
+  /** True if mail of a campaign is being given to the mail provider. */
   isMailLeaving: boolean;
   /** Statements of other work that PostgreSQL is executing. */
   statements: number;

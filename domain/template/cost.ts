@@ -24,7 +24,7 @@ export const cheapSourceChars = 200_000;
 export const cheapValueChars = 200_000;
 /** Heavier templates are costly even to parse: these take about 10 ms. */
 export const cheapWeight = 1_000;
-/** Every operation takes at least this many characters: a word, or a bar and a filter. */
+/** Minimum number of characters of an operation: a word, or a bar and a filter. */
 const operationChars = 10;
 
 /**

@@ -40,7 +40,9 @@ const renderMs = 1000;
 /** Characters that they may build: intermediate values, captured text and output together. */
 export const renderChars = 10 * 1024 * 1024;
 
-/** A text search makes this many comparisons in the time in which a filter makes one character. */
+/**
+ * Number of comparisons that a text search makes in the time in which a filter makes one character.
+ */
 const comparisonsPerChar = 1_000;
 
 class TracedOutput extends Output {

@@ -30,8 +30,8 @@ const liquidNames = new Set(
   ),
 );
 /**
- * Maximum number of characters of a plain template. It is far below Liquid's limit of the output,
- * which plain templates do not check.
+ * Maximum number of characters of the result. A longer one is left to Liquid, which limits its
+ * output; this is far below that limit.
  */
 const charsMax = 500_000;
 

@@ -23,9 +23,9 @@ export type Outcome =
   | { kind: 'done' }
   /** The step is complete and chose a branch. */
   | { kind: 'branch'; branch: string }
-  /** The step is complete; the next one begins at this time. */
+  /** The step is complete; the next one begins at `until`. */
   | { kind: 'resting'; until: string }
-  /** The step waits for its event, at most until this time. */
+  /** The step waits for its event, at most until `until`; null: without end. */
   | { kind: 'waiting'; until: string | null }
   /** A sleep is over, or the event or timeout of a wait has come. */
   | { kind: 'resumed' }

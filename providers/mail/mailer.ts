@@ -45,7 +45,10 @@ export interface Mailer {
   defaultRatePerSecond: number;
   /** Sends that may be under way at once. Further ones would only wait for a connection. */
   maxConcurrency: number;
-  /** Hands one message over. Never throws: any failure of provider or network is an outcome. */
+  /**
+   * Gives one message to the mail provider. Never throws: any failure of provider or network is an
+   * outcome.
+   */
   send(message: OutgoingMessage): Promise<SendOutcome>;
   /**
    * Returns the account's quota in emails per second; null: there is none, or it is not reported.

@@ -43,7 +43,7 @@ export interface RendererSettings {
    * cores.
    */
   threads?: number;
-  /** A rendering is stopped after this time, in milliseconds. */
+  /** Time limit of one rendering, in milliseconds. */
   renderMs?: number;
 }
 
@@ -56,7 +56,7 @@ const checkMs = 1_000;
  * values.
  */
 const megabytes = 192;
-/** After so many stops in a row, a template is not tried again for a while. */
+/** Consecutive stops after which a template is not tried again for `restMs`. */
 const stopsMax = 3;
 const restMs = 60_000;
 const stoppedMax = 1_000;

@@ -42,7 +42,7 @@ export interface DispatcherOptions {
  */
 const callsMaxUsual = 8;
 /**
- * Signals for one project within this time become one, in milliseconds. The time doubles while mail
+ * Milliseconds within which signals for one project become one signal. The time doubles while mail
  * keeps coming: a delivery is running by then, and a signal costs as much as a mail.
  */
 const signalGapMs = 25;

@@ -83,8 +83,8 @@ export function whyNot(mail: Pick<Email, 'outcome' | 'reasonCode' | 'error'>): s
 }
 
 /**
- * Returns true if the error is the provider's text. The error of a mail that was not handed over is
- * only the code of its reason.
+ * Returns true if the error is the provider's text. The error of a mail that was not given to the
+ * provider is only the code of its reason.
  */
 function isProviderText({ reasonCode, error }: Pick<Email, 'reasonCode' | 'error'>): boolean {
   return error !== null && error !== reasonCode;

@@ -55,7 +55,7 @@ export async function listTopicUses(
   return { templates, campaigns, workflowSteps };
 }
 
-/** SQL of the topic in a step's config, as the index `workflow_step_topic` has it. */
+/** SQL that reads the topic in a step's config, as the index `workflow_step_topic` has it. */
 function stepTopic(step: string): RawBuilder<string | null> {
   return sql<string | null>`${sql.ref(`${step}.config`)} ->> 'topicId'`;
 }

@@ -35,7 +35,7 @@ type Open = ErasureRow & { contact_id: string; email: string };
 
 type Task = (tx: Database, erasure: Open, cipher: KeyCipher) => Promise<Page>;
 
-/** Milliseconds until the next look for mail that is being handed over. */
+/** Milliseconds until the next look for mail that is being given to the mail provider. */
 const settlingMs = 500;
 
 /** The start position: of every page for some tasks, of the first page for the others. */
@@ -135,7 +135,7 @@ async function deleteEmails(tx: Database, { contact_id }: Open): Promise<Page> {
   return { counts, next: again, pauseMs: settlingMs };
 }
 
-/** Deletes those of these files that no mail uses. Returns their number. */
+/** Deletes the given files that no mail uses. Returns their number. */
 async function deleteFiles(tx: Database, ids: readonly string[]): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from attachment where id = ${anyOf(ids)} and not exists (select from email

@@ -93,7 +93,10 @@ export async function chooseEffects(
   return chooseAmong(candidates, readEventScopes(scopes));
 }
 
-/** SQL of a table `judged`: the chosen starts, each with the reason why it is refused, if it is. */
+/**
+ * SQL that makes a table `judged`: the chosen starts, each with the reason why it is refused, if it
+ * is.
+ */
 export function judging(chosen: readonly StartChoice[]) {
   const start = { contactId: sql`recorded.contact_id`, key: sql`given.key` };
   return sql`judged as materialized (

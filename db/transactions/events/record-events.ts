@@ -297,9 +297,9 @@ function recordsOf(events: readonly ProjectEvent[]): string {
 }
 
 /**
- * SQL of the chain depth of an execution that a `recorded` event starts: 0, or one more than the
- * execution that caused the event by its mail, by a step (`executionId`), or by a change that moved
- * its contact into or out of a segment.
+ * SQL that selects the chain depth of an execution that a `recorded` event starts: 0, or one more
+ * than the execution that caused the event by its mail, by a step (`executionId`), or by a change
+ * that moved its contact into or out of a segment.
  */
 function causeOf(executionId: string | null) {
   return sql`(
@@ -326,8 +326,8 @@ const causeOfMembership = sql`(
     order by inner_cause.depth desc limit 1)`;
 
 /**
- * SQL of the reason why an execution that a `recorded` event starts fails at once; null: it runs.
- * Without this limit, workflows that start each other would fill the database.
+ * SQL that selects the reason why an execution that a `recorded` event starts fails at once; null:
+ * it runs. Without this limit, workflows that start each other would fill the database.
  */
 const chainFault = sql`(
   select case

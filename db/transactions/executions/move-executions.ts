@@ -280,7 +280,7 @@ async function applyMoves(
   await signalExecutions(tx, moves.map(({ row }) => row).filter(isActive));
 }
 
-/** SQL of the changes to the rows of executions, as a table `given`. */
+/** The changes to the rows of executions, as an SQL table `given`. */
 function givenMoves(moves: readonly PlannedMove[]): RawBuilder<unknown> {
   return sql`jsonb_to_recordset(${JSON.stringify(
     moves.map(({ row, move }) => ({

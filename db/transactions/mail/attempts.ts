@@ -4,7 +4,7 @@ import type { PlainRendering } from '../../sql/mail-trace.ts';
 import type { ChunkOrigin } from './claims.ts';
 import type { Refusal, WithheldReason } from '../../../domain/outcomes/outcome.ts';
 
-/** Outcomes of attempts to hand messages over. */
+/** Outcomes of attempts to give messages to the mail provider. */
 
 /** The content of a message: its body, or its values for the campaign's body template. */
 export type MailText = {
@@ -18,7 +18,7 @@ export type MailText = {
 /** The outcome of one claimed message. */
 export type DeliveryOutcome = {
   emailId: string;
-  /** Content that was handed over, if the row does not have it yet. */
+  /** Content that was given to the mail provider, if the row does not have it yet. */
   content?: MailText | undefined;
 } & (
   | {
@@ -37,7 +37,7 @@ export type DeliveryOutcome = {
       refusal?: Refusal;
       isProviderFailure?: boolean;
     }
-  /** It must not be sent, and was not handed over. */
+  /** It must not be sent, and was not given to the mail provider. */
   | { kind: 'withheld'; reason: WithheldReason }
   | {
       kind: 'again';
@@ -48,7 +48,7 @@ export type DeliveryOutcome = {
     }
   /** It may have been accepted: the row stays SENDING until feedback or the settle time ends it. */
   | { kind: 'uncertain'; error: string }
-  /** It was not handed over, and is due again. */
+  /** It was not given to the mail provider, and is due again. */
   | { kind: 'released' }
 );
 

@@ -133,7 +133,10 @@ export interface ClaimedChunk {
 
 /** Values that the messages of a claimed chunk share, at the time of the claim. */
 interface SharedByChunk {
-  /** Messages that the campaign may hand over per minute; null: the campaign sets no limit. */
+  /**
+   * Maximum number of messages that the campaign may send per minute; null: the campaign sets no
+   * limit.
+   */
   maxPerMinute: number | null;
   /** Consecutive refusals by the provider so far. */
   refusedInRow: number;
@@ -150,7 +153,7 @@ interface SharedByChunk {
   hasSuppressions: boolean;
 }
 
-/** SQL of these values, as JSON. */
+/** SQL that selects the values of `SharedByChunk`, as JSON. */
 function sharedBy(campaignId: string): RawBuilder<SharedByChunk> {
   return sql`(select jsonb_build_object('maxPerMinute', inner_campaign.max_per_minute,
       'refusedInRow', inner_campaign.refused_in_row, 'contentVersion', inner_content.version,
@@ -193,8 +196,8 @@ interface ClaimedMessage {
 }
 
 /**
- * SQL of these messages as one JSON value: the driver would take longer for the columns of 50 rows
- * than the rest of the claim takes.
+ * SQL that selects claimed messages as one JSON value: the driver would take longer for the columns
+ * of 50 rows than the rest of the claim takes.
  */
 function claimedMessages(ids: RawBuilder<unknown>): RawBuilder<ClaimedMessage[]> {
   const milliseconds = (at: string) =>

@@ -22,21 +22,24 @@ export interface Claim {
   wasHeld: RawBuilder<boolean>;
   /** 1 if the rows do not count this attempt yet; otherwise 0. */
   attempt: 0 | 1;
-  /** SQL of the due time of a row that must be retried. */
+  /** The due time of a row that must be retried, as SQL. */
   dueAt: RawBuilder<unknown>;
   /**
    * SQL that is true if its columns tell all that happened to a row: its first attempt was
    * accepted.
    */
   isPlain: RawBuilder<boolean>;
-  /** SQL of the trace of such a row: with the hand-over, without it, and if feedback was faster. */
+  /**
+   * The trace of a row whose first attempt was accepted, as SQL: with the entry `handed_over`,
+   * without it, and if feedback was faster.
+   */
   tracePlain: RawBuilder<unknown>;
   trace: RawBuilder<unknown>;
   traceBefore: RawBuilder<unknown>;
   traceOvertaken: RawBuilder<unknown>;
-  /** SQL of columns that the claim itself did not write. */
+  /** Columns that the claim itself did not write, as SQL. */
   columns: RawBuilder<unknown>;
-  /** SQL of the events of a row that are not stored. */
+  /** The events of a row that are not stored, as SQL: the sum of their bits. */
   derived: RawBuilder<number>;
 }
 

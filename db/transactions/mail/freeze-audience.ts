@@ -134,7 +134,7 @@ export async function insertCampaignEmails(
 }
 
 /**
- * SQL of the further columns for the messages of a page of contacts. With a local time, each
+ * SQL for the further columns of the messages of a page of contacts. With a local time, each
  * message has the moment of its contact, and is in a chunk that is due then.
  */
 async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<unknown>) {

@@ -122,8 +122,8 @@ async function lockPolicy(
 }
 
 /**
- * Puts claimed messages back that were not handed over. Campaign messages leave their chunks until
- * they are due.
+ * Puts claimed messages back that were not given to the mail provider. Campaign messages leave
+ * their chunks until they are due.
  */
 async function recordHolds(
   tx: Database,

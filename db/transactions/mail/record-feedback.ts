@@ -271,7 +271,7 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
     refusal: state.status === 'FAILED' ? ('provider_refused' satisfies Refusal) : null,
     trace,
   }));
-  // Feedback ends every attempt, because it sets no state of being handed over.
+  // Feedback ends every attempt, because it never sets the status SENDING.
   await sql`
     update email set status = given.status, error = given.error,
         refusal = given.refusal, message_id = given.message_id,

@@ -167,7 +167,7 @@ async function updateSettled(
         due_at = ${claim.dueAt},
         retry_at = case when outcome.kind = 'again'
           then now() + make_interval(secs => outcome.delay_ms / 1000.0) else email.retry_at end,
-        -- Released and withheld messages were not handed over.
+        -- Released and withheld messages were not given to the mail provider.
         attempts = email.attempts + ${claim.attempt}::int
           - case when outcome.kind in ('released', 'withheld') then 1 else 0 end,
         ${claim.columns}

@@ -76,7 +76,7 @@ export async function rescheduleEmail(
 const looksMax = 10;
 
 /**
- * Cancels a waiting message: it fails, and is never handed over.
+ * Cancels a waiting message: it fails, and is never given to the mail provider.
  * @throws Problem EMAIL_NOT_FOUND, EMAIL_NOT_PENDING
  */
 export async function cancelEmail(

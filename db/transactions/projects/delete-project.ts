@@ -135,7 +135,10 @@ interface Page {
   rows: number;
   /** SQL that finds the rows of the project, if no index has `project_id`. */
   of?: string;
-  /** SQL of rows that cannot be deleted yet. While there are some, the later tables wait. */
+  /**
+   * SQL that is true for rows that cannot be deleted yet. While there are some, the later tables
+   * wait.
+   */
   later?: string;
 }
 

@@ -61,7 +61,9 @@ export async function storeHistory(tx: Database, span: HistorySpan): Promise<str
   return bounds.toSorted((a, b) => Date.parse(a) - Date.parse(b))[0] ?? null;
 }
 
-/** SQL of the next page of a span's events, up to the time before which all are stored. */
+/**
+ * SQL that selects the next page of a span's events, up to the time before which all are stored.
+ */
 export function selectHistory(span: HistorySpan, until: string | null): RawBuilder<unknown> {
   const { projectId, from, to, eventName, after } = span;
   return sql`

@@ -67,14 +67,14 @@ export async function leaveDigests(
       where wait.step_execution_id = less.step_execution_id`.execute(tx);
 }
 
-/** SQL that is true if a digest, in the row `wait`, with so many events closes. */
+/** SQL that is true if a digest, in the row `wait`, closes when it has `count` events. */
 function isFull(count: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`coalesce(${count} >= (wait.digest ->> 'max')::integer, false)`;
 }
 
 /**
- * SQL of what decides which events an open digest takes: its `candidate`, a `DigestCandidate`, and when
- * its execution began. No row if its workflow is gone.
+ * SQL that selects the values that decide which events an open digest takes: its `candidate`, a
+ * `DigestCandidate`, and when its execution began. No row if its workflow is gone.
  * @param wait an alias of the digest's row
  */
 export function digestOf(wait: string): RawBuilder<unknown> {

@@ -37,7 +37,10 @@ interface LookBack {
 /** As it is stored. */
 type StoredDigest = DigestSettings & { lookBack: LookBack | null };
 
-/** SQL of the setting of a digest that looks back from now, to the beginning or to what it has seen. */
+/**
+ * SQL that makes the setting of a digest that looks back from now: to the beginning of its
+ * execution, or to the last event that it has looked at.
+ */
 export function lookingBack(after: LookBack['after']): RawBuilder<unknown> {
   return sql`jsonb_build_object('lookBack', jsonb_build_object(
     'after', ${JSON.stringify(after)}::jsonb, 'until', ${microseconds(sql`clock_timestamp()`)}))`;

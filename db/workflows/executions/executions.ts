@@ -12,7 +12,7 @@ import { graphAfter, type StoredGraph } from '../../../domain/workflow/versions/
 export type ExecutionRow = Selectable<Execution>;
 
 /**
- * SQL of the statuses as literals, because only then does every plan use the indexes of active
+ * The active statuses as SQL literals, because only then does every plan use the indexes of active
  * executions.
  */
 export const activeStatuses = [sql.lit('RUNNING'), sql.lit('WAITING')];

@@ -9,7 +9,7 @@ export interface Act {
 }
 
 /**
- * SQL of a row's history with an added entry, for an update of `history`. Do not use it when the
+ * SQL that adds an entry to a row's history, for an update of `history`. Do not use it when the
  * same update changes `status`: a trigger then writes the history itself.
  */
 export function historyWith({ from, to, detail }: Act): RawBuilder<string> {

@@ -10,13 +10,16 @@ import { activeStatuses } from './executions.ts';
  * run may be lost, have ended without notice, or be stuck: `activities/upkeep/reconcile.ts`.
  */
 
-/** The next check of an execution that begins to run. Most have ended by then. */
+/**
+ * The time of the next check of an execution that begins to run, as SQL. Most executions have ended
+ * by then.
+ */
 export const reconcileWhenRunning = sql<Date>`now() + interval '5 minutes'`;
 
 /**
- * SQL of the next check of an execution that waits: soon after its timer, and every six hours,
- * because its run may be lost meanwhile. An execution whose run was ended in Temporal is checked
- * sooner.
+ * The time of the next check of an execution that waits, as SQL: soon after its timer, and every
+ * six hours, because its run may be lost meanwhile. An execution whose run was ended in Temporal is
+ * checked sooner.
  */
 export function reconcileWhenWaiting(until: ReturnType<typeof sql>) {
   // Without a timer `until` is null, which least ignores.

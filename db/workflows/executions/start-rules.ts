@@ -10,7 +10,8 @@ import { limits } from '../../../domain/limits.ts';
 export type StartRefusal = 'exists' | 'too_soon' | 'too_many';
 
 /**
- * Returns SQL of `StartRefusal` for a contact that would enter a workflow; null: it may start.
+ * Returns SQL that selects the `StartRefusal` of a contact that would enter a workflow; null: it
+ * may start.
  * @param workflow the alias of the workflow's row
  * @param start.key the key of the execution, null where the workflow has no keys
  */

@@ -14,8 +14,8 @@ import { branchOf } from '../branches.ts';
  */
 
 /**
- * SQL of the steps of an execution, with the columns that tell its position: a JSON array of
- * `StepMark`.
+ * SQL that selects the steps of an execution, with the columns that tell its position: a JSON array
+ * of `StepMark`.
  * @param execution the table or its alias.
  */
 export function stepMarks(execution: string): RawBuilder<StepMark[]> {
@@ -105,8 +105,8 @@ export async function listExecutionStarts(
 }
 
 /**
- * Returns those of these executions that have not changed since their start was sent: no run has
- * begun them.
+ * Returns the given executions that have not changed since their start was sent: no run has begun
+ * them.
  */
 export async function listUnbegun(db: Database, starts: readonly OpenStart[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`

@@ -22,7 +22,7 @@ export interface OpenWait {
   until: Date | null;
 }
 
-/** SQL of the kind of a wait, from the rows `step` and `wait`. */
+/** SQL that selects the kind of a wait, from the rows `step` and `wait`. */
 export const restKind = sql<
   OpenWait['kind']
 >`case when step.status is distinct from 'WAITING' then 'delay'
@@ -56,7 +56,7 @@ export async function lockWaits(tx: Database, ids: readonly string[]): Promise<O
  */
 export const farthestMs = 100 * 365 * 86_400_000;
 
-/** SQL of the time when a wait with this end is over: if it is in the past, now, not earlier. */
+/** SQL that selects the time when a wait is over: `until`, or now if that is in the past. */
 export function endingNow(until: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`case when ${until} < now() then now() else ${until} end`;
 }

@@ -194,7 +194,7 @@ export type DelayEnd =
       output: Record<string, unknown>;
     };
 
-/** A date is at most this many days ahead. */
+/** Maximum number of days until a date. */
 const daysAheadMax = 3650;
 
 /** Returns the delay if neither its start nor its contact affects its length, otherwise null. */

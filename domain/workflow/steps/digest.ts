@@ -96,7 +96,7 @@ export const digest: StepModule<DigestConfig> = {
 };
 
 /**
- * Returns when a DIGEST closes whose length is counted from this time.
+ * Returns when a DIGEST closes whose length is counted from `from`.
  * @param scope null: its end is no time of day
  */
 export function digestEnd(

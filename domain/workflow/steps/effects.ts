@@ -54,7 +54,7 @@ export interface Expectation {
 
 /** An open DIGEST, as its row has it. */
 export interface DigestSettings {
-  /** It closes as soon as it has so many events; null: at its end. */
+  /** Number of events at which it closes early; null: it closes at its end. */
   max: number | null;
   /** True: it is the first one for some time, and closes at once. */
   isFirst: boolean;
@@ -124,7 +124,7 @@ export interface StepEffects {
   }): Promise<{ data: Json | null; subscribed: boolean }>;
   /** Returns an unguessable text that stands for secrets while a request is rendered. */
   secretMark(): Promise<string>;
-  /** Returns those of these secrets that the project has. */
+  /** Returns the given secrets that the project has. */
   findSecrets(names: readonly string[]): Promise<FoundSecret[]>;
 }
 

@@ -34,7 +34,9 @@ export interface DeliveryQueue {
 
 /** A message is written in chunks, so that we know how much has left. */
 const chunkBytes = 64 * 1024;
-/** After so many messages a connection is replaced, so that a changed address takes effect. */
+/**
+ * Number of messages after which a connection is replaced, so that a changed address takes effect.
+ */
 const messagesMax = 1_000;
 /** An unused connection is closed before most servers would close it. */
 const idleMs = 60_000;
