@@ -14,7 +14,7 @@ export function columnsOf<T extends keyof DB, A extends string = T>(
   return columns[table].map((column) => `${alias}.${column as keyof DB[T] & string}` as const);
 }
 
-/** The same list for a statement that is written by hand. */
+/** The columns of a table, as a list for a statement that is written by hand. */
 export function columnList(table: keyof DB, alias: string = table): RawBuilder<unknown> {
   return references(columns[table], alias);
 }

@@ -95,7 +95,7 @@ for (const [name, path] of [
   await writeFile(join(images, `${name}.svg`), drawing);
 }
 
-// Those of journeys.md are made by its own commands.
+// The commands in journeys.md make the pictures of that page.
 const journeys = await readFile(join(images, '../journeys.md'), 'utf8');
 const commands = [...journeys.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, code]) => code);
 const folder = await mkdtemp(join(tmpdir(), 'everpost-pictures-'));

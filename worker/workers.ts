@@ -212,7 +212,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     await create(`${taskQueue}-bulk`, {
       activities: bulkActivities(services),
       maxConcurrentActivityTaskExecutions: options.bulkConcurrency,
-      // Like delivery.
+      // No grace time, as for delivery.
       shutdownGraceTime: 0,
     }),
     // A separate queue: receivers may be slow, and no other work should wait behind them.
@@ -225,7 +225,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     await create(`${taskQueue}-events`, {
       activities: createSubscriptionActivities(services, options.eventConcurrency),
       maxConcurrentActivityTaskExecutions: options.eventConcurrency,
-      // As for delivery: it waits only for the requests under way.
+      // No grace time, as for delivery: it waits only for the requests under way.
       shutdownGraceTime: 0,
     }),
   ];

@@ -55,10 +55,12 @@ const sliceMs = 300_000;
 const crowdedSliceMs = 10_000;
 /** Milliseconds between two looks for due deliveries while requests are under way. */
 const lookMs = 100;
-/** The same when no place is free: then the look only lists new events. */
+/** Milliseconds between two looks while no place is free: the look then only lists new events. */
 const fullLookMs = 1_000;
 
-/** @param places most requests under way in this process; the subscriptions share them */
+/**
+ * @param places maximum number of concurrent requests in this process; the subscriptions share them
+ */
 export function createSubscriptionActivities(services: SubscriptionServices, places: number) {
   const share = createShare(places);
   const paces = createPaces(services.db);

@@ -132,7 +132,7 @@ export class FeedbackQueue {
     const queue = this.#byProject.get(projectId) ?? [];
     const apart = this.#apart.waiting(projectId);
     const before = queue.length + (apart ?? 0);
-    // As with connections, a project takes at most as much as stays free.
+    // A project may hold at most as many places as stay free.
     if (before > 0 && before >= waitingMax - this.#size) return added.reject(tooMany());
     queue.push(added);
     this.#byProject.set(projectId, queue);

@@ -139,7 +139,7 @@ export async function deleteMember(
   projectId: string,
   userId: string,
 ): Promise<boolean> {
-  // As above.
+  // The invitation comes first: if it is accepted meanwhile, the membership is found.
   for (const table of ['invitation', 'membership'] as const) {
     const { numDeletedRows } = await tx
       .deleteFrom(table)
@@ -163,7 +163,7 @@ export async function findAdministrators(
     .execute();
 }
 
-/** Their addresses. */
+/** Lists the addresses of the members who may change a project's settings. */
 export async function listAdministrators(db: Database, projectId: string): Promise<string[]> {
   return (await findAdministrators(db, projectId)).map((row) => row.email);
 }

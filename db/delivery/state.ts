@@ -8,8 +8,8 @@ import { waitingOf } from '../sql/mail-queue.ts';
 /** Reports the state of mail delivery: what waits, what is being sent, and how fast. */
 
 /**
- * Waiting messages are counted up to this number; a higher count would cost more and tell nothing
- * new.
+ * Maximum number of waiting messages that are counted; a higher count would cost more and tell
+ * nothing new.
  */
 export const countedMax = 100_000;
 

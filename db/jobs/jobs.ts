@@ -16,7 +16,10 @@ export interface JobRef {
   jobId: string;
 }
 
-/** As literals, because only then does every plan use the indexes of open jobs. */
+/**
+ * The states of open jobs as SQL literals, because only then does every plan use the indexes of
+ * open jobs.
+ */
 const openStates = [sql.lit('waiting'), sql.lit('active')];
 
 /** The run type of each kind of job, and its name for operators. */

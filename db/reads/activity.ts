@@ -20,7 +20,7 @@ interface Source {
   table: Table;
   /** When it happened, to the millisecond. */
   at: RawBuilder<Date>;
-  /** The same as a UTC timestamp without time zone, if the index has that form. */
+  /** The time `at` as a UTC timestamp without time zone, if the index has that form. */
   utc?: RawBuilder<Date>;
   /** SQL that selects the rows that are items. */
   where: RawBuilder<boolean>;

@@ -19,7 +19,7 @@ export interface Backlog {
   circuitsOpen: number;
 }
 
-/** Rows are counted up to this number; a higher count would cost more and tell nothing new. */
+/** Maximum number of rows that are counted; a higher count would cost more and tell nothing new. */
 export const countedMax = 10_000;
 
 /** Maximum number of projects whose waiting mail is read. */

@@ -80,7 +80,10 @@ export async function* exportedIds(
 
 type Owner = { id: string; project_id: string };
 
-/** As literals, because a cursor takes no parameters. */
+/**
+ * SQL that is true for rows of a contact. The ids are literals, because a cursor takes no
+ * parameters.
+ */
 const ownedBy = ({ id, project_id: projectId }: Owner) =>
   sql`contact_id = ${sql.lit(id)} and project_id = ${sql.lit(projectId)}`;
 

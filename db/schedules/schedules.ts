@@ -33,11 +33,11 @@ export function isScheduled({ cron, timeZone }: TriggerSchedule): boolean {
 
 /** Times sent to Temporal in advance: at the shortest interval they last for a day. */
 const plannedAhead = 100;
-/** When fewer of them are left, more are sent. */
+/** Minimum number of times left in Temporal. When fewer are left, more are sent. */
 const plannedAheadMin = 20;
-/** How late a firing may be, in milliseconds, before the sweep starts it. */
+/** Milliseconds that a firing may be late before the sweep starts it. */
 const graceMs = 40_000;
-/** A firing that has not begun by then, in milliseconds, is missed. */
+/** Milliseconds after its planned time at which a firing that has not begun is missed. */
 const missedAfterMs = 3_600_000;
 /** The firings of a workflow that are kept. */
 export const firingsKept = 100;

@@ -40,7 +40,7 @@ export interface EventScope {
   contact: ContactValues;
 }
 
-/** The same with its times as texts, by the event's id. */
+/** Events with their contacts, by the event's id. Times are texts. */
 export type EventScopesJson = Record<
   string,
   Omit<EventScope, 'contact'> & {

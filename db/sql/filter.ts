@@ -76,7 +76,7 @@ interface Scope {
   projectId: string | undefined;
   /** Segments with a condition that are used more than once. */
   repeated: ReadonlySet<string>;
-  /** Those of them that are compiled already. */
+  /** The segments of `repeated` that are compiled already. */
   shared: ReadonlyMap<string, Sql>;
 }
 

@@ -29,7 +29,7 @@ export interface Target {
   probes: number;
   /** Maximum number of events per request; null: one, without a list. */
   batchMax: number | null;
-  /** Deliveries with this number wait with their batch. */
+  /** Deliveries with the same batch turn wait with their batch. */
   batchTurn: number;
   /** Milliseconds for which the oldest new delivery has been due; 0: none is. */
   lagMs: number;

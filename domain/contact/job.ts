@@ -23,7 +23,7 @@ export interface ImportResult {
   createdCount: number;
   updatedCount: number;
   failureCount: number;
-  /** The first `limits.jobErrors` of them. */
+  /** The errors of the first failed rows, at most `limits.jobErrors`. */
   errors: RowError[];
 }
 
@@ -50,7 +50,9 @@ export interface ContactError {
 export interface BulkResult {
   operation: BulkOperation;
   totalRequested: number;
-  /** All that are now in the requested state, `unchanged` of them before. */
+  /**
+   * Contacts that are now in the requested state, including those that were before (`unchanged`).
+   */
   successCount: number;
   unchanged: number;
   failureCount: number;

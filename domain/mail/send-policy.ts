@@ -9,7 +9,7 @@ import type { Weekday } from '../time/zones.ts';
 export interface QuietHours {
   /** `HH:MM` or `HH:MM:SS`. */
   from: string;
-  /** As `from`, or `24:00`. */
+  /** `HH:MM`, `HH:MM:SS` or `24:00`. */
   to: string;
   days: readonly Weekday[];
 }

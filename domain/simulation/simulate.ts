@@ -313,7 +313,7 @@ class Player {
 
   /** Applies the effects of recording an event to the contact, and to an execution at rest. */
   #record({ name, given, data }: SimulatedEvent): void {
-    // Such an event is refused when it is tracked, because the data are too large.
+    // An event whose data make the contact too large is refused when it is tracked.
     const changed = changedContact(this.#contact, planContactData(given), this.#now);
     if ('fault' in changed) return;
     this.#contact = changed;

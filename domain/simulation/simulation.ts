@@ -41,9 +41,9 @@ export interface SimulatedContact {
 export interface SimulatedEvent {
   name: string;
   at: Date;
-  /** As it was sent. */
+  /** The data as they were sent. */
   given: Record<string, unknown> | null;
-  /** As the event stores it: see `eventData`. */
+  /** The data as the event stores them: see `eventData`. */
   data: Record<string, unknown> | null;
 }
 

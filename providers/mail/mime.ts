@@ -303,7 +303,7 @@ export function textFromHtml(html: string): string {
  */
 const invisible =
   /[\u034f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufeff]/gu;
-/** Such characters, with blanks between them. */
+/** Two or more characters without a glyph, with blanks between them. */
 const fillers =
   /[\u034f\s\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufeff]{2,}/gu;
 /** Number of non-collapsing blanks in one line from which on they count as filler. */

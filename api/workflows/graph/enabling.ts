@@ -40,7 +40,7 @@ export async function findBrokenInWorkflow(
   return findBrokenTemplates(reading, projectId, steps);
 }
 
-/** The same of the steps of a graph. */
+/** Returns the faults of the templates of a graph's steps, by the templates' ids. */
 export async function findBrokenTemplates(
   { db, renderer }: Reading,
   projectId: string,

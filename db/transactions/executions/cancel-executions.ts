@@ -48,7 +48,7 @@ export async function cancelExecutions(
 /** Executions cancelled in one transaction: their contacts are locked for some tens of milliseconds. */
 const pageSize = 500;
 
-/** Milliseconds for which a request works on it. The sweep does the rest. */
+/** Milliseconds for which a request cancels executions. The sweep does the rest. */
 const workMs = 15_000;
 
 /**

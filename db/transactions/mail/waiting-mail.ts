@@ -17,7 +17,7 @@ import { Problem } from '../../../domain/errors.ts';
 interface WaitingMail {
   id: string;
   project_id: string;
-  /** As shown. */
+  /** The status that the API shows. */
   status: string;
   error: string | null;
   source_type: string;

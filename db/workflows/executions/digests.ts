@@ -34,7 +34,7 @@ interface LookBack {
   until: string;
 }
 
-/** As it is stored. */
+/** A digest's settings as the column `wait.digest` stores them. */
 type StoredDigest = DigestSettings & { lookBack: LookBack | null };
 
 /**

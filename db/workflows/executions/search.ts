@@ -128,7 +128,10 @@ function matching(
   return { places, matches: kinds.map((kind) => allOf([...conditions, ...kind])) };
 }
 
-/** The same rule as `stuckOf` of the API. */
+/**
+ * SQL conditions, one of which is true if an execution is stuck. The same rule as `stuckOf` of the
+ * API.
+ */
 function stuckKinds({ isDown, isSweepLate }: ExecutionSearch): RawBuilder<unknown>[] {
   const recorded = sql`stuck_since is not null and status in ('RUNNING', 'WAITING')`;
   const isUnrecorded = sql`stuck_since is null and paused_at is null and held_at is null`;

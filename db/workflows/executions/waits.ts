@@ -97,7 +97,8 @@ export async function findEarlierEvent(
   for (;;) {
     const from = sql`${since}::timestamptz`;
     const derived = derivedNamed(wait.eventName).map((mailed) => {
-      // These times are whole milliseconds: one that was rounded down must not be missed.
+      // Times of derived events are whole milliseconds: one that was rounded down must not be
+      // missed.
       const isSince = sql`${sql.ref(mailed.at)} >= date_trunc('milliseconds', ${from})`;
       return sql`union all select ${found}
         from (${selectDerived(mailed, sql`${isOwn(mailed.at)} and ${isSince}`)}) as mail`;

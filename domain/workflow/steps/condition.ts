@@ -223,7 +223,7 @@ function settledBranch(branch: FilterConfig['branches'][number]) {
   return { ...branch, filter: filter ?? branch.filter };
 }
 
-/** Its comparisons, each with the prefix of their places in the config. */
+/** Returns the comparisons of a CONDITION, each with the prefix of its places in the config. */
 function comparisonsIn(
   config: Exclude<ConditionConfig, FilterConfig>,
 ): { at: string; comparison: Comparison }[] {
@@ -231,7 +231,7 @@ function comparisonsIn(
   return config.branches.map((comparison, index) => ({ at: `branches.${index}.`, comparison }));
 }
 
-/** Yes and no, or its own branches and `default`. */
+/** Returns the branches of a CONDITION: yes and no, or its own branches and `default`. */
 function branchesOf(config: ConditionConfig): Branch[] {
   if (config.mode !== 'multi' && config.mode !== 'filter') return ['yes', 'no'].map(plainBranch);
   return [...config.branches.map(({ id, name }) => ({ id, name })), plainBranch('default')];

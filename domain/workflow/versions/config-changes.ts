@@ -38,7 +38,7 @@ interface Item extends Config {
 
 interface Parts {
   settings: Config;
-  /** As they are stored, and all of them in words. */
+  /** Conditions as they are stored, and in words. */
   conditions: { stored: unknown; texts: string[] };
   branches: readonly Item[];
   arms: readonly Item[];
