@@ -70,7 +70,10 @@ const heldMs = 1_000;
  * each of many mails would make the run's history long.
  */
 const soonMsMax = 250;
-/** The shortest such wait in milliseconds, so that more than one message is due afterwards. */
+/**
+ * Minimum wait of an activity for mail that is due soon, in milliseconds, so that more than one
+ * message is due afterwards.
+ */
 const gatherMs = 100;
 /**
  * Milliseconds for which a throttled delivery gives its slot back. A project's bucket holds at most

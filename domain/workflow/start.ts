@@ -12,7 +12,7 @@ export interface Reentry {
    * With execution keys each key counts by itself.
    */
   mode: (typeof reentryModes)[number];
-  /** Least time between two starts, in seconds; null: none. */
+  /** Minimum time between two starts, in seconds; null: none. */
   minIntervalSeconds: number | null;
 }
 
