@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { deletePage } from '../pages.ts';
 
@@ -8,17 +8,34 @@ import { deletePage } from '../pages.ts';
  * clients, and are deleted in pages.
  */
 
-/** The tables in the order of deletion, and the rows per transaction. */
-const belongings = {
+interface Belonging {
+  table: string;
+  column: string;
+  /** Rows per transaction. */
+  rows: number;
+  /** SQL of the order in which they are deleted, if it matters. */
+  order?: RawBuilder<unknown>;
+}
+
+/** The executions of one page. Its order is that of the index `execution_page`. */
+const executions = {
+  table: 'execution',
+  column: 'workflow_id',
+  rows: 500,
+  order: sql`started_at desc, id desc`,
+} satisfies Belonging;
+
+/** The tables in the order of deletion. */
+const belongings: Readonly<Record<string, readonly Belonging[]>> = {
   workflow: [
-    { table: 'execution', column: 'workflow_id', rows: 500 },
+    executions,
     { table: 'not_started', column: 'workflow_id', rows: 5000 },
     // Each row is a graph of up to a megabyte.
     { table: 'workflow_version', column: 'workflow_id', rows: 20 },
   ],
   segment: [{ table: 'segment_member', column: 'segment_id', rows: 5000 }],
   topic: [{ table: 'contact_topic', column: 'topic_id', rows: 5000 }],
-} as const;
+};
 
 /**
  * Records that the members of a segment must be deleted while the segment stays. Lock the segment
@@ -92,11 +109,25 @@ export async function deleteRemovalPage(db: Database, id: string): Promise<boole
       .forUpdate()
       .executeTakeFirst();
     if (!removal) return true;
-    for (const { table, column, rows } of belongings[removal.kind as keyof typeof belongings]) {
+    if (removal.kind === 'workflow' && !(await deleteDigestEvents(tx, id))) return false;
+    for (const { table, column, rows, order } of belongings[removal.kind] ?? []) {
       const where = sql<boolean>`${sql.ref(column)} = ${id}`;
-      if ((await deletePage(tx, { table, where, rows })) === rows) return false;
+      if ((await deletePage(tx, { table, where, rows, order })) === rows) return false;
     }
     await tx.deleteFrom('removal').where('id', '=', id).execute();
     return true;
   });
+}
+
+/**
+ * Deletes a page of the events that digests of the next page of executions have taken: one digest may have
+ * taken a million. Returns true if none is left.
+ */
+async function deleteDigestEvents(tx: Database, workflowId: string): Promise<boolean> {
+  const rows = 5000;
+  const where = sql<boolean>`step_execution_id in (
+    select step.id from (select id from execution where workflow_id = ${workflowId}
+        order by ${executions.order} limit ${executions.rows}) own
+      join step_execution step on step.execution_id = own.id)`;
+  return (await deletePage(tx, { table: 'digest_event', where, rows })) < rows;
 }

@@ -68,7 +68,7 @@ describe.runIf(browser)('the documentation in a browser', () => {
 
   it('shows an example in one language at a time, and remembers which', async () => {
     const { page, faults } = await open('/docs/guides/quick-start');
-    const python = page.getByText('import json, os, urllib.request');
+    const python = page.getByText('import json, os');
     expect(await python.isVisible()).toBe(false);
     await page.getByText('Python', { exact: true }).click();
     expect(await python.isVisible()).toBe(true);

@@ -25,6 +25,7 @@ import { itemsMatch } from '../../db/sql/subscribed-events.ts';
 import { judgedAt, wasSubscribed } from '../../db/sql/campaign-audience.ts';
 import { hadLeftTopic, hasLeftTopic } from '../../db/sql/topic-choices.ts';
 import { isExitEvent, mayBeEnded } from '../../db/sql/event-conditions.ts';
+import { digestOf } from '../../db/workflows/executions/digest-events.ts';
 import { isTaken, startRefusal } from '../../db/workflows/executions/start-rules.ts';
 import { stepMarks } from '../../db/workflows/executions/starts.ts';
 import { useApi } from '../support/api.ts';
@@ -347,6 +348,12 @@ const plays: Readonly<Record<string, Play>> = {
     fragment: (name) => sql`jsonb_array_length(${stepMarks(name)})`,
     answers: [2, 1],
   },
+  digestOf: {
+    rows: both((tenant) => ({ step_execution_id: idOf(tenant, 20), event_name: 'bought' })),
+    fragment: (name) =>
+      sql`(select candidate ->> 'workflowId' from ${digestOf(name)} as inner_found)`,
+    answers: [idOf(1, 10), null],
+  },
 };
 
 /** Types of the columns other than text. */
@@ -357,6 +364,7 @@ const types: Readonly<Record<string, string>> = {
   contact_id: 'uuid',
   topic_id: 'uuid',
   workflow_id: 'uuid',
+  step_execution_id: 'uuid',
   scheduled_for: 'timestamptz',
   frozen_at: 'timestamptz',
   audience_fixed: 'boolean',
@@ -449,6 +457,13 @@ async function insertTenants(tx: Database): Promise<void> {
         recorded_at: 'now',
       });
       await insert('exit_event', { ...own, event_name: 'bought', workflow_id: mine(10) });
+      await insert('workflow', {
+        ...own,
+        id: mine(10),
+        name: 'Orders',
+        trigger_type: 'EVENT',
+        trigger_event_name: 'bought',
+      });
       await insert('execution', {
         ...ofContact,
         id: mine(execution),

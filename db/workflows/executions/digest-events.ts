@@ -80,14 +80,14 @@ function isFull(count: RawBuilder<unknown>): RawBuilder<boolean> {
 export function digestOf(wait: string): RawBuilder<unknown> {
   const ofWait = (name: string) => sql.ref(`${wait}.${name}`);
   return sql`(
-            select inner_execution.started_at as began_at, jsonb_build_object(
-                'workflowId', inner_execution.workflow_id, 'stepId', inner_step.step_id,
-                'key', inner_execution.key, 'executionKey', inner_workflow.execution_key,
-                'isOfTrigger', inner_workflow.trigger_type = 'EVENT'
-                  and inner_workflow.trigger_event_name is not distinct from ${ofWait('event_name')}
+            select inner_digesting.started_at as began_at, jsonb_build_object(
+                'workflowId', inner_digesting.workflow_id, 'stepId', inner_digest_step.step_id,
+                'key', inner_digesting.key, 'executionKey', inner_digest_workflow.execution_key,
+                'isOfTrigger', inner_digest_workflow.trigger_type = 'EVENT'
+                  and inner_digest_workflow.trigger_event_name is not distinct from ${ofWait('event_name')}
               ) as candidate
-              from step_execution inner_step
-              join execution inner_execution on inner_execution.id = inner_step.execution_id
-              join workflow inner_workflow on inner_workflow.id = inner_execution.workflow_id
-              where inner_step.id = ${ofWait('step_execution_id')})`;
+              from step_execution inner_digest_step
+              join execution inner_digesting on inner_digesting.id = inner_digest_step.execution_id
+              join workflow inner_digest_workflow on inner_digest_workflow.id = inner_digesting.workflow_id
+              where inner_digest_step.id = ${ofWait('step_execution_id')})`;
 }

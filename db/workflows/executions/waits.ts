@@ -122,10 +122,10 @@ export async function findEarlierEvent(
 
 /** SQL that is true for an event that a DIGEST of an execution has taken, in the row `found`. */
 function isDigested({ id, contact_id }: Pick<StepVisit['execution'], 'id' | 'contact_id'>) {
-  return sql`exists (select from digest_event taken
-          join step_execution step on step.id = taken.step_execution_id
-          where taken.contact_id = ${contact_id} and taken.event_id = found.id
-            and step.execution_id = ${id})`;
+  return sql`exists (select from digest_event inner_taken
+          join step_execution inner_taking on inner_taking.id = inner_taken.step_execution_id
+          where inner_taken.contact_id = ${contact_id} and inner_taken.event_id = found.id
+            and inner_taking.execution_id = ${id})`;
 }
 
 function isExpected({ where }: NewWait, data: MatchedEvent['data']): boolean {

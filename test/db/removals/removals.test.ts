@@ -62,6 +62,35 @@ it('executions of a workflow', async () => {
   expect(await rowsIn('removal', 'id', id)).toBe(0);
 });
 
+it('events that the digests of a workflow have taken, before the executions', async () => {
+  const { body: made } = await shop.call('POST', '/workflows', { name: 'W', eventName: 'e' });
+  const id = made.id as string;
+  await insertForContacts(
+    2,
+    sql`, started as (
+        insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
+            status, completed_at)
+          select ${shop.project.id}, ${id}, 1, 'W', id, 'COMPLETED', now() from people
+          returning id, project_id, contact_id
+      ), passed as (
+        insert into step_execution (project_id, execution_id, step_id, status)
+          select project_id, id, id, 'COMPLETED' from started
+          returning id, project_id, execution_id, step_id
+      )
+      insert into digest_event (project_id, contact_id, event_id, step_id, step_execution_id,
+          recorded_at)
+        select passed.project_id, contact_id, gen_random_uuid(), step_id, passed.id, now()
+          from passed join started on started.id = passed.execution_id
+          cross join generate_series(1, 3000)`,
+  );
+  expect((await shop.call('DELETE', `/workflows/${id}`)).status).toBe(204);
+  const taken = () => rowsIn('digest_event', 'project_id', shop.project.id);
+  await continueRemovals(db, onePage());
+  expect([await taken(), await rowsIn('execution', 'workflow_id', id)]).toEqual([1_000, 2]);
+  await continueRemovals(db, () => false);
+  expect([await taken(), await rowsIn('execution', 'workflow_id', id)]).toEqual([0, 0]);
+});
+
 it('the past of a contact with very many events, before the contact', async () => {
   const { body: contact } = await shop.call('POST', '/contacts', { email: 'busy@people.test' });
   await sql`
