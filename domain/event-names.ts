@@ -34,7 +34,7 @@ export function eventNameFault(name: string): { code: FieldCode; message: string
   const { eventNameChars } = limits;
   if (name === '') return { code: 'too_small', message: 'Must not be blank.' };
   if (name.length > eventNameChars) {
-    const message = `The name of an event has at most ${eventNameChars} characters.`;
+    const message = `The name of an event must have at most ${eventNameChars} characters, not ${name.length}.`;
     return { code: 'too_big', message };
   }
   const isOneLine = !/\p{Cc}/u.test(name);

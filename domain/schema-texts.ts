@@ -54,13 +54,22 @@ export function schemaText(issue: Issue): string {
       return `Remove unknown fields: ${issue.keys.join(', ')}.`;
     case 'invalid_union':
       return issue.discriminator === undefined || !issue.options
-        ? 'Matches none of the allowed forms.'
+        ? ['Matches none of the allowed forms.', ...reasonsIn(issue.errors)].join(' ')
         : `Must be an object whose "${issue.discriminator}" is ${oneOf((issue.options as readonly unknown[]).map(String))}.`;
     case 'invalid_key':
-      return 'Has a key that is not allowed here.';
+      return ['Its name is not allowed.', ...issue.issues.map(({ message }) => message)].join(' ');
     default:
       return 'Is not valid.';
   }
+}
+
+/** Why each form of a union was refused: the first fault of each, with its place inside the value. */
+function reasonsIn(forms: readonly (readonly z.core.$ZodIssue[])[]): string[] {
+  const reasons = forms.flatMap(([first]) => {
+    if (!first) return [];
+    return first.path.length === 0 ? first.message : `${first.path.join('.')}: ${first.message}`;
+  });
+  return [...new Set(reasons)].map((reason, index) => (index === 0 ? reason : `Or: ${reason}`));
 }
 
 function wrongKind({ expected, input }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidType>): string {

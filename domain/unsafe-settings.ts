@@ -38,9 +38,9 @@ const encrypted = (
 ): SettingRule<JudgedSettings> => ({
   ...refused,
   isBroken: (settings) => isReadableOnTheWay(settings[name]),
-  sentence: `${name} must be https with NODE_ENV=production, or on this machine: ${why}`,
+  sentence: `${name} must begin with https:// or point to this machine when NODE_ENV=production: ${why}`,
 });
-const actsInSessions = 'who is on the way to it could act there in the sessions of users';
+const actsInSessions = 'otherwise someone in the network could take over the sessions of users';
 
 const rules: readonly SettingRule<JudgedSettings>[] = [
   {
@@ -49,11 +49,14 @@ const rules: readonly SettingRule<JudgedSettings>[] = [
     sentence:
       'DASHBOARD_URL is required with NODE_ENV=production: without it, whatever runs on port 3000 of a user’s machine could act in their session',
   },
-  encrypted('API_URL', 'session cookies and keys could be read on the way'),
+  encrypted('API_URL', 'otherwise someone in the network could read session cookies and keys'),
   encrypted('DASHBOARD_URL', actsInSessions),
   encrypted('LANDING_URL', actsInSessions),
   encrypted('DOCS_URL', actsInSessions),
-  encrypted('STRIPE_API_BASE', 'the key of the account could be read on the way'),
+  encrypted(
+    'STRIPE_API_BASE',
+    'otherwise someone in the network could read the key of the account',
+  ),
   {
     ...refused,
     isBroken: ({ JWT_SECRET: secret }) => isGuessable(secret),

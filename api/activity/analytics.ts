@@ -27,7 +27,7 @@ export const getTimeseries = endpoint({
   access: 'secret',
   query: rangeQuery({}).refine((query) => daysOf(query, new Date()).days <= limits.analyticsDays, {
     path: ['startDate'],
-    ...fault('too_big', `The range has at most ${limits.analyticsDays} days.`),
+    ...fault('too_big', `The range is too long: at most ${limits.analyticsDays} days are allowed.`),
     ...whenRight('startDate', 'endDate'),
   }),
   response: z.array(

@@ -64,9 +64,11 @@ type Given = z.output<typeof Change>;
 function refuseContradiction(body: Given, context: z.core.$RefinementCtx): void {
   const { type } = body;
   if (type === undefined) return;
-  const named = isAudienceType(type) ? body.audienceType : body.messageType;
+  const field = isAudienceType(type) ? 'audienceType' : 'messageType';
+  const named = body[field];
   if (named === undefined || named === type) return;
-  addFault(context, 'custom', 'Contradicts the field for which it stands.', ['type']);
+  const message = `\`type\` is ${type}, but \`${field}\` is ${named}. Send only one of them.`;
+  addFault(context, 'custom', message, ['type']);
 }
 
 function isAudienceType(type: string): type is z.output<typeof AudienceType> {

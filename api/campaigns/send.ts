@@ -47,12 +47,12 @@ const SendRequest = z
   })
   .refine(({ scheduledFor: one, scheduledAt: other }) => !one || !other || +one === +other, {
     path: ['scheduledAt'],
-    ...fault('custom', 'Contradicts scheduledFor.'),
+    ...fault('custom', 'Must be the same time as `scheduledFor`. Send only one of them.'),
     ...whenRight('scheduledFor', 'scheduledAt'),
   })
   .refine((body) => !body.localTime || (!body.scheduledFor && !body.scheduledAt), {
     path: ['localTime'],
-    ...fault('custom', 'Cannot be combined with scheduledFor. Send one of the two.'),
+    ...fault('custom', 'Send either `localTime` or `scheduledFor` (`scheduledAt`), not both.'),
     ...whenRight('localTime', 'scheduledFor', 'scheduledAt'),
   })
   .superRefine(({ localTime, late }, context) => {

@@ -51,7 +51,7 @@ export const noContradiction = [
   ({ confirm, subscribed }: Asked) => !confirm || subscribed !== false,
   {
     path: ['confirm'] as PropertyKey[],
-    ...fault('custom', 'Cannot be combined with `subscribed: false`.'),
+    ...fault('custom', 'Send either `confirm` or `subscribed: false`, not both.'),
     ...whenRight('confirm', 'subscribed'),
   },
 ] as const;

@@ -12,9 +12,9 @@ import { JobAccepted } from '../jobs/record.ts';
 import { transact } from '../../db/database.ts';
 import { whenRight } from '../../domain/errors.ts';
 
-const missing = (field: string) => ({
+const missing = (field: string, text: string) => ({
   path: [field],
-  ...fault('required', 'Is required in this mode.'),
+  ...fault('required', text),
   ...whenRight('mode', field),
 });
 
@@ -39,8 +39,17 @@ const Selected = selection({
     .default([])
     .describe('Contacts to leave out with mode query; ignored with mode ids'),
 })
-  .refine(({ mode, contactIds }) => mode === 'query' || contactIds, missing('contactIds'))
-  .refine(({ mode, filter }) => mode === 'ids' || filter, missing('filter'));
+  .refine(
+    ({ mode, contactIds }) => mode === 'query' || contactIds,
+    missing(
+      'contactIds',
+      'Is required with `mode` "ids", which is the default; for a filter set `mode` to "query".',
+    ),
+  )
+  .refine(
+    ({ mode, filter }) => mode === 'ids' || filter,
+    missing('filter', 'Is required with `mode` "query"; `{}` means every contact.'),
+  );
 
 const Selection = ignoring('contactIds', ({ mode }) => mode === 'query', Selected);
 

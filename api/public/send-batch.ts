@@ -55,7 +55,7 @@ const Batch = z
   .superRefine(({ messages }, context) => {
     const recipients = messages.reduce<number>((sum, message) => sum + recipientsOf(message), 0);
     if (recipients <= limits.recipients) return;
-    const message = `All messages together have at most ${limits.recipients} recipients.`;
+    const message = `All messages together must have at most ${limits.recipients} recipients, not ${recipients}.`;
     addFault(context, 'too_big', message, ['messages']);
   }, whenRight('messages'));
 

@@ -56,10 +56,10 @@ const Headers = z
           : null;
       if (wrong) addFault(context, 'invalid_string', wrong, [name]);
       else if (name.length > limits.headerNameChars) {
-        const message = `A header name has at most ${limits.headerNameChars} characters.`;
+        const message = `A header name must have at most ${limits.headerNameChars} characters, not ${name.length}.`;
         addFault(context, 'too_big', message, [name]);
       } else if (value.length > limits.headerValueChars) {
-        const message = `Must have at most ${limits.headerValueChars} characters.`;
+        const message = `Must have at most ${limits.headerValueChars} characters, not ${value.length}.`;
         addFault(context, 'too_big', message, [name]);
       }
     }
@@ -180,7 +180,8 @@ export function refuseLargeFiles(
   const chars = files.reduce((sum, file) => sum + file.content.length, 0);
   const refusals = new Refusals();
   if (files.length > attachmentsMax) {
-    refusals.add(invalidField('attachments', 'too_big', `At most ${attachmentsMax} files.`));
+    const message = `Must have at most ${attachmentsMax} files, not ${files.length}.`;
+    refusals.add(invalidField('attachments', 'too_big', message));
   }
   if (chars > base64Chars) {
     const message = `The files are together larger than ${attachmentMegabytesMax} MB.`;

@@ -27,7 +27,7 @@ export async function refuseForeignHeaders(
   const errors = Object.entries(written).flatMap(([name, value]) => {
     const refused = secretNamesOf([value]).filter((secret) => foreign.has(secret));
     if (refused.length === 0) return [];
-    const message = `These secrets may not be sent to ${address.host}: ${refused.join(', ')}. See their hosts.`;
+    const message = `These secrets may not be sent to ${address.host}: ${refused.join(', ')}. Add the host to their \`hosts\`.`;
     return [{ field: `headers.${name}`, message, code: 'not_allowed' as const }];
   });
   if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });

@@ -31,7 +31,7 @@ const hasOneReader = ({ contactId, contact }: { contactId?: unknown; contact?: u
   contactId === undefined || contact === undefined;
 const twoReaders = {
   path: ['contact'],
-  ...fault('not_allowed', 'Cannot be combined with `contactId`.'),
+  ...fault('not_allowed', 'Send either `contactId` or `contact`, not both.'),
   ...whenRight('contactId', 'contact'),
 };
 

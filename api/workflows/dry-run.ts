@@ -38,7 +38,7 @@ const Given = selection({
   examples: z.int().min(0).max(examplesMax).default(10),
 }).refine(({ to, graph }) => to === undefined || graph === undefined, {
   path: ['graph'],
-  ...fault('not_allowed', 'Cannot be combined with `to`.'),
+  ...fault('not_allowed', 'Send either `to` or `graph`, not both.'),
   ...whenRight('to', 'graph'),
 });
 

@@ -100,12 +100,12 @@ const Given = z
   })
   .refine(({ until, horizonDays: days }) => until === undefined || days === undefined, {
     path: ['horizonDays'],
-    ...fault('not_allowed', 'Cannot be combined with `until`.'),
+    ...fault('not_allowed', 'Send either `until` or `horizonDays`, not both.'),
     ...whenRight('until', 'horizonDays'),
   })
   .refine(({ version, graph }) => version === undefined || graph === undefined, {
     path: ['graph'],
-    ...fault('not_allowed', 'Cannot be combined with `version`.'),
+    ...fault('not_allowed', 'Send either `version` or `graph`, not both.'),
     ...whenRight('version', 'graph'),
   });
 

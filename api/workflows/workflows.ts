@@ -131,7 +131,10 @@ export const createWorkflow = endpoint({
       .enum(['EVENT', 'MANUAL', 'SCHEDULE'])
       .refine(
         (type) => type === 'EVENT',
-        fault('not_allowed', 'A new workflow is started by an event.'),
+        fault(
+          'not_allowed',
+          'Must be EVENT for a new workflow. For another type send `graph` with its `trigger`, or change it afterwards.',
+        ),
       )
       .optional(),
     ...startFields,

@@ -68,13 +68,14 @@ export function contactDataFault(data: Record<string, unknown> | null): string |
   if (!data) return null;
   const keys = Object.keys(data);
   if (keys.length > limits.contactDataKeys) {
-    return `A contact can have at most ${limits.contactDataKeys} data keys.`;
+    return `A contact must have at most ${limits.contactDataKeys} data keys, not ${keys.length}.`;
   }
   if (keys.some((key) => key.length < 1 || key.length > limits.contactDataKeyChars)) {
     return `A data key has 1 to ${limits.contactDataKeyChars} characters.`;
   }
-  if (jsonBytes(data) > limits.contactDataBytes) {
-    return `A contact can have at most ${limits.contactDataBytes} bytes of data.`;
+  const bytes = jsonBytes(data);
+  if (bytes > limits.contactDataBytes) {
+    return `A contact must have at most ${limits.contactDataBytes} bytes of data as JSON, not ${bytes}.`;
   }
   return null;
 }

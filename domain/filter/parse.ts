@@ -77,7 +77,8 @@ function parsed(reader: Reader, input: unknown, field: string): ParsedCondition 
     ? reader.flat(input, field)
     : reader.condition(input, field, limits.filterDepth);
   if (reader.filters > limits.filters) {
-    reader.add(field, 'too_big', `A condition can have at most ${limits.filters} filters.`);
+    const message = `A condition must have at most ${limits.filters} filters, not ${reader.filters}.`;
+    reader.add(field, 'too_big', message);
   }
   const { problems, mentions, bareNames } = reader;
   return { condition: problems.length === 0 ? condition : null, problems, mentions, bareNames };
@@ -315,7 +316,7 @@ class Reader {
   condition(input: unknown, field: string, depth: number): Condition {
     const empty: Condition = { logic: 'AND', groups: [] };
     if (depth === 0) {
-      const message = `Conditions can be nested at most ${limits.filterDepth} levels deep.`;
+      const message = `This condition is nested too deeply: at most ${limits.filterDepth} levels are allowed.`;
       this.add(field, 'too_big', message);
       return empty;
     }
@@ -409,7 +410,7 @@ class Reader {
       return '';
     }
     if (input['value'] !== undefined) {
-      this.add(field, 'not_allowed', 'Cannot be combined with value. Send one of the two.');
+      this.add(field, 'not_allowed', 'Send either `value` or `valueOf`, not both.');
     }
     if (operandFieldOf(name)) this.names.push({ field, name });
     else {
@@ -446,7 +447,7 @@ class Reader {
     if (value.length < min)
       this.add(field, 'too_small', `Must have at least ${min} ${min === 1 ? 'entry' : 'entries'}.`);
     if (value.length <= limits.filters) return value;
-    this.add(field, 'too_big', `A condition can have at most ${limits.filters} filters.`);
+    this.add(field, 'too_big', `Must have at most ${limits.filters} entries, not ${value.length}.`);
     return [];
   }
 

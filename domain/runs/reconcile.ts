@@ -24,6 +24,10 @@ export type RunState =
       generation: number | null;
     };
 
+/** The error of an execution whose run has ended without a result. */
+const runEndedError =
+  'Its run was terminated, failed or timed out in Temporal. Retry the execution to continue.';
+
 export type Verdict =
   /** `stuck`: why it cannot continue, for the customer; null: it can. */
   | { do: 'keep'; runId: string | null; stuck: string | null }
@@ -75,7 +79,7 @@ export function judgeRun(
     case 'cancelled':
       return { do: 'end', as: { cancelled: true } };
     default:
-      return { do: 'end', as: { error: 'Its run was ended in Temporal.' } };
+      return { do: 'end', as: { error: runEndedError } };
   }
 }
 

@@ -70,7 +70,7 @@ export function parseCron(given: string): Cron | CronFault {
   }
   const [, , dayText, , weekdayText] = parts;
   if (dayText !== '*' && weekdayText !== '*') {
-    const message = 'Must have * as the day of month or as the day of week.';
+    const message = 'Set only one of day of month and day of week; the other must be *.';
     return { code: 'invalid_string', message };
   }
   const cron: Cron = {

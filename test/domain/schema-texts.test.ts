@@ -32,7 +32,21 @@ it.each([
   [z.iso.datetime(), 'nope', 'Must be a date-time, such as 2026-01-31T09:00:00Z.'],
   [z.string().startsWith('sk_'), 'pk_', 'Must begin with "sk_".'],
   [z.strictObject({}), { a: 1, b: 2 }, 'Remove unknown fields: a, b.'],
-  [z.union([z.string(), z.number()]), true, 'Matches none of the allowed forms.'],
+  [
+    z.union([z.string(), z.number()]),
+    true,
+    'Matches none of the allowed forms. Must be text, not true. Or: Must be a number, not true.',
+  ],
+  [
+    z.union([z.object({ id: z.uuid() }), z.string()]),
+    { id: 7 },
+    'Matches none of the allowed forms. id: Must be text, not a number. Or: Must be text, not an object.',
+  ],
+  [
+    z.record(z.enum(['a', 'b']), z.string()),
+    { c: 'd' },
+    'Its name is not allowed. Must be one of a, b.',
+  ],
   [
     z.discriminatedUnion('type', [
       z.object({ type: z.literal('a') }),

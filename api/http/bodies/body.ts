@@ -167,13 +167,13 @@ export function readJson(bytes: Buffer): unknown {
   const { depth, items } = measureJson(bytes, limits.jsonItems);
   // Before parsing: each item takes tens of bytes of memory per byte of text.
   if (items > limits.jsonItems) {
-    const message = `A body can have at most ${limits.jsonItems} values, in objects and lists together.`;
+    const message = `The body has too many values: at most ${limits.jsonItems}, in objects and lists together.`;
     throw invalidField('', 'too_big', message);
   }
   const json = new TextDecoder().decode(bytes);
   const body = parse(json);
   if (depth > limits.jsonDepth) {
-    const message = `Objects and lists nest at most ${limits.jsonDepth} deep.`;
+    const message = `The body is nested too deeply: ${depth} levels, at most ${limits.jsonDepth}.`;
     throw invalidField('', 'too_big', message);
   }
   const lossy = findLossyNumber(json);

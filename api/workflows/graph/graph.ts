@@ -61,8 +61,10 @@ export async function editGraph<T>(
 
 /** @throws Problem VALIDATION_ERROR when the graph of a workflow has become too large. */
 export async function refuseTooLarge(tx: Database, id: string): Promise<void> {
-  if (jsonBytes(await findWorkflowGraph(tx, id)) <= limits.graphBytes) return;
-  throw invalidField('', 'too_big', `A workflow has at most ${limits.graphBytes} bytes as JSON.`);
+  const bytes = jsonBytes(await findWorkflowGraph(tx, id));
+  if (bytes <= limits.graphBytes) return;
+  const message = `The workflow is too large: ${bytes} bytes as JSON, at most ${limits.graphBytes}. Remove or shorten steps.`;
+  throw invalidField('', 'too_big', message);
 }
 
 export const TransitionInput = z.object({
@@ -168,7 +170,7 @@ export function chosenBranch(from: GraphStep, given: GivenBranch): string | null
       invalidField(
         'branch',
         'custom',
-        'Must be the same as condition.branch. Send one of the two.',
+        'Must be the same as `condition.branch`. Send only one of them.',
       ),
     );
   }
@@ -206,7 +208,9 @@ function chosenOutcome(branch: string | null, field: string, given: GivenBranch)
   if (given.condition?.fallback) named.add(TIMEOUT);
   const [outcome, other] = named;
   if (other === undefined) return outcome ?? null;
-  throw invalidField('waitOutcome', 'custom', 'Contradicts the branch.');
+  const message =
+    '`branch`, `waitOutcome` and `condition` name different branches. Send only `branch`.';
+  throw invalidField('waitOutcome', 'custom', message);
 }
 
 /** The outcome that a transition stores beside its branch: only those from a wait have one. */

@@ -110,13 +110,13 @@ export function changedStart(
     executionKey !== null && triggerType === 'SCHEDULE',
     'executionKey',
     'not_allowed',
-    'A schedule has no event with a key.',
+    'A workflow with a schedule cannot have `executionKey`. Set it to null.',
   );
   refuse(
     executionKey !== null && mode === 'parallel',
     'reentry.mode',
     'not_allowed',
-    'With executionKey, executions run in parallel by their keys: choose once or after_end.',
+    '`parallel` cannot be combined with `executionKey`: different keys run in parallel anyway. Choose `once` or `after_end`.',
   );
   refuse(
     allowReentry !== undefined && allowReentry === (mode === 'once'),

@@ -143,7 +143,7 @@ export async function refuseForeignSecrets(
   if (!address || names.length === 0) return;
   const foreign = foreignSecrets(await findSecrets(tx, projectId, names), address);
   if (foreign.length === 0) return;
-  const message = `These secrets must not go to ${address.host}: ${foreign.join(', ')}. See their hosts.`;
+  const message = `These secrets must not go to ${address.host}: ${foreign.join(', ')}. Add the host to their \`hosts\`.`;
   throw invalidField(`${path}.url`, 'not_allowed', message);
 }
 
@@ -188,7 +188,8 @@ function refuseEvent(
   const refusals = new Refusals();
   for (const [key, given] of Object.entries({ eventName, where })) {
     if (!given) continue;
-    refusals.add(invalidField(`triggerConfig.${key}`, 'not_allowed', `${type} has no event.`));
+    const message = `A trigger of type ${type} takes no \`${key}\`. Leave it out.`;
+    refusals.add(invalidField(`triggerConfig.${key}`, 'not_allowed', message));
   }
   refusals.throw();
 }

@@ -98,7 +98,7 @@ const FilterCondition = selection({
   checkBranchIds(context, 'branches', config.branches);
   const filters = parsedFilters(config).reduce((sum, parsed) => sum + parsed.filters, 0);
   if (filters <= stepFiltersMax) return;
-  const message = `The branches can have at most ${stepFiltersMax} filters together.`;
+  const message = `The branches must have at most ${stepFiltersMax} filters together, not ${filters}.`;
   addFault(context, ['branches'], 'too_big', message);
 });
 

@@ -54,6 +54,7 @@ const delayForms = {
   until: ['until'],
   untilField: ['untilField', 'offset', 'ifPast'],
 } as const;
+const keysOf = (form: keyof typeof delayForms): readonly string[] => delayForms[form];
 
 const DelaySettings = z
   .object({
@@ -70,15 +71,13 @@ const DelaySettings = z
     const forms = Object.keys(delayForms) as (keyof typeof delayForms)[];
     const form = forms.find((key) => config[key] !== undefined) ?? 'amount';
     for (const key of Object.keys(config) as (keyof typeof config)[]) {
-      const isOther = !(delayForms[form] as readonly string[]).includes(key);
-      if (isOther && config[key] !== undefined) {
-        addFault(
-          context,
-          [key],
-          'not_allowed',
-          `Cannot be combined with ${form}. Send one of the two.`,
-        );
-      }
+      if (config[key] === undefined || keysOf(form).includes(key)) continue;
+      const owner = forms.find((other) => keysOf(other).includes(key));
+      const message =
+        owner === key
+          ? `Send either \`${key}\` or \`${form}\`, not both.`
+          : `Only with \`${owner}\`.`;
+      addFault(context, [key], 'not_allowed', message);
     }
     const { amount, unit, untilField, offset } = config;
     if (form === 'amount') checkLength(context, { amount, unit });
@@ -91,7 +90,7 @@ const DelaySettings = z
         context,
         ['offset', 'amount'],
         code,
-        `At most ${offsetDaysMax} days ${word} the date.`,
+        `Must be at most ${offsetDaysMax} days ${word} the date.`,
       );
     }
   })

@@ -39,7 +39,7 @@ const DigestConfig = selection({
   ({ for: length, until, immediateFirst }, context) => {
     if (length) refuseLong(context, ['for', 'amount'], length.amount, length.unit);
     if (length && until) {
-      const message = 'Cannot be combined with for. Send one of the two.';
+      const message = 'Send either `for` or `until`, not both.';
       addFault(context, ['until'], 'not_allowed', message);
     } else if (!length && !until) {
       addFault(context, ['for'], 'required', 'Give either `for` or `until`.');

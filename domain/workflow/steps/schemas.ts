@@ -78,7 +78,7 @@ export function checkComparison(
   if (operand !== null) {
     const at = [...path, 'valueOf'];
     if (comparison.value !== undefined) {
-      addFault(context, at, 'not_allowed', 'Cannot be combined with value. Send one of the two.');
+      addFault(context, at, 'not_allowed', 'Send either `value` or `valueOf`, not both.');
     }
     checkOperand(context, at, operand, roots);
   }
@@ -168,8 +168,9 @@ function whereItem(roots: readonly FieldRoot[]) {
     (given, context) => {
       const place = checkField(context, ['field'], given.field, roots);
       checkComparison(context, [], place, given, roots);
-      if (JSON.stringify(given.value ?? null).length > limits.whereValueChars) {
-        const message = `At most ${limits.whereValueChars} characters as JSON.`;
+      const chars = JSON.stringify(given.value ?? null).length;
+      if (chars > limits.whereValueChars) {
+        const message = `Must have at most ${limits.whereValueChars} characters as JSON, not ${chars}.`;
         addFault(context, ['value'], 'too_big', message);
       }
     },

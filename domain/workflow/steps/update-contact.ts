@@ -21,7 +21,8 @@ const UpdateContactConfig = z
       }
       const changesData = Object.keys(set).length > 0 || remove.length > 0;
       if (changesData || (subscriptionAction ?? 'none') !== 'none') return;
-      addFault(context, ['updates'], 'required', 'Give a change of data or of the subscription.');
+      const message = 'This step changes nothing: set a key in `updates`, or `subscriptionAction`.';
+      addFault(context, ['updates'], 'required', message);
     },
     whenRight('updates', 'subscriptionAction'),
   );

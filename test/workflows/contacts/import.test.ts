@@ -152,8 +152,12 @@ describe('an import', () => {
     );
     expect(job.result).toMatchObject({ successCount: 2, failureCount: 2 });
     expect(job.result.errors).toEqual([
-      { row: 2, email: full, error: 'A contact can have at most 65536 bytes of data.' },
-      { row: 4, email: keys, error: 'A contact can have at most 500 data keys.' },
+      {
+        row: 2,
+        email: full,
+        error: 'A contact must have at most 65536 bytes of data as JSON, not 66015.',
+      },
+      { row: 4, email: keys, error: 'A contact must have at most 500 data keys, not 501.' },
     ]);
     expect((await contact(full!))?.data).not.toHaveProperty('b');
     expect((await contact(near!))?.data).toHaveProperty('b');

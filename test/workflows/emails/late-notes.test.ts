@@ -185,7 +185,10 @@ describe('a start that finds a run of before', () => {
     // The run was taken for lost while it continued: it finds its execution ended, and completes.
     const { generation } = await rowOf(id);
     const look = { id, generation } as ExecutionToReconcile;
-    await endAsItsRun(engine.api.db, look, { error: 'Its run was ended in Temporal.' });
+    await endAsItsRun(engine.api.db, look, {
+      error:
+        'Its run was terminated, failed or timed out in Temporal. Retry the execution to continue.',
+    });
     expect((await rowOf(id)).status).toBe('FAILED');
     await runOf(id).signal('event', { stepId: workflow.steps['Wait'] });
     expect(await runOf(id).result()).toBe('CANCELLED');

@@ -33,7 +33,11 @@ describe('a run that was ended in Temporal itself', () => {
     const { workflow, id, run } = await waiting();
     await run.terminate('by an operator');
     const row = await repaired(workflow.id, id, 'FAILED');
-    expect(row).toMatchObject({ error: 'Its run was ended in Temporal.', exitReason: null });
+    expect(row).toMatchObject({
+      error:
+        'Its run was terminated, failed or timed out in Temporal. Retry the execution to continue.',
+      exitReason: null,
+    });
     expect(row.stepExecutions[1].status).toBe('SKIPPED');
 
     // After the retry it waits at the same step.

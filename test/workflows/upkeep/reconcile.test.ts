@@ -94,7 +94,8 @@ describe('an execution that waits', () => {
       return (await rowOf(id)).status === 'FAILED';
     });
     expect(await until('FAILED')).toMatchObject({
-      error: 'Its run was ended in Temporal.',
+      error:
+        'Its run was terminated, failed or timed out in Temporal. Retry the execution to continue.',
       stepExecutions: [{ status: 'COMPLETED' }, { status: 'SKIPPED' }],
     });
   });
@@ -149,7 +150,13 @@ describe('what is made of a run', () => {
   } as const;
   const execution = { generation: 2, stepMs: 20 * 60_000 };
   const closed = { kind: 'closed', generation: 2 } as const;
-  const fails = { do: 'end', as: { error: 'Its run was ended in Temporal.' } };
+  const fails = {
+    do: 'end',
+    as: {
+      error:
+        'Its run was terminated, failed or timed out in Temporal. Retry the execution to continue.',
+    },
+  };
   const keep = (stuck: string | null) => ({ do: 'keep', runId: 'r', stuck });
 
   it.each([
