@@ -43,9 +43,9 @@ it.each([
     'Matches none of the allowed forms. id: Must be text, not a number. Or: Must be text, not an object.',
   ],
   [
-    z.record(z.enum(['a', 'b']), z.string()),
-    { c: 'd' },
-    'Its name is not allowed. Must be one of a, b.',
+    z.record(z.string().max(1), z.string()),
+    { cd: 'e' },
+    'Its name is not allowed. Must have at most 1 character, not 2.',
   ],
   [
     z.discriminatedUnion('type', [
