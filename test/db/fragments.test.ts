@@ -349,7 +349,11 @@ const plays: Readonly<Record<string, Play>> = {
     answers: [2, 1],
   },
   digestOf: {
-    rows: both((tenant) => ({ step_execution_id: idOf(tenant, 20), event_name: 'bought' })),
+    rows: both((tenant) => ({
+      step_execution_id: idOf(tenant, 20),
+      event_name: 'bought',
+      digest: '{}',
+    })),
     fragment: (name) =>
       sql`(select candidate ->> 'workflowId' from ${digestOf(name)} as inner_found)`,
     answers: [idOf(1, 10), null],

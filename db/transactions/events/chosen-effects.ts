@@ -81,7 +81,7 @@ export async function chooseEffects(
                 from execution where execution.id = wait.execution_id) end)
             order by recorded.recorded_at, recorded.id, digest.began_at, wait.execution_id), '[]')
           from recorded join wait on ${isEnding('wait')}
-          left join lateral ${digestOf('wait')} digest on wait.digest is not null
+          left join lateral ${digestOf('wait')} digest on true
           where wait.digest is null or digest.candidate is not null) as waits,
       (select coalesce(jsonb_agg(jsonb_build_object('workflowId', workflow.id,
             'eventId', recorded.id, 'where', workflow.trigger_where,

@@ -74,8 +74,8 @@ function isFull(count: RawBuilder<unknown>): RawBuilder<boolean> {
 
 /**
  * SQL that selects the values that decide which events an open digest takes: its `candidate`, a
- * `DigestCandidate`, and when its execution began. No row if its workflow is gone.
- * @param wait an alias of the digest's row
+ * `DigestCandidate`, and when its execution began. No row for another wait, and if its workflow is gone.
+ * @param wait an alias of the row of `wait`
  */
 export function digestOf(wait: string): RawBuilder<unknown> {
   const ofWait = (name: string) => sql.ref(`${wait}.${name}`);
@@ -89,5 +89,7 @@ export function digestOf(wait: string): RawBuilder<unknown> {
               from step_execution inner_digest_step
               join execution inner_digesting on inner_digesting.id = inner_digest_step.execution_id
               join workflow inner_digest_workflow on inner_digest_workflow.id = inner_digesting.workflow_id
-              where inner_digest_step.id = ${ofWait('step_execution_id')})`;
+              -- Null for other waits: a contact may have a thousand, and nothing is looked up for them.
+              where inner_digest_step.id =
+                case when ${ofWait('digest')} is not null then ${ofWait('step_execution_id')} end)`;
 }
