@@ -71,7 +71,7 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
   ): void => {
     const [one, other] = [body[first], body[second]];
     if (!one || !other || meansTheSame(one.condition, other.condition)) return;
-    addFault(context, 'custom', `Contradicts ${first}.`, [second]);
+    addFault(context, 'custom', `Differs from \`${first}\`. Send only one of them.`, [second]);
   };
   return [rule, whenRight(first, second)] as const;
 }
