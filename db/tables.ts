@@ -566,7 +566,7 @@ export interface Job {
   result: Json | null;
   started_at: Timestamp | null;
   state: Generated<string>;
-  /** Of a replay: whose events it takes. */
+  /** The subscription whose events a replay sends again. */
   subscription_id: string | null;
   touched_at: Generated<Timestamp>;
   workflow_id: string | null;
@@ -677,7 +677,7 @@ export interface Project {
   /** Seconds from the first mail of a request to its reminder; null: there is none. */
   opt_in_remind_after: number | null;
   opt_in_required: Generated<boolean>;
-  /** Of the confirmation mail; null: the built-in text. */
+  /** The template of the confirmation mail; null: the built-in text. */
   opt_in_template_id: string | null;
   public_id: string | null;
   public_key: string;
@@ -953,7 +953,7 @@ export interface Workflow {
   reentry_min_interval: number | null;
   reentry_mode: Generated<string>;
   trigger_event_name: string | null;
-  /** Of the trigger SCHEDULE: {cron, timeZone, segmentId, filter}, as far as they are given; else null. */
+  /** The settings of a SCHEDULE trigger: those of {cron, timeZone, segmentId, filter} that are given; null for other triggers. */
   trigger_schedule: Json | null;
   trigger_type: Generated<string>;
   trigger_where: Json | null;
@@ -992,7 +992,7 @@ export interface WorkflowStep {
   config: Generated<Json>;
   created_at: Generated<Timestamp>;
   id: Generated<string>;
-  /** What the step is called in the portable graph of its workflow. */
+  /** The key of the step in the portable graph of its workflow. */
   key: string;
   name: string;
   position_x: number;

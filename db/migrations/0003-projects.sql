@@ -40,7 +40,7 @@ create table project (
 );
 comment on table project is 'The tenant: owner of all else.';
 comment on column project.bounce_scope is 'The scope of entries of permanent bounces; null: marketing.';
-comment on column project.opt_in_template_id is 'Of the confirmation mail; null: the built-in text.';
+comment on column project.opt_in_template_id is 'The template of the confirmation mail; null: the built-in text.';
 comment on column project.opt_in_remind_after is 'Seconds from the first mail of a request to its reminder; null: there is none.';
 comment on column project.opt_in_expire_after is 'Seconds from the last mail of a request to its end.';
 comment on column project.consent_policy_at is 'When the consent policy was last set.';

@@ -30,7 +30,7 @@ create table workflow (
   check (execution_key is null or reentry_mode <> 'parallel')
 );
 comment on table workflow is 'A customer''s workflow: name, trigger, state.';
-comment on column workflow.trigger_schedule is 'Of the trigger SCHEDULE: {cron, timeZone, segmentId, filter}, as far as they are given; else null.';
+comment on column workflow.trigger_schedule is 'The settings of a SCHEDULE trigger: those of {cron, timeZone, segmentId, filter} that are given; null for other triggers.';
 create index workflow_page on workflow (project_id, created_at desc, id desc);
 create index workflow_trigger on workflow (project_id, trigger_event_name)
   where enabled and trigger_type = 'EVENT';
@@ -53,7 +53,7 @@ create table workflow_step (
   key text not null
 );
 comment on table workflow_step is 'The steps of a workflow as it is being drawn.';
-comment on column workflow_step.key is 'What the step is called in the portable graph of its workflow.';
+comment on column workflow_step.key is 'The key of the step in the portable graph of its workflow.';
 create unique index workflow_step_one_trigger on workflow_step (workflow_id) where type = 'TRIGGER';
 create index workflow_step_workflow on workflow_step (workflow_id, created_at, id);
 create index workflow_step_template on workflow_step (template_id) where template_id is not null;

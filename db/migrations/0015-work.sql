@@ -28,7 +28,7 @@ create table job (
 );
 comment on table job is 'Long work on many contacts, with its progress and result; kept 30 days.';
 comment on column job.actor is 'sk or the id of the user who started it; null: not known.';
-comment on column job.subscription_id is 'Of a replay: whose events it takes.';
+comment on column job.subscription_id is 'The subscription whose events a replay sends again.';
 create index job_project on job (project_id, created_at desc);
 create index job_open on job (touched_at) where state in ('waiting', 'active');
 create index job_finished on job (finished_at) where finished_at is not null;
