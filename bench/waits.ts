@@ -40,10 +40,12 @@ export const waits: Benchmark = {
     const own = () => ({ email: emailOf(++contact), data: { order: contact } });
     let key = 0;
     const ofMany = () => ({ email: emailOf(0), data: { order: ++key } });
+    const none = () => ({ email: emailOf(0), data: { order: 0 } });
     const subjects: Subject[] = [
       { name: 'no execution waits for it', event: 'seen', given: other, atOnce: 1 },
       { name: 'it looks at one wait', event: 'paid', given: other, atOnce: 1 },
       { name: 'it ends the one wait', event: 'paid', given: own, atOnce: 1 },
+      { name: `it looks at ${keys} waits`, event: 'paid', given: none, atOnce: 1 },
       { name: `it looks at ${keys} waits, and ends one`, event: 'paid', given: ofMany, atOnce: 1 },
       { name: 'no execution waits for it, at once', event: 'seen', given: other, atOnce: parallel },
       { name: 'it looks at one wait, at once', event: 'paid', given: other, atOnce: parallel },
@@ -62,12 +64,7 @@ export const waits: Benchmark = {
     print(results);
     const neighbour = await createProject(stack.apiUrl);
     const [seen] = subjects as [Subject];
-    const looking = {
-      ...seen,
-      event: 'paid',
-      given: () => ({ email: emailOf(0), data: { order: 0 } }),
-      atOnce: 4,
-    };
+    const looking = { ...seen, event: 'paid', given: none, atOnce: 4 };
     const idle = await play(client, neighbour, seen, 5 * requests);
     let isOver = false;
     const beside = (async () => {
@@ -151,9 +148,11 @@ async function insertWaits(
         select project_id, id, current_step_id, 'WAITING', now() from started
         returning id, execution_id
     )
-    insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name, conditions)
+    insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name, conditions,
+        required_data)
       select waiting.id, project_id, execution_id, contact_id, 'paid', jsonb_build_array(jsonb_build_object(
-          'field', 'event.order', 'operator', 'equals', 'value', context -> 'order'))
+          'field', 'event.order', 'operator', 'equals', 'value', context -> 'order')),
+          context
         from waiting join started on started.id = waiting.execution_id`,
     [workflowId, contacts, keys],
   );

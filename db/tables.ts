@@ -922,6 +922,7 @@ export interface Wait {
   execution_id: string;
   expires_at: Timestamp | null;
   project_id: string;
+  required_data: Json | null;
   step_execution_id: string;
 }
 
@@ -1185,7 +1186,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   upload: ["bytes", "created_at", "key", "owner_id", "stored"],
   upload_usage: ["bytes", "owner_id"],
   usage_report: ["customer", "email_id", "sent_at", "units"],
-  wait: ["conditions", "contact_id", "created_at", "digest", "digest_count", "event_id", "event_name", "execution_id", "expires_at", "project_id", "step_execution_id"],
+  wait: ["conditions", "contact_id", "created_at", "digest", "digest_count", "event_id", "event_name", "execution_id", "expires_at", "project_id", "required_data", "step_execution_id"],
   watermark: ["at", "name"],
   worker_process: ["id", "provider", "rate_per_project_per_second", "rate_per_second", "seen_at", "started_at", "stopped_at"],
   workflow: ["created_at", "description", "enabled", "execution_key", "exit_rules", "id", "name", "paused_at", "project_id", "reentry_min_interval", "reentry_mode", "trigger_event_name", "trigger_schedule", "trigger_type", "trigger_where", "updated_at", "version"],

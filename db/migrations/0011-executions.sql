@@ -163,6 +163,8 @@ create table wait (
   event_id uuid,
   -- On the event, as they were resolved when the wait began; null: none.
   conditions jsonb,
+  -- Values that the data of the event must have, by those conditions (`requiredData`); null: none.
+  required_data jsonb,
   -- The settings of a DIGEST, which takes events until it closes: `OpenDigest`; null: an event ends
   -- the wait.
   digest jsonb,

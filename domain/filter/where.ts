@@ -1,5 +1,6 @@
 import { operandFieldOf } from './filter.ts';
 import { expectedValue, type FieldComparison, type FieldScope, isMet, operandOf } from './step.ts';
+import { instantOf } from './value.ts';
 import { limits } from '../limits.ts';
 
 /** The conditions of triggers and waits on the events that they expect. */
@@ -35,6 +36,20 @@ export function meetsWait(resolved: Where, scope: FieldScope): boolean {
     const operand = operandOf(item);
     return (operand === null || isOfEvent(operand)) && isMet(item, scope);
   });
+}
+
+/**
+ * The values that the data of an event must have to meet conditions, by key: SQL finds the few waits of an
+ * order among a thousand by them. Only a part of the conditions, null: none of them. Dates are left out,
+ * because they equal other texts, and keys with dots, because they may also be paths.
+ */
+export function requiredData(resolved: Where): Record<string, unknown> | null {
+  const required = resolved.flatMap(({ field, operator, value }) => {
+    const key = /^event\.([^.]+)$/s.exec(field)?.[1];
+    const isExact = operator === 'equals' && value != null && instantOf(value) === null;
+    return key !== undefined && isExact ? [[key, value] as const] : [];
+  });
+  return required.length === 0 ? null : Object.fromEntries(required);
 }
 
 /** The conditions of a wait for its record: null is the value of a `valueOf` that had none. */

@@ -48,6 +48,15 @@ export function isEnding(wait: string): RawBuilder<boolean> {
             or ${ofWait('expires_at')} > recorded.recorded_at)`;
 }
 
+/**
+ * SQL that is false for a wait whose conditions an event cannot meet, by its `required_data`. Both
+ * parameters are aliases.
+ */
+export function hasRequired(wait: string, event: string): RawBuilder<boolean> {
+  const required = sql.ref(`${wait}.required_data`);
+  return sql`(${required} is null or ${sql.ref(`${event}.data`)} @> ${required})`;
+}
+
 /** SQL that is true for a `wait` and a `recorded` event that was chosen to end it. */
 export function isChosenEnd(chosen: EventEffects['waits']): RawBuilder<boolean> {
   return sql`(wait.step_execution_id, recorded.id) in (
@@ -70,7 +79,7 @@ export async function chooseEffects(
 ): Promise<EventEffects> {
   const { rows } = await sql<Candidates>`
     with recorded as materialized (
-      select id, contact_id, name, recorded_at from event
+      select id, contact_id, name, data, recorded_at from event
         where id = ${anyOf(events.map(({ id }) => id))} and contact_id is not null
     )
     select
@@ -80,7 +89,7 @@ export async function chooseEffects(
               select ${namedContext(sql`execution.context`, sql`wait.conditions`)}
                 from execution where execution.id = wait.execution_id) end)
             order by recorded.recorded_at, recorded.id, digest.began_at, wait.execution_id), '[]')
-          from recorded join wait on ${isEnding('wait')}
+          from recorded join wait on ${isEnding('wait')} and ${hasRequired('wait', 'recorded')}
           left join lateral ${digestOf('wait')} digest on true
           where wait.digest is null or digest.candidate is not null) as waits,
       (select coalesce(jsonb_agg(jsonb_build_object('workflowId', workflow.id,

@@ -9,6 +9,7 @@ import { isTaken, unlessStarted } from '../../workflows/executions/start-rules.t
 import { itemsMatch } from '../../sql/subscribed-events.ts';
 import {
   chooseEffects,
+  hasRequired,
   isChosenEnd,
   isEnding,
   isTriggeredBy,
@@ -82,7 +83,7 @@ export async function recordEventsOfProjects(
         -- Null: there is none.
         (select case when count(*) > 0 then count(coalesce(conditions, digest))::int end from wait
           where wait.contact_id = event.contact_id and wait.event_name = event.name
-            and wait.event_id is null) as "chosenWaits",
+            and wait.event_id is null and ${hasRequired('wait', 'event')}) as "chosenWaits",
         (select bool_or(${mustBeChosen}) from workflow
           where workflow.project_id = event.project_id and ${isTriggeredBy('event')}) as "choosesStarts",
         case when ${isExitEvent('event')}

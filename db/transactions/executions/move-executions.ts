@@ -19,6 +19,7 @@ import { endingNow, restKind } from '../../workflows/executions/wait-moves.ts';
 import { claimWait, findEarlierEvent } from '../../workflows/executions/waits.ts';
 import type { FindGraph } from '../../workflows/graphs.ts';
 import type { ContactValues } from '../../../domain/filter/evaluate.ts';
+import { requiredData } from '../../../domain/filter/where.ts';
 import { exitOf, type Move, planMove, type Rest } from '../../../domain/live/move.ts';
 import type { ZonePolicy } from '../../../domain/time/zones.ts';
 import type { Mapping } from '../../../domain/workflow/compare.ts';
@@ -244,6 +245,7 @@ async function applyMoves(
       update wait set expires_at = ${endingNow(sql`"expiresAt"`)},
           event_name = coalesce("eventName", event_name),
           conditions = case when "eventName" is null then wait.conditions else given.conditions end,
+          required_data = case when "eventName" is null then required_data else "requiredData" end,
           digest = wait.digest || given.digest || case when "looksBack" then ${lookingBack(null)} else '{}' end
         from ${given} where execution_id = given.id and "isWait"
     ), waiting as (
@@ -297,7 +299,7 @@ function givenMoves(moves: readonly PlannedMove[]): RawBuilder<unknown> {
     })),
   )}::jsonb) as given(id uuid, "stepId" uuid, "isDelay" boolean, "nextId" uuid,
     "scheduledStepId" uuid, "resumeAt" timestamptz, "delayOutput" jsonb, "isWait" boolean,
-    "expiresAt" timestamptz, "eventName" text, "conditions" jsonb, "waitOutput" jsonb, digest jsonb,
+    "expiresAt" timestamptz, "eventName" text, "conditions" jsonb, "requiredData" jsonb, "waitOutput" jsonb, digest jsonb,
     "looksBack" boolean)`;
 }
 
@@ -307,9 +309,10 @@ function expectedColumns({ wait }: Move): object {
   if (!expected) return { digest };
   const { eventName, where, since } = expected;
   const conditions = where && where.items;
+  const required = where && requiredData(where.items);
   const waitOutput = digest ? openOutput(expected) : waitingFor(eventName, conditions);
   const looksBack = digest !== undefined && since === 'execution';
-  return { eventName, conditions, waitOutput, digest, looksBack };
+  return { eventName, conditions, requiredData: required, waitOutput, digest, looksBack };
 }
 
 /** Ends the waits that now count events since their execution began, if one of these was recorded. */

@@ -8,7 +8,7 @@ import { listStepMarks } from './starts.ts';
 import type { StepVisit } from './steps.ts';
 import { findBeginning } from './waits.ts';
 import type { ContactValues } from '../../../domain/filter/evaluate.ts';
-import { meetsWait, type Where } from '../../../domain/filter/where.ts';
+import { meetsWait, requiredData, type Where } from '../../../domain/filter/where.ts';
 import { limits } from '../../../domain/limits.ts';
 import { type DigestCandidate, isOfKey } from '../../../domain/workflow/event-effects.ts';
 import {
@@ -65,10 +65,11 @@ export async function openDigest(
   await sql`
     with opened as (
       insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name,
-          expires_at, conditions, digest, digest_count)
+          expires_at, conditions, required_data, digest, digest_count)
         select ${stepExecution.id}::uuid, ${execution.project_id}::uuid, ${execution.id}::uuid,
             ${execution.contact_id}::uuid, ${eventName}::text, ${until}::timestamptz,
             ${conditions && JSON.stringify(conditions)}::jsonb,
+            ${conditions && requiredData(conditions)}::jsonb,
             ${JSON.stringify(settings)}::jsonb || ${lookingBack(after)},
             (select count(*) from digest_event where step_execution_id = ${stepExecution.id})
     )

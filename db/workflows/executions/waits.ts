@@ -8,7 +8,7 @@ import type { StepVisit } from './steps.ts';
 import { countsFrom } from '../../../domain/workflow/place.ts';
 import type { Expectation } from '../../../domain/workflow/steps/effects.ts';
 import { waitingFor } from '../../../domain/workflow/steps/wait-for-event.ts';
-import { meetsWait } from '../../../domain/filter/where.ts';
+import { meetsWait, requiredData } from '../../../domain/filter/where.ts';
 
 export interface MatchedEvent {
   id: string;
@@ -43,6 +43,7 @@ export async function registerWait(
     return event;
   }
   const where = wait.where && wait.where.items;
+  const required = where && requiredData(where);
   const output = waitingFor(wait.eventName, where);
   // One round trip for both.
   await Promise.all([
@@ -56,6 +57,7 @@ export async function registerWait(
         event_name: wait.eventName,
         expires_at: wait.expiresAt,
         conditions: where && JSON.stringify(where),
+        required_data: required && JSON.stringify(required),
       })
       .onConflict((conflict) => conflict.column('step_execution_id').doNothing())
       .execute(),

@@ -207,9 +207,12 @@ describe('an event of a contact with 1,000 open keys', () => {
 });
 
 describe('events that look at many waits', () => {
-  it('end each its own, with a thousand waits in memory at once', async () => {
-    const { id } = await createWorkflow();
-    const contacts = await Promise.all([createContact(), createContact(), createContact()]);
+  /** Inserts 400 waits of each contact for `paid`, one for each order. Returns the project's id. */
+  async function insertWaits(
+    workflowId: string,
+    contacts: readonly { id: string }[],
+    { hasRequired }: { hasRequired: boolean },
+  ): Promise<string> {
     await sql`
       with started as (
         insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
@@ -217,21 +220,30 @@ describe('events that look at many waits', () => {
           select project_id, id, version, name, contact_id, 'WAITING', n || '', n || ''
             from workflow, unnest(${contacts.map((one) => one.id)}::uuid[]) contact_id,
               generate_series(1, 400) n
-            where workflow.id = ${id}
+            where workflow.id = ${workflowId}
           returning id, project_id, contact_id, key
       ), waiting as (
         insert into step_execution (project_id, execution_id, step_id, status)
           select project_id, id, id, 'WAITING' from started returning id, execution_id
       )
-      insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name, conditions)
+      insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name, conditions,
+          required_data)
         select waiting.id, project_id, execution_id, contact_id, 'paid', jsonb_build_array(
-            jsonb_build_object('field', 'event.orderId', 'operator', 'equals', 'value', key))
+            jsonb_build_object('field', 'event.orderId', 'operator', 'equals', 'value', key)),
+            case when ${hasRequired} then jsonb_build_object('orderId', key) end
           from waiting join started on started.id = execution_id`.execute(db);
     const { project_id: projectId } = await db
       .selectFrom('workflow')
       .select('project_id')
-      .where('id', '=', id)
+      .where('id', '=', workflowId)
       .executeTakeFirstOrThrow();
+    return projectId;
+  }
+
+  it('end each its own, with a thousand waits in memory at once', async () => {
+    const { id } = await createWorkflow();
+    const contacts = await Promise.all([createContact(), createContact(), createContact()]);
+    const projectId = await insertWaits(id, contacts, { hasRequired: false });
     const events = contacts.map(({ id: contactId }, index) => ({
       contactId,
       name: 'paid',
@@ -248,6 +260,29 @@ describe('events that look at many waits', () => {
     const expected = events.map(({ contactId, data }) => ({ contactId, key: data.orderId }));
     expect(rows).toHaveLength(3);
     expect(rows).toEqual(expect.arrayContaining(expected));
+    await db.deleteFrom('execution').where('workflow_id', '=', id).execute();
+  });
+
+  it('read only the waits for their order', async () => {
+    const { id } = await createWorkflow();
+    const contact = await createContact();
+    const projectId = await insertWaits(id, [contact], { hasRequired: true });
+    const pay = async (orderId: string) => {
+      const recorded = recordStatements();
+      const event = { contactId: contact.id, name: 'paid', data: { orderId } };
+      await transact(db, (tx) => recordEvents(tx, projectId, [event]));
+      return recorded.take().filter(({ text }) => text.includes('as waits'));
+    };
+    expect(await pay('401')).toEqual([]);
+    expect(await pay('7')).toHaveLength(1);
+    const ended = await db
+      .selectFrom('wait')
+      .innerJoin('execution', 'execution.id', 'wait.execution_id')
+      .select('execution.key')
+      .where('execution.workflow_id', '=', id)
+      .where('wait.event_id', 'is not', null)
+      .execute();
+    expect(ended).toEqual([{ key: '7' }]);
     await db.deleteFrom('execution').where('workflow_id', '=', id).execute();
   });
 });

@@ -6,7 +6,7 @@ returning id, project_id as "projectId", contact_id as "contactId", created_at a
   select case when count(*) > 0 then count(coalesce(conditions, digest))::int end
   from wait
   where wait.contact_id = event.contact_id and wait.event_name = event.name and wait.event_id is
-      null) as "chosenWaits", (
+      null and (wait.required_data is null or event.data @> wait.required_data)) as "chosenWaits", (
   select bool_or((workflow.trigger_where is not null or workflow.execution_key is not null or
       workflow.reentry_mode = 'parallel' or workflow.reentry_min_interval is not null))
   from workflow

@@ -8,8 +8,8 @@ delete from workflow_transition
 where id = any($1::uuid[])
 
 insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name, expires_at,
-    conditions)
-values ($1, $2, $3, $4, $5, $6, $7)
+    conditions, required_data)
+values ($1, $2, $3, $4, $5, $6, $7, $8)
 on conflict (step_execution_id) do nothing
 
 insert into workflow (project_id, name, trigger_event_name, execution_key, reentry_mode,

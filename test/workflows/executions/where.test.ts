@@ -369,25 +369,36 @@ describe('a wait that counts events since the execution began', () => {
 });
 
 describe('a wait that another version has with other conditions', () => {
-  it('compares anew, and is ended by an event since the execution began', async () => {
-    const { at, track, workflow, path, own, ended } = await begin([paid('Paid?')], { orderId: 7 });
-    await at('Paid?');
-    await track('paid', { orderId: 9 });
-    const change = (config: object) =>
-      engine.call('PATCH', `${path}/steps/${workflow.steps['Paid?']}`, {
+  async function waiting() {
+    const begun = await begin([paid('Paid?')], { orderId: 7 });
+    const { workflow, path, state } = begun;
+    await begun.at('Paid?');
+    /** Changes the step, and takes the execution to the new version. */
+    const change = async (config: object) => {
+      await engine.call('PATCH', `${path}/steps/${workflow.steps['Paid?']}`, {
         config: { eventName: 'paid', ...config },
       });
-    const migrated = async () => {
-      await endOfExecutionJob(
-        engine,
-        workflow.id,
-        await askForJob(engine, workflow.id, 'migrate', {}),
-      );
-      return (await engine.call('GET', own)).body;
+      const jobId = await askForJob(engine, workflow.id, 'migrate', {});
+      await endOfExecutionJob(engine, workflow.id, jobId);
+      return state();
     };
+    return { ...begun, change };
+  }
+
+  it('is ended by the event that the new version expects', async () => {
+    const { change, track, at, ended } = await waiting();
+    await change({ where: [{ field: 'event.orderId', operator: 'equals', value: 8 }] });
+    await track('paid', { orderId: 7 });
+    await at('Paid?');
+    await track('paid', { orderId: 8 });
+    expect(visitOf(await ended(), 'Paid?')?.output).toMatchObject({ eventData: { orderId: 8 } });
+  });
+
+  it('compares anew, and is ended by an event since the execution began', async () => {
+    const { change, track, at, ended } = await waiting();
+    await track('paid', { orderId: 9 });
     const other = [{ field: 'event.orderId', operator: 'equals', value: 8 }];
-    await change({ where: other });
-    expect(visitOf(await migrated(), 'Paid?')?.output).toEqual({
+    expect(visitOf(await change({ where: other }), 'Paid?')?.output).toEqual({
       waitingFor: { eventName: 'paid', where: other },
     });
     await track('paid', { orderId: 7 });
@@ -396,7 +407,6 @@ describe('a wait that another version has with other conditions', () => {
       where: [{ field: 'event.orderId', operator: 'equals', value: 9 }],
       since: 'execution',
     });
-    await migrated();
     expect(visitOf(await ended(), 'Paid?')?.output).toMatchObject({ eventData: { orderId: 9 } });
   });
 });
