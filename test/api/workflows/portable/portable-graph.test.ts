@@ -434,6 +434,61 @@ describe('making a workflow of a graph', () => {
     expect(faultsOf(loop)).toEqual([422, 'graph.transitions.0 custom']);
   });
 
+  it('keeps conditions, keys, arms and digests in another workflow and another project', async () => {
+    const own = [{ field: 'event.orderId', operator: 'equals', valueOf: 'context.orderId' }];
+    const total = [{ field: 'event.total', operator: 'greaterThan', value: 10 }];
+    const arms = ['a', 'b'].map((arm, index) => ({
+      id: arm,
+      name: `Arm ${arm}`,
+      weight: index + 1,
+    }));
+    const plan = { field: 'data.plan', operator: 'equals', value: 'pro' };
+    const filter = { logic: 'AND', groups: [{ filters: [plan, ...total] }] };
+    const collect = { eventName: 'viewed', where: own, for: { amount: 1, unit: 'hours' }, max: 5 };
+    const given = {
+      executionKey: 'event.orderId',
+      reentry: { mode: 'after_end', minIntervalSeconds: 60 },
+      trigger: { type: 'EVENT', config: { eventName: 'order_placed', where: total } },
+      exitRules: [{ eventName: 'refunded', where: own, reason: 'refunded' }],
+      steps: [
+        trigger,
+        keyed('collect', 'DIGEST', { config: { ...collect, since: 'step', immediateFirst: true } }),
+        keyed('split', 'SPLIT', { config: { arms, by: 'key', salt: 'pepper' } }),
+        keyed('pro', 'CONDITION', {
+          config: { mode: 'filter', branches: [{ id: 'pro', name: 'Pro', filter }] },
+        }),
+        keyed('paid', 'WAIT_FOR_EVENT', {
+          config: { eventName: 'paid', timeout: 60, since: 'execution', where: own },
+        }),
+      ],
+      transitions: ways(
+        'trigger>collect',
+        'collect>split',
+        'split:a>pro',
+        'split:b>paid',
+        'pro:default>paid',
+      ),
+    };
+    await putIds(given);
+    const first = await get();
+    expect(first).toMatchObject({
+      ...given,
+      steps: given.steps.map(({ key, type, ...rest }) => ({ key, type, ...rest })),
+    });
+    const { secretKey } = await api.createProject((await api.signUp()).cookie);
+    for (const key of [undefined, secretKey]) {
+      const ask = async (method: string, path: string, body?: object) => {
+        const sent = { ...(key && { key }), ...(body && { body }) };
+        const answer = key ? await api.request(method, path, sent) : await call(method, path, body);
+        expect(answer.body.error).toBeUndefined();
+        return answer.body;
+      };
+      const { id: other } = await ask('POST', '/workflows', { name: 'W' });
+      await ask('PUT', `/workflows/${other}/graph`, first);
+      expect(await ask('GET', `/workflows/${other}/graph`)).toEqual(first);
+    }
+  });
+
   it('takes a graph to another project, with the template of that one', async () => {
     const mine = await template({ name: 'Mine' });
     await put({
