@@ -45,9 +45,9 @@ export async function askAs<R extends z.ZodType>(
   const given = checkRequest(endpoint, { params, query, body });
   // Inherits the other properties from this request's call.
   const own: object = Object.create(call) as object;
-  const result = await endpoint.handle(
-    Object.assign(own, { ...given, caller, keyUse: null }) as AnyCall,
-  );
+  const asked = Object.assign(own, { ...given, caller, keyUse: null }) as AnyCall;
+  await endpoint.check?.(asked);
+  const result = await endpoint.handle(asked);
   const { data, options } = result instanceof Answer ? result : new Answer(result, {});
   const answered = endpoint.response.parse(data);
   // The list is read in parts, each with the next items.

@@ -32,7 +32,7 @@ export async function acceptExecutionJob(
   const answer = { message, jobId };
   await transact(db, async (tx) => {
     await holdProject(tx, project.id);
-    found('WORKFLOW', job.workflowId, await holdWorkflow(tx, job.workflowId));
+    found('WORKFLOW', job.workflowId, await holdWorkflow(tx, project.id, job.workflowId));
     const ref = { projectId: project.id, jobId };
     await insertExecutionJob(tx, ref, { totalRequested: null, ...job });
     await keyUse?.completeIn(tx, answer);

@@ -78,11 +78,15 @@ export async function lockWorkflows(
  * Waits for a deletion of the workflow in progress, and prevents a new one until the transaction
  * ends.
  */
-export async function holdWorkflow(tx: Database, id: string): Promise<{ id: string } | undefined> {
+export async function holdWorkflow(
+  tx: Database,
+  projectId: string,
+  id: string,
+): Promise<{ id: string } | undefined> {
   return tx
     .selectFrom('workflow')
     .select('id')
-    .where('id', '=', id)
+    .where((eb) => eb.and({ project_id: projectId, id }))
     .forKeyShare()
     .executeTakeFirst();
 }

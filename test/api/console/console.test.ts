@@ -4,13 +4,14 @@ import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { consolePages } from '../../../api/console/pages/console.ts';
 import { useApi } from '../../support/api.ts';
+import { insertTestCampaign } from '../../support/projects/mails.ts';
 
 const api = await useApi();
 const ada = await api.signUp();
 const password = 'a password';
 const project = await api.createProject(ada.cookie, 'Ada & <sons>');
 const bob = await api.signUp();
-await api.createProject(bob.cookie);
+const bobs = await api.createProject(bob.cookie);
 const home = `/console/${project.id}`;
 
 const call = (method: string, path: string, body?: unknown) =>
@@ -314,6 +315,39 @@ describe('the console', () => {
     for (const { path } of forms) {
       const filled = path.replace('{projectId}', project.id).replaceAll(/\{\w+\}/g, id);
       expect([path, (await press(filled, {}, cookie)).status]).toEqual([path, 403]);
+    }
+  });
+
+  it('changes nothing of another project by any of its forms', async () => {
+    const make = async (path: string, body: object) => {
+      const answer = await api.request('POST', path, { key: bobs.secretKey, body });
+      expect([path, answer.body.error]).toEqual([path, undefined]);
+      return answer.body.id as string;
+    };
+    const ids: Record<string, string> = {
+      workflows: await make('/workflows', { name: 'W', eventName: 'e' }),
+      contacts: await make('/contacts', { email: 'carol@shop.test' }),
+      subscriptions: await make('/event-subscriptions', {
+        url: 'https://shop.example',
+        events: ['*'],
+      }),
+      campaigns: await insertTestCampaign(api.db, bobs.id),
+    };
+    const { token, cookie } = await open(home);
+    const given = { token, version: '1', to: '1' };
+    for (const { path } of consolePages.filter(({ method }) => method === 'POST')) {
+      const [, noun = ''] = /\{projectId\}\/(\w+)\/\{id\}/.exec(path) ?? [];
+      if (noun === '') continue;
+      const filled = path
+        .replace('{projectId}', project.id)
+        .replace('{id}', ids[noun] ?? noun)
+        .replaceAll(/\{\w+\}/g, randomUUID());
+      const { status, body } = await press(filled, given, cookie);
+      expect([path, status, /<h1>[^<]*/.exec(inOne(body))?.[0]]).toEqual([
+        path,
+        404,
+        expect.stringContaining('There is no such'),
+      ]);
     }
   });
 
