@@ -1,5 +1,3 @@
-/** PostgreSQL errors, by SQLSTATE. */
-
 /**
  * Returns true if PostgreSQL aborted a statement that may succeed when repeated: a serialization
  * failure or a deadlock (SQLSTATE 40001 and 40P01, see
@@ -37,9 +35,9 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Error codes of a connection that is lost or cannot be made: those of the operating system;
- * PostgreSQL's for starting and stopping, too few resources and a lost connection (classes 57P, 53
- * and 08), and for a transaction that was ended because it was idle (25P03).
+ * Error codes of a connection that is lost or cannot be made. They are those of the operating
+ * system, and those of PostgreSQL for starting and stopping (class 57P), too few resources (53), a
+ * lost connection (08), and a transaction that was ended because it was idle (25P03).
  */
 const unreachableCode = /^(ECONN|EHOST|ENET|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|57P|53|08|25P03)/;
 /** Beginnings of the driver's own messages about connections. */
@@ -54,7 +52,8 @@ const unreachableTexts = [
 /**
  * Returns true if a statement failed for a temporary reason, not because of its content: no
  * connection, a lock or a result that did not come in time (55P03, 57014), or a conflict with other
- * transactions. Its transaction has been rolled back, and may succeed later.
+ * transactions. Its transaction may succeed later. It was rolled back, unless the connection broke
+ * during the commit: see `isAnswerLost`.
  */
 export function isUnavailable(error: unknown): boolean {
   if (unreachableCode.test(codeOf(error) ?? '') || isTimeLimit(error)) return true;
@@ -63,8 +62,8 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * Returns true if no connection could be made: PostgreSQL is not there, or it refuses the user
- * (class 28) or the database (3D000).
+ * Returns true if PostgreSQL is unavailable (`isUnavailable`), or refuses the user (class 28) or
+ * the database (3D000).
  */
 export function isConnectionRefused(error: unknown): boolean {
   return /^(28|3D000)/.test(codeOf(error) ?? '') || isUnavailable(error);

@@ -8,8 +8,8 @@ import {
 } from '../sql/derived-events.ts';
 
 /**
- * Returns the events of a campaign's messages that need not be stored. Their contacts are locked,
- * so no wait can begin in between.
+ * Returns the events of a campaign's messages that need not be stored. The caller has locked their
+ * contacts, so no wait for such an event can begin before the commit.
  */
 export async function findDerivable(
   tx: Database,
@@ -34,13 +34,13 @@ export async function storeDerived(tx: Database, emailIds: readonly string[]): P
   const events = derivedEvents.map((event) => selectDerived(event, isMeant));
   await sql`
     with given as (${sql.join(events, sql` union all `)}), stored as (
-      -- Without a tx, because the events are not new.
+      -- The column tx is null, because the events are not new: no subscription must deliver them.
       insert into event (id, project_id, contact_id, name, data, created_at, recorded_at, email_id,
           tx)
         select id, project_id, contact_id, name, data, created_at, recorded_at, email_id, tx
           from given
     ), counted as (
-      -- No new count: the events were counted when they happened.
+      -- Takes back the count that the trigger adds: the events were counted when they happened.
       insert into event_tally (project_id, name, day, count)
         select project_id, name, (created_at at time zone 'UTC')::date, -1 from given
     )

@@ -8,7 +8,7 @@ import type { Event } from '../tables.ts';
 
 const rowSize = sql`id, coalesce(octet_length(data::text), 0)::int as bytes`;
 
-/** The newest events of a project, newest first. */
+/** Lists the ids and sizes of the newest events of a project, newest first. */
 export async function listEvents(
   db: Database,
   projectId: string,
@@ -16,8 +16,8 @@ export async function listEvents(
 ): Promise<RowSize[]> {
   const isNamed = eventName === undefined ? sql`true` : sql`name = ${eventName}`;
   const newest = sql`order by created_at desc, recorded_at desc, id desc limit ${limit}`;
-  // Skips mail whose events are stored; their number is at most the number of stored events on the
-  // page.
+  // Messages whose events are stored are read, but skipped. They are at most as many as the stored
+  // events of the page.
   const derived = derivedNamed(eventName).map(
     (event) => sql`
       union all
@@ -42,7 +42,7 @@ export async function listEvents(
   return rows;
 }
 
-/** The events of a list, in its order, with the address of their contact. */
+/** The events with these ids, in their order, with the address of their contact. */
 export async function readEvents(db: Database, ids: readonly string[]): Promise<ListedEvent[]> {
   const { rows } = await sql<ListedEvent>`
     select ${columnList('event', 'listed')}, contact.email as contact_email
@@ -54,7 +54,7 @@ export async function readEvents(db: Database, ids: readonly string[]): Promise<
 
 export type ListedEvent = Selectable<Event> & { contact_email: string | null };
 
-/** The newest events of a contact, newest first. */
+/** Lists the ids and sizes of the newest events of a contact, newest first. */
 export async function listContactEvents(
   db: Database,
   projectId: string,
@@ -62,7 +62,8 @@ export async function listContactEvents(
   limit: number,
 ): Promise<RowSize[]> {
   const isOwn = sql`project_id = ${projectId} and contact_id = ${contactId}`;
-  // To the microsecond, because mail may be sent and delivered within one millisecond.
+  // Ordered by `recorded_at`, which has microseconds, because mail may be sent and delivered within
+  // one millisecond.
   const newest = sql`order by recorded_at desc, id desc limit ${limit}`;
   const derived = derivedEvents.map(
     (event) =>

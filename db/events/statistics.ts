@@ -27,7 +27,7 @@ export async function listEventNames(db: Database, projectId: string): Promise<s
 
 /**
  * Lists how often each event was recorded in a period, the most frequent first. Whole UTC days are
- * looked up; the remainders at both ends are counted, by an index on the names.
+ * read from `event_tally`; the remainders at both ends are counted, by an index on the names.
  */
 export async function listEventCounts(
   db: Database,
@@ -83,7 +83,6 @@ function splitPeriod({ from, to }: Period) {
   return { days, edges };
 }
 
-/** A moment's UTC day as a database date. */
 export function utcDay(moment: Date): RawBuilder<Date> {
   return sql<Date>`(${moment}::timestamptz at time zone 'UTC')::date`;
 }
@@ -93,7 +92,10 @@ export interface EventTrend extends EventCount {
   before: number;
 }
 
-/** The most frequent events of `days` UTC days from `from`, and of as many days before. */
+/**
+ * Lists the most frequent events of `days` UTC days from `from`, with their counts in these days
+ * and in as many days before.
+ */
 export async function listTopEvents(
   db: Database,
   projectId: string,
@@ -121,7 +123,8 @@ export async function countEvents(db: Database, projectId: string, name: string)
     (event) => sql`exists (select from email
       where email.contact_id = contact.id and project_id = ${projectId} and ${hasDerived(event)})`,
   );
-  // `exists` stops at a contact's first message, because no index has the contacts of all messages.
+  // No index has the contacts of all messages. So each contact is checked, and `exists` stops at
+  // its first message.
   const contacts =
     derived.length === 0
       ? sql`select count(distinct contact_id)::float8 from event where ${isNamed}`

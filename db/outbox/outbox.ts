@@ -14,18 +14,24 @@ import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 
 /**
- * The outbox: requests to Temporal as rows, committed with their cause. The process that commits
- * one sends it at once. If it does not within the grace period, any process does.
+ * The outbox: requests to Temporal as rows, committed with the changes that cause them. The process
+ * that commits a row sends its request at once. If it does not within the grace period, any process
+ * does.
  */
 
-/** SQL that is true if the run's start or end is still to be sent, so it needs no signal. */
+/**
+ * SQL that is true if a start or cancellation of the run is still to be sent, so the run needs no
+ * signal.
+ */
 const keepsEarlier = sql`excluded.action = 'signal' and outbox.action <> 'signal'`;
 
 /**
  * The end of an `insert into outbox …`: a later request for the same run replaces an earlier one. A
- * start stays a start, because it reads the row when it is sent. An execution that must read its
- * row (a signal without a step) finds there that its event has arrived. `created_at` stays, because
- * it says since when Temporal lacks the change.
+ * start stays a start, because its row is read when it is sent.
+ *
+ * An execution that must read its row (a signal without a step) finds there that its event has
+ * arrived, so a signal with a step does not replace this signal. `created_at` stays: since this
+ * time, Temporal lacks the change.
  */
 export const replacingEarlier = sql`
   on conflict (run_id) do update set
@@ -52,7 +58,7 @@ export async function enqueue<K extends RunKind>(
   notifyAfterCommit(tx, [{ runId, projectId }]);
 }
 
-/** Does the same for many runs of one kind, each once, in one statement. */
+/** Does the same as `enqueue` for many runs of one kind, each once, in one statement. */
 export async function enqueueAll<K extends RunKind>(
   tx: Database,
   { kind, inputs, summary }: { kind: K; inputs: readonly RunInputs[K][]; summary: string },
@@ -77,7 +83,6 @@ function runOf<K extends RunKind>({ kind, input }: { kind: K; input: RunInputs[K
   return { runId: idOf(input), projectId: input.projectId };
 }
 
-/** Records that the run of a campaign must be signalled. */
 export async function signalCampaign(
   tx: Database,
   campaign: { id: string; project_id: string; name: string },
@@ -91,8 +96,8 @@ export async function signalCampaign(
 
 /**
  * Records that the runs of executions of a project must be started or cancelled.
- * @param options.isAwaited true if the caller sends it itself after the commit, and waits for the
- *   response
+ * @param options.isAwaited true if the caller itself sends the requests after the commit, and waits
+ *   for the response
  */
 export async function enqueueExecutions(
   tx: Database,
@@ -132,7 +137,7 @@ async function enqueueRuns(
   if (!options.isAwaited) notifyAfterCommit(tx, runs);
 }
 
-/** The entries among these that are still to be sent. */
+/** Returns the entries of these runs that are still to be sent. */
 export async function listPending(db: Database, ids: readonly string[]): Promise<OutboxEntry[]> {
   const rows = await db
     .selectFrom('outbox')

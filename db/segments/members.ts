@@ -6,7 +6,7 @@ import { type SegmentRow, listConditionsFor, updateMemberCount } from './segment
 import { conditionSql } from '../sql/filter.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 
-/** A project's condition as an expression on a contact of the query. */
+/** Returns SQL that is true if a row of `contact` meets a condition of the project. */
 export async function membershipSql(
   db: Database,
   projectId: string,
@@ -33,7 +33,10 @@ export async function countMatches(
   });
 }
 
-/** Counts the members a segment has now and stores the count. @throws Problem CONDITION_TOO_HEAVY */
+/**
+ * Counts the current members of a segment, and stores the count.
+ * @throws Problem CONDITION_TOO_HEAVY
+ */
 export async function refreshSegment(
   db: Database,
   segment: SegmentRow,
@@ -45,7 +48,9 @@ export async function refreshSegment(
   return total;
 }
 
-/** Counts the stored members and stores that number. Returns it; 0: the segment is gone. */
+/**
+ * Counts the stored members, and stores the count. Returns it; 0 also if the segment is deleted.
+ */
 export async function recordStoredCount(db: Database, segmentId: string): Promise<number> {
   const row = await db
     .updateTable('segment')

@@ -10,7 +10,7 @@ import { isUuid } from '../../domain/ids.ts';
 export type SegmentRow = Omit<Selectable<Segment>, 'type' | 'condition'> &
   ({ type: 'DYNAMIC'; condition: Condition } | { type: 'STATIC'; condition: null });
 
-/** All segments of a project by id, newest first. */
+/** Lists the ids and sizes of all segments of a project, newest first. */
 export async function listSegments(db: Database, projectId: string): Promise<RowSize[]> {
   return db
     .selectFrom('segment')
@@ -21,7 +21,7 @@ export async function listSegments(db: Database, projectId: string): Promise<Row
     .execute();
 }
 
-/** The segments of a list, in its order. */
+/** The segments with these ids, in their order. */
 export async function readSegments(db: Database, ids: readonly string[]): Promise<SegmentRow[]> {
   const rows = await db
     .selectFrom('segment')
@@ -97,8 +97,8 @@ export async function listDynamicSegments(
 }
 
 /**
- * Returns the references between the segments of a project: of all that refer to one, and of these.
- * Conditions may be large, so only their fields are read.
+ * Returns the references between the segments of a project: of all segments that refer to others,
+ * and of those in `ids`. Conditions may be large, so only the names of their fields are read.
  */
 export async function listSegmentReferences(
   db: Database,
@@ -115,12 +115,12 @@ export async function listSegmentReferences(
   return new Map(rows.map(({ id, fields }) => [id, segmentIdsIn(fields)]));
 }
 
-/** The fields in a condition's filters that refer to a segment. */
+/** JSON path of the fields in a condition that refer to a segment. */
 const namedFields = sql.lit('$.**.field ? (@ starts with "segment.")');
 
 /**
- * Returns the conditions needed to evaluate one: those of the segments it refers to, directly or
- * through others, at most `limits.segmentReach`.
+ * Returns the conditions that are needed to evaluate this one: those of the segments that it refers
+ * to, directly or through others. `segmentProblems` has refused more than `limits.segmentReach`.
  */
 export async function listConditionsFor(
   db: Database,
@@ -130,7 +130,10 @@ export async function listConditionsFor(
   return listSegmentsFrom(db, projectId, segmentIdsOf(condition));
 }
 
-/** The conditions of these segments, and of those that they refer to, directly or through others. */
+/**
+ * Returns the conditions of these segments, and of those that they refer to, directly or through
+ * others.
+ */
 export async function listSegmentsFrom(
   db: Database,
   projectId: string,
@@ -211,8 +214,8 @@ export async function deleteSegment(tx: Database, id: string): Promise<void> {
 
 /**
  * Claims the segment with the oldest count or computation, if it is at least `everyMinutes` old and
- * no process works on it. The claim sets its time to now, so if this process dies, the segment
- * becomes due again later.
+ * no other process is claiming it. The claim sets its time to now, so if this process dies, the
+ * segment becomes due again later.
  */
 export async function claimDueSegment(
   db: Database,

@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 
 /**
  * SQL that selects the time for which a campaign checks the consent of a contact: when the
- * contact's page of the audience was fixed. Before that it is the present; for contacts on no page,
- * it is the freeze.
+ * contact's page of the audience was fixed, or now if the audience is not fixed yet. For contacts
+ * on no page, it is the time of the freeze.
  * @param campaign the table or its alias.
  * @param contact its id and the time of its creation, as SQL
  */
@@ -21,8 +21,8 @@ export function judgedAt(
 }
 
 /**
- * SQL that is true if a contact was subscribed at a moment: the next change tells the state before
- * it.
+ * SQL that is true if a contact was subscribed at a moment: the first change after the moment shows
+ * the state before the change.
  * @param contact its id and its current subscription, as SQL
  */
 export function wasSubscribed(

@@ -16,7 +16,7 @@ export interface DerivedEvent {
   bit: 1 | 2;
   /** The column with the time of the event. */
   at: 'sent_at' | 'delivered_at';
-  /** The moment in the table of a project's moments. */
+  /** The name of its kind in `email_moment`. */
   moment: Moment;
   /** The field for that time in the event's data. */
   field: 'sentAt' | 'deliveredAt';
@@ -50,18 +50,17 @@ export const derivedEvents: readonly DerivedEvent[] = [
   },
 ];
 
-/** The derived events of a name, or of all. */
+/** Returns the derived events of a name; undefined: of all names. */
 export function derivedNamed(name: string | undefined): readonly DerivedEvent[] {
   return derivedEvents.filter((event) => name === undefined || event.name === name);
 }
 
 /**
- * The names of all derived events as SQL rows, without parameters: with them, PostgreSQL would plan
- * a statement each time.
+ * The names of all derived events as SQL rows. They are no parameters, because PostgreSQL would
+ * then plan the statement at each execution.
  */
 const derivedNames = sql.join(derivedEvents.map(({ name }) => sql`(${sql.lit(name)}::text)`));
 
-/** SQL that is true if a message has the derived event. */
 export function hasDerived({ bit, happened }: DerivedEvent): RawBuilder<boolean> {
   return sql`${happened} and derived_events & ${sql.lit(bit)} <> 0`;
 }
@@ -76,8 +75,8 @@ export interface Derivable {
 
 /**
  * SQL that selects the names of derived events that need not be stored: `name`, and
- * `"subscriptionIds"`, the subscriptions that deliver them, or null. The statement must begin after
- * the contacts are locked.
+ * `"subscriptionIds"`, the subscriptions that deliver them, or null. The result may be relied on
+ * only if an earlier statement has locked the contacts, because a wait may have begun until then.
  */
 export function selectDerivable(
   projectId: string,
@@ -114,7 +113,7 @@ export function derivedId({ version }: DerivedEvent, emailId: RawBuilder<unknown
   return sql<string>`overlay(${emailId}::text placing ${sql.lit(version)} from 15 for 1)::uuid`;
 }
 
-/** SQL that counts the derived events of messages, as the part of a statement. */
+/** SQL, as a part of a statement, that counts the derived events of messages. */
 export function tallying(from: string): RawBuilder<unknown> {
   const parts = derivedEvents.map(
     ({ name, bit, at }) => sql`
@@ -146,7 +145,10 @@ export function selectDerived(
       from ${from} where ${hasDerived(event)} and ${where}`;
 }
 
-/** The message of a derived event, by the event's id; null for the id of a stored event. */
+/**
+ * Returns the message of a derived event, by the id of the event; null for the id of a stored
+ * event.
+ */
 export function derivedFrom(id: string): { event: DerivedEvent; emailId: string } | null {
   const event = derivedEvents.find(({ version }) => id[14] === version);
   return event ? { event, emailId: `${id.slice(0, 14)}7${id.slice(15)}` } : null;

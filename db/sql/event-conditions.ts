@@ -4,9 +4,9 @@ import type { ContactValues } from '../../domain/filter/evaluate.ts';
 /** The conditions of exit rules and waits on events, and their inputs: events, contacts, contexts. */
 
 /**
- * SQL that is true if a rule of any workflow uses an event; null or false otherwise. It reads the
- * next entry of the index and compares it: with a condition on the project, the planner may read
- * the whole table when another project has thousands of rows.
+ * SQL that is true if an exit rule of any workflow uses an event; null or false otherwise. It reads
+ * the next entry of the index and compares it. With a condition on the project instead, the planner
+ * may read the whole table when another project has thousands of rows.
  * @param event the alias of a row with `project_id` and `name`.
  */
 export function isExitEvent(event: string): RawBuilder<boolean | null> {
@@ -18,8 +18,8 @@ export function isExitEvent(event: string): RawBuilder<boolean | null> {
 }
 
 /**
- * SQL that is true if an execution is active, belongs to the contact of an event, and a rule of its
- * workflow uses the event. It starts from the contact, because a workflow may have a million
+ * SQL that is true if an execution is active, belongs to the contact of an event, and an exit rule
+ * of its workflow uses the event. It starts from the contact, because a workflow may have a million
  * executions, and a project ten thousand workflows with a rule. Both parameters are aliases.
  */
 export function mayBeEnded(execution: string, event: string): RawBuilder<boolean> {
@@ -62,7 +62,6 @@ export function eventScopes(eventIds: RawBuilder<unknown>): RawBuilder<EventScop
       where inner_event.id ${eventIds})`;
 }
 
-/** Events by their ids, as `eventScopes` has read them. */
 export function readEventScopes(json: EventScopesJson): Map<string, EventScope> {
   return new Map(
     Object.entries(json).map(([id, { contact, ...event }]) => {
@@ -82,9 +81,10 @@ export function namesContext(conditions: RawBuilder<unknown>): RawBuilder<boolea
 }
 
 /**
- * SQL that selects the part of an execution's context that conditions name, such as
- * `{"orderId": 7}`: a whole context may have 64 KB, and an event may look at a thousand. Null: they
- * name none.
+ * SQL that selects the part of an execution's context that conditions name; null: they name no
+ * part. For example, it is `{"orderId": 7}` for conditions on `context.orderId`. The whole context
+ * is not read, because it may have 64 KB, and an event may be checked against a thousand
+ * executions.
  * @param conditions JSON with the names of fields anywhere in it
  */
 export function namedContext(

@@ -1,8 +1,6 @@
 import { sql } from 'kysely';
 
-/** Conditions on the position of an execution, for statements about it. */
-
-/** SQL: true if an execution is on the version of a call. */
+/** SQL that is true if an execution is on this version of its workflow. */
 export const isOn = (version: number) => sql`workflow_version = ${version}`;
 
 /**

@@ -22,8 +22,8 @@ import {
 } from '../../domain/filter/value.ts';
 
 /**
- * Compiles conditions to SQL that uses the indexes of our tables. Everything that a customer wrote
- * becomes a parameter.
+ * Compiles conditions to SQL that uses the indexes of our tables. All values that a customer wrote
+ * become parameters.
  */
 
 type Sql = RawBuilder<boolean>;
@@ -51,9 +51,9 @@ export function conditionSql(condition: Condition, options: ConditionSqlOptions)
   const { repeated, order } = findRepeated(condition, segments);
   const shared = new Map<string, Sql>();
   const scope: Scope = { now, segments, contact, projectId, repeated, shared };
-  // A segment that is used twice is evaluated once per contact. Otherwise a few segments that refer
-  // to each other could grow exponentially. Each becomes a column of a nested row; `offset 0` keeps
-  // the planner from undoing this.
+  // A segment that is used twice is evaluated once per contact. Otherwise the SQL could grow
+  // exponentially with a few segments that refer to each other. Each such segment becomes a column
+  // of a nested row; `offset 0` keeps the planner from undoing this.
   let row: RawBuilder<unknown> | null = null;
   const names: string[] = [];
   for (const [index, id] of order.entries()) {
@@ -74,15 +74,15 @@ interface Scope {
   segments: Segments;
   contact: string;
   projectId: string | undefined;
-  /** Segments with a condition that are used more than once. */
+  /** Segments that have a condition and are used more than once. */
   repeated: ReadonlySet<string>;
   /** The segments of `repeated` that are compiled already. */
   shared: ReadonlyMap<string, Sql>;
 }
 
 /**
- * Finds segments with a condition that are used more than once. Each comes after those it refers
- * to.
+ * Finds segments that have a condition and are used more than once. In `order`, each comes after
+ * the segments that it refers to.
  */
 function findRepeated(condition: Condition, segments: Segments) {
   const seen = new Set<string>();
@@ -120,7 +120,7 @@ function joined(word: RawBuilder<unknown>, parts: Sql[]): Sql {
 
 const no = sql<boolean>`false`;
 
-/** Everything but expressions on JSON is true or false. */
+/** Only for expressions that are never null: all but those on JSON. */
 function not(expression: Sql): Sql {
   return sql<boolean>`not (${expression})`;
 }
@@ -151,14 +151,15 @@ function memberSql(scope: Scope, id: string): Sql {
     return sql<boolean>`exists (select from segment_member as inner_member
       where inner_member.segment_id = ${id} and inner_member.contact_id = ${contactId})`;
   }
-  // A repeated segment that is not compiled yet is circular. Checked conditions never are.
+  // A repeated segment that is not compiled yet is circular. Checked conditions have no such
+  // segment.
   return scope.repeated.has(id) ? (scope.shared.get(id) ?? no) : compile(scope, condition);
 }
 
 /**
- * SQL that is true if an event of a name exists since a moment, stored or as the row of a
- * campaign's message. It is not one "exists" over both, because PostgreSQL would then read all of
- * them instead of the contact's.
+ * SQL that is true if an event of a name exists since a moment: stored, or derived from the row of
+ * a campaign's message. Each of the two has an `exists` of its own: for one `exists` over both,
+ * PostgreSQL would read the events of all contacts.
  * @param isOwn a condition on the contact of `inner_seen`
  */
 function hasEvent(name: string, isOwn: RawBuilder<unknown>, from: RawBuilder<Date>) {
@@ -225,7 +226,7 @@ function columnSql(
   return filter.operator.startsWith('not') ? not(positive) : positive;
 }
 
-/** A filter on an instant; null when that is null. */
+/** SQL for a filter on an instant `at`; it is null when `at` is null. */
 function timeSql(filter: Filter, at: RawBuilder<unknown>, now: Date): Sql {
   const { operator } = filter;
   if (operator === 'within') return sql<boolean>`${at} >= ${instantSql(cutOff(filter, now))}`;
@@ -256,14 +257,14 @@ const symbols: Readonly<Record<OrderOperator, RawBuilder<unknown>>> = {
 };
 
 /**
- * The JSON value at a path, null when it is missing. As in `readPath`, a key with the whole name
- * wins.
+ * The JSON value at a path, null when it is missing. A key that has the whole path as its name
+ * comes first, as in `readPath`.
  */
 export function valueSql(data: RawBuilder<unknown>, path: readonly string[]): RawBuilder<unknown> {
   const name = path.join('.');
   const own = sql`nullif(${data} -> ${name}::text, 'null')`;
   if (path.length === 1) return own;
-  // `#>` is fast, but a number would index a list.
+  // `#>` is fast, but would take a key of digits as the index in a list.
   const inside = path.some((key) => /[0-9]$/.test(key))
     ? sql`filter_value(${data}, ${path}::text[])`
     : sql`nullif(${data} #> ${path}::text[], 'null')`;
@@ -301,7 +302,7 @@ function dataFilterSql({ contact, now }: Scope, filter: Filter, path: readonly s
   if (quick) return sql<boolean>`coalesce(${quick}, false)`;
   const holds = dataSql(filter, valueSql(data, path), now);
   if (!showsInText(filter)) return sql<boolean>`coalesce(${holds}, false)`;
-  // This quick test, a third of the cost of the full one, excludes most values.
+  // This quick test costs a third of the full one, and excludes most values.
   const name = path.join('.');
   const own = sql`${data} ->> ${name}::text`;
   const text = path.length === 1 ? own : sql`coalesce(${own}, ${data} #>> ${path}::text[])`;
@@ -309,7 +310,10 @@ function dataFilterSql({ contact, now }: Scope, filter: Filter, path: readonly s
     then coalesce(${holds}, false) else false end`;
 }
 
-/** Returns true if a value that contains the text also contains it in its JSON text. */
+/**
+ * Returns true if each JSON value that contains the text of the filter also has it in its text
+ * form.
+ */
 function showsInText({ operator, value }: Filter): boolean {
   return (
     operator === 'contains' &&
@@ -319,8 +323,9 @@ function showsInText({ operator, value }: Filter): boolean {
 }
 
 /**
- * `equals` with a plain value, if containment is equivalent: it costs half. In objects it requires
- * the same keys and, at their end, an equal scalar. Null for all other filters.
+ * SQL for `equals` with a plain value, if the operator `@>` is equivalent, which costs half; null
+ * for all other filters. In objects, `@>` requires the same keys and, at their end, an equal
+ * scalar.
  */
 function dataEqualsSql(
   { operator, value: given }: Filter,
@@ -360,8 +365,8 @@ function containsSql(value: RawBuilder<unknown>, given: unknown): Sql {
 }
 
 /**
- * Compares as numbers, otherwise as dates, otherwise as texts by code points: the first type that
- * fits both values.
+ * Compares as numbers, otherwise as dates, otherwise as texts by code points: by the first of these
+ * types that fits both values.
  */
 function orderSql(operator: OrderOperator, value: RawBuilder<unknown>, given: unknown): Sql {
   const symbol = symbols[operator];

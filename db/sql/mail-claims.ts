@@ -15,8 +15,8 @@ export function isSenderGone(email: string): RawBuilder<boolean> {
 }
 
 /**
- * SQL that reads the start of a message's first attempt from its trace. Use it only if that attempt
- * was not accepted.
+ * SQL that reads the start of a message's first attempt from its trace. Use it only if this attempt
+ * was not accepted, because the trace of an accepted first attempt may not have it: see `traceOf`.
  * @param email the table or its alias.
  */
 export function firstAttemptAt(email: string): RawBuilder<string | null> {

@@ -2,13 +2,13 @@ import { type RawBuilder, sql } from 'kysely';
 
 /**
  * When messages were sent, delivered, opened and so on: rows of `email_moment`, which triggers
- * keep. They find the newest messages of a project, or all of a period. A contact's moments are
- * found by its mail.
+ * keep. Their index finds the newest messages of a project, or all of a period. It does not have
+ * the contacts: for their moments, read their mail.
  */
 
 /**
- * A moment of a message. Sent: not FAILED, and not received. Listed: bounced only because of the
- * provider's own suppression list.
+ * A moment of a message. Sent: only messages that are neither FAILED nor received. Listed: only
+ * bounces or complaints that came from the provider's own suppression list.
  */
 export type Moment =
   | 'sent'
@@ -78,7 +78,7 @@ export function countMoments(
               from (select ${from} as since, ${to} as until) inner_given) inner_begun) inner_days)`;
 }
 
-/** Watermark: whole days before it are counted. */
+/** Name of the watermark up to which `email_tally` has counted whole days. */
 export const tallied = 'email_tally';
 export const countedTo = sql<Date>`coalesce((select inner_mark.at from watermark inner_mark where inner_mark.name = ${sql.lit(tallied)}),
   timestamptz '-infinity')`;

@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import { unqueuedOf } from './mail-queue.ts';
 
 /**
- * Campaign mail that is being given to the mail provider: its row still says PENDING, and a claimed
- * chunk of its campaign names it. It is shown as SENDING.
+ * Campaign mail that is being given to the mail provider: its row still has the status PENDING, but
+ * a claimed chunk of its campaign names it. It is shown as SENDING.
  */
 
 /**
@@ -40,7 +40,10 @@ export function hasWaiting(campaignId: RawBuilder<unknown>): RawBuilder<boolean>
     or exists (select from ${unqueuedOf(campaignId)}))`;
 }
 
-/** SQL that selects the campaign's status for a message that waits; null for others. */
+/**
+ * SQL that selects the status of the campaign of a message that is PENDING or SENDING; null for
+ * other messages.
+ */
 export function campaignStatusOf(email: string): RawBuilder<string | null> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
   return sql<string | null>`case when ${column('status')} in ('PENDING', 'SENDING') then

@@ -38,7 +38,7 @@ export function traceEntry(state: TraceState, detail?: RawBuilder<unknown>): Raw
   return sql<string>`trace_entry(${sql.lit(state)}, ${detail ?? sql`null`})`;
 }
 
-/** The entry for a message with a send time; null: it is sent at once, after all. */
+/** The entry for a message that has got a send time; `at` null: it is sent at once, after all. */
 export function scheduledEntry(at: Date | null): RawBuilder<string> {
   return traceEntry('scheduled', sql`jsonb_build_object('for', ${at && at.toISOString()}::text)`);
 }
@@ -69,7 +69,7 @@ export function throttled(since: string | RawBuilder<string>): RawBuilder<unknow
     else jsonb_set(${traceEntry('throttled')}, '{0,at}', to_jsonb(${since}::text)) end`;
 }
 
-/** The columns that tell the steps of a message whose first attempt was accepted. */
+/** Columns with the states of a message whose first attempt was accepted. */
 interface PlainSteps {
   handed_over_at: Date | null;
   sent_at: Date | null;
@@ -82,8 +82,8 @@ interface PlainSteps {
 const beforeHandOver: readonly string[] = ['rendered_plainly', 'scheduled', 'held', 'throttled'];
 
 /**
- * Returns the whole trace of a message except `queued`: the stored entries, and those that its
- * columns tell.
+ * Returns the whole trace of a message except `queued`: the stored entries, and those that are made
+ * from its columns.
  */
 export function traceOf(email: PlainSteps): TraceEntry[] {
   const { trace, handed_over_at: handedOverAt, sent_at: sentAt, delivered_at: deliveredAt } = email;
@@ -107,7 +107,7 @@ export function traceOf(email: PlainSteps): TraceEntry[] {
   );
 }
 
-/** The trace entry of a message that was claimed with its chunk. */
+/** The trace entry `handed_over` of a message that was claimed with its chunk. */
 export function handedOver(claimedAt: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`jsonb_set(
     ${traceEntry('handed_over', sql`jsonb_build_object('attempt', email.attempts + 1)`)},

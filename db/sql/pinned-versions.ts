@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * Names used by versions with active executions, beside the edited graphs. The named objects must
- * not be deleted while an execution may use them.
+ * Names of secrets, templates and other objects that versions with active executions use. The
+ * current graphs of workflows may no longer have them. These objects must not be deleted while an
+ * execution may use them.
  */
 
 /**

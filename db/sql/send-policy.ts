@@ -9,7 +9,6 @@ export function isPolicedCampaign(campaign: string): RawBuilder<boolean> {
     and ${holdsMail(sql.ref(`${campaign}.project_id`))})`;
 }
 
-/** SQL that is true if a project has a policy that may hold mail. */
 export function holdsMail(projectId: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`exists (select from send_policy inner_policy
     where inner_policy.project_id = ${projectId}

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * SQL that is true if a contact has left a topic, or never had it: by its own choice, else by the
- * default. A null or deleted topic counts as none, and is not looked up.
+ * SQL that is true if a contact does not get mail of a topic: by its own choice, or else by the
+ * default. False if the topic is null or deleted.
  * @param contactId the contact's id, as SQL
  * @param topicId the topic's id or null, as SQL
  */
@@ -18,8 +18,8 @@ export function hasLeftTopic(
 }
 
 /**
- * SQL that is true if a contact was not subscribed to a topic at a moment: the next change tells
- * the state before it. False without a topic.
+ * SQL that is true if a contact was not subscribed to a topic at a moment: the first change after
+ * the moment shows the state before the change. False if the topic is null.
  */
 export function hadLeftTopic(
   contactId: RawBuilder<unknown>,

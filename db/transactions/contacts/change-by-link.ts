@@ -16,19 +16,20 @@ export interface LinkWish {
   subscribed?: boolean;
   /** Choices by the ids of topics. */
   choices?: ReadonlyMap<string, boolean>;
-  /** True if it leaves a topic, or all mail. */
+  /** True if the link requests to leave a topic, or all mail. */
   isOptOut: boolean;
   /** Text that the person has read; null: unknown. */
   text: string | null;
 }
 
 /**
- * Changes subscriptions as the link of a mail requests, in the caller's transaction. It records
- * events only for actual changes, with the message if that was sent to the contact's address. An
- * opt-out is stored in the message, and counted once for its campaign. If the message was sent to
- * another address, it applies only to that address. Grants without a message to the contact's
- * address may need a confirmation first. Returns the new state of the contact; undefined when there
- * is no such contact.
+ * Changes subscriptions as the link of a mail requests, in the caller's transaction.
+ * - Events are recorded only for actual changes. They name the message if it was sent to the
+ *   contact's address.
+ * - An opt-out is stored in the message, and counted once for its campaign. If the message was sent
+ *   to another address, the opt-out applies only to that address.
+ * - Grants may need a confirmation first, if there is no message to the contact's address.
+ * @returns the new state of the contact; undefined when there is no such contact
  */
 export async function recordLinkChange(
   tx: Database,
@@ -106,9 +107,9 @@ async function endOpen(
 }
 
 /**
- * Returns true if a request with a contact's link may subscribe it. A mail to the contact proves
- * that the person asks, so the address is taken off the suppression list. Others may know the
- * contact's id, and cannot subscribe an erased address.
+ * Returns true if a request with a contact's link may subscribe the contact. A mail to its address
+ * proves that the person asks, so the address is taken off the suppression list. Without a mail,
+ * anyone who knows the contact's id may have asked, so an erased address stays unsubscribed.
  */
 async function maySubscribe(
   tx: Database,

@@ -24,7 +24,7 @@ import type {
 import { lowerAscii } from '../../../domain/email-address.ts';
 import { limits } from '../../../domain/limits.ts';
 
-/** Contacts of one batch, all in one transaction. */
+/** Maximum number of contacts in a batch, which is processed in one transaction. */
 const batchSize = 1000;
 
 interface BatchOutcome {
@@ -134,7 +134,6 @@ export async function recordBulkBatch(db: Database, job: JobRef): Promise<boolea
   });
 }
 
-/** The contacts of the next batch, if it deletes them. */
 async function listContactsToDelete(db: Database, { projectId, jobId }: JobRef): Promise<string[]> {
   const batch = await db
     .selectFrom('job_batch')

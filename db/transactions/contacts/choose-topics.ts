@@ -5,14 +5,14 @@ import type { Database } from '../../database.ts';
 import { topicsOf } from '../../topics/choices.ts';
 import { recordEvents } from '../events/record-events.ts';
 
-/** null: resets it to the default. */
+/** null: the default of the topic. */
 export type TopicChoice = boolean | null;
 
 export interface ChoiceCause {
   origin: ConsentOrigin;
   /** The message whose link was followed. */
   emailId?: string | null;
-  /** True: no events, because the contact was just created. */
+  /** True if the contact was just created: then no events are recorded. */
   isNew?: boolean;
 }
 
@@ -41,7 +41,7 @@ export async function recordTopicChoices(
         join topic on topic.id = given.id and topic.project_id = ${projectId}
         left join contact_topic chosen
           on chosen.topic_id = topic.id and chosen.contact_id = ${contactId}
-        -- Locked, so that none is deleted before the end.
+        -- Locks the topics, so that none is deleted before the transaction ends.
         for key share of topic
     ), removed as (
       delete from contact_topic using given
@@ -79,7 +79,7 @@ export async function recordTopicChoices(
 
 /**
  * Subscribes a locked contact to topics.
- * @param keepsLeft true: a topic that the contact itself has left stays so
+ * @param keepsLeft true: a topic that the contact itself has left stays left
  */
 export async function joinTopics(
   tx: Database,

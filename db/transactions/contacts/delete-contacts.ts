@@ -9,7 +9,10 @@ import { activeStatuses } from '../../workflows/executions/executions.ts';
 import { limits } from '../../../domain/limits.ts';
 import { executionRunId } from '../../../domain/runs/execution.ts';
 
-/** Rows of each kind that may be deleted together with their contacts in one transaction. */
+/**
+ * Maximum number of rows of each kind that are deleted together with their contacts in one
+ * transaction.
+ */
 const historyMax = 5000;
 
 /** Finished rows, which no process works on any more. */
@@ -36,7 +39,7 @@ const history = [
 /**
  * Deletes the history of contacts that are about to be deleted, page by page, until one transaction
  * can delete the rest with them. Most contacts have little history. One may have a million events:
- * deleting those would take longer than a statement may.
+ * deleting these together would take longer than a statement may.
  */
 export async function deleteContactHistory(
   db: Database,
@@ -59,7 +62,7 @@ export async function deleteContactHistory(
  * Deletes contacts with all their rows (events, mails, memberships, executions), in the caller's
  * transaction, and keeps their opt-outs. Call `deleteContactHistory` before. A trigger writes
  * outbox entries that cancel the runs of active executions; runs of opt-in requests are signalled.
- * Returns the ids of those that existed.
+ * Returns the ids of the contacts that existed.
  */
 export async function deleteContacts(
   tx: Database,

@@ -19,10 +19,12 @@ import { contactDataFault, jsonBytes } from '../../../domain/contact/data.ts';
 import type { ImportData, ImportResult, RowError } from '../../../domain/contact/job.ts';
 import { limits } from '../../../domain/limits.ts';
 
-/** Some thousand rows, imported in one transaction. */
+/**
+ * Bytes of the file that are read at once. Their rows, some thousand, are imported in one
+ * transaction.
+ */
 const pieceBytes = 128 * 1024;
 
-/** The result of some rows of a file. */
 interface RowsOutcome {
   created: number;
   updated: number;
@@ -34,12 +36,18 @@ interface LockedContact {
   email: string;
   subscribed: boolean;
   consent: string | null;
-  /** Bytes of its data as the database writes them. That is at least its size as other JSON. */
+  /**
+   * Bytes of its data as the text of `jsonb`, which has spaces: at least as many as of compact
+   * JSON.
+   */
   bytes: number;
   keys: number;
 }
 
-/** Accepts a file for import, in the caller's transaction. `actor`: who asks for it, for the consent log. */
+/**
+ * Accepts a file for import, in the caller's transaction. `actor`: who asks for it, for the consent
+ * log.
+ */
 export async function insertImport(
   tx: Database,
   { projectId, jobId }: JobRef,
@@ -65,13 +73,15 @@ export async function* readImportFile(
       .select(sql<Buffer>`substring(content from ${at}::int for ${pieceBytes}::int)`.as('piece'))
       .where('job_id', '=', jobId)
       .executeTakeFirst();
-    // The file was deleted when the job ended.
+    // The file is read to its end, or was deleted when the job ended.
     if (!row || row.piece.length === 0) return;
     yield row.piece;
   }
 }
 
-/** The file is valid: the job becomes active, or complete if it has no rows. */
+/**
+ * Starts the import of a valid file: the job becomes active, or complete if the file has no rows.
+ */
 export async function startImport(db: Database, job: JobRef, totalRows: number): Promise<void> {
   await transact(db, async (tx) => {
     const row = await lockOpenJob(tx, job);
@@ -90,7 +100,6 @@ export async function startImport(db: Database, job: JobRef, totalRows: number):
   });
 }
 
-/** Fails the job, because the file cannot be imported. */
 export async function failImport(db: Database, job: JobRef, reason: string): Promise<void> {
   await transact(db, async (tx) => {
     if (await lockOpenJob(tx, job)) await endJob(tx, job.jobId, { state: 'failed', reason });
@@ -98,8 +107,8 @@ export async function failImport(db: Database, job: JobRef, reason: string): Pro
 }
 
 /**
- * Imports the rows that follow the first `position` of the file, and counts them, in one
- * transaction. Returns null when they must not be imported: the job has ended, or they are done
+ * Imports the rows that follow the first `position` rows of the file, and counts them, in one
+ * transaction. Returns false when they must not be imported: the job has ended, or they are done
  * already.
  */
 export async function recordImportBatch(
@@ -130,7 +139,7 @@ function add(result: ImportResult, { created, updated, errors }: RowsOutcome): I
   };
 }
 
-/** Upserts the contacts of rows as if one row came after the other. */
+/** Creates or updates the contacts of rows as if one row came after the other. */
 async function recordRows(
   tx: Database,
   job: JobRow,
@@ -284,7 +293,7 @@ async function mergeRows(
   return { created: 0, updated: merged.length, errors };
 }
 
-/** Removes the wish to subscribe from rows whose address is erased. */
+/** Leaves the subscription unchanged in rows that would subscribe an erased address. */
 async function withoutErased<R extends ImportRow & { contact: LockedContact }>(
   tx: Database,
   projectId: string,
@@ -296,7 +305,10 @@ async function withoutErased<R extends ImportRow & { contact: LockedContact }>(
   return rows.map((row) => (erased.has(row.email) ? { ...row, subscribed: null } : row));
 }
 
-/** Returns the rows whose contact would exceed a limit. Candidates are checked one by one. */
+/**
+ * Returns the rows whose contact would exceed a limit. Only rows that may exceed it are checked
+ * exactly, one by one.
+ */
 async function findOverfull(
   tx: Database,
   given: readonly (ImportRow & { contact: LockedContact })[],

@@ -25,7 +25,7 @@ export interface ContactChange {
 
 export interface ContactWrite extends ContactChange {
   email: string;
-  /** Absent: the database chooses one. */
+  /** Absent: a new id is made. */
   idWhenNew?: string;
   subscribedWhenNew: boolean;
   data: ContactDataChange;
@@ -33,9 +33,9 @@ export interface ContactWrite extends ContactChange {
 
 /**
  * Creates or updates the contact of an address, in the caller's transaction. The contact stays
- * locked until its end, so that its changes are serialized, and its project is held as by
- * `holdProject`. Two parallel writes of a new address create one contact; `isNew` is true for one
- * of them.
+ * locked until the transaction ends, so that its changes are serialized, and its project is held as
+ * by `holdProject`. Two parallel writes of a new address create one contact; `isNew` is true for
+ * one of them.
  * @throws Problem PROJECT_NOT_FOUND; VALIDATION_ERROR when the merged data exceeds a limit.
  */
 export async function recordContact(
@@ -127,8 +127,8 @@ async function mayBecome(
 }
 
 /**
- * Logs the consent of a new contact. An unsubscribed one has given none, and one whose address is
- * erased becomes unsubscribed. Returns its new state.
+ * Logs the consent of a new contact, if it is subscribed. A contact whose address is erased becomes
+ * unsubscribed instead. Returns its new state.
  */
 async function noteNew(
   tx: Database,

@@ -38,7 +38,8 @@ export interface RecordedTracked {
 
 /**
  * Records one event, in the caller's transaction.
- * @throws Problem PROJECT_NOT_FOUND; CONSENT_SENDER_REQUIRED; VALIDATION_ERROR when merged data exceed a limit.
+ * @throws Problem PROJECT_NOT_FOUND; CONSENT_SENDER_REQUIRED; VALIDATION_ERROR when merged data
+ *   exceed a limit.
  */
 export async function recordTracked(
   tx: Database,
@@ -74,8 +75,8 @@ export function isPlain({ subscribed, isOptIn, change, topics }: TrackedEvent): 
 /**
  * Records plain events of different contacts, as `recordTracked` would one after the other.
  * @param events each address once
- * @returns the results in their order; null if another transaction has locked a contact: then
- *   nothing was recorded
+ * @returns the results in their order; null for an event that was not recorded, because another
+ *   transaction has locked its contact or has just created it
  * @throws Problem PROJECT_NOT_FOUND; VALIDATION_ERROR when merged data exceed a limit.
  */
 export async function recordTrackedTogether(
@@ -137,7 +138,8 @@ async function lockKnown(
 
 /**
  * Creates contacts and merges data. Returns the changed ones.
- * @param known the ids of existing contacts; only the others may need their evidence.
+ * @param known the ids of existing contacts: their consent does not change, so it needs no
+ *   evidence.
  */
 async function writeContacts(
   tx: Database,
@@ -163,7 +165,8 @@ async function writeContacts(
     ), written as (
       insert into contact (id, project_id, email, subscribed, data)
         select id, ${projectId}, email, subscribed, nullif(set, '{}') from given
-          -- In a fixed order, because two transactions may create the same contacts.
+          -- In a fixed order, because two transactions may create the same contacts, and would
+          -- deadlock.
           order by email
         on conflict (project_id, email) do update set data = ${merged}, updated_at = now()
           where contact.data is distinct from ${merged}

@@ -7,7 +7,7 @@ import { type ContactRow, lockContact } from '../../contacts/contacts.ts';
 import { type Database, transact } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 
-/** Reads and writes of the runs of opt-in requests. */
+/** Reads and writes for the runs of opt-in requests. */
 
 /** An open request with its contact, which is locked. */
 export interface LockedOptIn {
@@ -41,7 +41,6 @@ export async function lockOptIn(tx: Database, id: string): Promise<LockedOptIn |
   return { request, contact, now };
 }
 
-/** Data from which a confirmation mail is made. */
 export interface OptInMailSource {
   project: {
     id: string;
@@ -124,7 +123,10 @@ export async function expireOptIn(
   await recordConsent(tx, project_id, lines, { ...noEvidence, source: 'double_opt_in' });
 }
 
-/** Stores when a locked request is next due. The sweep searches its run after that. */
+/**
+ * Stores when a locked request is next due. If its run has not handled it a minute later, the sweep
+ * signals the run.
+ */
 export async function setNextReconcile(tx: Database, { id }: OptInRow, at: Date): Promise<void> {
   await sql`
     update opt_in set next_reconcile_at = ${at}::timestamptz + interval '1 minute' where id = ${id}`.execute(
@@ -133,8 +135,8 @@ export async function setNextReconcile(tx: Database, { id }: OptInRow, at: Date)
 }
 
 /**
- * Requests the runs of opt-in requests with work due for a minute: they are lost, or were ended in
- * Temporal. A running one reads its row.
+ * Signals the runs of opt-in requests whose work is due for a minute: such a run is lost, or was
+ * ended in Temporal, and starts again. A running one reads its row.
  */
 export async function signalStalledOptIns(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
@@ -149,8 +151,8 @@ export async function signalStalledOptIns(db: Database, max: number): Promise<vo
 }
 
 /**
- * Returns the tokens of requests whose mail is about to be sent, by their ids. Only hashes are
- * stored, before the first mail is sent.
+ * Returns the tokens of requests whose mail is about to be sent, by the ids of the requests. Before
+ * the first mail is sent, the hash of its token is stored; the token itself never is.
  * @param tokensOf returns the tokens that the server can derive from an id, the current one first.
  *   A token stays the same as long as its secret is known.
  */

@@ -9,11 +9,10 @@ import { activeStatuses } from '../../workflows/executions/executions.ts';
 
 /**
  * Begins to erase a contact, in the caller's transaction. From its commit on, the contact is in no
- * project, gets no mail, and its executions are cancelled. The run removes its data. Returns
- * undefined when there is no such contact.
- * @param options.suppress true if the suppression list keeps that the address gets no marketing
- *   mail.
- * @returns the id of the erasure
+ * project, gets no mail, and its executions are cancelled. The run then removes its data.
+ * @param options.suppress true if the address must stay on the suppression list, as a hash, so that
+ *   it gets no marketing mail.
+ * @returns the id of the erasure; undefined when there is no such contact
  */
 export async function beginErasure(
   tx: Database,

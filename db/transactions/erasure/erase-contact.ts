@@ -17,16 +17,15 @@ import {
 import { lowerAscii } from '../../../domain/email-address.ts';
 
 /**
- * The work of an erasure, one page per transaction. After a crash, the next run continues from
- * there.
+ * The work of an erasure, one page per transaction. After a crash, the next run continues after the
+ * last committed page.
  */
 
-/** Result of one page. */
 interface Page {
   counts: Partial<ErasureCounts>;
   /** Start of the next page of this task; null: the task is done. */
   next: string | null;
-  /** Milliseconds until the next look, because nothing can be done now. */
+  /** Milliseconds until the next page, because nothing can be done now. */
   pauseMs?: number;
 }
 
@@ -35,15 +34,15 @@ type Open = ErasureRow & { contact_id: string; email: string };
 
 type Task = (tx: Database, erasure: Open, cipher: KeyCipher) => Promise<Page>;
 
-/** Milliseconds until the next look for mail that is being given to the mail provider. */
+/** Milliseconds between two checks of mail that is being given to the mail provider. */
 const settlingMs = 500;
 
-/** The start position: of every page for some tasks, of the first page for the others. */
+/** The position of the first page. Tasks that delete rows use it for every page. */
 const again = '';
 
 /**
- * In this order: first the rows that mail under way may still write to, last those that only
- * contain the address.
+ * The tasks in their order: first those for rows that mail under way may still write to, last those
+ * for rows that only contain the address.
  */
 const tasks: Record<string, Task> = {
   emails: deleteEmails,
@@ -64,8 +63,8 @@ const tasks: Record<string, Task> = {
 const order = Object.keys(tasks);
 
 /**
- * Processes the next page of an erasure. Returns true in `isOver` when it is over, and the
- * milliseconds until the next page, if not now. An erasure that is gone is over.
+ * Processes the next page of an erasure. Returns true in `isOver` when the erasure is over or gone,
+ * and the milliseconds until the next page in `pauseMs`.
  */
 export async function recordErasurePage(
   db: Database,
@@ -99,7 +98,7 @@ function isOpen(erasure: ErasureRow): erasure is Open {
 
 /**
  * Deletes the rows of a table that belong to the contact.
- * @param count what the receipt calls them; null: it does not count them
+ * @param count the field of the receipt that counts them; null: they are not counted
  */
 function deleting(table: string, count: keyof ErasureCounts | null, rows: number): Task {
   return async (tx, { contact_id }) => {
@@ -110,10 +109,7 @@ function deleting(table: string, count: keyof ErasureCounts | null, rows: number
   };
 }
 
-/**
- * Deletes mails with their files, unless other mail uses these, and their copies in the local
- * mailbox.
- */
+/** Deletes mails, their copies in the local mailbox, and their files if no other mail uses them. */
 async function deleteEmails(tx: Database, { contact_id }: Open): Promise<Page> {
   const rows = 500;
   const underWay = sql<boolean>`(status = 'SENDING' or ${isClaimedByChunk('email')})`;
@@ -184,7 +180,10 @@ async function clearResponses(tx: Database, erasure: Open): Promise<Page> {
   return { counts: { deliveries: named.length }, next };
 }
 
-/** The mailbox has at most a thousand messages. Those of other projects stay. */
+/**
+ * Deletes mail of the address from the local mailbox, but not that of other projects. One page is
+ * enough, because the mailbox has at most a thousand messages.
+ */
 async function deleteMailbox(tx: Database, { email, rows_of }: Open): Promise<Page> {
   const mailbox = await deleteMessages(
     tx,
@@ -194,7 +193,10 @@ async function deleteMailbox(tx: Database, { email, rows_of }: Open): Promise<Pa
   return { counts: { mailbox }, next: null };
 }
 
-/** Checks a page of the project's mail: an address may have got mail of other contacts. */
+/**
+ * Erases the address in a page of the project's mail, because mail of other contacts may have been
+ * sent to it, too.
+ */
 async function eraseOtherEmails(tx: Database, erasure: Open): Promise<Page> {
   const rows = 5000;
   const [at = null, id = null] = (erasure.position ?? '').split(' ').filter(Boolean);
@@ -249,7 +251,7 @@ async function lockOthers(tx: Database, ids: readonly string[]): Promise<Other[]
   return rows;
 }
 
-/** Keeps the row without its recipient. A waiting message is not sent. */
+/** Keeps the row without its recipient and content. A waiting message is not sent. */
 async function eraseOther(tx: Database, { id, trace, error }: Other, address: string) {
   const kept = JSON.stringify(valueWithoutAddress(trace, address));
   const withheld = traceEntry('withheld', sql`jsonb_build_object('reason', 'suppressed'::text)`);
@@ -302,7 +304,10 @@ async function eraseAnswers(tx: Database, erasure: Open, cipher: KeyCipher): Pro
   };
 }
 
-/** Returns true if a text may contain an address, in any case. */
+/**
+ * Returns true if a text contains the characters of an address, in upper or lower case. They may be
+ * a part of a longer address.
+ */
 function names(text: string, address: string): boolean {
   return lowerAscii(text).includes(address);
 }

@@ -19,9 +19,9 @@ import {
 } from '../../../domain/workflow/event-effects.ts';
 
 /**
- * Effects on which the data of an event decide, or whose refusal leaves a note: waits with conditions,
- * and starts by conditions or keys. They are chosen here, and made by the statement in
- * `record-events.ts`.
+ * Effects that depend on the data of an event, or whose refusal is recorded in `not_started`: ends
+ * of waits with conditions, digests, and starts with conditions, keys or other rules of re-entry.
+ * They are chosen here, and made by the statement in `record-events.ts`.
  */
 
 /** SQL that is true for a workflow, in the row `workflow`, whose starts must be chosen. */
@@ -43,14 +43,15 @@ export function isEnding(wait: string): RawBuilder<boolean> {
   const ofWait = (name: string) => sql.ref(`${wait}.${name}`);
   return sql`${ofWait('contact_id')} = recorded.contact_id
           and ${ofWait('event_name')} = recorded.name and ${ofWait('event_id')} is null
-          -- A digest takes events until it is closed, which may be a little later: none is lost.
+          -- A digest takes events until it is closed, which may be a little after its end, so no
+          -- event is lost.
           and (${ofWait('digest')} is not null or ${ofWait('expires_at')} is null
             or ${ofWait('expires_at')} > recorded.recorded_at)`;
 }
 
 /**
- * SQL that is false for a wait whose conditions an event cannot meet, by its `required_data`. Both
- * parameters are aliases.
+ * SQL that is false if the data of an event lack values that the conditions of a wait require
+ * (`required_data`). Both parameters are aliases.
  */
 export function hasRequired(wait: string, event: string): RawBuilder<boolean> {
   const required = sql.ref(`${wait}.required_data`);
@@ -103,8 +104,8 @@ export async function chooseEffects(
 }
 
 /**
- * SQL that makes a table `judged`: the chosen starts, each with the reason why it is refused, if it
- * is.
+ * SQL that makes a table `judged`: the chosen starts, each with the reason why it is refused, or
+ * null. It also records some of the refusals in `not_started`.
  */
 export function judging(chosen: readonly StartChoice[]) {
   const start = { contactId: sql`recorded.contact_id`, key: sql`given.key` };

@@ -22,24 +22,27 @@ export interface ComputationOptions {
 export interface Computation {
   added: number;
   removed: number;
-  /** Members afterwards. */
+  /** Number of members afterwards. */
   total: number;
   /** False when it was interrupted: its time was over, or the segment was changed meanwhile. */
   isComplete: boolean;
 }
 
-/** Contacts that enter or leave, found in one query. Their ids take some 10 MB of memory. */
+/**
+ * Maximum number of contacts that enter or leave and are found by one query. Their ids take some 10
+ * MB of memory.
+ */
 const changesMax = 100_000;
 
-/** Contacts in one transaction, which locks them for some tens of milliseconds. */
+/** Number of contacts in one transaction, which locks them for some tens of milliseconds. */
 const pageSize = 1000;
 
 /**
  * Updates the stored members of a tracked segment to its condition, with an entry or exit event for
  * each contact that changed. A page changes memberships and records their events in one
  * transaction, under the locks of the segment and its contacts, after checking the condition again.
- * So each change has exactly one event, however many computations run at once and wherever one of
- * them ends.
+ * So each change has exactly one event, even if several computations run at once, or one is
+ * interrupted.
  * @returns null when the segment is gone.
  * @throws Problem CONDITION_TOO_HEAVY
  */
@@ -50,7 +53,7 @@ export async function computeSegment(
 ): Promise<Computation | null> {
   const counted = { added: 0, removed: 0 };
   const isOver = options.isOver ?? (() => false);
-  // Members from before tracking was switched off and on again.
+  // First deletes the members that were stored before tracking was switched off and on again.
   const isEmptied = await completeRemoval(db, segment.id, isOver);
   if (!isEmptied) return finish(db, segment, { ...counted, isComplete: false });
   for (let isLast = false; !isLast;) {
@@ -84,7 +87,7 @@ async function finish(
 async function listChanged(db: Database, segment: TrackedSegment, now: Date): Promise<string[]> {
   return withinConditionTime(db, async (tx) => {
     const holds = await membershipSql(tx, segment.project_id, segment.condition, now);
-    // Both directions in one scan of the contacts.
+    // Finds contacts that enter and contacts that leave in one scan of the contacts.
     const { rows } = await sql<{ id: string }>`
       with matching as (
         select contact.id from contact where contact.project_id = ${segment.project_id} and ${holds}
@@ -134,7 +137,7 @@ async function recordChanges(
   });
 }
 
-/** Stores the memberships of a page. Returns the changed ones. */
+/** Stores the memberships of a page. Returns the contacts that have entered or left. */
 async function updateMembers(
   tx: Database,
   segment: SegmentRow,

@@ -3,13 +3,13 @@ import { type Database, transact } from '../../database.ts';
 import { leaveDigests } from '../../workflows/executions/digest-events.ts';
 import { noteLostEvents, noteRecorded } from '../../subscriptions/upkeep.ts';
 
-/** Events deleted in one transaction: some tens of milliseconds of work. */
+/** Number of events deleted in one transaction, which takes some tens of milliseconds. */
 const deletedAtOnce = 10_000;
 
 /**
- * Deletes the events of a name recorded until now, in many short transactions. It keeps later ones,
- * and those that have just ended a wait, because the run must still read them. Open digests leave them out.
- * Returns the number of deleted events.
+ * Deletes the events of a name recorded until now, in many short transactions. It keeps events that
+ * have just ended a wait, because the run must still read them. Open digests lose the deleted
+ * events. Returns the number of deleted events.
  */
 export async function deleteEvents(db: Database, projectId: string, name: string): Promise<number> {
   const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(db);
@@ -30,7 +30,7 @@ export async function deleteEvents(db: Database, projectId: string, name: string
 
 interface DeletedPage {
   gone: { id: string; contactId: string | null }[];
-  /** The last one that was looked at; null: there are no more. */
+  /** The last event of the page, deleted or kept; null: the page has none, so all is done. */
   last: { at: string; id: string } | null;
 }
 
@@ -69,9 +69,9 @@ interface EventsToDelete {
 }
 
 /**
- * Merges the rows of each key that has fresh ones into one; a key whose sum is 0 is deleted. It is
- * exact even when others merge or record at the same time, because it sums exactly the rows that it
- * deletes.
+ * Merges the rows of `event_tally` with the same project, name and day into one, if some of them
+ * are fresh; no row is left if the sum is 0. It is exact even when other transactions merge or
+ * record at the same time, because it sums exactly the rows that it deletes.
  */
 export async function foldEventTally(db: Database): Promise<void> {
   await sql`
@@ -83,7 +83,8 @@ export async function foldEventTally(db: Database): Promise<void> {
           = (touched.project_id, touched.name, touched.day)
         returning tally.project_id, tally.name, tally.day, tally.count
     ), noted as (
-      -- The same rows, so that none is merged before its subscriptions are checked.
+      -- Reads the same fresh rows, so that no row is merged before the subscriptions of its project
+      -- are checked.
       ${noteRecorded}
     )
     insert into event_tally (project_id, name, day, count, fresh)

@@ -28,7 +28,6 @@ export interface NewEvent {
   emailId?: string | null;
 }
 
-/** An event among those of many projects. */
 export interface ProjectEvent extends NewEvent {
   projectId: string;
 }
@@ -40,14 +39,17 @@ export interface RecordedEvent {
 }
 
 /**
- * Records events with all their effects, in the caller's transaction: ends the executions of their
- * contacts that meet an exit rule, then the waits, lets digests take events, then starts executions of the
- * enabled workflows they trigger, each at most once. In a
- * disabled project (people can opt out, and providers report) nothing starts. An execution at the end
- * of a long chain of causes has failed when it begins. The contacts are
- * locked first and in order, unless the caller holds them: a wait that is being registered (see
- * `registerWait`) comes before or after these events, never in between.
- * @param options.executionId the execution whose step caused the events; those of mail name it
+ * Records events with all their effects, in the caller's transaction. First they end executions by
+ * exit rules. Then they end waits, or are taken by digests, and start executions of the enabled
+ * workflows that they trigger, each workflow at most once.
+ *
+ * In a disabled project nothing starts; events still occur there, because people can opt out and
+ * providers report. An execution at the end of a long chain of causes fails as soon as it starts.
+ *
+ * The contacts are locked first and in order, unless the caller holds them. So a wait that is being
+ * registered (see `registerWait`) comes before or after these events, never in between.
+ * @param options.executionId the execution whose step caused the events; for events of mail, the
+ *   mail names it
  */
 export async function recordEvents(
   tx: Database,
@@ -62,8 +64,8 @@ export async function recordEvents(
 
 /**
  * Records events of any projects by one statement, as `recordEvents` does, in the transaction of a
- * caller who holds their contacts. Those with effects are looked at project by project, in the order
- * of their ids.
+ * caller who holds their contacts. The effects are applied project by project, in the order of the
+ * projects' ids.
  */
 export async function recordEventsOfProjects(
   tx: Database,
@@ -71,7 +73,7 @@ export async function recordEventsOfProjects(
   options: { executionId?: string | undefined } = {},
 ): Promise<RecordedEvent[]> {
   // A separate statement after the locks, so that its snapshot has every wait that was registered
-  // before them.
+  // before the locks.
   const { rows } = await sql<InsertedEvent>`
     insert into event (project_id, contact_id, email_id, name, data)
       select project_id, contact_id, email_id, name, nullif(data, 'null')
@@ -80,7 +82,7 @@ export async function recordEventsOfProjects(
       returning id, project_id as "projectId", contact_id as "contactId",
         created_at as "createdAt",
         -- Not "exists", because the planner expects a hundred events, and would read all waits.
-        -- Null: there is none.
+        -- Null: no wait may take the event.
         (select case when count(*) > 0 then count(coalesce(conditions, digest))::int end from wait
           where wait.contact_id = event.contact_id and wait.event_name = event.name
             and wait.event_id is null and ${hasRequired('wait', 'event')}) as "chosenWaits",
@@ -124,38 +126,42 @@ export async function recordEventsOfProjects(
   return rows;
 }
 
-/** An event that was just recorded. */
+/** An event that was just recorded, and which effects it may have. */
 interface InsertedEvent extends RecordedEvent {
   projectId: string;
   /**
-   * Waits with conditions that it may end, and digests that may take it; null: there is no wait, also none
-   * without conditions.
+   * Number of waits with conditions that it may end, and of digests that may take it; null: it may
+   * end no wait at all, and no digest may take it.
    */
   chosenWaits: number | null;
-  /** True: the starts of a workflow must be chosen; false: of none; null: it starts none. */
+  /**
+   * True if it triggers a workflow whose starts must be chosen; false if it triggers only other
+   * workflows; null: it triggers none.
+   */
   choosesStarts: boolean | null;
   /**
-   * True if an exit rule of a workflow that the contact is in uses the event; null: no rule of any
-   * workflow does.
+   * True if an exit rule uses the event, and the event's contact is in the workflow of the rule;
+   * false if the contact is in no such workflow; null: no exit rule uses the event.
    */
   mayExit: boolean | null;
-  /** Subscriptions that deliver it; null: none. */
+  /** Subscriptions that deliver it; null: there are none. */
   subscriptionIds: string[] | null;
 }
 
-/** Returns true if an event may end a wait or start an execution. */
+/** Returns true if an event may end a wait, be taken by a digest or start an execution. */
 function hasEffects({ chosenWaits, choosesStarts }: InsertedEvent): boolean {
   return chosenWaits !== null || choosesStarts !== null;
 }
 
-/** Returns true if the data of an event decide on its effects. */
+/** Returns true if effects of an event must be chosen: see `chosen-effects.ts`. */
 function isChoice({ chosenWaits, choosesStarts }: InsertedEvent): boolean {
   return (chosenWaits ?? 0) > 0 || choosesStarts === true;
 }
 
 /**
- * Events of which one may end what another starts, or refuse it, in turns: of each contact one after the
- * other, in their order.
+ * Splits events into turns, to be applied one after the other, if an event may end an execution
+ * that an earlier event of the same contact has started, or prevent a start by a later one. Each
+ * turn then has at most one event of each contact.
  */
 function inTurns(events: readonly InsertedEvent[]): InsertedEvent[][] {
   if (events.every((event) => event.mayExit === null && !isChoice(event))) return [[...events]];
@@ -169,17 +175,23 @@ function inTurns(events: readonly InsertedEvent[]): InsertedEvent[][] {
   return turns;
 }
 
-/** Lets digests take their events, and signals the runs of those that close by it. */
+/** Lets digests take their events, and signals the runs of digests that are full. */
 async function fillDigests(tx: Database, { digests }: EventEffects): Promise<void> {
   const taken = digests.map(({ id, eventId }) => ({ id: eventId, stepExecutionId: id }));
   await signalExecutions(tx, await takeEvents(tx, taken));
 }
 
-/** Events whose candidates are in memory at once, and the waits that they look at together. */
+/**
+ * Maximum number of events whose candidates are in memory at once, and maximum number of waits with
+ * conditions that these events may end.
+ */
 const eventsAtOnce = 100;
 const waitsAtOnce = 1_000;
 
-/** Events in pages whose candidates fit into memory. One event with more waits is a page of its own. */
+/**
+ * Splits events into pages whose candidates fit into memory. An event with more than `waitsAtOnce`
+ * waits is a page of its own.
+ */
 function inPages(events: readonly InsertedEvent[]): InsertedEvent[][] {
   const pages: InsertedEvent[][] = [];
   let waits = 0;
@@ -196,9 +208,9 @@ function inPages(events: readonly InsertedEvent[]): InsertedEvent[][] {
 }
 
 /**
- * Ends the waits of just recorded events and starts executions. A statement of its own, because most
- * events have no effect: PostgreSQL spends more on preparing to write all these tables than on
- * recording an event.
+ * Ends the waits of just recorded events and starts executions. This is a statement of its own,
+ * because most events have no effect: PostgreSQL spends more on preparing to write all these tables
+ * than on recording an event.
  */
 async function applyEffects(
   tx: Database,
@@ -239,7 +251,7 @@ async function applyEffects(
               where project.id = ${projectId} and project.disabled_reason is not null)
             and ${starts.mayStart}
           order by workflow.id
-          -- Waits for a workflow that is being deleted, and then starts nothing.
+          -- If the workflow is being deleted, this waits for the deletion, and then starts nothing.
           for key share of workflow
         ${unlessStarted}
         returning id, project_id, current_step_id, started_at, workflow_id, status
@@ -261,7 +273,7 @@ async function applyEffects(
   );
 }
 
-/** Returns the parts of the statement above for starts that need no choice. */
+/** Returns the parts of the statement in `applyEffects` for starts that need no choice. */
 function plainStarts(projectId: string) {
   return {
     tables: sql``,
@@ -273,7 +285,7 @@ function plainStarts(projectId: string) {
   };
 }
 
-/** Returns the same parts for chosen starts. */
+/** Returns the parts of the statement in `applyEffects` for chosen starts. */
 function chosenStarts(chosen: readonly StartChoice[]) {
   return {
     tables: sql`${judging(chosen)},`,
@@ -312,9 +324,9 @@ function causeOf(executionId: string | null) {
 }
 
 /**
- * The deepest execution of the contact that has just changed the contact or sent it mail.
- * Memberships are computed every five minutes, so such a step may have caused the event up to two
- * computations ago.
+ * SQL that selects the execution that may have moved the contact into or out of a segment: the
+ * deepest one with a step that has just changed the contact or sent it mail. Memberships are
+ * computed every five minutes, so such a step may have caused the event up to two computations ago.
  */
 const causeOfMembership = sql`(
   select inner_cause.id from execution inner_cause
@@ -354,7 +366,7 @@ function enqueueing(projectId: string) {
         select 'execution-' || id, ${projectId}::uuid, 'customerWorkflow', 'start', '{}'::jsonb
           from started where status = 'RUNNING'
         union all
-        -- One per execution: the branches of a graph never run beside each other.
+        -- At most one row per execution, because the branches of a graph never run in parallel.
         select 'execution-' || matched.execution_id, ${projectId}::uuid, 'customerWorkflow',
             'signal', jsonb_build_object('stepId', step_execution.step_id)
           from matched

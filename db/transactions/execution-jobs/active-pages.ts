@@ -19,22 +19,26 @@ export interface ActiveQuery {
 }
 
 /**
- * Still to come: the executions of `version` after `id` (null: all), and those of later versions.
+ * Position of the next page: the executions of `version` after `id` (null: all), then those of
+ * later versions.
  */
 export interface ActiveCursor {
   version: number;
   id: string | null;
 }
 
-/** Versions without an execution at the step that one page may skip. */
+/**
+ * Maximum number of versions that one page skips, because none of their executions is at the step.
+ */
 const versionsMax = 50;
 
 /**
- * Returns the next executions that wait at the step, in the order of the index. Executions that
- * arrive there later, behind the cursor, are found, too.
- * @param max how many are read, whether or not they wait and meet the filter
- * @returns how many were read, those that wait and meet it, and where the next page begins; null:
- *   these were the last
+ * Returns the next executions that wait at the step, in the order of the index. An execution that
+ * arrives at the step later is found, too, if its position is after the cursor.
+ * @param max maximum number of executions to read, including those that do not wait or do not meet
+ *   the filter
+ * @returns how many were read, those that wait and meet the filter, and where the next page begins;
+ *   null: these were the last
  */
 export async function nextWaiting(
   tx: Database,
@@ -61,7 +65,8 @@ export async function nextWaiting(
 }
 
 /**
- * Returns the lowest version with active executions, this one or a later one, by one index lookup.
+ * Returns the lowest version from `from` on that has active executions, by one index lookup; null:
+ * there is none.
  */
 export async function nextVersion(
   tx: Database,

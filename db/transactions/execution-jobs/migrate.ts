@@ -12,7 +12,7 @@ import { findStep, type Graph } from '../../../domain/workflow/graph.ts';
 /** Moves the active executions of a workflow to another version. */
 
 /**
- * The executions to move, the target version, and how to treat those at a step without a
+ * The executions to move, the target version, and how to treat executions at a step without a
  * counterpart.
  */
 export interface Migrate {
@@ -28,15 +28,16 @@ export interface Migrate {
 type MigrateJob = LockedExecutionJob<Migrate>;
 type Page = ExecutionPage<'migrate'>;
 
-/** Executions moved in one transaction. It locks their contacts. */
+/** Maximum number of executions moved in one transaction, which locks their contacts. */
 const pageSize = 100;
 
-/** Positions that one page may skip. */
+/** Maximum number of positions that one page skips. */
 const positionsMax = 50;
 
 /**
- * An execution may move from a position behind the cursor to one before it, so remaining ones are
- * searched again. The number of passes is limited, because another job may move them back.
+ * Maximum number of passes over the positions. An execution may move from a position after the
+ * cursor to one before it, so the positions are searched again. The number is limited, because
+ * another job may move the executions back.
  */
 const passesMax = 5;
 
@@ -54,26 +55,31 @@ type Cursor = { phase: 'given'; next: number } | PositionsCursor | AtWorkCursor;
 /** Cursor over executions whose step was running. */
 interface AtWorkCursor {
   phase: 'atWork';
-  /** The last one checked; null: none was. */
+  /** The last execution that was checked; null: none was. */
   after: string | null;
-  /** True if one before `after` is still running its step. */
+  /** True if the running step of an execution up to `after` has not ended. */
   isLeft: boolean;
-  /** Executions that the last pass over the positions could not move. */
+  /** Number of executions that the last pass over the positions could not move. */
   stuck: number;
 }
 
 interface PositionsCursor {
   phase: 'positions';
   pass: number;
-  /** `id`: behind this one; null: behind the position. */
+  /**
+   * The last position that was searched, and the last execution checked there. `id` null: all
+   * executions there are checked. `at` null: no position was searched yet.
+   */
   at: (Position & { id: string | null }) | null;
   /** True if this pass has moved an execution. */
   hasMoved: boolean;
-  /** Executions that this pass could not move because they have also begun the counterpart. */
+  /**
+   * Number of executions that this pass could not move because they have also begun the
+   * counterpart.
+   */
   stuck: number;
 }
 
-/** The target graph, and the graphs of the source versions. */
 interface Target {
   graph: Graph;
   graphs: FindGraph;
@@ -120,7 +126,10 @@ function activeOf(tx: Database, workflowId: string) {
 
 const isFrom = ({ from }: Migrate, version: number) => !from || from.includes(version);
 
-/** Executions that are on the version already are counted now, because more will be soon. */
+/**
+ * Executions that are already on the target version are counted now, before the job moves others to
+ * it.
+ */
 async function begin(tx: Database, { workflowId, asked }: MigrateJob): Promise<Page> {
   if (asked.executionIds) return { looked: 0, outcome: {}, cursor: given(0), pauseMs: 0 };
   const unchanged = isFrom(asked, asked.to)
@@ -144,7 +153,10 @@ const waitForWork = (stuck: number): AtWorkCursor => ({
   stuck,
 });
 
-/** Returns the next ones of the given executions; unknown ones are left out. */
+/**
+ * Moves the next of the given executions. Those of other workflows or other source versions are
+ * left out.
+ */
 async function givenPage(
   tx: Database,
   job: MigrateJob,
@@ -167,7 +179,7 @@ async function givenPage(
 }
 
 /**
- * Returns the next executions at the position of the cursor, or at the next position that has some.
+ * Moves the next executions at the position of the cursor, or at the next position that has some.
  */
 async function positionsPage(
   tx: Database,
@@ -260,7 +272,8 @@ async function hasCounterpart(
 }
 
 /**
- * Moves those whose step has ended meanwhile, and checks again those whose step is still running.
+ * Moves the executions that were left because their step was running, if this step has ended by
+ * now. If any is left then, the next page checks them again after a pause.
  */
 async function atWorkPage(
   tx: Database,

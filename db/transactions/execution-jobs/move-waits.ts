@@ -25,7 +25,9 @@ export interface MoveWaits {
 
 type MoveJob = LockedExecutionJob<MoveWaits>;
 
-/** Executions read in one transaction. It locks the contacts of those that it moves. */
+/**
+ * Number of executions read in one transaction, which locks the contacts of those that it moves.
+ */
 const pageSize = 200;
 
 export const moveAllWaits = {

@@ -6,11 +6,11 @@ import { retryExecution } from '../executions/retry-execution.ts';
 import { graphReader } from '../../workflows/graphs.ts';
 import { Problem, type ProblemCode } from '../../../domain/errors.ts';
 
-/** Retries failed executions of a workflow. Those that began last come first. */
+/** Retries failed executions of a workflow, those that started last first. */
 
 /**
- * The executions to retry, and the version to use: null, where it does not matter. Times in ISO
- * 8601.
+ * Conditions on the executions to retry, and the version to use; null: no condition, or the current
+ * version of each. Times are in ISO 8601.
  */
 export interface RetryAll {
   stepId: string | null;
@@ -22,15 +22,15 @@ export interface RetryAll {
 
 type RetryJob = LockedExecutionJob<RetryAll>;
 
-/** Executions retried in one transaction. It locks their contacts. */
+/** Maximum number of executions retried in one transaction, which locks their contacts. */
 const batchSize = 50;
 
-/** Executions read to find them. */
+/** Maximum number of failed executions read to find `batchSize` matching ones. */
 const scanSize = 1_000;
 
 /**
- * Maximum number of retries per second, because the services that they call had trouble a while
- * ago.
+ * Maximum number of retries per second, because the services that the steps call have just had
+ * trouble.
  */
 const perSecond = 100;
 
@@ -106,7 +106,7 @@ async function nextFailed(
   const { stepId, failedAfter, failedBefore, errorContains } = asked;
   const after = cursor as Cursor | null;
   const conditions = [
-    // One that was retried and failed again has a later time.
+    // An execution that was retried and failed again has a later time.
     sql`completed_at <= ${createdAt}`,
     ...(stepId === null ? [] : [sql`current_step_id = ${stepId}`]),
     ...(failedAfter === null ? [] : [sql`completed_at >= ${failedAfter}::timestamptz`]),
@@ -133,7 +133,8 @@ async function nextFailed(
       from found join seen on seen.id = found.id
       order by is_match desc, place`.execute(tx);
   const matches = rows.filter(({ isMatch }) => isMatch);
-  // A full batch may have left some behind it; otherwise all rows read are done.
+  // After a full batch, executions behind its last match are still unread. Otherwise all rows that
+  // were read are done.
   const isFull = matches.length === batchSize;
   const last = (isFull ? matches : rows).at(-1);
   const looked = last?.place ?? 0;

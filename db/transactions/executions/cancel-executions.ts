@@ -45,15 +45,20 @@ export async function cancelExecutions(
   return rows;
 }
 
-/** Executions cancelled in one transaction: their contacts are locked for some tens of milliseconds. */
+/**
+ * Maximum number of executions cancelled in one transaction, which locks their contacts for some
+ * tens of milliseconds.
+ */
 const pageSize = 500;
 
-/** Milliseconds for which a request cancels executions. The sweep does the rest. */
+/**
+ * Milliseconds after which `cancelAllExecutions` stops. The sweep cancels the remaining executions.
+ */
 const workMs = 15_000;
 
 /**
  * Cancels all executions of a workflow that are active now, page by page. If the request dies, the
- * sweep does the rest. Returns their number.
+ * sweep cancels the rest. Returns their number, including those that the sweep will cancel.
  */
 export async function cancelAllExecutions(
   db: Database,
@@ -88,7 +93,8 @@ export async function cancelAllExecutions(
 export async function continueCancellations(db: Database, isOver: () => boolean): Promise<void> {
   const rows = await db.selectFrom('workflow_cancellation').select('workflow_id').execute();
   const left = new Set(rows.map((row) => row.workflow_id));
-  // A workflow that is deleted from the set and added again moves to its end.
+  // A workflow that is deleted from the set and added again moves to the end of the set, so the
+  // workflows take turns.
   for (const workflowId of left) {
     if (isOver()) return;
     left.delete(workflowId);
@@ -110,7 +116,8 @@ async function cancelPage(
       .where('execution.status', 'in', activeStatuses)
       .whereRef('execution.started_at', '<=', 'cancellation.until')
       .limit(pageSize)
-      // Locked, so that a request for later executions waits, and is not deleted below.
+      // If there are executions, this locks the row of the cancellation: a later request waits, and
+      // its own row is not deleted below.
       .forUpdate('cancellation')
       .execute();
     const ids = rows.map(({ id }) => id);

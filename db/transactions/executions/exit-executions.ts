@@ -14,13 +14,13 @@ import { type ExitRule, exitReasonOf } from '../../../domain/workflow/exit-rules
 
 /** Executions that end because an event meets an exit rule of the version they run on. */
 
-/** Events with their data, contacts and rules that are in memory at once. */
+/** Maximum number of events that are in memory at once, with their data, contacts and rules. */
 const pageSize = 100;
 
 /**
  * Ends the executions for which just recorded events meet an exit rule, in the caller's
- * transaction, which has locked the contacts: at once, or, while a step is running, when that has
- * ended (`exit_pending`).
+ * transaction, which has locked the contacts. An execution with a running step ends with this step
+ * (`exit_pending`).
  * @param eventIds at most one of each contact
  */
 export async function applyExitRules(tx: Database, eventIds: readonly string[]): Promise<void> {
@@ -35,21 +35,22 @@ interface Candidates {
   executions: {
     id: string;
     eventId: string;
+    /** The number of the rules of its version. */
     rules: number;
-    /** As far as the rules name it. */
+    /** The fields of its context that the rules name; null: they name none. */
     context: Record<string, unknown> | null;
   }[];
   events: EventScopesJson;
-  /** Exit rules by version of the executions. */
+  /** Exit rules by the number in `executions.rules`: each version has one. */
   rules: Record<number, ExitRule[]>;
 }
 
 /**
- * All in one statement, with each version's rules and each event once. It reads only the rules of a
- * graph, because a graph may have a megabyte.
+ * Reads all candidates in one statement, with the rules of each version and each event only once.
+ * It reads only the rules of a graph, because a graph may have a megabyte.
  */
 async function findCandidates(tx: Database, eventIds: readonly string[]): Promise<Candidates> {
-  // The planner does not know the number of elements, so it keeps its plan for all numbers.
+  // JSON, because the planner does not know how many elements it has. So one plan fits all numbers.
   const { rows } = await sql<Candidates>`
     with candidate as materialized (
       select execution.id, execution.workflow_id, execution.workflow_version as version,
@@ -86,16 +87,15 @@ function metBy({ executions, events, rules }: Candidates): ExitingExecution[] {
   });
 }
 
-/** An execution that must end, and the reason. */
 export interface ExitingExecution {
   id: string;
   reason: string;
 }
 
 /**
- * Ends the active ones of these executions, in the transaction of a caller who has locked their
- * contacts. If a step is running (only a webhook is committed as begun), the execution ends with
- * it, for the first reason. Returns those that have ended.
+ * Ends the given executions that are active, in the transaction of a caller who has locked their
+ * contacts. An execution with a running step ends with this step, for the first reason (only a
+ * webhook is committed as running). Returns the executions that have ended.
  */
 export async function exitExecutions(
   tx: Database,

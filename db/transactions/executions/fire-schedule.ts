@@ -13,7 +13,7 @@ import type { Condition } from '../../../domain/filter/filter.ts';
 
 /** Firings of schedules: each starts an execution for every contact that matches. */
 
-/** Contacts read in one transaction, which locks the matching ones. */
+/** Number of contacts read in one transaction, which locks the matching ones. */
 const pageSize = 1_000;
 
 /** Begins a firing, unless it has begun. Returns true if it is running. */
@@ -77,7 +77,7 @@ async function end(
     .execute();
 }
 
-/** The next contacts in the order of their creation, and those of them that match. */
+/** Returns the next contacts in the order of their creation, and which of them match. */
 async function nextContacts(tx: Database, firing: FiringRow) {
   const { project_id: projectId, started_at, after_created_at: after, after_id: id } = firing;
   const holds = await audienceSql(tx, firing);

@@ -29,12 +29,11 @@ import { openOutput } from '../../../domain/workflow/steps/digest.ts';
 import { waitingFor } from '../../../domain/workflow/steps/wait-for-event.ts';
 
 /**
- * Moving executions to another version of their workflow: their rows are changed in one transaction;
- * their runs look there, and continue as new on that version.
+ * Moving executions to another version of their workflow. Their rows are changed in one
+ * transaction; their runs are signalled, read these rows, and continue as new on the other version.
  */
 
 export interface MoveJob {
-  /** The version to move to. */
   to: number;
   mapping: Mapping;
   /** Handling of executions whose step has no counterpart. */
@@ -42,20 +41,23 @@ export interface MoveJob {
   jobId: string;
 }
 
-/** Counts of a page's executions by result. */
 export interface Moved {
   migrated: number;
   unchanged: number;
   unmappable: number;
   cancelled: number;
   finished: number;
-  /** A step of theirs is running. They move right after it, and begin nothing before. */
+  /**
+   * Number of executions with a running step. They move right after this step, and begin no other
+   * step before.
+   */
   pending: number;
 }
 
 /**
  * Moves executions of a workflow, in the caller's transaction. If a step is running, only the
- * request to move is stored: the caller asks again for those (`listPendingMoves`).
+ * request to move is stored: the caller must call this again for these executions
+ * (`listPendingMoves`).
  * @param ids some hundreds at most
  */
 export async function moveExecutions(
@@ -96,8 +98,8 @@ export async function moveExecutions(
 }
 
 /**
- * Lists executions that a job must still move because a step of theirs was running, after this one
- * (null: from the first one on).
+ * Lists executions that a job must still move because they had a running step.
+ * @param after the last execution of the page before; null: there was none
  */
 export async function listPendingMoves(
   db: Database,
@@ -116,7 +118,8 @@ export async function listPendingMoves(
 }
 
 /**
- * Moves a failed execution, which the caller has locked, so that it can be retried there.
+ * Moves a failed execution, which the caller has locked, so that it can be retried on the other
+ * version.
  * @returns false when the failed step has no counterpart: then nothing is written
  */
 export async function moveFailed(
@@ -205,7 +208,7 @@ async function findStandings(
   );
 }
 
-/** Returns true if a step is in progress that takes several transactions. */
+/** Returns true if a step that takes several transactions is in progress. */
 function isAtWork({ marks }: Standing): boolean {
   return marks.some(({ status }) => status === 'RUNNING' || status === 'PENDING');
 }
@@ -220,8 +223,8 @@ async function applyMoves(
   if (moves.length === 0) return;
   await renameSteps(tx, moves);
   const given = givenMoves(moves);
-  // Delete steps scheduled by the old version: they have not started, and cannot if the run was
-  // ended.
+  // Delete the steps that the old version has scheduled: they have not started. If the run was
+  // ended in Temporal, they are SKIPPED.
   await sql`
     delete from step_execution using ${given}
       where execution_id = given.id
@@ -262,7 +265,8 @@ async function applyMoves(
           to: sql`${`v${to}`}`,
           detail: sql`${detail}`,
         })},
-        -- A held step begins in the new version, and is held there again.
+        -- A held execution begins its step in the new version, and is held again there while it is
+        -- paused.
         held_at = null, move_job_id = null, updated_at = now(),
         next_reconcile_at = case
           when "isWait" then ${reconcileWhenWaiting(sql`"expiresAt"`)}
@@ -303,7 +307,10 @@ function givenMoves(moves: readonly PlannedMove[]): RawBuilder<unknown> {
     "looksBack" boolean)`;
 }
 
-/** The row of a wait or digest that expects other events than before; none: it stays. */
+/**
+ * Returns the changed columns of a wait or digest. If it expects the same events as before, only
+ * the settings of a digest change.
+ */
 function expectedColumns({ wait }: Move): object {
   const { expected, digest } = wait ?? {};
   if (!expected) return { digest };
@@ -315,7 +322,7 @@ function expectedColumns({ wait }: Move): object {
   return { eventName, conditions, requiredData: required, waitOutput, digest, looksBack };
 }
 
-/** Ends the waits that now count events since their execution began, if one of these was recorded. */
+/** Ends a wait that now counts events since its execution began, if such an event was recorded. */
 async function endByEarlierEvents(tx: Database, moves: readonly PlannedMove[]): Promise<void> {
   for (const { row, move } of moves) {
     const { expected, expiresAt = null, digest } = move.wait ?? {};
@@ -337,7 +344,7 @@ async function renameSteps(tx: Database, moves: readonly PlannedMove[]): Promise
     move.renamed.map(({ from, to }) => ({ id: row.id, from, to })),
   );
   if (renamed.length === 0) return;
-  // Steps that have not begun may have these ids, also those of the other version.
+  // The new ids may belong to steps that have not begun, also to those of the other version.
   await sql`
     delete from step_execution
       where execution_id = any(${[...new Set(renamed.map(({ id }) => id))]}::uuid[])

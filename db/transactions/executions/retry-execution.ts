@@ -11,7 +11,6 @@ import { isWorkflowPaused } from '../../workflows/executions/pausing.ts';
 import { type FindGraph, graphReader } from '../../workflows/graphs.ts';
 import { invalidField, notFound, Problem } from '../../../domain/errors.ts';
 
-/** How a failed execution is retried. */
 export interface Retry {
   /** The version on which it continues; missing: its current one. */
   version?: number;
@@ -21,11 +20,11 @@ export interface Retry {
 }
 
 /**
- * Makes a failed execution active again at its failed step, in the caller's transaction; its run is
- * due to be started again. If this throws a Problem, nothing was written.
+ * Makes a failed execution active again at its failed step, in the caller's transaction; the outbox
+ * then starts its run. If this throws a Problem, nothing was written.
  * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED, EXECUTION_NOT_FOUND, WORKFLOW_NOT_FOUND,
- *   EXECUTION_NOT_FAILED, EXECUTION_EXISTS while the contact has another active one, VALIDATION_ERROR
- *   with the field `version` when that has no such step.
+ *   EXECUTION_NOT_FAILED, EXECUTION_EXISTS while the contact has another active one,
+ *   VALIDATION_ERROR with the field `version` when that has no such step.
  */
 export async function retryExecution(
   tx: Database,
@@ -65,8 +64,9 @@ export async function retryExecution(
     .updateTable('step_execution')
     .set({
       ...again,
-      // While it is paused, it does not begin again. And if its run was ended in Temporal, what was
-      // under way then continues; what was not begun is due as before.
+      // A step that had begun is RUNNING again. A step that had not begun when the run was ended in
+      // Temporal is due at its former time. While the execution or its workflow is paused, no step
+      // may begin, so all of these are SCHEDULED.
       status: sql<string>`case when status = 'SKIPPED' and started_at is null or ${isPaused}
         then 'SCHEDULED' else 'RUNNING' end`,
       scheduled_for: sql<Date>`case when ${isPaused} then clock_timestamp() else scheduled_for end`,

@@ -17,9 +17,9 @@ import { findStep, type Graph, type GraphStep, stepAfter } from '../../../domain
 import { passOver, type StepMark } from '../../../domain/workflow/place.ts';
 
 /**
- * Skips the step at which an execution waits, that is next, or that has failed, in the caller's
- * transaction. The flow continues after it, along the branch. If it had failed, the caller starts
- * its run after the commit (`startNow`).
+ * Skips a step of an execution, in the caller's transaction: the step at which the execution waits,
+ * the next step, or the failed step. The execution continues after this step, along `branch`. If it
+ * had failed, the caller starts its run after the commit (`startNow`).
  * @returns its row, and true if it had failed
  * @throws Problem EXECUTION_NOT_FOUND, EXECUTION_NOT_SKIPPABLE, PROJECT_DISABLED; EXECUTION_EXISTS
  *   when it has failed and the contact has another active one; VALIDATION_ERROR
@@ -104,7 +104,7 @@ function skippable(
   switch (status) {
     case 'FAILED':
       return current?.status === 'FAILED' ? current : undefined;
-    // It is in a delay, whose step is complete, or waits for an event.
+    // It waits for an event, collects events, or is in a delay, whose step is complete.
     case 'WAITING':
       return current;
     case 'RUNNING':
@@ -126,10 +126,10 @@ function checkBranch(graph: Graph, step: GraphStep, branch: string | null): void
 }
 
 /**
- * Ends the wait of a step: an open wait is deleted, an open digest closes with what it has; the step after
- * a delay is due now.
- * @returns the output of a digest
- * @throws Problem EXECUTION_NOT_SKIPPABLE when its event has arrived.
+ * Ends the wait of a step: deletes an open wait, closes an open digest with the events it has, or
+ * makes the step after a delay due now.
+ * @returns the output of a digest; otherwise an empty object
+ * @throws Problem EXECUTION_NOT_SKIPPABLE when the event of the wait has arrived.
  */
 async function endWait(tx: Database, executionId: string, stepId: string): Promise<object> {
   if (await hasOpenDigest(tx, executionId)) return closeDigest(tx, executionId, 'skip');

@@ -33,7 +33,7 @@ export async function insertExecution(
   const { projectId, workflowId, contactId, context } = given;
   await holdEnabledProject(tx, projectId);
   if (!(await lockContact(tx, contactId))) throw notFound('CONTACT', contactId);
-  // Waits for a deletion of the workflow that is in progress.
+  // If the workflow is being deleted, this waits for the deletion.
   const workflow = await tx
     .selectFrom('workflow')
     .innerJoin('workflow_step as step', 'step.workflow_id', 'workflow.id')
@@ -69,7 +69,8 @@ export async function insertExecution(
 }
 
 /**
- * The key of a start by hand: the one that is given, else that of its context.
+ * Returns the key of a start by hand: the given key, or else the key in the context; null: the
+ * workflow has no keys.
  * @throws Problem VALIDATION_ERROR with the field `key`
  */
 export function givenKey(
@@ -89,7 +90,7 @@ export function givenKey(
 }
 
 /**
- * The place of a new execution among the active ones of its contact.
+ * Returns the `slot` of a new execution: its place among the active executions of its contact.
  * @throws Problem EXECUTION_EXISTS
  */
 async function placeOf(
@@ -136,11 +137,11 @@ async function lockContact(tx: Database, id: string): Promise<boolean> {
 }
 
 /**
- * Finds the place that a failed execution takes when it becomes active again, in the transaction of a caller
- * who holds its contact.
- * @returns its slot; null: it takes none, and nothing is in its way
- * @throws Problem EXECUTION_EXISTS while another one of its contact, workflow and key is active; where they
- *   run in parallel, while as many as may be are
+ * Finds the `slot` that a failed execution takes when it becomes active again, in the transaction
+ * of a caller who holds its contact.
+ * @returns the slot; null: it takes none, so no other execution prevents it
+ * @throws Problem EXECUTION_EXISTS while another execution of its contact, workflow and key is
+ *   active; in a workflow with parallel executions, while the maximum number of them is active
  */
 export async function placeAgain(
   tx: Database,

@@ -12,9 +12,9 @@ import { notedSubscription } from '../../../domain/runs/runs.ts';
 
 /**
  * Records the outcomes of a chunk in the usual case: the provider has accepted every message at the
- * first attempt. Values that they share are written once, so PostgreSQL handles only the
- * differences. That takes a third of the time of `recordDeliveryOutcomes`, which handles all
- * outcomes.
+ * first attempt. Values that the messages share are given to PostgreSQL once, and only differing
+ * values for each message. This takes a third of the time of `recordDeliveryOutcomes`, which
+ * handles all outcomes.
  */
 
 /** The chunk is not the usual case. Its transaction is rolled back. */
@@ -36,13 +36,12 @@ export async function recordAcceptedChunk(db: Database, attempt: Attempt): Promi
   }
 }
 
-/** The messages of a chunk that were all accepted. */
 interface AcceptedChunk {
   projectId: string;
   campaignId: string;
   chunk: ChunkOrigin;
   contactIds: readonly string[];
-  /** True if the provider reports no deliveries, so acceptance counts as one. */
+  /** True if the provider reports no deliveries, so acceptance counts as delivery. */
   isDelivered: boolean;
   bodyTemplate: string;
   /** JSON of the differing values, by message. */
@@ -50,7 +49,10 @@ interface AcceptedChunk {
   count: number;
 }
 
-/** Returns null when the outcomes differ, or need more than to be recorded. */
+/**
+ * Returns null if this is not the usual case: the outcomes differ, or one of them must be recorded
+ * with more data, such as headers of its own or a report of the simulator.
+ */
 function allAccepted({ projectId, attemptIds, outcomes, claimed, campaign }: Attempt) {
   const [first] = outcomes;
   if (!campaign || !claimed || attemptIds.length !== 1 || outcomes.length !== claimed.length) {
@@ -80,7 +82,8 @@ function allAccepted({ projectId, attemptIds, outcomes, claimed, campaign }: Att
   const contactIds = claimed.flatMap(({ contact_id: id }) => id ?? []);
   if (contactIds.length !== claimed.length) return null;
   const json = JSON.stringify(messages);
-  // In JSON, characters that cannot be stored are escaped: NUL and half a surrogate pair.
+  // `JSON.stringify` escapes the characters that PostgreSQL cannot store: NUL, and halves of
+  // surrogate pairs.
   if (/\\u(?:0000|d[89a-f])/.test(json)) return null;
   const { id: campaignId, chunk } = campaign;
   const shared = { projectId, campaignId, chunk, contactIds, isDelivered, bodyTemplate };
@@ -97,7 +100,7 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
   );
   const isWanted = sql`exists (select from derivable where "subscriptionIds" is not null)`;
   const bits = events.reduce((sum, { bit }) => sum + bit, 0);
-  // After the locks, and the same for all, so that they belong to one day.
+  // One time for all messages, later than the locks, so that their events count for the same day.
   const at = sql`statement_timestamp()`;
   const { rows } = await sql<{ subscriptionIds: string[] | null }>`
     with derivable as (
@@ -118,8 +121,9 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
     ), total as (
       select count(*)::int as count, min(sent_at) as at from settled
     ), counted as (
-      -- Every attempt of the campaign waits for this row. PostgreSQL executes changes that no other
-      -- part reads in reverse order, so this one comes last.
+      -- Every attempt of the campaign waits for the lock of this row, so this part must come last.
+      -- PostgreSQL executes the changing parts of a statement from the last one to the first, if no
+      -- other part reads their result.
       update campaign set
           sent_count = sent_count + total.count,
           delivered_count = delivered_count + case when ${sql.lit(isDelivered)} then total.count else 0 end,
@@ -146,9 +150,9 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
     )
     select (select array_agg(distinct id)
           from derivable, unnest("subscriptionIds") as id) as "subscriptionIds",
-        -- Divides by zero, and so fails, when it is not the usual case after all: feedback was
-        -- faster, a contact was deleted with its message, or a wait for an event began after the
-        -- contacts were locked.
+        -- Divides by zero, and so fails, if this is not the usual case after all: feedback was
+        -- faster, a contact was deleted with its message, or an event must be stored, because a
+        -- workflow or a wait began to need it while this transaction waited for its locks.
         1 / (count = ${count} and ${isDerivable(sql`derivable`, names)})::int
       from total ${andCommit}`.execute(tx);
   const ids = rows[0]?.subscriptionIds ?? [];
@@ -159,9 +163,9 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
 }
 
 /**
- * Locks the contacts in order, then the chunk: see `recordDeliveryOutcomes`. Tells the triggers
- * `email_sent` and `email_moments_change` that the settling statement itself records usage and
- * moments.
+ * Locks the contacts in order, then the chunk: see `recordDeliveryOutcomes`. Sets `everpost.noted`,
+ * so that the triggers `email_sent` and `email_moments_change` do nothing: the statement that
+ * settles the messages records usage and moments itself.
  */
 async function lockInOrder(
   tx: Database,
@@ -177,8 +181,8 @@ async function lockInOrder(
       from campaign_chunk
       where attempt_id = ${chunk.attemptId} and (select count(*) from receivers) > 0
       for update`.execute(tx);
-  // The attempt has lost the chunk, or all outcomes are recorded, or some of the events must be
-  // stored.
+  // The attempt has lost the chunk, or all its outcomes are recorded, or all contacts are deleted,
+  // or some of the events must be stored.
   if (!rows[0]?.isDerivable) throw new NotAllAccepted();
 }
 

@@ -34,7 +34,7 @@ export async function advanceCampaign(
 ): Promise<CampaignPhase> {
   return transact(db, async (tx) => {
     const row = await lockCampaign(tx, projectId, campaignId);
-    // It was deleted, maybe while messages were still waiting.
+    // The campaign was deleted, maybe while messages were still waiting.
     if (!row) return { phase: 'cancelled' };
     await sql`update campaign set reconciled_at = now() where id = ${campaignId}`.execute(tx);
     switch (row.status) {
@@ -55,7 +55,7 @@ export async function advanceCampaign(
 }
 
 /**
- * Returns true while messages must still be inserted. That continues while the campaign is paused.
+ * Returns true while messages must still be inserted. A paused campaign continues to insert them.
  */
 function isFreezing(row: CampaignRow): boolean {
   return row.frozen_at !== null && !row.audience_fixed;
@@ -110,8 +110,9 @@ async function sendingPhase(
 }
 
 /**
- * Starts a locked campaign: fixes its audience as of now, the zones that decide the moments of its
- * contacts, and stores its content.
+ * Starts a locked campaign: it becomes SENDING, its audience is fixed as of now, and its content is
+ * stored. If it is sent at a local time, the settings that decide the time zones of its contacts
+ * are stored, too.
  */
 export async function startCampaign(
   tx: Database,

@@ -15,7 +15,6 @@ export type MailText = {
   renderedPlainly?: PlainRendering | undefined;
 } & ({ body: string } | { bodyTemplate: string; values: readonly string[] });
 
-/** The outcome of one claimed message. */
 export type DeliveryOutcome = {
   emailId: string;
   /** Content that was given to the mail provider, if the row does not have it yet. */
@@ -46,7 +45,10 @@ export type DeliveryOutcome = {
       /** The provider could take no mail at all. */
       isProviderFailure: boolean;
     }
-  /** It may have been accepted: the row stays SENDING until feedback or the settle time ends it. */
+  /**
+   * It may have been accepted: the row stays SENDING until feedback arrives or the settle time
+   * ends.
+   */
   | { kind: 'uncertain'; error: string }
   /** It was not given to the mail provider, and is due again. */
   | { kind: 'released' }

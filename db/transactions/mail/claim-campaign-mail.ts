@@ -49,7 +49,10 @@ export interface CampaignEmail {
   has_badge: boolean;
 }
 
-/** A claimed chunk with its messages, except those that the send policy holds back. */
+/**
+ * Claims the next due chunk of a campaign. Returns it with its messages, except those that the send
+ * policy holds back; undefined: no chunk is due, or the campaign is not sending.
+ */
 export async function claimCampaignEmails(
   db: Database,
   projectId: string,
@@ -140,7 +143,7 @@ interface SharedByChunk {
   maxPerMinute: number | null;
   /** Consecutive refusals by the provider so far. */
   refusedInRow: number;
-  /** The newest content of their campaign. */
+  /** Version of the newest content of their campaign. */
   contentVersion: number;
   fromName: string;
   replyTo: string | null;
@@ -153,7 +156,6 @@ interface SharedByChunk {
   hasSuppressions: boolean;
 }
 
-/** SQL that selects the values of `SharedByChunk`, as JSON. */
 function sharedBy(campaignId: string): RawBuilder<SharedByChunk> {
   return sql`(select jsonb_build_object('maxPerMinute', inner_campaign.max_per_minute,
       'refusedInRow', inner_campaign.refused_in_row, 'contentVersion', inner_content.version,
@@ -180,7 +182,7 @@ interface ClaimedMessage {
   from_email: string;
   message_class: MessageClass;
   attempts: number;
-  /** Milliseconds since 1970; null if the column is null. */
+  /** This time and the next two are in milliseconds since 1970; null if the column is null. */
   created_at: number;
   scheduled_for: number | null;
   held_until: number | null;
@@ -226,8 +228,8 @@ export interface ChunkClaim {
   max: number;
   leaseSeconds: number;
   /**
-   * True if the send policy checks its mail. Otherwise, if there is a policy by now, the claim is
-   * empty.
+   * True if the caller checks the messages against the send policy. If false, and the project has a
+   * policy by now, the claim is empty.
    */
   isPoliced?: boolean;
 }

@@ -14,28 +14,34 @@ export interface ChunkOrigin {
   throttledAt: string | null;
 }
 
-/** SQL by which the rows of an attempt show that it has claimed them. */
+/**
+ * SQL to record the outcomes of an attempt. It differs for claims that are stored in the rows of
+ * the messages, and for the claim of a chunk, which these rows do not show.
+ */
 export interface Claim {
   /** SQL that is true if a row is still claimed. */
   isHeld: RawBuilder<boolean>;
-  /** SQL that is true if it was claimed, even if feedback has settled it since. */
+  /** SQL that is true if a row was claimed, even if feedback has settled it since. */
   wasHeld: RawBuilder<boolean>;
   /** 1 if the rows do not count this attempt yet; otherwise 0. */
   attempt: 0 | 1;
   /** The due time of a row that must be retried, as SQL. */
   dueAt: RawBuilder<unknown>;
   /**
-   * SQL that is true if its columns tell all that happened to a row: its first attempt was
-   * accepted.
+   * SQL that is true for a message of a chunk whose first attempt was accepted. Its columns have
+   * the times of all that happened, so its trace needs no entries.
    */
   isPlain: RawBuilder<boolean>;
   /**
-   * The trace of a row whose first attempt was accepted, as SQL: with the entry `handed_over`,
-   * without it, and if feedback was faster.
+   * The stored trace of such a message, as SQL: the column `handed_over_at` replaces the entry
+   * `handed_over`.
    */
   tracePlain: RawBuilder<unknown>;
+  /** The trace with the entry `handed_over`, as SQL. */
   trace: RawBuilder<unknown>;
+  /** The trace without this entry, as SQL: the message was not given to the mail provider. */
   traceBefore: RawBuilder<unknown>;
+  /** The trace of a row that feedback has settled before the provider's response, as SQL. */
   traceOvertaken: RawBuilder<unknown>;
   /** Columns that the claim itself did not write, as SQL. */
   columns: RawBuilder<unknown>;
@@ -79,7 +85,7 @@ export function claimOf(
     isHeld: sql`email.status = 'PENDING'`,
     wasHeld: sql`true`,
     attempt: 1,
-    // Its chunk has the due time.
+    // The chunk has the due time.
     dueAt: sql`email.due_at`,
     isPlain,
     tracePlain,

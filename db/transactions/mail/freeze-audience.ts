@@ -38,13 +38,14 @@ function isFreezable({ status }: CampaignRow): boolean {
   return status === 'SENDING' || status === 'PAUSED';
 }
 
-/** Contacts read in one step while the audience is fixed. */
+/** Number of contacts read in one transaction while the audience is fixed. */
 const freezePage = 5_000;
 
 /**
  * Inserts the messages of the next contacts, in the order in which the contacts were created. Only
  * contacts that existed when the campaign started are included. Returns true if there is more to
- * do. It may be repeated, and two may run at once: the second changes nothing.
+ * do. It may be repeated, and two calls may run at once: the second is rolled back.
+ * @throws StaleRow if it was rolled back: the row was changed meanwhile, or a contact's time zone
  */
 export async function insertCampaignEmails(
   db: Database,
@@ -73,8 +74,8 @@ export async function insertCampaignEmails(
       id: string | null;
       isMoved: boolean;
       /**
-       * Later than the snapshot, so every change of consent that the snapshot sees was recorded
-       * before.
+       * A time after the snapshot, so every change of consent that the snapshot sees was recorded
+       * earlier.
        */
       fixedAt: string;
       made: number;
@@ -122,7 +123,7 @@ export async function insertCampaignEmails(
         where id = ${id} and status in ('SENDING', 'PAUSED') and not audience_fixed
           and frozen_to_id is not distinct from ${campaign.frozen_to_id}
         returning id`.execute(tx);
-    // Cancelled meanwhile, or another call has done it: roll back.
+    // The campaign was cancelled meanwhile, or another call has inserted this page: roll back.
     if (noted.length === 0) throw new StaleRow();
     if (last?.id) {
       await sql`
@@ -134,8 +135,9 @@ export async function insertCampaignEmails(
 }
 
 /**
- * SQL for the further columns of the messages of a page of contacts. With a local time, each
- * message has the moment of its contact, and is in a chunk that is due then.
+ * SQL for the further columns of the messages of a page of contacts. If the campaign is sent at a
+ * local time, each message has the moment of this time in the zone of its contact, and is in a
+ * chunk that is due at this moment.
  */
 async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<unknown>) {
   const { local_time: localTime, zone_policy: policy, scheduled_for: first } = campaign;

@@ -19,13 +19,18 @@ import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
  * the claim of a held message.
  */
 
-/** A claimed message that a cap may end. It then fails. */
+/**
+ * Set in a claimed message that must not be sent, because of a cap or another reason. It then
+ * fails.
+ */
 export type Withheld = { withheld?: WithheldReason };
 
-/** A claimed message with the suppression of its address. */
 type Looked = ClaimedEmail & { suppression: Suppression | null };
 
-/** Milliseconds for which claims may find only mail that must be held back. */
+/**
+ * Milliseconds after which `claimUnheldEmails` returns, even if it has found only mail that must be
+ * held back.
+ */
 export const lookingMs = 5_000;
 
 /**
@@ -50,9 +55,9 @@ export async function claimUnheldEmails(
 }
 
 /**
- * Holds back the just claimed mail that the policy does not let pass. Returns the rest in order;
- * messages that must not be sent are marked. The transaction locks the policy, and no other one can
- * decide about these contacts meanwhile.
+ * Holds back the just claimed mail that the policy does not let pass. Returns the rest in order,
+ * with `withheld` set in messages that must not be sent. Until the transaction ends, the policy
+ * cannot change and, if it has caps, no other transaction decides about these contacts.
  */
 export async function holdBack<E extends DueMail & Withheld & { id: string; contact_id: string }>(
   tx: Database,
@@ -82,9 +87,9 @@ export async function holdBack<E extends DueMail & Withheld & { id: string; cont
 }
 
 /**
- * Returns the policy of a project, the time, and by contact the sent mails that count for its caps,
- * newest first. Locks these contacts against other decisions, and the policy against changes, until
- * the transaction ends.
+ * Returns the policy of a project, the time, and by contact when the mail that counts for the caps
+ * was sent, newest first; null: the project has no policy. Locks the policy against changes and, if
+ * it has caps, these contacts against other decisions, until the transaction ends.
  */
 async function lockPolicy(
   tx: Database,
@@ -122,8 +127,8 @@ async function lockPolicy(
 }
 
 /**
- * Puts claimed messages back that were not given to the mail provider. Campaign messages leave
- * their chunks until they are due.
+ * Makes claimed messages wait again, until the policy lets them pass. They were not given to the
+ * mail provider. Campaign messages leave their chunks until they are due.
  */
 async function recordHolds(
   tx: Database,
@@ -148,8 +153,8 @@ async function recordHolds(
 }
 
 /**
- * Lists the times of the newest mail of each contact that counts for caps, newest first, up to the
- * number that caps can count.
+ * Lists when the newest mail to a contact that counts for the caps was sent, newest first: at most
+ * as many times as the largest cap allows.
  */
 export async function listCountedMail(
   db: Database,

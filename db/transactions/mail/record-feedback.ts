@@ -22,24 +22,29 @@ import type { Refusal } from '../../../domain/outcomes/outcome.ts';
 import type { Measure } from '../../../domain/sender/reputation.ts';
 import { cutText } from '../../../domain/text-rules.ts';
 
-/** Seconds within which opens of one message count once, because proxies and previews ask again. */
+/**
+ * Seconds within which opens of one message count once, because proxies and previews load the pixel
+ * again.
+ */
 const opensApartSeconds = 10;
 
 /**
  * Evaluates the reputation of a project after a measure has changed, in a transaction that has
- * locked its row.
+ * locked the project's row.
  */
 export type JudgeReputation = (tx: Database, projectId: string, measure: Measure) => Promise<void>;
 
 /**
  * Records reports on messages of any projects with all consequences, in the caller's transaction:
  * the messages, their traces and events, their contacts, their campaigns, and the reputation of the
- * projects. Many reports need as many statements as one, except for effects of events, reputations
- * and campaigns. Reports on one message apply in order. Locks are taken in the common order:
- * projects that may be disabled, contacts, messages, campaigns; each kind by id.
+ * projects. Reports on one message apply in order.
+ *
+ * The number of statements does not depend on the number of reports, except for effects of events,
+ * reputations and campaigns. Locks are taken in the common order: projects that may be disabled,
+ * contacts, messages, campaigns; each kind by id.
  * @param options.judge disables a project of bad reputation; null: none is disabled.
- * @param options.skipsLocked does not wait for contacts and messages that others have locked: the
- *   result for a report on these is null.
+ * @param options.skipsLocked does not wait for contacts and messages that other transactions have
+ *   locked: the result for a report on these is null.
  * @returns a result for each report, in order
  */
 export async function recordFeedback(
@@ -91,7 +96,7 @@ export async function recordFeedback(
     const events = changed.flatMap(eventsOf);
     if (events.length > 0) await recordEventsOfProjects(tx, events);
     if (options.judge) await judgeProjects(tx, changed, options.judge);
-    // Last, because all mail of a campaign waits for its row.
+    // Last, because every attempt of a campaign waits for the lock of its row.
     await countForCampaigns(tx, changed);
   }
   return answers;
@@ -102,7 +107,7 @@ export function concernsReputation({ feedback }: FeedbackReport): boolean {
   return feedback.some(measureOf);
 }
 
-/** Returns the reputation measure that feedback counts for; null: none. */
+/** Returns the reputation measure that feedback counts for; null: it counts for none. */
 function measureOf(feedback: Feedback): Measure | null {
   if (feedback.kind !== 'complaint' && feedback.kind !== 'bounce') return null;
   if (feedback.isListed) return null;
@@ -133,8 +138,9 @@ async function lockContacts(
 }
 
 /**
- * Records the receipts of reports, and returns a test for new ones. A transaction that inserts a
- * receipt has locked the contact, so no insert waits here.
+ * Records the receipts of reports, and returns a function that is true for a report whose receipt
+ * is new. Inserts do not wait for each other: reports with the same receipt are on the same
+ * contact, which this transaction has locked.
  */
 async function insertReceipts(
   tx: Database,
@@ -162,7 +168,7 @@ async function lockMessages(tx: Database, reports: readonly FoundReport[], skips
       .select(['message_id', 'sent_at', 'delivered_at', 'opened_at', 'clicked_at', 'bounced_at'])
       .select(['complained_at', 'bounce_listed', 'complaint_listed', 'opens', 'clicks'])
       .select('derived_events')
-      // A claimed chunk counts its attempt in the message only with the outcome.
+      // The rows of a claimed chunk do not count its attempt before the outcome is recorded.
       .select(sql<number>`attempts + ${isClaimedByChunk('email')}::int`.as('attempts'))
       .select(
         sql<boolean>`(coalesce(lease_until > now(), false) or ${isClaimedByChunk('email')})`.as(
@@ -179,7 +185,10 @@ async function lockMessages(tx: Database, reports: readonly FoundReport[], skips
   );
 }
 
-/** SQL that is true if an open was recorded in the last seconds; only for the messages of `ids`. */
+/**
+ * SQL that is true if an open of a message was recorded in the last `opensApartSeconds`. It is
+ * false for messages that are not in `ids`.
+ */
 function wasOpenedLately(ids: readonly string[]) {
   return sql<boolean>`(email.id = any(${ids}::uuid[]) and exists (
     select from event inner_open_event
@@ -190,7 +199,6 @@ function wasOpenedLately(ids: readonly string[]) {
 
 type LockedMessage = Awaited<ReturnType<typeof lockMessages>>[number];
 
-/** All changes of one message. */
 interface MessageChange extends Omit<FeedbackEffects, 'trace'> {
   email: LockedMessage;
   trace: (FeedbackEffects['trace'][number] & { at: Date })[];
@@ -259,7 +267,7 @@ function apply(change: MessageChange, feedback: Feedback, report: FoundReport): 
   }
 }
 
-/** Longest provider text stored, in characters. */
+/** Maximum number of characters stored of a provider's text. */
 const errorCharsMax = 500;
 
 async function updateMessages(tx: Database, changes: readonly MessageChange[]): Promise<void> {
@@ -271,7 +279,7 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
     refusal: state.status === 'FAILED' ? ('provider_refused' satisfies Refusal) : null,
     trace,
   }));
-  // Feedback ends every attempt, because it never sets the status SENDING.
+  // Feedback ends every attempt, because it never leaves the status SENDING.
   await sql`
     update email set status = given.status, error = given.error,
         refusal = given.refusal, message_id = given.message_id,
@@ -289,7 +297,10 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
       where email.id = given.id`.execute(tx);
 }
 
-/** No event, because the contact did not ask for it. Other addresses are not the contact's. */
+/**
+ * Unsubscribes contacts whose address bounced or complained. It records no event, because the
+ * contact did not ask for it. A contact that has another address by now stays subscribed.
+ */
 async function unsubscribe(tx: Database, changes: readonly MessageChange[]): Promise<void> {
   const gone = changes.filter(({ unsubscribes }) => unsubscribes);
   if (gone.length === 0) return;
@@ -337,7 +348,6 @@ export function emailEventData(
   };
 }
 
-/** Returns the events that feedback on a message records. No other code decides that. */
 function eventsOf({ email, state, events }: MessageChange): ProjectEvent[] {
   const base = emailEventData(email, state.message_id);
   return events.map(({ name, data }) => ({
@@ -374,7 +384,10 @@ const counters = [
   'complained_count',
 ] as const satisfies CampaignCounter[];
 
-/** Signals the runs of campaigns that wait for the outcome of a message. */
+/**
+ * Counts the changes for the campaigns, and signals the runs of those that may have waited for the
+ * outcome of a message.
+ */
 async function countForCampaigns(tx: Database, changes: readonly MessageChange[]): Promise<void> {
   const ids = new Set(changes.flatMap(({ email }) => email.campaign_id ?? []));
   for (const id of [...ids].toSorted()) {
@@ -405,8 +418,8 @@ async function countForCampaign(
 }
 
 /**
- * Returns the simulator's report on a message to one of its addresses. It is recorded once, like a
- * provider's.
+ * Returns the simulator's report on a message to one of its addresses. Because of the receipt, it
+ * is recorded once.
  */
 export function simulatedReport(emailId: string, address: string): FeedbackReport {
   return {

@@ -9,8 +9,8 @@ import type { InboundMail } from '../../../domain/mail/inbound.ts';
 
 /**
  * Records a received mail in the caller's transaction, once for each recipient whose domain is
- * verified in a project: its sender as a contact, the message, and the event. Recipients that have
- * it already are left out.
+ * verified in a project: its sender as a contact, the message, and the event. A recipient that has
+ * the mail already is left out.
  */
 export async function recordInboundMail(tx: Database, mail: InboundMail): Promise<void> {
   for (const { project_id: projectId, opt_in_required: isAsked, to } of await findReceivers(
@@ -40,7 +40,10 @@ export async function recordInboundMail(tx: Database, mail: InboundMail): Promis
   }
 }
 
-/** In a fixed order, so that two mails that arrive at once do not deadlock. */
+/**
+ * Returns the recipients whose domain is verified in a project. The order is fixed, so that two
+ * mails that arrive at once do not deadlock.
+ */
 async function findReceivers(tx: Database, recipients: readonly string[]) {
   const domains = await tx
     .selectFrom('domain')

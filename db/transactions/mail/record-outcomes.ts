@@ -72,7 +72,7 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
     const events = emails.flatMap(sentEvents);
     if (events.length > 0) await recordEvents(tx, projectId, events, { contactsLocked: true });
     const gone = await billDepartedMail(tx, projectId, acceptedBeside(attempt, emails));
-    // Last, because every attempt of the campaign waits for this row.
+    // Last, because every attempt of the campaign waits for the lock of its row.
     if (campaign) {
       const sent = gone.map(({ id }) => ({
         id,
@@ -119,7 +119,10 @@ async function endAttemptsChunk(
   await endChunk(tx, { id, projectId }, chunk.attemptId, { left, again });
 }
 
-/** Returns messages that the provider accepted although their rows no longer say so. */
+/**
+ * Returns messages that the provider has accepted, but whose rows this attempt did not update: they
+ * were deleted, or are no longer claimed.
+ */
 function acceptedBeside(
   { outcomes, claimed = [] }: Attempt,
   settled: readonly SettledEmail[],
@@ -138,7 +141,7 @@ function deliveredOrSent({ outcomes }: Attempt, id: string): string {
 
 /**
  * A message's content is stored as a whole or not at all, because an earlier attempt may have
- * another one.
+ * stored other content.
  */
 const contentOfOutcome = sql`
   subject = coalesce(outcome.subject, email.subject),
@@ -249,17 +252,20 @@ async function recordOvertaken(
 
 const unrepeated = { acceptedAt: null, receipt: null };
 
-/** Written in the transaction of the outcomes, so that a crash loses no report. */
+/** Records reports in the transaction of the outcomes, so that a crash loses none. */
 async function recordReports(tx: Database, reports: readonly FeedbackReport[]): Promise<void> {
   if (reports.length === 0) return;
   const found = (await findReportedMessages(tx, reports)).filter((report) => report !== null);
   await recordFeedback(tx, found, { judge: null });
 }
 
-/** One text that cannot be stored must not fail a whole batch of outcomes. */
+/**
+ * Returns JSON that PostgreSQL can store. Otherwise one text would fail a whole batch of outcomes.
+ */
 function storableJson(value: unknown): string {
   const json = JSON.stringify(value);
-  // In JSON, characters that cannot be stored are escaped: NUL and half a surrogate pair.
+  // `JSON.stringify` escapes the characters that PostgreSQL cannot store: NUL, and halves of
+  // surrogate pairs.
   if (!/\\u(?:0000|d[89a-f])/.test(json)) return json;
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'string' ? storableText(part) : part,
@@ -287,12 +293,11 @@ function outcomeOf(outcome: DeliveryOutcome) {
   };
 }
 
-/** A message with its outcome. */
 interface SettledEmail {
   id: string;
   status: string;
   isSent: boolean;
-  /** Data for its events; null: none is stored. */
+  /** Data for the events that must be stored; null: there are none. */
   eventSource: EventSource | null;
 }
 
@@ -311,7 +316,9 @@ interface EventSource {
   derived_events: number;
 }
 
-/** SQL that is true if events of a message are stored. */
+/**
+ * SQL that is true if an event of a message must be stored, because it is not derived from the row.
+ */
 const hasStored = sql<boolean>`(${sql.join(
   derivedEvents.map(
     ({ at, bit }) =>
@@ -327,7 +334,7 @@ const eventSourceJson = sql<EventSource>`jsonb_build_object(
   'source_type', email.source_type, 'derived_events', email.derived_events,
   'sent_at', ${isoTime(sql`email.sent_at`)}, 'delivered_at', ${isoTime(sql`email.delivered_at`)})`;
 
-/** Returns the events of a message that are stored. */
+/** Returns the events of a message that must be stored. */
 function sentEvents({ eventSource: email }: SettledEmail): NewEvent[] {
   if (!email) return [];
   const base = emailEventData(email, email.message_id);
@@ -340,10 +347,10 @@ function sentEvents({ eventSource: email }: SettledEmail): NewEvent[] {
 }
 
 /**
- * Ends messages whose outcome stayed unknown for the settle time, by policy: FAILED with
- * `delivery_unknown`, or due once more, unless their campaign has ended or the attempts are used
- * up. They keep their attempt's id, because its outcome may still arrive. Signals the campaigns'
- * runs. Returns the number of messages.
+ * Ends messages whose outcome stayed unknown for the settle time. With the policy `resend`, a
+ * message is due once more, if it has attempts left and its campaign has not ended. Otherwise it is
+ * FAILED with `delivery_unknown`. Its row keeps the id of the attempt, because the outcome may
+ * still arrive. Signals the runs of the campaigns. Returns the number of messages.
  */
 export async function settleUncertainEmails(
   db: Database,

@@ -2,8 +2,6 @@ import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 import type { Feedback } from '../../../domain/mail/feedback.ts';
 
-/** Reports on messages, and the search for the messages. */
-
 /** Feedback on one message, as it arrived. */
 export interface FeedbackReport {
   /** Identify the message: our own id, otherwise the provider's. */
@@ -11,11 +9,13 @@ export interface FeedbackReport {
   messageId: string | null;
   /** Feedback in the order in which it is applied. */
   feedback: readonly Feedback[];
-  /** When the provider accepted the message, where it reports that. */
+  /** When the provider accepted the message; null: the report does not say. */
   acceptedAt: Date | null;
   /** Feedback with the same receipt counts once. null: it always counts. */
   receipt: string | null;
-  /** True for our own pixel: opens of one message within 10 seconds count once. */
+  /**
+   * True for reports of our own pixel and links: opens of one message within 10 seconds count once.
+   */
   isOwnTracking?: boolean;
 }
 

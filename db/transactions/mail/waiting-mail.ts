@@ -72,7 +72,10 @@ export async function rescheduleEmail(
   });
 }
 
-/** How often to look again for a message that moves from one chunk of its campaign to another. */
+/**
+ * Maximum number of times that a cancellation reads a message again, because the message moves from
+ * one chunk of its campaign to another.
+ */
 const looksMax = 10;
 
 /**
@@ -97,7 +100,7 @@ export async function cancelEmail(
   }
 }
 
-/** Returns false when the message is in no unclaimed chunk. */
+/** Returns false when the message was claimed, or no longer waits. */
 async function cancelCampaignEmail(tx: Database, id: string, campaignId: string): Promise<boolean> {
   const { rows } = await sql<{ number: number; messages: number }>`
     select number, cardinality(email_ids) as messages from campaign_chunk
@@ -123,7 +126,7 @@ async function cancelCampaignEmail(tx: Database, id: string, campaignId: string)
   return isFailed;
 }
 
-/** Returns false when the row no longer waits, or is not `isFree`. */
+/** Returns false when the row no longer waits, or `isFree` is false for it. */
 async function failEmail(
   tx: Database,
   id: string,

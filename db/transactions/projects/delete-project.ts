@@ -32,7 +32,6 @@ export async function removeProject(tx: Database, id: string): Promise<boolean> 
   return true;
 }
 
-/** Tables whose rows a reset project keeps. */
 export const keptOnReset = [
   'membership',
   'invitation',
@@ -48,7 +47,7 @@ export const keptOnReset = [
 
 /**
  * Empties a project, but keeps settings, keys, members, domains, secrets, event subscriptions,
- * billing, the send policy and the consent policy. Returns as `removeProject` does.
+ * billing, the send policy and the consent policy. Returns false when it did not exist.
  */
 export async function resetProject(tx: Database, id: string): Promise<boolean> {
   const before = await tx
@@ -220,7 +219,8 @@ export async function listRemovals(
 
 /**
  * Deletes one page of a project's data. Returns the number of rows, and true in `isOver` when none
- * is left. 0 rows and not over: the rest cannot be deleted yet, for two minutes at most.
+ * is left. 0 rows and not over: the rest cannot be deleted yet, because mail is being sent, for two
+ * minutes at most, or because Temporal still has a schedule.
  */
 export async function deleteProjectPage(
   db: Database,
@@ -277,9 +277,9 @@ function isOwnerDeleted(projectId: string) {
 }
 
 /**
- * Signals to runs that outlive a project are kept: its removal may have to run once more; a domain
- * poller continues after a reset, or makes the mail provider remove the domain; the run of an event
- * subscription continues, or deletes its deliveries.
+ * Kinds of runs that outlive a project, so that signals to them are kept. A removal may have to run
+ * once more; a domain poller continues after a reset, or makes the mail provider remove the domain;
+ * the run of an event subscription continues, or deletes its deliveries.
  */
 const signalsThatStay: readonly RunKind[] = [
   'projectReset',

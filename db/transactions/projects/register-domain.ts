@@ -9,10 +9,12 @@ import {
 import { isBeingForgotten, lockDomainName } from '../../domains/ses-identities.ts';
 import { holdProject } from '../../projects/projects.ts';
 
-/** Time to complete a claim. Without tokens after that, the process that registered it has died. */
+/**
+ * Maximum time to complete a claim. If it has no tokens after this time, the process that
+ * registered it has died.
+ */
 const registeringMax = sql`interval '2 minutes'`;
 
-/** A claim that is not registered yet. */
 export type NewClaim = DomainOfRun & Pick<DomainRow, 'ownership_token'>;
 
 /**

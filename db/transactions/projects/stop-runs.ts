@@ -16,7 +16,7 @@ export async function stopRuns(tx: Database, projectId: string): Promise<void> {
     .where('status', 'in', ['SCHEDULED', 'SENDING', 'PAUSED'])
     .returning(['id', 'project_id', 'name'])
     .execute();
-  // Their runs read the row without a signal.
+  // The runs of jobs need no signal, because they read the row of the job before each page.
   await cancelJobs(tx, { projectId });
   await markSchedulesDue(tx, projectId);
   for (const campaign of campaigns) await signalCampaign(tx, campaign);

@@ -10,17 +10,21 @@ import { activeStatuses } from '../../workflows/executions/executions.ts';
 import { judgeReputation, type Measure } from '../../../domain/sender/reputation.ts';
 
 /**
- * Executions and messages that the request itself ends, few enough that no lock is held for long.
+ * Maximum number of executions, and of messages, that the request itself ends: few enough that no
+ * lock is held for long.
  */
 const pageSize = 500;
 
 /**
- * Adds a reason for which a project is disabled, in the caller's transaction. If it was enabled,
- * its campaigns, executions and jobs are cancelled, and the runs of the campaigns suppress their
- * waiting mail. The sweep cancels the rest of very many executions. Other waiting mail fails when
- * it is due, so a project that pays before loses none. If the reason is its reputation, waiting
- * mail fails at once; the sweep fails the rest of very much. Returns true if the project was
- * enabled. Call it before other rows of the project are locked.
+ * Adds a reason for which a project is disabled, in the caller's transaction. Returns true if the
+ * project was enabled before. Call it before other rows of the project are locked.
+ *
+ * If it was enabled, its campaigns, executions and jobs are cancelled, and the runs of the
+ * campaigns suppress their waiting mail. If it has very many executions, the sweep cancels the rest
+ * of them.
+ *
+ * Other waiting mail fails when it is due, so it is not lost if the project pays before. Only if
+ * the reason is its reputation, waiting mail fails at once; the sweep fails what is left.
  */
 export async function disableProject(
   tx: Database,
@@ -60,7 +64,7 @@ export async function cancelLateExecutions(db: Database, max: number): Promise<n
     const late = await tx
       .selectFrom('project')
       .innerJoin('workflow', 'workflow.project_id', 'project.id')
-      // By workflow, because that index has only active executions.
+      // Joined by workflow, because the index on it has only active executions.
       .innerJoin('execution', 'execution.workflow_id', 'workflow.id')
       .select('execution.id')
       .where('project.disabled_reason', 'is not', null)
@@ -100,16 +104,17 @@ export async function enableProject(
 }
 
 /**
- * Campaign mail is left out, maybe a million messages: the campaigns' runs suppress it page by
- * page.
+ * Fails the waiting mail of a project. Campaign mail is left out, maybe a million messages: the
+ * runs of the campaigns suppress it page by page.
  */
 async function failWaitingMail(tx: Database, projectId: string): Promise<void> {
   await failMail(tx, sql`select email_id from ${waitingOf(sql`${projectId}`)} limit ${pageSize}`);
 }
 
 /**
- * Fails up to `max` waiting messages of projects that were disabled for their reputation: those
- * that were too many for that request, or were inserted meanwhile. Returns their number.
+ * Fails up to `max` waiting messages of projects that were disabled for their reputation:
+ * `disableProject` has left them because they were too many, or they were inserted meanwhile.
+ * Returns their number.
  */
 export async function failLateMail(db: Database, max: number): Promise<number> {
   return failMail(
@@ -133,7 +138,7 @@ async function failMail(db: Database, ids: RawBuilder<unknown>): Promise<number>
 
 /**
  * Disables a project when the measure that has just changed is critical. The caller's transaction
- * has locked its row.
+ * has locked the project's row.
  */
 export async function disableForReputation(
   tx: Database,

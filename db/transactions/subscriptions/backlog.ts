@@ -4,19 +4,22 @@ import { itemsMatch } from '../../sql/subscribed-events.ts';
 import type { EarlierItems } from '../../subscriptions/subscriptions.ts';
 import { historyPage, type HistoryPlace, selectHistory, storeHistory } from './store-history.ts';
 
-/** Reads events that were recorded before a subscription which begins in the past. */
+/**
+ * Reads events that were recorded before the creation of a subscription that begins in the past.
+ */
 
-/** Position of the reading. */
+/** Progress of reading these events. */
 export interface Backlog {
-  /** ISO 8601. */
+  /** ISO 8601: the time from which on the subscription covers events. */
   from: string;
+  /** null: nothing was read yet. */
   after: HistoryPlace | null;
 }
 
 /**
  * Creates the deliveries for one page of the events before a subscription, oldest first. It covers
- * events that were committed when the subscription was created; later ones are new. Returns true
- * when all are read.
+ * events that were committed when the subscription was created; events that were committed later
+ * are read as new ones. Returns true when all are read.
  */
 export async function readBacklogPage(db: Database, id: string): Promise<boolean> {
   return transact(db, async (tx) => {
@@ -32,7 +35,8 @@ export async function readBacklogPage(db: Database, id: string): Promise<boolean
     const [position] = rows;
     if (!position?.backlog) return true;
     const { projectId, seen, backlog } = position;
-    // Uses the settings at creation. They apply until the log is read.
+    // Uses the settings at the creation. If they were changed since, they are the first in
+    // `earlier`, because new events are read only after the backlog.
     const { events: items, epoch } = position.earlier[0] ?? position;
     const span = { projectId, items, ...backlog, to: null, eventName: null };
     const until = await storeHistory(tx, span);

@@ -20,15 +20,17 @@ export interface NewSubscription extends SealedHeaders {
   events: string[];
   description: string | null;
   enabled: boolean;
-  /** Maximum number of events per request; null: one, without a list. */
+  /** Maximum number of events per request; null: a request has one event, not a list. */
   batch_max: number | null;
-  /** ISO 8601: it covers events from then on; null: only new ones. */
+  /** ISO 8601: it covers events from this time on; null: only new events. */
   from: string | null;
   /** Encrypted. */
   secret: Buffer;
 }
 
-/** Returns the first of these names that is no secret of the project. */
+/**
+ * Returns the first of these names that is not the name of a secret of the project; null: all are.
+ */
 async function findMissingSecret(tx: Database, projectId: string, names: readonly string[]) {
   const { rows } = await sql<{ name: string }>`
     select name from unnest(${names}::text[]) as named(name)
@@ -48,8 +50,8 @@ export async function insertSubscription(
   { from, ...given }: NewSubscription,
 ): Promise<SubscriptionRow | 'limit' | { missingSecret: string }> {
   await holdProject(tx, projectId);
-  // One transaction at a time, so that each sees the others, and the secrets that it refers to
-  // stay.
+  // One transaction at a time, so that each counts the subscriptions of the others, and no secret
+  // that it refers to is deleted meanwhile.
   await lockSecrets(tx, projectId);
   const { others } = await tx
     .selectFrom('event_subscription')
@@ -144,9 +146,10 @@ function remembering({ enabled, events, epoch }: SubscriptionRow) {
   };
 }
 
-/** Starts again: events recorded while it was disabled are not covered. */
+/** Enables a subscription. Events that were recorded while it was disabled are not covered. */
 function enabling({ earlier }: SubscriptionRow) {
-  // If all earlier events are read, the events since then need not be skipped one by one.
+  // If all events from before the disabling are read, the later ones are skipped together, by a new
+  // position. Otherwise they are skipped one by one.
   const isRead = (earlier as unknown as EarlierItems[]).length === 0;
   return {
     disabled_reason: null,
@@ -161,7 +164,7 @@ function disabling(reason: DisabledReason) {
     enabled: false,
     disabled_reason: reason,
     covered_from: null,
-    // Events that were not reached get no delivery. A replay finds them.
+    // Events of the backlog that were not read yet get no delivery. A replay can send them.
     backlog: null,
     epoch: sql<number>`epoch + 1`,
     has_outdated: true,
@@ -169,8 +172,8 @@ function disabling(reason: DisabledReason) {
 }
 
 /**
- * Disables a subscription because of its receiver, in the caller's transaction. Returns false when
- * it is disabled already.
+ * Disables a subscription because of its receiver, in the caller's transaction. Returns null when
+ * there is no such subscription, or it is disabled already.
  */
 export async function disableSubscription(
   tx: Database,
@@ -195,7 +198,10 @@ export async function disableSubscription(
   return row;
 }
 
-/** Deletes a subscription with its secrets, in the caller's transaction. Its run deletes the deliveries and ends. */
+/**
+ * Deletes a subscription with its secrets, in the caller's transaction. Its run deletes the
+ * deliveries and ends.
+ */
 export async function deleteSubscription(
   tx: Database,
   projectId: string,
@@ -223,7 +229,10 @@ export async function deleteSubscriptions(tx: Database, projectId: string): Prom
   for (const row of rows) await signalSubscription(tx, row);
 }
 
-/** Removes the subscriptions' state in a reset project: they start again. */
+/**
+ * Removes the progress of all subscriptions of a reset project. They deliver the events from now
+ * on.
+ */
 export async function restartSubscriptions(tx: Database, projectId: string): Promise<void> {
   const rows = await tx
     .updateTable('event_subscription')

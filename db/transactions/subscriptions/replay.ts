@@ -18,7 +18,7 @@ interface ReplayState {
 }
 
 /**
- * Accepts a replay, in the caller's transaction. A subscription has one at a time.
+ * Accepts a replay, in the caller's transaction. A subscription has at most one open replay.
  * @param ref.projectId of the row; `data.projectId` is the public one
  */
 export async function insertReplay(
@@ -49,8 +49,8 @@ export async function insertReplay(
  */
 export async function recordReplayPage(db: Database, ref: JobRef): Promise<boolean> {
   return transact(db, async (tx) => {
-    // Lock the subscription before its job, in the order of disabling and deleting; the project
-    // before both.
+    // The order of locks is project, subscription, job, as when a subscription is disabled or
+    // deleted.
     await sql`select from project where id = ${ref.projectId} for share`.execute(tx);
     const { rows } = await sql<{ id: string; events: string[]; epoch: number }>`
       select id, events, epoch from event_subscription
@@ -106,7 +106,7 @@ async function replayPage(
             tries = 0, is_retry = true, urgent = false, turn = event_delivery.turn + 1,
             batch_turn = null, epoch = excluded.epoch, due_at = excluded.due_at,
             pending_since = now(), ended_at = null, updated_at = now()
-          -- A delivery that will be skipped counts as skipped.
+          -- A pending delivery of an earlier epoch will be skipped, so it is replayed, too.
           where (event_delivery.status <> 'pending' or event_delivery.epoch < excluded.epoch)
             and (${!onlyFailed} or event_delivery.status <> 'delivered')
         returning event_id

@@ -7,10 +7,10 @@ import { itemsMatch } from '../../sql/subscribed-events.ts';
 
 /** Reads past events, in recorded order. */
 
-/** Events read in one transaction. */
+/** Maximum number of events read in one transaction. */
 export const historyPage = 1_000;
 
-/** Derived events of a name stored in one transaction. */
+/** Maximum number of derived events of a name stored in one transaction. */
 const storedMax = 500;
 
 /** The last event that was read. */
@@ -22,7 +22,7 @@ export interface HistoryPlace {
 
 export interface HistorySpan {
   projectId: string;
-  /** Timestamps as text. `to`: null: until now. */
+  /** Timestamps as text. `to` null: the span ends now. */
   from: string;
   to: string | null;
   eventName: string | null;
@@ -33,8 +33,8 @@ export interface HistorySpan {
 }
 
 /**
- * Stores the next derived events, because deliveries refer to stored ones. Returns the time before
- * which all are stored; null: all of the span are.
+ * Stores the next derived events, because deliveries refer to stored events. Returns the time
+ * before which all derived events are stored; null: all of the span are.
  */
 export async function storeHistory(tx: Database, span: HistorySpan): Promise<string | null> {
   const { projectId, from, to, eventName, items, after } = span;
@@ -62,7 +62,8 @@ export async function storeHistory(tx: Database, span: HistorySpan): Promise<str
 }
 
 /**
- * SQL that selects the next page of a span's events, up to the time before which all are stored.
+ * SQL that selects the next page of a span's events.
+ * @param until the result of `storeHistory`
  */
 export function selectHistory(span: HistorySpan, until: string | null): RawBuilder<unknown> {
   const { projectId, from, to, eventName, after } = span;
