@@ -188,7 +188,7 @@ export type TokenPurpose =
   | 'invitation'
   | 'members_by_key';
 
-/** How long a link works, and the period over which links are counted. */
+/** Links that were created after this moment work, and are counted. */
 const tokenLife = sql<Date>`now() - interval '1 hour'`;
 
 /**

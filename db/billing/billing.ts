@@ -252,8 +252,8 @@ function refuseOver(cap: Cap, taken: Taken, category: Category, units: number): 
 }
 
 /**
- * Locks a project's use of a month until the transaction ends. The first call counts it from the
- * messages.
+ * Locks the use of a month by a project until the transaction ends. The first call for a month counts
+ * the use from the messages.
  */
 async function lockAllowance(
   tx: Database,
@@ -338,7 +338,10 @@ async function addTaken(
     .execute();
 }
 
-/** Returns the use of each project this month, if it is counted. */
+/**
+ * Returns how much of its allowance each project has used this month. A project whose use was not
+ * counted yet has no rows, and is left out.
+ */
 export async function listAllowances(
   db: Database,
 ): Promise<

@@ -74,7 +74,7 @@ export async function insertBodyTemplate(
 
 /** The remaining work of a campaign, without a full count. */
 export interface CampaignWork {
-  /** Milliseconds until its next message is due; null: none waits. */
+  /** Milliseconds until its next message is due; null: no message waits. */
   nextDueMs: number | null;
   /** True if the outcome of some messages is still unknown. */
   isUnsettled: boolean;

@@ -31,8 +31,8 @@ export interface AskingContact {
 }
 
 /**
- * Ended requests that are kept per contact, so that their links still get an answer, and sent mails
- * are counted.
+ * Number of ended requests that are kept per contact, because their links are still answered, and
+ * their sent mails are counted.
  */
 const endedMax = 10;
 

@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 
 /** The shortest time for which bodies are kept, in milliseconds: the setting is in days. */
 export const retentionMsMin = 86_400_000;
-/** Messages handled in one transaction. */
+/** Number of messages, or attachments, that one statement handles. */
 const pageSize = 5_000;
 
 /**

@@ -96,7 +96,7 @@ export async function listImports(
   projectId: string,
   { after, limit }: { after?: Position | undefined; limit: number },
 ): Promise<{ rows: JobRow[]; total: number }> {
-  // The index has imports apart from other jobs.
+  // A literal, because the index `job_import_page` has only this kind.
   const imports = db
     .selectFrom('job')
     .where('project_id', '=', projectId)

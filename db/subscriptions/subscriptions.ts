@@ -54,7 +54,6 @@ export async function findSubscription(
     .executeTakeFirst();
 }
 
-/** The subscription, locked for the caller's transaction. */
 export async function lockSubscription(
   tx: Database,
   projectId: string,
@@ -71,7 +70,7 @@ export async function lockSubscription(
 
 /** Settings before a change, for the events recorded before it. */
 export interface EarlierItems {
-  /** Text of a snapshot: it sees the events. */
+  /** Text of a snapshot, which sees these events. */
   until: string;
   events: string[];
   epoch: number;

@@ -9,7 +9,7 @@ import { type Position, positionColumns, selectAfter } from './position.ts';
 
 /** Minimum age of listed events, in SQL. Before that, their rows are about to come. */
 const listedAfter = sql`interval '2 seconds'`;
-/** How much of the log a list reads. A run is rarely further behind for long. */
+/** Maximum size of the log that a list reads. A run is rarely further behind for long. */
 const listedMost = { events: 20_000, batches: 400 };
 
 /**

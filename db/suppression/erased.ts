@@ -51,14 +51,15 @@ export async function unsubscribeErased(
   const ids = subscribed.filter(({ email }) => erased.has(email)).map(({ id }) => id);
   if (ids.length > 0) {
     await sql`update contact set subscribed = false where id = ${anyOf(ids)}`.execute(tx);
-    // Deletes the consent lines of the same statement, which no other transaction has seen.
+    // Deletes the lines of the consent log that were written when these contacts were created. No
+    // other transaction has seen them.
     await sql`delete from consent where contact_id = ${anyOf(ids)}`.execute(tx);
   }
   return subscribed.filter(({ email }) => !erased.has(email)).map(({ id }) => id);
 }
 
 /**
- * Refuses to subscribe an erased address, which only its owner may do.
+ * Refuses to subscribe an erased address: only the owner of the address may subscribe it.
  * @throws Problem CONTACT_SUPPRESSED when the address is erased.
  */
 export async function refuseErased(tx: Database, projectId: string, email: string): Promise<void> {
