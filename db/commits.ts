@@ -18,7 +18,8 @@ export function onCommitted(db: Handle, receiver: Receiver): void {
 }
 
 /**
- * Passes commits on `handle`, a share of the connections of `owner`, to the receiver of `owner`.
+ * Makes `owner` the owner of `handle`, for example a share of its connections. Commits on `handle` are
+ * then passed to the receiver of `owner`.
  */
 export function commitLike(handle: Handle, owner: Handle): void {
   owners.set(handle, owner);

@@ -92,7 +92,8 @@ export class Shares {
 
   #mayTake(share: Share): boolean {
     const { options, totalCount, idleCount, waitingCount } = this.#pool;
-    // Other users of the pool come first. Callers that wait in the pool itself count as served.
+    // Other users of the pool come first: those that wait in the pool itself count as if they had a
+    // connection.
     const free = options.max - (totalCount - idleCount) - waitingCount;
     return share.held + 1 <= heldPerFree * (free - 1);
   }

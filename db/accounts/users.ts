@@ -235,8 +235,8 @@ export async function findTokenOwner(
 }
 
 /**
- * Uses up a token and all others of its purposes. Returns the user to one of several concurrent
- * callers.
+ * Uses up a token and the user's other tokens of these purposes. Of several concurrent callers, one
+ * gets the user, the others undefined.
  */
 export async function useToken(
   tx: Database,

@@ -10,7 +10,7 @@ import { hadLeftTopic } from '../sql/topic-choices.ts';
 import type { TextTemplate } from '../../domain/mail/skeleton.ts';
 import type { JudgedMail } from '../../domain/outcomes/outcome.ts';
 
-/** Inserts and claims the messages of campaigns. */
+/** Reads the limits, content, progress and messages of a campaign. */
 
 /** Limits that may hold back a campaign's mail now. */
 export interface CampaignLimits {

@@ -123,7 +123,7 @@ async function hasEarlier(
  */
 const uncommittedSeconds = 15;
 
-/** Finds the contact of a project's email, whatever its state. */
+/** Finds the contact of a project's message, with the address to which the message is sent. */
 export async function findEmailContact(
   db: Database,
   projectId: string,

@@ -14,7 +14,7 @@ import {
   statusOf,
 } from '../sql/mail-status.ts';
 
-/** Reads of sent messages. */
+/** Reads of messages, sent or not. */
 
 /** The columns that a list leaves out: they may be large. */
 const large = ['body', 'body_template', 'body_values', 'trace'] as const;

@@ -61,7 +61,7 @@ create table opt_in (
   -- The address at the time of the request. If the contact changes it, the request ends.
   email text not null,
   state text not null default 'pending' check (state in ('pending', 'confirmed', 'expired')),
-  -- What was requested. of_mail: to be subscribed at all; topic_ids: to join these topics.
+  -- The request. of_mail: to be subscribed at all; topic_ids: to join these topics.
   of_mail boolean not null,
   topic_ids uuid[] not null,
   -- SHA-256 of the token in its link; null: no mail has left yet.

@@ -70,7 +70,7 @@ create table campaign (
       check (max_per_minute between 1 and 1000000),
   -- Local time at which each contact gets it; null: all contacts get it at once.
   local_time text,
-  -- What contacts get whose local time had passed when sending began: the mail at once, or none.
+  -- For contacts whose local time had passed when sending began: they get the mail at once, or not.
   late text check (late in ('send', 'skip')),
   -- {timeZone, contactTimeZoneField} from which the moments follow; set when sending begins.
   zone_policy jsonb,

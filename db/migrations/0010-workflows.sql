@@ -168,7 +168,8 @@ create table workflow_schedule (
   planned_until timestamptz(3),
   -- When the sweep must check it: a firing is late, or more times must be sent; null: never.
   next_reconcile_at timestamptz(3) default now(),
-  -- Counts changes of its workflow and project, so that an update sent before them does not undo them.
+  -- Increases with each change of its workflow or project. An update of Temporal that was prepared
+  -- before the change is then not recorded.
   revision integer not null default 1
 );
 comment on table workflow_schedule is 'What Temporal is told of the schedules of workflows.';

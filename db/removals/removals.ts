@@ -105,7 +105,7 @@ export async function deleteRemovalPage(db: Database, id: string): Promise<boole
       .selectFrom('removal')
       .select('kind')
       .where('id', '=', id)
-      // One page at a time: rows that are added later get a removal of their own.
+      // Locked, so that one transaction at a time deletes a page of this removal.
       .forUpdate()
       .executeTakeFirst();
     if (!removal) return true;

@@ -27,7 +27,7 @@ const isWaiting = ({ id, projectId }: Pick<Target, 'id' | 'projectId'>) => sql`
     and delivery.epoch = (select inner_current.epoch from event_subscription inner_current
       where inner_current.id = ${id})`;
 
-/** The columns that order a candidate, as SQL. */
+/** The columns of a `Candidate`, as SQL. */
 const candidate = (delivery: RawBuilder<unknown>, batchTurn: number) => sql`
   ${delivery}.event_id as "eventId", ${delivery}.contact_id as "contactId",
   ${delivery}.is_retry as "isRetry",

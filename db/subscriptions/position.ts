@@ -60,7 +60,7 @@ export function selectAfter(position: Position, extent: Extent): RawBuilder<unkn
   const { most, order } = extent;
   const lastOf = (rows: string, max: number) => sql`
     (select tx, id, recorded_at from ${sql.table(rows)} order by tx, id offset ${max - 1} limit 1)`;
-  // When the newest events are read, there are always more before them.
+  // The end of a page matters only when events are read from the oldest on.
   const bound =
     most === null || order === 'newest'
       ? sql`select null::xid8 as tx, null::uuid as id, null::timestamptz as recorded_at where false`

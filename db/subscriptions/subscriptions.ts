@@ -76,7 +76,7 @@ export interface EarlierItems {
   epoch: number;
 }
 
-/** A new state of the receiver: no failures, no back-off and no pause. */
+/** The columns of a receiver without failures, back-off and hold. */
 export const freshReceiver = {
   failing_since: null,
   hold_until: null,

@@ -36,9 +36,9 @@ export interface MadeContact {
 }
 
 /**
- * Unsubscribes new contacts whose address is erased, in the transaction that has created them. It
- * is a later statement, so that it sees the entry of a contact whose deletion it has waited for.
- * Returns the ids of the others that are subscribed.
+ * Unsubscribes new contacts whose address is erased, in the transaction that has created them. The
+ * insert may have waited for the deletion of a contact. Only a later statement, like this one, sees
+ * the entry that the deletion has made. Returns the ids of the other contacts that are subscribed.
  */
 export async function unsubscribeErased(
   tx: Database,
@@ -69,8 +69,8 @@ export async function refuseErased(tx: Database, projectId: string, email: strin
 }
 
 /**
- * Takes an address off the list because its owner has subscribed, in the caller's transaction. Only
- * for entries that stop marketing mail, and not those made by a complaint or by hand.
+ * Takes an address off the list because its owner has subscribed, in the caller's transaction.
+ * Entries for all mail stay, and so do entries made by a complaint or by hand.
  */
 export async function liftSuppression(
   tx: Database,

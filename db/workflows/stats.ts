@@ -70,9 +70,9 @@ export interface WorkflowStats {
 
 /**
  * Returns statistics of a workflow and of each step of a graph. PostgreSQL counts, so this process
- * holds one row for each step, however many executions there are. The time is proportional to their
- * step executions; each statement takes at most `limits.statsTimeMs`. Medians of many executions
- * are those of a sample.
+ * holds a few rows for each step, however many executions there are. The time is proportional to
+ * their step executions; each statement takes at most `limits.statsTimeMs`. Medians of more than
+ * `sampleMax` executions are those of a sample.
  * @throws Problem STATS_TOO_HEAVY
  */
 export async function findStats(

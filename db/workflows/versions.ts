@@ -95,8 +95,8 @@ export interface VersionRow {
 const columns = ['version', 'created_at', 'caused_by', 'restored_from', 'changes'] as const;
 
 /**
- * Versions of a workflow, newest first.
- * @param page.before only those before this one; undefined: all
+ * Versions of a workflow, newest first, and how many there are; 0 if `before` is given.
+ * @param page.before only versions before this one; undefined: all
  */
 export async function listVersions(
   db: Database,

@@ -27,7 +27,7 @@ import type { DigestSettings, Expectation } from '../../../domain/workflow/steps
  * contact, so no event is missed or taken twice.
  */
 
-/** The part of the past that an open digest still has to look at. */
+/** The earlier events that an open digest still has to read. */
 interface LookBack {
   /** The last event that was read; null: begin with the execution, whose starting event counts. */
   after: { at: string; id: string } | null;

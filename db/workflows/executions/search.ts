@@ -35,7 +35,7 @@ export interface ExecutionSearch {
 
 export interface FoundExecution extends ExecutionListItem {
   current_workflow_name: string;
-  /** Its position in the list. */
+  /** `started_at` to the microsecond, which is its position in the list. */
   started_instant: string;
 }
 

@@ -61,7 +61,7 @@ export function isTaken(workflow: string, contactId: RawBuilder<unknown>): RawBu
     else false end`;
 }
 
-/** The place of a new execution among the active ones: see the column `slot`. */
+/** SQL for the slot of a new execution: see the column `slot`. */
 export function newSlot(workflow: string, key: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`case ${sql.ref(`${workflow}.reentry_mode`)} when 'parallel' then uuid_v7()::text
     else coalesce(${key}, '') end`;
