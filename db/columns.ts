@@ -19,7 +19,7 @@ export function columnList(table: keyof DB, alias: string = table): RawBuilder<u
   return references(columns[table], alias);
 }
 
-/** A column list that refers to `source` in a statement. */
+/** Lists columns of `source`, a table or its alias in the statement. */
 export function references(names: readonly string[], source: string): RawBuilder<unknown> {
   return sql.join(names.map((name) => sql.ref(`${source}.${name}`)));
 }

@@ -10,16 +10,16 @@ const owners = new WeakMap<Handle, Handle>();
 const notedIn = new WeakMap<Handle, RunNotice[]>();
 
 /**
- * Sets the receiver of run notices for transactions on `db`: after each commit it gets the runs
- * that the transaction has noted. It is the dispatcher of this process. There is one receiver per
- * handle.
+ * Sets the receiver of run notices for transactions on `db`, which is the dispatcher of this process.
+ * After each commit it gets the runs that the transaction has noted. A handle has one receiver.
  */
 export function onCommitted(db: Handle, receiver: Receiver): void {
   receivers.set(db, receiver);
 }
 
 /**
- * Passes commits on `handle`, a share of the connections of `owner`, to the receiver of `owner`.
+ * Makes `owner` the owner of `handle`, for example a share of its connections. Commits on `handle` are
+ * then passed to the receiver of `owner`.
  */
 export function commitLike(handle: Handle, owner: Handle): void {
   owners.set(handle, owner);
@@ -32,8 +32,8 @@ export function ownerOf(handle: Handle): Handle {
 }
 
 /**
- * Notes that Temporal must be told about a change in `tx`. A rollback drops the note. The row that
- * says what is due must be written in the same transaction.
+ * Notes runs that must be signalled after the commit of `tx`. A rollback drops the notes. A note may
+ * be lost, so the same transaction must write the row from which a run learns its work.
  */
 export function notifyAfterCommit(tx: Handle, runs: readonly RunNotice[]): void {
   notedIn.get(tx)?.push(...runs);

@@ -31,20 +31,21 @@ export interface Timeouts {
 }
 
 /**
- * Milliseconds after which PostgreSQL ends an idle transaction and frees its locks: its process is
- * stopped or cut off.
+ * Milliseconds without a statement after which PostgreSQL ends a transaction and frees its locks. By
+ * then, the process that began the transaction was stopped or has lost the network.
  */
 const idleInTransactionMs = 60_000;
 /**
- * The server ends a statement that takes too long. If its reply does not arrive within this further
- * time, in milliseconds, the network or the server is at fault, and the connection is closed.
+ * Milliseconds that this process waits for a reply beyond the longest timeout of a statement.
+ * PostgreSQL has ended the statement by then. So if no reply arrives, the network or the server is at
+ * fault, and the connection is closed.
  */
 const silenceMs = 10_000;
 
 /**
  * Opens a pool on `url`.
  * @param options.poolMax maximum connections, 20 by default.
- * @param options.timeouts none by default, as for migrations.
+ * @param options.timeouts none by default, as for `npm run re-encrypt`.
  */
 export function openDatabase(
   url: string,
@@ -65,7 +66,7 @@ export function openDatabase(
   // the pool listens only on idle connections, not on those inside a transaction.
   pool.on('error', () => {});
   pool.on('connect', (client) => void client.on('error', () => {}));
-  // The pool replaces a connection that is ended when it is released.
+  // Ends a connection with outdated prepared statements when it is released. The pool replaces it.
   pool.on('release', (_error, client) => {
     if (client instanceof PreparingClient && client.isOutdated) void client.end();
   });
@@ -115,7 +116,7 @@ const lastMark = '/* and commit */';
  */
 export const andCommit = sql.raw(lastMark);
 
-/** Attempts of a statement before its error reaches the caller. */
+/** Number of attempts of a statement before its error reaches the caller. */
 const statementAttemptsMax = 3;
 
 /**
@@ -124,7 +125,7 @@ const statementAttemptsMax = 3;
  * transient error is retried here; inside a transaction, `transact` retries.
  */
 class PreparingClient extends Client {
-  /** Set when a migration has changed the result type of a prepared statement. */
+  /** True from when a migration has changed the result type of a prepared statement. */
   isOutdated = false;
   /** True if a transaction has begun but its start has not been sent to the server yet. */
   #begins = false;
@@ -249,15 +250,18 @@ export function watchDatabase(url: string): DatabaseWatch {
   };
 }
 
-/** Attempts of a transaction before its error reaches the caller. */
+/** Number of attempts of a transaction before its error reaches the caller. */
 const transactionAttemptsMax = 5;
-/** The longest pause before the second attempt, in milliseconds; it doubles from there. */
+/**
+ * Half of the longest pause before the second attempt, in milliseconds. The longest pause doubles
+ * with each further attempt.
+ */
 const pauseMs = 20;
 
 /**
- * Runs `work` in one transaction. After a transient error (`isTransient`), when its locks are free,
- * it is retried, five attempts in all. After the commit, Temporal is told about the runs that
- * `work` has noted (`notifyAfterCommit`), while the caller continues.
+ * Runs `work` in one transaction. After a transient error (`isTransient`), the transaction is rolled
+ * back and repeated, with up to five attempts in all. After the commit, the runs that `work` has
+ * noted (`notifyAfterCommit`) are signalled while the caller continues.
  * @param work must have effects only through `tx`, because it may be called several times.
  */
 export async function transact<T>(db: Database, work: (tx: Database) => Promise<T>): Promise<T> {

@@ -7,7 +7,7 @@ import { limits } from '../domain/limits.ts';
 interface Expiry {
   since: string;
   hours: number;
-  /** Rows deleted at once. */
+  /** Number of rows deleted at once. */
   rows: number;
 }
 
@@ -17,7 +17,7 @@ const expiring = {
   account_token: { since: 'created_at', hours: 1, rows: 1_000 },
   job: { since: 'finished_at', hours: limits.jobDays * 24, rows: 500 },
   not_started: { since: 'at', hours: 30 * 24, rows: 5_000 },
-  // The providers repeat an event for hours, never after 30 days.
+  // Amazon SNS repeats a notification for hours, Stripe an event for days, neither for 30 days.
   payment_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },
   sns_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },
   session: { since: 'expires_at', hours: 0, rows: 1_000 },
@@ -35,7 +35,7 @@ export async function deleteExpired(
   await deleteInPages(db, table, expiring[table], isOver);
 }
 
-/** Does the same for a table whose rows are kept for as many hours as a setting says. */
+/** Deletes the rows of a table that are older than `hours`, a setting, page by page. */
 export async function deleteOlder(
   db: Database,
   table: 'idempotency' | 'security_event',

@@ -56,14 +56,12 @@ export const sortColumns = {
   updatedAt: 'updated_at',
 } as const;
 
-/** Timestamps in SQL, as the API and the runs read them. */
-
 /** A timestamp in the API's format, formatted by the database. */
 export function isoTime(moment: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
-/** A timestamp to the microsecond, for the position of a row that is ordered by a timestamp. */
+/** A timestamp to the microsecond, for positions in lists that are sorted by a timestamp. */
 export function isoInstant(moment: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }

@@ -117,7 +117,8 @@ async function takeOver(
   const accepted = await listAccepted(tx, given);
   const isRepeat = row.request === given.request && row.body_hash.equals(given.bodyHash);
   if (accepted.length > 0 && !isRepeat) return { row };
-  // If the earlier request still commits mail, it has the ids that this request would use.
+  // The ids of mail follow from `use_id`. So if the earlier request still commits a mail, that mail
+  // has the id which this request would give it, and is stored once.
   const before = isRepeat && !row.is_expired ? row.use_id : null;
   const useId = before && isWithin(before, given.ttlHours) ? before : given.useId;
   const { created_at: claimedAt } = await tx
@@ -139,8 +140,8 @@ async function takeOver(
 }
 
 /**
- * Returns true if a use began within these hours, by its UUIDv7. `created_at` does not tell: a
- * request that takes over renews it.
+ * Returns true if a use began within the last `hours` hours, by its UUIDv7. `created_at` cannot be
+ * used, because a request that takes the key over sets it to its own time.
  */
 function isWithin(useId: string, hours: number): boolean {
   const beganAt = timeOfId(useId);
@@ -221,9 +222,10 @@ export async function releaseIdempotencyKey(db: Database, claim: KeyClaim): Prom
 }
 
 /**
- * Ends a claim that may or may not have been committed: its call failed, so nothing was done under
- * it. It deletes the row, so a repeat gets a new use, which a second call does not find. Call it
- * before another request may take the key over, that is, before the claim is stale.
+ * Ends a claim whose statement failed, although it may have been committed. Nothing was done under
+ * the claim, so its row is deleted, and the next request gets a new `use_id`. A second call does not
+ * end the claim of that request. Call it before the claim is stale (`limits.idempotencyStaleMs`),
+ * because another request may then take the claim over with the same `use_id`.
  */
 export async function releaseLostKey(
   db: Database,

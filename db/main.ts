@@ -33,7 +33,7 @@ try {
   process.exitCode = 1;
 }
 
-/** Returns true for `re-encrypt`. Ends the process after `--help`, and for any other argument. */
+/** Returns true for `re-encrypt`, false without an argument. For all others it ends the process. */
 function readTask(): boolean {
   try {
     const { values, positionals } = parseArgs({

@@ -6,24 +6,27 @@ import { isLockTimeout, isTransient } from './sql-state.ts';
 
 /**
  * Migrations are the files of `db/migrations`, applied in the order of their names and recorded in
- * the table `kysely_migration`. Processes of two versions run side by side during an update. So
- * this code accepts migrations of a newer version, lets no migration block others for long, and can
- * run statements that PostgreSQL refuses inside a transaction; docs/upgrading.md has the rules for
- * new files. Kysely's own migrator does none of this. Its table and lock are kept, so that
- * processes which still use it take turns with this one.
+ * the table `kysely_migration`. docs/upgrading.md has the rules for new files. Processes of two
+ * versions run side by side during an update. So this code accepts migrations of a newer version,
+ * and lets no migration block other statements for long.
+ *
+ * Kysely's own migrator does none of this. This code uses its table and its advisory lock, so that
+ * processes of older versions, which use that migrator, take turns with this one.
  */
 
 const migrationsDir = path.join(import.meta.dirname, 'migrations');
 /** The advisory lock of Kysely's migrator for PostgreSQL. */
 const lockId = '3853314791062309107';
-/** Pause between attempts to get the advisory lock, in milliseconds. */
+/** Milliseconds between two attempts to get the advisory lock. */
 const turnMs = 200;
 /**
  * Longest wait of a migration for a table, in milliseconds. All other statements on the table wait
  * behind it.
  */
 const lockTimeoutMs = 1_000;
-/** Attempts of a migration whose tables are locked by others: about three minutes. */
+/**
+ * Number of attempts of a migration whose tables others have locked. They take about three minutes.
+ */
 const attemptsMax = 90;
 /** First line of a file whose statements run one by one, outside a transaction. */
 const untransacted = '-- no transaction\n';
@@ -47,10 +50,11 @@ export interface MigrateOptions {
 }
 
 /**
- * Applies the missing migrations to the database at `url`, each in a transaction of its own.
- * Resolves with those that a newer version has applied before. If several processes call it at
- * once, one does the work and the others wait.
- * @throws MigrationFailed; ForeignSchema when an earlier migration is missing or another one.
+ * Applies the missing migrations to the database at `url`, each in a transaction of its own unless
+ * its file begins with `-- no transaction`. If several processes call it at once, one does the work
+ * and the others wait.
+ * @returns the names of migrations that a newer version has applied
+ * @throws MigrationFailed; ForeignSchema when an earlier migration is missing, or has another name
  */
 export async function migrateToLatest(
   url: string,
@@ -60,8 +64,8 @@ export async function migrateToLatest(
   return withClient(url, async (client) => {
     await takeTurn(client, onWait);
     const { pending, newer } = compare(known, await listApplied(client));
-    // Not if the table exists: the user may have no right to create tables, and nothing may be left
-    // to migrate.
+    // `create table if not exists` would fail without the right to create tables, although nothing
+    // may be left to migrate.
     if (!(await hasTable(client))) await client.query(table);
     for (const name of pending) {
       const text = await readFile(path.join(dir, `${name}.sql`), 'utf8');
@@ -74,7 +78,7 @@ export async function migrateToLatest(
 /**
  * Returns the migrations that the database at `url` lacks, and those that a newer version has
  * applied. It changes nothing.
- * @throws ForeignSchema when an earlier migration is missing or another one.
+ * @throws ForeignSchema when an earlier migration is missing, or has another name
  */
 export async function schemaState(url: string, dir = migrationsDir): Promise<SchemaState> {
   const known = await listMigrations(dir);
@@ -117,8 +121,8 @@ async function listApplied(client: Client): Promise<string[]> {
 }
 
 /**
- * The schema of the database belongs to another line of builds. It is neither older nor newer than
- * this one.
+ * Another line of versions has made the schema of the database. It is neither an older nor a newer
+ * state of the schema of this version.
  */
 export class ForeignSchema extends Error {}
 
@@ -166,7 +170,8 @@ interface Migration {
 }
 
 /**
- * A migration that cannot lock its tables lets the statements behind it continue, and tries again.
+ * If a migration cannot lock its tables, it lets the statements that wait behind it continue, and
+ * tries again.
  */
 async function applyWithRetries(
   client: Client,

@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** Deleting many rows in short statements: each holds locks and memory for its own rows only. */
+/** Deletes many rows in short statements: each holds locks and memory for its own rows only. */
 
 interface Page {
   table: string;
   where: RawBuilder<boolean>;
-  /** Rows deleted at once. */
+  /** Maximum number of rows deleted at once. */
   rows: number;
   /** SQL of the order in which they are deleted, if it matters. */
   order?: RawBuilder<unknown> | undefined;

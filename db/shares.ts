@@ -6,11 +6,11 @@ import type { DB } from './tables.ts';
 
 /** Maximum number of connections that a share may hold for each free one. */
 const heldPerFree = 3;
-/** Statements and transactions of one share that may wait for a connection. */
+/** Maximum number of statements and transactions of one share that wait for a connection. */
 const waitingMax = 1_000;
 /**
- * Unused shares that are kept for the next tenants, because making one costs more than many a
- * request.
+ * Maximum number of unused shares that are kept for the next tenants, because making a share costs
+ * more than many requests do.
  */
 const sparesMax = 100;
 
@@ -25,18 +25,17 @@ interface Share {
 }
 
 /**
- * Divides the connections of a pool between tenants by the rule of dynamic thresholds (Choudhury
- * and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998): a share
- * takes one more only if it then holds at most three times as many as stay free. A tenant alone
- * gets three quarters of the pool, two get three sevenths each, and one connection always stays
- * free for the other users of the pool. So a tenant whose statements wait for a lock does not stop
- * the others.
+ * Divides the connections of a pool between tenants, so that a tenant whose statements wait for a
+ * lock does not stop the others. The rule is that of dynamic thresholds (Choudhury and Hahne,
+ * "Dynamic queue length thresholds for shared-memory packet switches", 1998): a share takes one more
+ * connection only if it then holds at most three times as many as stay free.
  *
- * With a smaller factor a server of one tenant would waste its connections; with a larger one, few
- * are left for the second tenant.
+ * A tenant alone gets three quarters of the pool, two get three sevenths each, and one connection
+ * always stays free for the other users of the pool. With a smaller factor, a server of one tenant
+ * would waste connections; with a larger one, few would be left for the second tenant.
  *
- * A caller must not wait for a connection of a share while it holds another one: with a pool of
- * two, each share is a single connection.
+ * A caller must not wait for a connection of a share while it holds another connection of the pool:
+ * with a pool of two, all shares together get only one, so the caller would wait for itself.
  */
 export class Shares {
   readonly #pool: Pool;
@@ -93,7 +92,8 @@ export class Shares {
 
   #mayTake(share: Share): boolean {
     const { options, totalCount, idleCount, waitingCount } = this.#pool;
-    // Other users of the pool come first. Callers that wait in the pool itself count as served.
+    // Other users of the pool come first: those that wait in the pool itself count as if they had a
+    // connection.
     const free = options.max - (totalCount - idleCount) - waitingCount;
     return share.held + 1 <= heldPerFree * (free - 1);
   }

@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** Returns how far work that looks back has come; null: it was never done. */
+/**
+ * Returns the time up to which some work on past rows is done, or of the sweep, when it last began;
+ * null: never.
+ */
 export async function findWatermark(db: Database, name: string): Promise<Date | null> {
   const row = await db
     .selectFrom('watermark')

@@ -6,7 +6,7 @@ import { lockUser } from './users.ts';
 export interface InvitationRow {
   /** The id of the project's rows. */
   projectId: string;
-  /** The project's public id, which differs after a reset. */
+  /** The project id that clients see. It differs from `projectId` after a reset. */
   publicId: string;
   projectName: string;
   /** Reason why the project is disabled; null: it is not. */

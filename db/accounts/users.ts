@@ -188,7 +188,7 @@ export type TokenPurpose =
   | 'invitation'
   | 'members_by_key';
 
-/** How long a link works, and the period over which links are counted. */
+/** Links that were created after this moment work, and are counted. */
 const tokenLife = sql<Date>`now() - interval '1 hour'`;
 
 /**
@@ -235,8 +235,8 @@ export async function findTokenOwner(
 }
 
 /**
- * Uses up a token and all others of its purposes. Returns the user to one of several concurrent
- * callers.
+ * Uses up a token and the user's other tokens of these purposes. Of several concurrent callers, one
+ * gets the user, the others undefined.
  */
 export async function useToken(
   tx: Database,

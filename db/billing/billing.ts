@@ -252,8 +252,8 @@ function refuseOver(cap: Cap, taken: Taken, category: Category, units: number): 
 }
 
 /**
- * Locks a project's use of a month until the transaction ends. The first call counts it from the
- * messages.
+ * Locks the use of a month by a project until the transaction ends. The first call for a month counts
+ * the use from the messages.
  */
 async function lockAllowance(
   tx: Database,
@@ -275,8 +275,8 @@ async function lockAllowance(
 }
 
 /**
- * Stores the use of a month: messages sent or received in it, and those that wait for it, which the
- * API has accepted or whose allowance is taken.
+ * Stores the use of a month: the messages that were sent or received in it, and the waiting messages
+ * that have taken its allowance, or that the API has accepted to be sent in it.
  * @param month its first day, as SQL
  */
 async function countAllowance(
@@ -288,7 +288,7 @@ async function countAllowance(
   const end = sql`((${month})::timestamp + interval '1 month') at time zone 'UTC'`;
   const acceptedFor = sql`greatest(created_at, scheduled_for)`;
   const waits = [
-    // Reads the queue by its indexes: it has the mail of all projects.
+    // Each part reads the queue by an index, because the queue has the mail of all projects.
     sql`(select email_id from ${waitingOf(sql`${projectId}`)})`,
     sql`(select email_id from email_queue where project_id = ${projectId} and lease_until is not null)`,
     sql`(select email_id from email_queue where lease_until is null
@@ -338,7 +338,10 @@ async function addTaken(
     .execute();
 }
 
-/** Returns the use of each project this month, if it is counted. */
+/**
+ * Returns how much of its allowance each project has used this month. A project whose use was not
+ * counted yet has no rows, and is left out.
+ */
 export async function listAllowances(
   db: Database,
 ): Promise<

@@ -104,7 +104,7 @@ export async function lockCampaigns(
 
 export type CampaignQuery = ListQuery & { status?: string | undefined; archived: boolean };
 
-/** One page of a project's campaigns by id, and how many match. */
+/** Returns the ids and sizes of one page of a project's campaigns, and how many match. */
 export async function listCampaigns(
   db: Database,
   projectId: string,
@@ -247,10 +247,10 @@ function isResting(campaign: string): RawBuilder<boolean> {
 }
 
 /**
- * Signals the runs of campaigns that have work and were not looked at for two minutes: they are
- * lost, or were ended in Temporal. Each look sets the time of the next one; a cancelled campaign
- * without waiting mail is never looked at again.
- * @returns how many were looked at: with `max` there may be more.
+ * Signals the runs of campaigns that have work and were not checked for two minutes: these runs are
+ * lost, or were ended in Temporal. Each check sets the time of the next one. A cancelled campaign
+ * without waiting mail is never checked again.
+ * @returns how many were checked; if it is `max`, there may be more
  */
 export async function signalStalledCampaigns(db: Database, max: number): Promise<number> {
   return transact(db, async (tx) => {

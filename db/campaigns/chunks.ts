@@ -14,12 +14,12 @@ import { handedOver } from '../sql/mail-trace.ts';
  */
 
 /**
- * Messages per chunk. When a process dies, all messages of its claimed chunks become unknown.
- * Larger chunks are hardly cheaper.
+ * Maximum number of messages per chunk. When a process dies, all messages of its claimed chunks
+ * become unknown. Larger chunks are hardly cheaper.
  */
 export const chunkSize = 50;
 
-/** Messages put into chunks in one statement. */
+/** Maximum number of messages put into chunks in one statement. */
 const queuedPage = 2_000;
 
 /**

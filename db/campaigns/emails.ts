@@ -10,7 +10,7 @@ import { hadLeftTopic } from '../sql/topic-choices.ts';
 import type { TextTemplate } from '../../domain/mail/skeleton.ts';
 import type { JudgedMail } from '../../domain/outcomes/outcome.ts';
 
-/** Inserts and claims the messages of campaigns. */
+/** Reads the limits, content, progress and messages of a campaign. */
 
 /** Limits that may hold back a campaign's mail now. */
 export interface CampaignLimits {
@@ -74,7 +74,7 @@ export async function insertBodyTemplate(
 
 /** The remaining work of a campaign, without a full count. */
 export interface CampaignWork {
-  /** Milliseconds until its next message is due; null: none waits. */
+  /** Milliseconds until its next message is due; null: no message waits. */
   nextDueMs: number | null;
   /** True if the outcome of some messages is still unknown. */
   isUnsettled: boolean;

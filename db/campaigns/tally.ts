@@ -80,8 +80,10 @@ interface Counted extends Pick<CampaignTally, 'failures' | 'unsettled' | 'schedu
 }
 
 /**
- * Counts messages as sent that were deleted with their contacts before.
- * @param isClaimed true if they were deleted while their attempt was sending them.
+ * Takes messages off the failed ones, because they were sent although their rows had been deleted
+ * with their contacts.
+ * @param isClaimed true: they were counted as `contact_deleted`; false: as `delivery_unknown`, because
+ *   their attempt has lost its chunk.
  */
 export async function restoreDeparted(
   tx: Database,
@@ -102,7 +104,7 @@ export async function restoreDeparted(
     .execute();
 }
 
-/** Fresh rows that one statement merges. */
+/** Maximum number of fresh rows that one statement merges. */
 const foldedAtOnce = 20_000;
 
 /**

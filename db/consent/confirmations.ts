@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { expiryOf, type OpenOptIn } from '../../domain/consent/opt-in.ts';
 
-/** The opt-in request that the link of a confirmation mail opens. */
 export interface OptInOfLink {
   id: string;
   contact_id: string;

@@ -65,7 +65,7 @@ export async function recordConsent(
   await recordConsentOfProjects(tx, lines, evidence);
 }
 
-/** Does the same for contacts of any projects, and several sources. */
+/** Like `recordConsent`, but for contacts of several projects, and several sources. */
 export async function recordConsentOfProjects(
   tx: Database,
   changes: readonly (ConsentChange & { projectId: string; source: ConsentSource })[],
@@ -86,7 +86,8 @@ export async function recordConsentOfProjects(
 }
 
 /**
- * Returns SQL that does the same within a statement that creates contacts, all of them subscribed.
+ * Returns SQL that logs the consent of new contacts, all of them subscribed, within the statement that
+ * creates them.
  * @param made SQL that selects their rows: id, and the evidence ip, user_agent, text, actor
  */
 export function insertGranted(

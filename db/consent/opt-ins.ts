@@ -31,8 +31,8 @@ export interface AskingContact {
 }
 
 /**
- * Ended requests that are kept per contact, so that their links still get an answer, and sent mails
- * are counted.
+ * Number of ended requests that are kept per contact, because their links are still answered, and
+ * their sent mails are counted.
  */
 const endedMax = 10;
 
@@ -44,9 +44,9 @@ interface AskedTopic {
 }
 
 /**
- * Records that a contact gets mail once the owner of the address has confirmed it: mail as a whole,
- * if it is unsubscribed, and topics that it does not get. An open request is extended. If nothing
- * is left to ask for, nothing happens.
+ * Requests that the owner of the contact's address confirms to get mail: mail as a whole, if the
+ * contact is unsubscribed, and those of the topics that it does not get. An open request is extended.
+ * If nothing is left to ask for, nothing happens.
  * @throws Problem CONSENT_SENDER_REQUIRED
  */
 export async function requestOptIn(

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../domain/errors.ts';
 
-/** Concurrent exports of one project. */
+/** Maximum number of concurrent exports of one project. */
 const projectMax = 2;
-/** Connections of the pool for each concurrent export, of all projects together. */
+/** Exports, of all projects together, may use one of every `poolPart` connections of the pool. */
 const poolPart = 4;
 /** How long an export waits for its turn, in milliseconds. */
 const waitMs = 10_000;
@@ -21,7 +21,7 @@ const readingMs = 30_000;
 export interface ExportSlot {
   projectId: string;
   giveWay: () => void;
-  /** How long it has waited for its client to read, in milliseconds. */
+  /** Milliseconds for which it has waited for its client to read, without the current wait. */
   waitedMs: number;
   /** Since when it waits for its client; null: it is reading from the database. */
   waitsSince: number | null;

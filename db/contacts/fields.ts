@@ -140,7 +140,7 @@ export async function countFieldHolders(
   return holders;
 }
 
-/** Contacts changed in one transaction, which locks them. */
+/** Maximum number of contacts changed, and so locked, in one transaction. */
 const changedAtOnce = 1_000;
 
 /**

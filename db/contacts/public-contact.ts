@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts';
 
-/** A contact as the public pages show it. They are called with its id alone. */
+/** A contact as the public pages show it. These pages are called with the contact's id alone. */
 export interface PublicContact {
   id: string;
   project_id: string;

@@ -85,7 +85,7 @@ export async function recordProviderFailures(
   return rows[0]?.ms ?? null;
 }
 
-/** Records that the provider takes mail. Returns true if mail had waited for that. */
+/** Records that the provider takes mail. Returns true if the circuit was open, so mail was waiting. */
 export async function closeCircuit(db: Database, provider: string): Promise<boolean> {
   const { rows } = await sql<{ was_open: boolean }>`
     with known as (

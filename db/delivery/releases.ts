@@ -5,7 +5,7 @@ import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 
-/** Messages made due in one transaction. */
+/** Maximum number of messages made due in one transaction. */
 const pageSize = 2_000;
 
 /**
@@ -20,7 +20,7 @@ export async function releaseHeldMail(
   while (!(await releasePage(db, projectId)) && !isOver());
 }
 
-/** Continues what requests have left undone, a page of each project in turn, until `isOver`. */
+/** Continues the releases that requests have begun, a page of each project in turn, until `isOver`. */
 export async function continueHeldMail(db: Database, isOver: () => boolean): Promise<void> {
   const rows = await db
     .selectFrom('send_policy')

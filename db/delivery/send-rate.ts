@@ -95,7 +95,7 @@ export async function returnSendingTokens(
 ): Promise<void> {
   const keys = bucketsOf(rates, projectId, campaign).map(({ key }) => key);
   if (keys.length === 0 || unused <= 0) return;
-  // In the order in which they were taken.
+  // Locks the buckets in the order of `take_sending_tokens`, so that the two cannot deadlock.
   await sql`
     with held as (
       select key from token_bucket where key = any(${keys}::text[]) order by key for update

@@ -9,8 +9,8 @@ import { findWatermark } from '../watermarks.ts';
 /** How often a worker refreshes its row, in milliseconds. */
 export const beatMs = 5_000;
 /**
- * Seconds after which a worker that was not seen counts as dead: it has missed three or more
- * refreshes.
+ * Number of seconds without a refresh after which a worker counts as dead: it has missed three or
+ * more refreshes.
  */
 const silenceMax = 20;
 

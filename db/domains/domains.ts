@@ -248,7 +248,10 @@ export async function signalStalledPollers(db: Database, max: number): Promise<v
   });
 }
 
-/** Milliseconds until a domain's regular check is due; undefined: the domain is gone. */
+/**
+ * Returns when a domain's regular check is due, with its status; undefined: the domain is gone.
+ * `dueMs` null: a failed domain has no regular checks.
+ */
 export async function findDomainDue(
   db: Database,
   id: string,

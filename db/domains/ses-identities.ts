@@ -50,16 +50,17 @@ export async function isBeingForgotten(tx: Database, name: string): Promise<bool
 }
 
 /**
- * Longer than the call to the provider may take, and shorter than the timeout of its activity, so
- * that it has expired when the activity is retried.
+ * Time for which a name counts as being removed. It is longer than the call to the provider may
+ * take, and shorter than the timeout of the activity, so that it is over when the activity is retried.
  */
 const forgettingMax = sql`interval '1 minute'`;
 
 /**
  * Makes the provider remove the identity of a name that no project claims any more, if this server
  * owns it; otherwise does nothing. `forget` runs outside a transaction, so that a slow provider
- * holds none open; meanwhile the name cannot be claimed. A failure may be retried at once. After a
- * crash, a call one minute later completes it.
+ * holds none open; meanwhile the name cannot be claimed.
+ *
+ * A failure may be retried at once. After a crash, a call one minute later completes the removal.
  */
 export async function forgetUnclaimedIdentity(
   db: Database,

@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 
 /** The shortest time for which bodies are kept, in milliseconds: the setting is in days. */
 export const retentionMsMin = 86_400_000;
-/** Messages handled in one transaction. */
+/** Number of messages, or attachments, that one statement handles. */
 const pageSize = 5_000;
 
 /**
@@ -29,8 +29,8 @@ export async function reopenRetention(tx: Database, emailIds: readonly string[])
 
 /**
  * Removes the next page of bodies of messages that were created, or were to be sent, before a
- * moment, and the contents of attachments of that age. Unsent messages keep both. Returns false
- * when there are no more.
+ * moment, and a page of the contents of attachments of that age. Unsent messages keep both. Returns
+ * false when no such message is left to check.
  */
 export async function deleteOldBodies(db: Database, before: Date): Promise<boolean> {
   // The smallest id of that moment: a UUID of version 7 begins with the milliseconds.

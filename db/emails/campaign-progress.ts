@@ -43,7 +43,7 @@ export async function recordCampaignProgress(
       returning status`.execute(tx);
   const waiting = emails.filter(({ status }) => status === 'PENDING').map(({ id }) => id);
   const [row] = rows;
-  // Without a row, the campaign was cancelled and deleted since.
+  // Without a row, the campaign was cancelled and then deleted.
   if (waiting.length === 0 || (row && row.status !== 'CANCELLED')) return waiting;
   await sql`
     update email set ${suppressed('email')}

@@ -46,7 +46,7 @@ export type NewEmail = Omit<
   scheduled_for?: Date | null;
   headers: MailHeader[];
   attachments?: StoredAttachment[];
-  /** Set when it must not be sent: the message fails at once. */
+  /** The reason why it must not be sent: the message fails at once. Absent: it is sent. */
   withheld?: WithheldReason;
   /** Set when its template could not be rendered, with the reason. */
   renderedPlainly?: PlainRendering | undefined;
@@ -123,7 +123,7 @@ async function hasEarlier(
  */
 const uncommittedSeconds = 15;
 
-/** Finds the contact of a project's email, whatever its state. */
+/** Finds the contact of a project's message, with the address to which the message is sent. */
 export async function findEmailContact(
   db: Database,
   projectId: string,
@@ -189,8 +189,8 @@ export async function countDueEmails(
 }
 
 /**
- * Bytes of bodies per claim. The claim stops at the message that reaches it. The memory of a worker
- * for bodies is this times its parallel deliveries.
+ * Number of bytes of bodies after which a claim takes no further message. A worker needs at most
+ * about this much memory for bodies in each of its parallel deliveries.
  */
 const claimBodyBytes = 2 * 1024 * 1024;
 
@@ -241,7 +241,7 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   project_tracking: TrackingSetting;
   /** The contact's language. */
   locale: string;
-  /** Start of the first attempt; null: none was made. */
+  /** Start of the first attempt; null: this is the first attempt. */
   first_attempt_at: string | null;
 };
 
@@ -338,7 +338,7 @@ export async function releaseClaim(db: Database, attemptId: string): Promise<voi
     .execute();
 }
 
-/** Milliseconds until the project's next message is due (0: now); null: none waits. */
+/** Milliseconds until the project's next message is due (0: now); null: no message waits. */
 export async function findNextDue(db: Database, projectId: string): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
     select ${millisecondsUntil(sql`min(due_at)`)} as ms

@@ -7,8 +7,9 @@ import { momentKinds, tallied, countedTo } from '../sql/mail-moments.ts';
 const momentNumbers = sql`generate_series(1, ${sql.lit(Object.keys(momentKinds).length)}) as number`;
 
 /**
- * A day is counted two days after its end. A trigger adds later changes of counted days to
- * `email_tally`. So none is missed, unless a transaction takes a day.
+ * Time from the beginning of a day until it is counted, that is, two days after its end. A trigger
+ * adds changes of moments that are older than 24 hours to `email_tally`. So no change is missed, unless
+ * a transaction takes a day.
  */
 const dayIsCountedAfter = sql`interval '72 hours'`;
 
@@ -65,7 +66,7 @@ async function tallyDay(tx: Database, day: Date): Promise<void> {
         where removal is null and had.count <> added.count`.execute(tx);
 }
 
-/** Fresh rows that one statement merges. */
+/** Maximum number of fresh rows that one statement merges. */
 const foldedAtOnce = 20_000;
 
 /**

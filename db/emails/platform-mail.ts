@@ -2,7 +2,6 @@ import type { AccountMail } from '../../domain/mail/account-mail.ts';
 import type { Database } from '../database.ts';
 import { insertSystemMail } from './system-mail.ts';
 
-/** The sender name that users see. */
 const senderName = 'Everpost';
 
 /**

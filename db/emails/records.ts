@@ -14,7 +14,7 @@ import {
   statusOf,
 } from '../sql/mail-status.ts';
 
-/** Reads of sent messages. */
+/** Reads of messages, sent or not. */
 
 /** The columns that a list leaves out: they may be large. */
 const large = ['body', 'body_template', 'body_values', 'trace'] as const;
@@ -62,7 +62,8 @@ const momentOf: Record<string, Moment> = {
 };
 
 /**
- * If more messages than this have a moment, a page is found faster by reading all mail in order.
+ * Maximum number of messages with a moment for which a page is read by their ids. With more, it is
+ * found faster by reading all mail in order.
  */
 const fewMax = 10_000;
 

@@ -16,7 +16,7 @@ export type NewSystemMail = Pick<
 const summaries = { 'campaign-test': 'Test of a campaign', 'platform-mail': 'Account mail' };
 
 /**
- * Inserts such a mail, in the transaction of its cause, and starts the run that sends it.
+ * Inserts a system mail, in the transaction of its cause, and requests the run that sends it.
  */
 export async function insertSystemMail(tx: Database, mail: NewSystemMail): Promise<void> {
   const { id } = await tx

@@ -56,7 +56,7 @@ export async function insertExecutionJob(
   await insertJob(tx, { id: jobId, projectId, kind, workflowId, data, request });
 }
 
-/** A job on the executions of this workflow, of any such kind. */
+/** A job on the executions of this workflow, of any of `executionJobKinds`. */
 export async function findExecutionJob(
   db: Database,
   { projectId, workflowId, jobId }: JobRef & { workflowId: string },
@@ -73,8 +73,8 @@ export async function findExecutionJob(
 
 /**
  * Returns the job, locked for the caller's transaction; null when nothing is left to do, see
- * `lockOpenJob`. The workflow is locked before its job, as a deletion does. If the workflow is
- * gone, the job ends here.
+ * `lockOpenJob`. The workflow is locked before its job, in the order of a deletion. If the workflow
+ * is gone, the job is cancelled here.
  */
 export async function lockOpenExecutionJob(tx: Database, ref: JobRef): Promise<JobRow | null> {
   const workflow = await tx

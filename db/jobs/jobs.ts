@@ -96,7 +96,7 @@ export async function listImports(
   projectId: string,
   { after, limit }: { after?: Position | undefined; limit: number },
 ): Promise<{ rows: JobRow[]; total: number }> {
-  // The index has imports apart from other jobs.
+  // A literal, because the index `job_import_page` has only this kind.
   const imports = db
     .selectFrom('job')
     .where('project_id', '=', projectId)
@@ -117,7 +117,7 @@ export async function listImports(
 
 /**
  * Returns the job, locked for the caller's transaction; null when nothing is left to do, because it
- * has ended or is gone. In a disabled project it ends here. The project is locked first, so that
+ * has ended or is gone. In a disabled project it is cancelled here. The project is locked first, so that
  * disabling, reset and deletion are serialized with this transaction.
  */
 export async function lockOpenJob(tx: Database, { projectId, jobId }: JobRef) {
@@ -144,7 +144,7 @@ export async function lockOpenJob(tx: Database, { projectId, jobId }: JobRef) {
 }
 
 /**
- * Stores the progress and results of a locked job, and its request or position, if that changed.
+ * Stores the progress and results of a locked job; also its `data` and `request`, if they are given.
  */
 export async function updateJobProgress(
   tx: Database,

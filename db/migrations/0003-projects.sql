@@ -52,7 +52,7 @@ create table membership (
   project_id uuid not null references project on delete cascade,
   user_id uuid not null references app_user on delete cascade,
   role text not null check (role in ('OWNER', 'ADMIN', 'MEMBER')),
-  -- When a secret key has added the member, or last changed the role; null: none has.
+  -- When a secret key has added the member, or last changed the role; null: no secret key has.
   by_key_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   primary key (project_id, user_id)
@@ -190,7 +190,7 @@ create table removal (
 comment on table removal is 'Deleted workflows and segments of which executions, versions or members are still to be deleted.';
 create index removal_project on removal (project_id);
 
--- A trigger, because they are also deleted with their project.
+-- A trigger, because workflows, segments and topics are also deleted with their project.
 create function note_removal() returns trigger language plpgsql as $$
 begin
   insert into removal (id, project_id, kind) values (old.id, old.project_id, tg_table_name)

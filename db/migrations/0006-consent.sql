@@ -61,7 +61,7 @@ create table opt_in (
   -- The address at the time of the request. If the contact changes it, the request ends.
   email text not null,
   state text not null default 'pending' check (state in ('pending', 'confirmed', 'expired')),
-  -- The request: mail as a whole, and topics.
+  -- The request. of_mail: to be subscribed at all; topic_ids: to join these topics.
   of_mail boolean not null,
   topic_ids uuid[] not null,
   -- SHA-256 of the token in its link; null: no mail has left yet.
@@ -70,7 +70,7 @@ create table opt_in (
   mail_wanted boolean not null,
   -- Mails sent to the address since its last confirmation, including those of earlier requests.
   mails smallint not null,
-  -- When a mail was last requested, reminders excluded.
+  -- When a request last caused a mail; reminders do not count.
   counted_at timestamptz(3),
   first_mail_at timestamptz(3),
   last_mail_at timestamptz(3),
@@ -79,7 +79,7 @@ create table opt_in (
   remind_after integer,
   expire_after integer not null,
   created_at timestamptz(3) not null default clock_timestamp(),
-  -- When it was last requested.
+  -- When the contact last asked for it.
   asked_at timestamptz(3) not null default clock_timestamp(),
   ended_at timestamptz(3),
   -- When the sweep checks that its run is not lost.
@@ -126,14 +126,14 @@ create index suppression_end on suppression (until) where until is not null;
 create table erasure (
   id uuid primary key default gen_random_uuid(),
   owner_id uuid not null,
-  -- The project rows to search: those of the project when the erasure was requested.
+  -- Id of the project's row when the erasure was requested. The data of this row are searched.
   rows_of uuid not null,
-  -- The contact is no longer in its project: its project_id is the id of the erasure. null, like
-  -- the address, once the erasure is over.
+  -- The contact is no longer in its project: its column project_id has the id of the erasure. Null,
+  -- like the address, once the erasure is over.
   contact_id uuid,
   email text,
   state text not null default 'waiting' check (state in ('waiting', 'active', 'completed')),
-  -- Current task of the removal and its position; null: the beginning.
+  -- Current task of the erasure, and the position in it; null: the beginning.
   task text,
   position text,
   counts jsonb not null default '{}',
@@ -161,7 +161,7 @@ create table send_policy (
   caps jsonb not null default '[]',
   on_cap text not null default 'skip' check (on_cap in ('skip', 'delay')),
   updated_at timestamptz(3) not null default now(),
-  -- Set when the policy has changed: mail held until then must still be made due.
+  -- Time of a change of the policy, until all mail that was held before it is made due.
   released_to timestamptz(3)
 );
 comment on table send_policy is 'Quiet hours and frequency caps of a project; without a row there are none.';

@@ -55,7 +55,7 @@ create index event_name on event (project_id, name, created_at desc, id desc);
 create index event_contact on event (contact_id, name, recorded_at);
 -- Counting the contacts of a name reads only this index. Equal entries share their space.
 create index event_name_contact on event (project_id, name, contact_id);
--- Names that the system does not reserve: see `isReservedEvent` in domain/event-names.ts.
+-- Without most reserved names (`isReservedEvent` in domain/event-names.ts). Queries exclude the rest.
 create index event_tracked on event (project_id, created_at desc, id desc)
   where name !~ '^(email\..*|contact\.(un)?subscribed|segment\..+\.(entry|exit))$';
 create index event_log on event (project_id, tx) where tx is not null;

@@ -28,17 +28,18 @@ create table event_subscription (
   reading pg_snapshot,
   read_tx xid8,
   read_id uuid,
-  -- Length of `earlier` when that began.
+  -- Length of `earlier` when that reading began.
   read_earlier integer not null default 0,
-  -- Values before changes that reading has not passed yet: [{until: snapshot, events, epoch}],
-  -- oldest first.
+  -- Former values of `events` and `epoch`, for events recorded before a change and not read yet:
+  -- [{until: snapshot, events, epoch}], oldest first.
   earlier jsonb not null default '[]',
   -- Increases when the subscription is disabled. Pending deliveries of a lower epoch are skipped.
   epoch integer not null default 0,
   has_outdated boolean not null default false,
-  -- The receiver has asked for no requests until then.
+  -- The receiver has asked for no requests until this time.
   hold_until timestamptz,
-  -- When retries were released: deliveries that waited for a retry then are due at once.
+  -- When retries were released: deliveries that were waiting for a retry at that time are due at
+  -- once.
   released_at timestamptz,
   -- True if its project was disabled at the last check.
   suspended boolean not null default false,
@@ -46,7 +47,8 @@ create table event_subscription (
   lease uuid,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- Failed requests since the last success, one per delivery, counted until they begin a back-off.
+  -- Number of failed requests since the last success: at most one per delivery, and at most as many
+  -- as begin a back-off.
   failures smallint not null default 0,
   -- When the next probe is sent, while the receiver counts as down. Null: it does not.
   probe_at timestamptz,
@@ -86,7 +88,7 @@ create table event_delivery (
   pending_since timestamptz not null default now(),
   -- Failed attempts in the current schedule.
   tries smallint not null default 0,
-  -- True while it waits for a retry. New deliveries do not take places from retries.
+  -- True while it waits for a retry. Retries are read apart, so many new deliveries do not delay them.
   is_retry boolean not null default false,
   -- True if an immediate attempt was requested, even while the subscription is paused or held.
   urgent boolean not null default false,
@@ -99,7 +101,7 @@ create table event_delivery (
   updated_at timestamptz(3) not null default now(),
   -- The batch in which it was last sent; null: it was sent alone.
   batch_id uuid,
-  -- Equal to the subscription's: it is retried with its batch. Another number: it has failed, and
+  -- The subscription's `batch_turn`: it is retried with its batch. Another number: it has failed, and
   -- is sent alone. Null: it may be sent with others.
   batch_turn integer,
   primary key (subscription_id, event_id)

@@ -40,7 +40,7 @@ create table campaign (
   paused_reason text check (paused_reason in ('requested', 'provider_failures')),
   archived boolean not null default false,
   scheduled_for timestamptz(3),
-  -- When the audience was fixed. It has no contacts that were created later.
+  -- When the audience was fixed. Contacts that were created later do not belong to it.
   frozen_at timestamptz(3),
   sent_at timestamptz(3),
   total_recipients integer not null default 0,
@@ -57,7 +57,7 @@ create table campaign (
   frozen_to_at timestamptz(3),
   frozen_to_id uuid,
   audience_fixed boolean not null default false,
-  -- The newest of its contents. Mail sent from now on has this one.
+  -- The version of its newest content. Mail that is made from now on has this content.
   content_version integer not null default 0,
   -- Consecutive messages that the provider has refused.
   refused_in_row integer not null default 0,
@@ -68,9 +68,9 @@ create table campaign (
   -- Maximum number of messages per minute; null: as fast as the limits of its project allow.
   max_per_minute integer
       check (max_per_minute between 1 and 1000000),
-  -- Local time at which it is sent; null: to all at once.
+  -- Local time at which each contact gets it; null: all contacts get it at once.
   local_time text,
-  -- How to treat contacts whose moment was before the first one ahead.
+  -- For contacts whose local time had passed when sending began: they get the mail at once, or not.
   late text check (late in ('send', 'skip')),
   -- {timeZone, contactTimeZoneField} from which the moments follow; set when sending begins.
   zone_policy jsonb,
@@ -116,8 +116,8 @@ create table audience_page (
 );
 comment on table audience_page is 'When the pages of a campaign''s audience were fixed.';
 
--- Content of a campaign, stored once for all its messages. It is read when sending begins, and
--- again when it resumes after a pause.
+-- Content of a campaign, stored once for all its messages. It is copied from the campaign when
+-- sending begins, and again when sending resumes, because a paused campaign can be edited.
 create table campaign_content (
   campaign_id uuid not null references campaign on delete cascade,
   version integer not null,
@@ -132,7 +132,7 @@ create table campaign_content (
 comment on table campaign_content is 'What a campaign says, by version: edits while it is paused make a new one.';
 
 -- The body of messages that differ in a few values: texts and the slots between them, `{texts,
--- slots}`. A slot names its value: `contactId`, `emailId`, or a value by number. It outlives its
+-- slots}`. A slot names its value: `contactId`, `emailId`, or a value by number. The row outlives its
 -- campaign, so that sent mail can still be read.
 create table body_template (
   campaign_id uuid not null,

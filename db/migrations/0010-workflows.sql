@@ -21,7 +21,7 @@ create table workflow (
   version integer not null default 1,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- Holds all its executions.
+  -- Since when the workflow is paused, which holds all its executions; null: it is not paused.
   paused_at timestamptz(3),
   -- As currently edited. Executions use those in their version's graph.
   exit_rules jsonb not null default '[]',
@@ -140,7 +140,8 @@ create table exit_event (
 comment on table exit_event is 'Which workflows have, or had in a version, an exit rule for an event.';
 create index exit_event_workflow on exit_event (workflow_id);
 
--- Requests to cancel the executions of a workflow that began until then. Deleted when that is done.
+-- Requests to cancel the executions of a workflow that began before the request (`until`). A row is
+-- deleted when all are cancelled.
 create table workflow_cancellation (
   workflow_id uuid primary key references workflow on delete cascade,
   project_id uuid not null,
@@ -149,7 +150,7 @@ create table workflow_cancellation (
 );
 comment on table workflow_cancellation is 'That all executions of a workflow until a moment are to be cancelled.';
 
--- Requests to release the held executions of a workflow. Deleted when that is done.
+-- Requests to release the held executions of a workflow. A row is deleted when all are released.
 create table workflow_release (
   workflow_id uuid primary key references workflow on delete cascade,
   project_id uuid not null
@@ -167,7 +168,8 @@ create table workflow_schedule (
   planned_until timestamptz(3),
   -- When the sweep must check it: a firing is late, or more times must be sent; null: never.
   next_reconcile_at timestamptz(3) default now(),
-  -- Counts changes of its workflow and project, so that an update sent before them does not undo them.
+  -- Increases with each change of its workflow or project. An update of Temporal that was prepared
+  -- before the change is then not recorded.
   revision integer not null default 1
 );
 comment on table workflow_schedule is 'What Temporal is told of the schedules of workflows.';

@@ -33,7 +33,7 @@ create table execution (
   -- Length of the chain of executions that started each other by events. Without a limit, workflows
   -- that start each other would never end.
   depth smallint not null default 0,
-  -- Paused individually by an operator; kept when it has ended.
+  -- When an operator has paused this execution; kept when it has ended. Null: no operator has.
   paused_at timestamptz(3),
   pause_reason text,
   -- Since when its next step is held, by its own pause or its workflow's.
@@ -49,8 +49,9 @@ create table execution (
   warnings integer not null default 0,
   -- Tells it apart from others of its contact and workflow; null: started without a key.
   key text,
-  -- The place it takes while it is active, which no other one of its contact and workflow takes: its
-  -- key, or '' without one, or a text of its own where executions run in parallel; null: it takes none.
+  -- Active executions of a contact and workflow have different slots: the key of the execution, ''
+  -- without a key, or a unique text where executions run in parallel. Null: it does not prevent
+  -- another execution, because its digest has closed.
   slot text default '',
   foreign key (workflow_id, workflow_version) references workflow_version
 );
@@ -89,7 +90,7 @@ create index execution_stuck_page
 create trigger execution_history before insert or update of status on execution
   for each row execute function note_status();
 
--- Events that started no execution although they name the trigger's event: kept 30 days.
+-- Events of a workflow's trigger that started no execution, for one of these reasons: kept 30 days.
 create table not_started (
   id uuid primary key default uuid_v7(),
   project_id uuid not null,
@@ -158,10 +159,10 @@ create table wait (
   execution_id uuid not null references execution on delete cascade,
   contact_id uuid not null references contact on delete cascade,
   event_name text not null,
-  -- Later events no longer count, because the timeout came first.
+  -- Its timeout: later events do not end it. Null: it has none.
   expires_at timestamptz(3),
   event_id uuid,
-  -- On the event, as they were resolved when the wait began; null: none.
+  -- The conditions on the event, as they were resolved when the wait began; null: there are none.
   conditions jsonb,
   -- Values that the data of the event must have, by those conditions (`requiredData`); null: none.
   required_data jsonb,
@@ -178,7 +179,8 @@ create index wait_expires on wait (project_id, expires_at, step_execution_id)
   where expires_at is not null and event_id is null;
 create index wait_contact on wait (contact_id, event_name);
 
--- Also of closed digests: an execution that looks back later must not take their events again.
+-- Events that digests have taken. The rows of closed digests stay, because an execution that looks
+-- back later must not take their events again.
 create table digest_event (
   project_id uuid not null,
   contact_id uuid not null references contact on delete cascade,

@@ -114,7 +114,8 @@ create unique index email_received_once on email (received_id, from_email)
 create index email_with_error on email (project_id, created_at desc, id desc)
   where error is not null;
 
--- Derived events count like others. When one is stored, the same statement counts it.
+-- Derived events are counted in `event_tally` when they happen. This function takes them off again
+-- when their messages are deleted.
 create function tally_derived_events() returns trigger language plpgsql as $$
 begin
   insert into event_tally (project_id, name, day, count)

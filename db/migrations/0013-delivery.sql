@@ -8,8 +8,8 @@ create table token_bucket (
 );
 comment on table token_bucket is 'The sending limits: one token bucket for the server, one for each project.';
 
--- Urgent mail also reserves tokens in advance when a few are left. Otherwise campaigns would take
--- the tokens that arrive while it is given to the mail provider.
+-- Urgent mail also reserves tokens that are yet to come. Otherwise campaigns would take those that
+-- come while urgent mail is given to the mail provider.
 create function take_sending_tokens(keys text[], rates double precision[], wanted integer, urgent boolean,
   out granted integer, out wait_ms integer) language plpgsql as $$
 declare
@@ -45,8 +45,8 @@ begin
 end
 $$;
 
--- State of a mail provider's circuit. While it cannot take mail, all workers together try one
--- message at a time.
+-- State of a mail provider's circuit. While the provider cannot take mail, all workers together try
+-- one message at a time.
 create table provider_circuit (
   -- The provider as the workers name it: its kind and address.
   provider text primary key,

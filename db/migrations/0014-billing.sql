@@ -29,7 +29,8 @@ create trigger email_dropped after delete on email for each row
   when (old.status in ('PENDING', 'SENDING') and old.allowance_month is not null)
   execute function give_back_allowance();
 
--- Received mail is stored even over the limit. If the month is being counted, it counts.
+-- Received mail is stored even over the limit. It is added to the use of the month, if that is counted
+-- already.
 create function take_inbound_allowance() returns trigger language plpgsql as $$
 begin
   update allowance set taken = taken + new.billed_units

@@ -14,9 +14,11 @@ create table job (
   created_at timestamptz(3) not null default now(),
   started_at timestamptz(3),
   finished_at timestamptz(3),
-  -- How many rows of its file an import has done.
+  -- Number of rows, contacts, executions or events that are done. An import continues at this row of
+  -- its file.
   position integer not null default 0,
-  -- Request that is not shown, beside `data`, which is: {filter, excludeIds} of a bulk action.
+  -- The part of its request that the API does not show (it shows `data`), for example {filter,
+  -- excludeIds} of a bulk action.
   request jsonb,
   -- When it last made progress. If that is long ago, the sweep signals its run.
   touched_at timestamptz(3) not null default now(),
@@ -73,9 +75,9 @@ create table outbox (
   -- Counts requests. It starts at a random number, so that a new row differs from one that was sent
   -- and deleted.
   generation integer not null default (random() * 1000000000)::int,
-  -- From then on any process may send it. Before, the process that committed it does.
+  -- From this time on any process may send it. Before, only the process that committed it does.
   due_at timestamptz(3) not null default now() + interval '5 seconds',
-  -- Later requests for the same run keep it.
+  -- When the first request was made. Later ones for the same run keep this time.
   created_at timestamptz(3) not null default now(),
   -- How often an entry was claimed to be sent. It separates entries that wait for their turn from
   -- those that Temporal refuses.

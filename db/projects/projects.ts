@@ -10,7 +10,7 @@ export type MemberProjectRow = Selectable<Project> & { role: Role };
 
 export interface ProjectState {
   id: string;
-  /** The public id, which differs after a reset. */
+  /** The id that clients see. It differs from `id` after a reset. */
   publicId: string;
   disabledReason: string | null;
   /** True if a contact must confirm before a public key can subscribe it. */
@@ -55,8 +55,8 @@ export async function holdProject(tx: Database, id: string): Promise<void> {
 }
 
 /**
- * Like `holdProject`, and also prevents disabling. So disabling either finds the work that is
- * started here, or that work is refused. Call it before any contact is locked, and not for frequent
+ * Like `holdProject`, and also prevents disabling. So either the work that the caller starts is
+ * refused, or a later disabling finds it. Call it before any contact is locked, and not for frequent
  * operations: a change of the project waits until no transaction holds it.
  * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED.
  */

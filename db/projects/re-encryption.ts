@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
 /**
- * Columns of encrypted values that stay. `idempotency.response` is encrypted as well, but deleted
- * within `IDEMPOTENCY_KEY_TTL_HOURS`.
+ * Columns with encrypted values that are kept. `idempotency.response` is encrypted as well, but is
+ * deleted within `IDEMPOTENCY_KEY_TTL_HOURS`.
  */
 export const encryptedColumns = [
   { table: 'project', key: 'id', column: 'webhook_signing_secret' },

@@ -12,7 +12,8 @@ import {
  * feedback from the provider's own suppression list.
  */
 export async function findFeedback(db: Database, projectId: string): Promise<FeedbackWindows> {
-  // All messages minus those to the simulator: both are counted in indexes alone.
+  // Counts all messages. Then subtracts those to the simulator, and bounces and complaints from the
+  // provider's own list. `isKept`: which simulator mail the first count contains.
   const isKept = {
     sent_at: sql`status <> 'FAILED'`,
     bounced_at: sql`true`,
@@ -46,8 +47,8 @@ export async function findFeedback(db: Database, projectId: string): Promise<Fee
 }
 
 /**
- * Returns one measure by time. Sent mail is counted only as far as it matters, and in indexes
- * alone, because this runs at every bounce and complaint.
+ * Returns one measure by time. Sent mail is counted only up to `sentThatMatters`, because this runs
+ * at every bounce and complaint.
  */
 export async function findMeasure(
   db: Database,
@@ -72,7 +73,7 @@ export async function findMeasure(
     total: await countSent(db, projectId, since, sentThatMatters(measure, count)),
   });
   return {
-    // Rates of one day are not evaluated.
+    // The rates of one day are not judged, so the sent mail is not counted.
     twentyFourHour: { total: 0, bounces: 0, complaints: 0, [measure]: day },
     sevenDay: await feedback(week, sinceAWeek),
     allTime: await feedback(all, sinceEver),

@@ -23,7 +23,7 @@ export async function findOwedInvoices(
   return row?.invoices;
 }
 
-/** Stores what `findOwedInvoices` finds. */
+/** Stores the invoices that `findOwedInvoices` returns, if the project is disabled for them. */
 export async function updateOwedInvoices(
   tx: Database,
   projectId: string,

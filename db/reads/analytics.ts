@@ -19,8 +19,8 @@ export interface EmailDay {
 }
 
 /**
- * Lists the outcomes of emails by day, oldest first. Each email counts once, on the day it was
- * created.
+ * Lists how many emails were sent, opened and so on by day, oldest first. An email counts on the day
+ * of each moment: if it is sent on Monday and opened on Tuesday, Tuesday has its open.
  */
 export async function listEmailDays(
   db: Database,

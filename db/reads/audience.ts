@@ -9,8 +9,6 @@ import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { needsSubscription } from '../../domain/mail/headers.ts';
 
-/** The contact does not belong to the campaign's audience. */
-
 const nobody = sql<boolean>`false`;
 const everybody = sql<boolean>`true`;
 
@@ -47,7 +45,6 @@ export interface MailKind {
   topicId: string | null;
 }
 
-/** The kind of mail of a campaign, from its row. */
 export function kindOf(row: { message_class: string; topic_id: string | null }): MailKind {
   return { messageClass: row.message_class, topicId: row.topic_id };
 }
@@ -78,7 +75,6 @@ export function isSubscribedFor(
   return isNeeded ? sql<boolean>`${sql.ref(`${contact}.subscribed`)}` : everybody;
 }
 
-/** The campaign's audience, from its row. */
 export function audienceOf(row: {
   audience_type: string;
   segment_id: string | null;

@@ -7,7 +7,9 @@ export interface Backlog {
   /** Messages that could be sent now, and how long the oldest has been due. */
   emailsDue: number;
   emailsDueAge: number;
-  /** Messages that may have been sent: their worker died, or the connection to the provider. */
+  /**
+   * Messages that may have been sent: their worker died, or the connection to the provider broke.
+   */
   emailsUnknown: number;
   /** Entries that are still to be sent to Temporal, and the age of the oldest. */
   outboxEntries: number;

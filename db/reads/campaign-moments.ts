@@ -15,7 +15,7 @@ import type { ZonePolicy } from '../../domain/time/zones.ts';
  * however many contacts are in it.
  */
 
-/** Zones that are read at once. */
+/** Number of zones that are read at once. */
 const zonePage = 500;
 
 /**

@@ -6,7 +6,7 @@ import { derivedEvents, selectDerived } from '../sql/derived-events.ts';
 
 /** Reads all data stored about a contact, as of one moment. */
 
-/** Ids read at once. */
+/** Number of ids read at once. */
 const pageSize = 200;
 
 /** Longest time of an export in milliseconds: while it runs, PostgreSQL keeps old row versions. */
@@ -16,9 +16,9 @@ const exportMs = 10 * 60_000;
 export type ExportedList = 'events' | 'emails' | 'executions';
 
 /**
- * Reads in one transaction that sees one state of the data, changes nothing, and ends with the
- * reader: a client that is too slow, or disconnects, ends it. PostgreSQL itself ends it after a
- * minute without a query. Their number is limited, see `ExportSlots`.
+ * Reads in one transaction that sees one state of the data and changes nothing. The transaction ends
+ * when the client has read everything, disconnects, or is too slow; PostgreSQL ends it after a minute
+ * without a query. `ExportSlots` limits the number of such transactions.
  * @param read yields the parts of the response, one after the other
  */
 export async function* readSnapshot<Part>(
@@ -49,7 +49,7 @@ async function* readInSnapshot<Part>(
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute();
-  // Addresses are hashed with the same key as on any other handle.
+  // Lets the snapshot find the keys that hash addresses, which are set for the handle `db`.
   commitLike(snapshot, db);
   try {
     for await (const part of read(snapshot)) {

@@ -11,9 +11,12 @@ import {
   historyNames,
 } from '../../domain/filter/history.ts';
 
-/** The newest events of a name that are read for its last time. They were recorded in about that order. */
+/**
+ * Number of last recorded events of a name among which the newest is searched. Events are recorded
+ * in about the order of their times.
+ */
 const eventsMax = 1_000;
-/** The newest emails that are read for what happened to them. */
+/** Number of newest emails that are read for their activities. */
 const emailsMax = 10_000;
 
 /** The columns by which a message stands for events. */
@@ -57,7 +60,7 @@ interface Seen {
   memberships: string[];
 }
 
-/** All at one moment, each by an index that begins with the contact. */
+/** Reads all parts in one statement, each by an index that begins with the contact. */
 async function readSeen(
   db: Database,
   { id, project_id: projectId }: { id: string; project_id: string },

@@ -5,8 +5,8 @@ import { type ContactTopic, listContactTopics } from '../topics/choices.ts';
 
 /**
  * Returns the contact of a link for its page; undefined when there is none.
- * @param link.emailId the message with the link, when the page is for the address to which it was
- *   sent
+ * @param link.emailId the message with the link: the page is for the address to which it was sent;
+ *   null: the page is for the contact's own address
  * @param link.hasTopics true if the topics of the contact are needed
  */
 export async function findLinkContact(

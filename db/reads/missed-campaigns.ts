@@ -23,14 +23,16 @@ export interface MissedCampaigns {
   lookedTo: Position | null;
 }
 
-/** Campaigns checked for one list. Each check reads the contact's changes of consent. */
+/**
+ * Maximum number of campaigns checked for one list. Each check reads the contact's changes of consent.
+ */
 const looksMax = 500;
 
 /**
  * Lists the campaigns that did not reach a contact because it had opted out, newest first.
  * Membership in an audience is evaluated as of now, as in `GET
  * /campaigns/{id}/recipients/{contactId}`.
- * @param query.limit most campaigns whose audience is evaluated
+ * @param query.limit maximum number of campaigns whose audience is evaluated
  */
 export async function listMissedCampaigns(
   db: Database,

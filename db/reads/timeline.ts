@@ -97,7 +97,10 @@ export interface TimelineExecution {
   exitReason: string | null;
   error: string | null;
   completedAt: string | null;
-  /** The output of the step that waits for an event; null: none does, or for any of a name. */
+  /**
+   * The output of the step that waits for an event; null: no step waits, or it waits for any event of
+   * a name.
+   */
   waiting: Record<string, unknown> | null;
 }
 
@@ -132,8 +135,8 @@ export interface TimelinePage {
 
 /**
  * Returns a page of a contact's timeline. It merges the newest rows of each kind, and then reads
- * them. Events are read per name, in the order of an index, so the page costs as much as the
- * contact has names of events, not events.
+ * them. Events are read per name, in the order of an index. So the cost of a page depends on the
+ * number of event names of the contact, not on the number of its events.
  */
 export async function listTimeline(
   db: Database,
@@ -164,7 +167,7 @@ export async function listTimeline(
   return { items, next, total };
 }
 
-/** Campaigns checked for the count on the first page. */
+/** Maximum number of campaigns whose audience is evaluated for the count on the first page. */
 const countedMax = 500;
 
 function newestFirst(one: { at: string; id: string }, other: { at: string; id: string }): number {

@@ -52,15 +52,15 @@ export async function insertSegmentRemoval(
     .execute();
 }
 
-/** Returns true if rows of a workflow or segment are still to be deleted. */
+/** Returns true if rows of a workflow, segment or topic are still to be deleted. */
 export async function hasRemoval(db: Database, id: string): Promise<boolean> {
   const row = await db.selectFrom('removal').select('id').where('id', '=', id).executeTakeFirst();
   return row !== undefined;
 }
 
 /**
- * Deletes the rows that a workflow or segment has left, until `isOver`. Returns true if all are
- * gone.
+ * Deletes the rows that a workflow, segment or topic has left, until `isOver`. Returns true if all
+ * are gone.
  */
 export async function completeRemoval(
   db: Database,
@@ -83,7 +83,7 @@ export async function continueRemovals(db: Database, isOver: () => boolean): Pro
   }
 }
 
-/** Lists workflows and segments with rows still to be deleted: those of a project, or all. */
+/** Lists workflows, segments and topics with rows still to be deleted: of a project, or all. */
 export async function listRemovalIds(
   db: Database,
   { projectId, max }: { projectId?: string; max: number },
@@ -98,14 +98,14 @@ export async function listRemovalIds(
   return rows.map(({ id }) => id);
 }
 
-/** Deletes one page of what belongs to a workflow or segment. Returns true if all is gone. */
+/** Deletes one page of the rows of a workflow, segment or topic. Returns true if all are gone. */
 export async function deleteRemovalPage(db: Database, id: string): Promise<boolean> {
   return transact(db, async (tx) => {
     const removal = await tx
       .selectFrom('removal')
       .select('kind')
       .where('id', '=', id)
-      // One page at a time: rows that are added later get a removal of their own.
+      // Locked, so that one transaction at a time deletes a page of this removal.
       .forUpdate()
       .executeTakeFirst();
     if (!removal) return true;
@@ -120,8 +120,8 @@ export async function deleteRemovalPage(db: Database, id: string): Promise<boole
 }
 
 /**
- * Deletes a page of the events that digests of the next page of executions have taken: one digest may have
- * taken a million. Returns true if none is left.
+ * Deletes a page of the rows `digest_event` of the executions that are deleted next, because a digest
+ * may have a million of them. Returns true if none is left.
  */
 async function deleteDigestEvents(tx: Database, workflowId: string): Promise<boolean> {
   const rows = 5000;

@@ -31,7 +31,7 @@ export function isScheduled({ cron, timeZone }: TriggerSchedule): boolean {
   return cron !== undefined && timeZone !== undefined;
 }
 
-/** Times sent to Temporal in advance: at the shortest interval they last for a day. */
+/** Number of times sent to Temporal in advance. At the shortest interval, they last for a day. */
 const plannedAhead = 100;
 /** Minimum number of times left in Temporal. When fewer are left, more are sent. */
 const plannedAheadMin = 20;
@@ -39,17 +39,18 @@ const plannedAheadMin = 20;
 const graceMs = 40_000;
 /** Milliseconds after its planned time at which a firing that has not begun is missed. */
 const missedAfterMs = 3_600_000;
-/** The firings of a workflow that are kept. */
+/** Number of firings of a workflow that are kept. */
 export const firingsKept = 100;
 
-/** A row is due for a look after a change. */
+/** After a change, a row is due for a check. */
 const changedNow = {
   next_reconcile_at: sql<Date>`now()`,
   revision: sql<number>`workflow_schedule.revision + 1`,
 };
 
 /**
- * Records, in the transaction that has changed a workflow, that its schedule in Temporal changes or is deleted.
+ * Records, in the transaction that has changed a workflow, that its schedule in Temporal must be
+ * changed or deleted.
  * @param workflow as it is now
  */
 export async function changeSchedule(tx: Database, workflow: WorkflowRow): Promise<void> {
@@ -97,7 +98,9 @@ export async function markAllSchedulesDue(db: Database): Promise<void> {
     .execute();
 }
 
-/** Deletes the schedules of workflows, in the transaction that deletes the workflows. */
+/**
+ * Requests the deletion of the schedules of workflows, in the transaction that deletes the workflows.
+ */
 export async function forgetSchedules(tx: Database, ids: readonly string[]): Promise<void> {
   const rows = await tx
     .updateTable('workflow_schedule')
@@ -116,7 +119,7 @@ export async function keepDueSchedules(db: Database, max: number): Promise<void>
   await transact(db, async (tx) => {
     const due = await tx
       .updateTable('workflow_schedule')
-      // The check itself sets a better time.
+      // The check then sets the time of the next one.
       .set({ next_reconcile_at: sql<Date>`now() + interval '1 minute'` })
       .where('workflow_id', 'in', (eb) =>
         eb
@@ -135,8 +138,8 @@ export async function keepDueSchedules(db: Database, max: number): Promise<void>
 }
 
 /**
- * Returns a workflow if it fires now, and prevents its deletion until the transaction ends. Call it
- * before other rows of it are locked, as its deletion does.
+ * Returns a workflow if it can fire now, and prevents its deletion until the transaction ends. Call
+ * it before you lock other rows of the workflow, because the deletion locks in that order.
  */
 export async function holdFiringWorkflow(
   tx: Database,
@@ -159,7 +162,7 @@ export interface ScheduleUpdate {
   projectId: string;
   name: string;
   instants: Date[];
-  /** The state of the row that this was read from. */
+  /** `revision` of the row when this was read. */
   revision: number;
 }
 
@@ -201,7 +204,7 @@ export async function prepareSchedule(
   });
 }
 
-/** Returns the planned times of a period, of which only the last ones are kept. */
+/** Returns the last planned times of a period, at most `firingsKept`. */
 function plannedUntil(schedule: TriggerSchedule, from: Date, until: Date): Date[] {
   let found: Date[] = [];
   for (let after = new Date(from.getTime() - 1); ;) {
@@ -213,7 +216,10 @@ function plannedUntil(schedule: TriggerSchedule, from: Date, until: Date): Date[
   }
 }
 
-/** Records a firing that will not begin; `late`: it must begin now. */
+/**
+ * Records a firing that will not begin any more. Returns `listed` if it is recorded, `late` if it must
+ * begin now, and `young` if Temporal may still begin it.
+ */
 async function judgeFiring(
   tx: Database,
   workflow: WorkflowRow,
@@ -326,7 +332,7 @@ export async function beginFiring(tx: Database, workflowId: string, at: Date): P
     new Date(at.getTime() - 1),
     plannedAheadMin,
   );
-  // It was planned by an earlier version of the schedule.
+  // If not, it was planned by an earlier version of the schedule.
   const isPlanned = planned?.getTime() === at.getTime();
   if (!workflow || !row || !isPlanned || at < row.next_at) return false;
   const now = new Date();
@@ -347,7 +353,7 @@ export async function beginFiring(tx: Database, workflowId: string, at: Date): P
   );
   if (running) await signalFiring(tx, workflow, running.at);
   const [next] = following;
-  // The sweep records the earlier ones that are not recorded yet.
+  // If `next_at` is before this firing, earlier ones are not recorded yet: the sweep records them.
   if (next && row.next_at >= at) await updateNext(tx, workflowId, next);
   if (!row.planned_until || following.at(-1)! >= row.planned_until) await keep(tx, workflowId);
   return !running && !isMissed;

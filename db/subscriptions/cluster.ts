@@ -7,15 +7,16 @@ import { isLockTimeout } from '../sql-state.ts';
  * The log of events is read by transaction ids (`event.tx`, `event_subscription.seen`): the ids of
  * the cluster plus an offset. In another cluster (a restored dump, a logical replica, `pg_upgrade`)
  * ids may start again. Then the offset is raised, so that new events have higher ids than all
- * stored ones. A physical copy (a promoted replica, point-in-time recovery) keeps its ids, and
- * needs nothing.
+ * stored ones.
+ *
+ * A physical copy (a promoted replica, point-in-time recovery) keeps its ids, and needs nothing.
  */
 
 /** Log message for a change of the database cluster. */
 export const otherCluster =
   'The tables are in another database cluster than before: event subscriptions go on where they were';
 
-/** Attempts to lock the log. After each, waiting requests can continue. */
+/** Number of attempts to lock the log. After each attempt, waiting requests can continue. */
 const attemptsMax = 30;
 
 /**
@@ -35,7 +36,7 @@ export async function noticeCluster(db: Database): Promise<boolean> {
   }
 }
 
-/** null: the role may not read it, as in some managed databases. */
+/** Returns null if the role may not read the identifier, as in some managed databases. */
 async function readSystemIdentifier(db: Database): Promise<string | null> {
   const { rows } = await sql<{ mayRead: boolean }>`
     select coalesce(has_function_privilege(to_regprocedure('pg_control_system()')::oid, 'execute'), false)

@@ -23,8 +23,8 @@ export interface DeliverySearch {
 export type ListedDelivery = DeliveryRow & { recorded_instant: string };
 
 /**
- * SQL that is true for a subscription's deliveries. Those from before a reset of its project are
- * deleted.
+ * SQL that is true for a subscription's deliveries, except those from before a reset of its project,
+ * which are being deleted.
  */
 const ofSubscription = ({ id, project_id }: SubscriptionRow) =>
   sql`subscription_id = ${id} and project_id = ${project_id}`;
@@ -100,7 +100,7 @@ async function findUnread(
 
 /**
  * Requests an immediate attempt of a delivery, in the caller's transaction. A delivery that has
- * ended becomes pending, with a new schedule. `gone`: its event no longer exists, and why.
+ * ended becomes pending, with a new schedule. `gone`: why its event no longer exists.
  */
 export async function retryDelivery(
   tx: Database,

@@ -7,7 +7,7 @@ import type { Target } from './sending.ts';
 
 /** Selects the deliveries that may be sent for a subscription, and reads their content. */
 
-/** Deliveries read of each kind, to choose requests with one delivery each. */
+/** Maximum number of new deliveries, and of retries, that are read for requests with one delivery. */
 const candidatesMax = 20;
 
 /**
@@ -27,7 +27,7 @@ const isWaiting = ({ id, projectId }: Pick<Target, 'id' | 'projectId'>) => sql`
     and delivery.epoch = (select inner_current.epoch from event_subscription inner_current
       where inner_current.id = ${id})`;
 
-/** The columns that order a candidate, as SQL. */
+/** The columns of a `Candidate`, as SQL. */
 const candidate = (delivery: RawBuilder<unknown>, batchTurn: number) => sql`
   ${delivery}.event_id as "eventId", ${delivery}.contact_id as "contactId",
   ${delivery}.is_retry as "isRetry",
@@ -65,10 +65,10 @@ export async function listDue(
 }
 
 /**
- * Returns the due deliveries for batches, in the order in which they were recorded, with all others
- * of the batches that wait. Contacts with a request under way are left out.
- * @param most new ones, and retries
- * @param isHeld as above
+ * Returns the due deliveries for batches, in the order in which they were recorded. For a batch that
+ * is to be retried, all its deliveries are returned. Contacts with a request under way are left out.
+ * @param most maximum number of new deliveries, and of retries, that are read
+ * @param isHeld as for `listDue`
  */
 export async function listDueForBatches(
   db: Database,
@@ -97,8 +97,9 @@ export async function listDueForBatches(
 }
 
 /**
- * Returns the delivery for a probe: the oldest of those with the fewest attempts, due or not, with
- * its batch if that waits. Contacts with a request under way are left out.
+ * Returns the delivery for a probe, due or not: of the deliveries with the fewest attempts, the
+ * oldest. If it waits in a batch, the whole batch is returned. Contacts with a request under way are
+ * left out.
  */
 export async function findProbe(
   db: Database,
@@ -111,7 +112,7 @@ export async function findProbe(
       from event_delivery delivery
       where ${isFree(target, underWay)} and ${isRetry ? sql`is_retry` : sql`is_retry = false`}
       order by ${order} limit 1)`;
-  // New deliveries are due from the time they were recorded.
+  // New deliveries are due from the time they were recorded, so `due_at` gives their order.
   const { rows } = await sql<Candidate>`
     select ${candidate(sql`found`, target.batchTurn)}
       from (${fewest(false, sql`due_at`)} union all
@@ -139,7 +140,7 @@ export interface Ready {
   tries: number;
   turn: number;
   attempts: Attempt[];
-  /** null: it is gone. */
+  /** null: the event was deleted. */
   event: {
     name: string;
     data: unknown;

@@ -5,17 +5,17 @@ import { newSince, type Position, positionColumns, selectAfter } from './positio
 
 /**
  * Reads the events of a project by position, the stored ones (`event`) and those derived from mail
- * (`derived_event_log`). New events are those recorded by a transaction that the snapshot of the
- * last look does not see. A transaction that commits late is in no earlier snapshot, so no event is
- * skipped, and no reader waits for it.
+ * (`derived_event_log`). An event is new if the snapshot up to which the subscription has read (`seen`)
+ * does not see the transaction that has recorded it. A transaction that commits late is in no earlier
+ * snapshot, so no event is skipped, and no reader waits for it.
  */
 
-/** Limits of one read transaction. */
+/** Maximum number of events, and of batches of mail, that one transaction reads. */
 const pageMax = { events: 500, batches: 5 };
 
 /**
- * SQL that is true if a subscription has events to read; for a disabled one, only those recorded
- * before.
+ * SQL that is true if a subscription has events to read. A disabled one reads only events that were
+ * recorded before it was disabled.
  * @param subscription the table or its alias.
  */
 export function hasUnread(subscription: string): RawBuilder<boolean> {
@@ -124,7 +124,7 @@ function passed(position: Reading) {
   };
 }
 
-/** Deliveries skipped in one statement. */
+/** Maximum number of deliveries skipped in one statement. */
 const skippedMax = 1_000;
 
 /**

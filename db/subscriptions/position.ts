@@ -16,9 +16,9 @@ export interface Position {
   enabled: boolean;
   epoch: number;
   seen: string;
-  /** The snapshot up to which events are read page by page; null: not begun. */
+  /** The snapshot up to which events are read page by page; null: reading has not begun. */
   reading: string | null;
-  /** True if a page of it was read before. */
+  /** True if a page up to that snapshot was read before. */
   is_begun: boolean;
   read_tx: string | null;
   read_id: string | null;
@@ -60,7 +60,7 @@ export function selectAfter(position: Position, extent: Extent): RawBuilder<unkn
   const { most, order } = extent;
   const lastOf = (rows: string, max: number) => sql`
     (select tx, id, recorded_at from ${sql.table(rows)} order by tx, id offset ${max - 1} limit 1)`;
-  // When the newest events are read, there are always more before them.
+  // The end of a page matters only when events are read from the oldest on.
   const bound =
     most === null || order === 'newest'
       ? sql`select null::xid8 as tx, null::uuid as id, null::timestamptz as recorded_at where false`
@@ -105,12 +105,12 @@ function nextIn(
   { order, max }: Extent & { max: number | null },
 ): RawBuilder<unknown> {
   const isRead = sql`(tx, id) <= (${read_tx}::xid8, ${read_id}::uuid)`;
-  // The first part lets an index help, as below.
+  // The first part can use an index, and so can `tx >=` below.
   const isVisible = sql`tx < pg_snapshot_xmax(${reading}::pg_snapshot)
     and pg_visible_in_snapshot(tx, ${reading}::pg_snapshot)`;
   const isLeft =
     order === 'newest'
-      ? // Also what was recorded since that began.
+      ? // Also events that were recorded after `reading`.
         read_tx === null
         ? sql`true`
         : sql`not (${isRead} and ${isVisible})`
@@ -127,8 +127,8 @@ function nextIn(
 }
 
 /**
- * SQL that is true if a row of one log belongs to the page. The other log may have more rows before
- * it.
+ * SQL that is true if a row of one log belongs to the page: it is not behind `bound`, because there
+ * the other log has unread rows before it.
  */
 const isWithin = (rows: string) => sql`not exists (select from bound
   where (bound.tx, bound.id) < (${sql.ref(`${rows}.tx`)}, ${sql.ref(`${rows}.id`)}))`;
@@ -148,7 +148,7 @@ function selectOfMails(event: DerivedEvent): RawBuilder<unknown> {
             and inner_stored.id = ${derivedId(event, sql`mails.id`)} limit 1) stored`;
 }
 
-/** Returns the settings for events recorded after all changes of them. */
+/** Returns the settings for events recorded after the last change of the settings. */
 function current({ enabled, events, epoch }: Position) {
   return { until: null, events: enabled ? events : [], epoch };
 }

@@ -15,7 +15,7 @@ export interface Target {
   /** The project's id as the API shows it. */
   publicId: string;
   url: string;
-  /** Encrypted, each. */
+  /** The headers and both secrets are encrypted. */
   headers: Buffer | null;
   secret: Buffer;
   previousSecret: Buffer | null;
@@ -31,14 +31,14 @@ export interface Target {
   batchMax: number | null;
   /** Deliveries with the same batch turn wait with their batch. */
   batchTurn: number;
-  /** Milliseconds for which the oldest new delivery has been due; 0: none is. */
+  /** Milliseconds for which the oldest new delivery has been due; 0: no new delivery is due. */
   lagMs: number;
 }
 
 /** An activity that sends for a subscription. */
 export interface Lease {
   id: string;
-  /** When the activity began, as text of the database. */
+  /** When the lease was taken, as the database writes it. */
   since: string;
 }
 
@@ -112,7 +112,7 @@ export async function findTarget(db: Database, id: string, lease: string): Promi
   return target;
 }
 
-/** Deliveries made due in one statement. */
+/** Maximum number of deliveries made due in one statement. */
 const releasedMax = 1_000;
 
 /** Skips a delivery whose event was deleted, with its contact or with all events of its name. */
@@ -132,8 +132,8 @@ export async function skipGone(db: Database, id: string, eventId: string): Promi
 }
 
 /**
- * Makes deliveries due that waited for a retry when the subscription's pause ended, one page per
- * call. Returns true if none is left.
+ * Makes deliveries due that were waiting for a retry at `released_at`: the subscription was resumed,
+ * or its receiver may work again. Makes one page due per call. Returns true if none is left.
  */
 export async function releasePage(db: Database, id: string): Promise<boolean> {
   const { rows } = await sql<{ released: string | null }>`

@@ -10,14 +10,14 @@ export interface Settled {
   deliveries: { eventId: string; turn: number; attempts: Attempt[] }[];
   /** null: the request had a single event, without a list. */
   batch: { id: string; turn: number } | null;
-  /** Start of the latest earlier attempt of any of them; null: this was the first. */
+  /** Start of the latest earlier attempt of any of the deliveries; null: this was the first. */
   lastAttemptAt: Date | null;
   startedAt: Date;
   /** null: delivered. */
   failure: {
     /**
-     * null: this was the last attempt; `kept`: all stay due as before, and the attempt does not
-     * count.
+     * Milliseconds until the next attempt; null: this was the last one; `kept`: the deliveries stay
+     * due as before, and the attempt does not count.
      */
     waitMs: number | null | 'kept';
     /** True if the batch was tried often enough. Its deliveries are then sent one by one. */
@@ -103,7 +103,7 @@ async function noteFailure(
   { startedAt, lastAttemptAt }: Settled,
   { holdMs, backOffMs, probe }: NonNullable<Settled['failure']>,
 ): Promise<void> {
-  // A delivery that has failed since the last success was counted then.
+  // A delivery whose last attempt failed after the last success was counted by that attempt.
   const counts = sql`coalesce(failing_since is null or ${lastAttemptAt}::timestamptz is null
     or ${lastAttemptAt}::timestamptz < failing_since, true)`;
   const failures = sql`least(failures + (${counts})::int, ${failuresMax})`;
@@ -123,7 +123,7 @@ async function noteFailure(
 
 const after = (ms: number) => sql`(clock_timestamp() + ${ms} * interval '1 millisecond')`;
 
-/** A response about a deleted event is not stored. */
+/** SQL for the response to store: none if an event of the request was deleted. */
 const kept = (answer: { text: string | null } | null, deliveries: Settled['deliveries']) => sql`
   case when not exists (select from sent
     left join (${selectEvents(deliveries.map(({ eventId }) => eventId))}) event

@@ -54,7 +54,6 @@ export async function findSubscription(
     .executeTakeFirst();
 }
 
-/** The subscription, locked for the caller's transaction. */
 export async function lockSubscription(
   tx: Database,
   projectId: string,
@@ -71,13 +70,13 @@ export async function lockSubscription(
 
 /** Settings before a change, for the events recorded before it. */
 export interface EarlierItems {
-  /** Text of a snapshot: it sees the events. */
+  /** Text of a snapshot, which sees these events. */
   until: string;
   events: string[];
   epoch: number;
 }
 
-/** A new state of the receiver: no failures, no back-off and no pause. */
+/** The columns of a receiver without failures, back-off and hold. */
 export const freshReceiver = {
   failing_since: null,
   hold_until: null,

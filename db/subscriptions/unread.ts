@@ -3,18 +3,18 @@ import type { Database } from '../database.ts';
 import { type Position, positionColumns, selectAfter } from './position.ts';
 
 /**
- * Events that a subscription has not read yet: they are pending, although they have no row. Its run reads
- * them within a second, unless it gives way to others.
+ * Events that a subscription has not read yet: they are pending, although they have no row. The
+ * subscription's run reads them within a second, unless other work goes first.
  */
 
-/** Minimum age of listed events, in SQL. Before that, their rows are about to come. */
+/** Minimum age of listed events, in SQL. For younger events, the run is about to make the rows. */
 const listedAfter = sql`interval '2 seconds'`;
-/** How much of the log a list reads. A run is rarely further behind for long. */
+/** Maximum size of the log that a list reads. A run is rarely further behind for long. */
 const listedMost = { events: 20_000, batches: 400 };
 
 /**
  * Returns SQL that selects pending deliveries that have no row yet, with the columns of
- * `event_delivery`; null: all is read, or the subscription is gone.
+ * `event_delivery`; null: the subscription is gone, or is disabled and has no events to read.
  * @param where a condition on the events, as SQL
  * @param most null: all of them, not only the newest
  */

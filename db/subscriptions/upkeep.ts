@@ -6,11 +6,11 @@ import { hasUnread } from './log.ts';
 
 /** Upkeep of event subscriptions by the sweep. */
 
-/** Subscriptions checked in one statement. */
+/** Maximum number of subscriptions checked in one statement. */
 const lookedAtOnce = 100;
-/** Deliveries changed in one statement. */
+/** Maximum number of deliveries changed in one statement. */
 const pageSize = 1_000;
-/** For how long deliveries are kept after their end, and may be pending. */
+/** Number of days for which deliveries are kept after their end, and for which they may be pending. */
 const keptDays = 30;
 
 /** The longest time until the sweep checks a subscription with nothing to do, in SQL. */
@@ -24,9 +24,8 @@ export const noteRecorded = sql`update event_subscription set next_reconcile_at 
   where project_id in (select project_id from event_tally where fresh)`;
 
 /**
- * Lists subscriptions whose run should have done its due work by now, with their projects: it was
- * not signalled, or is lost. Returns a page by id of those that are due for a check. `isDue` is
- * false for those with nothing to do.
+ * Returns a page, by id, of the subscriptions that are due for a check, with their projects. `isDue`
+ * is true if the run should have done its work by now, so it was not signalled, or is lost.
  */
 export async function listForgotten(
   db: Database,
@@ -158,7 +157,7 @@ export async function clearLostDeliveries(db: Database): Promise<boolean> {
         from page where delivery.subscription_id = page.subscription_id
           and delivery.event_id = page.event_id
         returning delivery.subscription_id as "subscriptionId", batch_id as "batchId"`.execute(tx);
-    // A stored response is about all deliveries of a batch.
+    // The response to a batch is stored in all its deliveries, and may concern the deleted one.
     const batches = cleared.filter(({ batchId }) => batchId !== null);
     if (batches.length > 0) {
       await sql`update event_delivery set response = null, updated_at = now()

@@ -36,9 +36,9 @@ export interface MadeContact {
 }
 
 /**
- * Unsubscribes new contacts whose address is erased, in the transaction that has created them. It
- * is a later statement, so that it sees the entry of a contact whose deletion it has waited for.
- * Returns the ids of the others that are subscribed.
+ * Unsubscribes new contacts whose address is erased, in the transaction that has created them. The
+ * insert may have waited for the deletion of a contact. Only a later statement, like this one, sees
+ * the entry that the deletion has made. Returns the ids of the other contacts that are subscribed.
  */
 export async function unsubscribeErased(
   tx: Database,
@@ -51,14 +51,15 @@ export async function unsubscribeErased(
   const ids = subscribed.filter(({ email }) => erased.has(email)).map(({ id }) => id);
   if (ids.length > 0) {
     await sql`update contact set subscribed = false where id = ${anyOf(ids)}`.execute(tx);
-    // Deletes the consent lines of the same statement, which no other transaction has seen.
+    // Deletes the lines of the consent log that were written when these contacts were created. No
+    // other transaction has seen them.
     await sql`delete from consent where contact_id = ${anyOf(ids)}`.execute(tx);
   }
   return subscribed.filter(({ email }) => !erased.has(email)).map(({ id }) => id);
 }
 
 /**
- * Refuses to subscribe an erased address, which only its owner may do.
+ * Refuses to subscribe an erased address: only the owner of the address may subscribe it.
  * @throws Problem CONTACT_SUPPRESSED when the address is erased.
  */
 export async function refuseErased(tx: Database, projectId: string, email: string): Promise<void> {
@@ -68,8 +69,8 @@ export async function refuseErased(tx: Database, projectId: string, email: strin
 }
 
 /**
- * Takes an address off the list because its owner has subscribed, in the caller's transaction. Only
- * for entries that stop marketing mail, and not those made by a complaint or by hand.
+ * Takes an address off the list because its owner has subscribed, in the caller's transaction.
+ * Entries for all mail stay, and so do entries made by a complaint or by hand.
  */
 export async function liftSuppression(
   tx: Database,

@@ -34,7 +34,7 @@ const keysOf = new WeakMap<Database, Keys>();
 /** Transactions that have created a key, which may still be rolled back. */
 const making = new WeakSet<Database>();
 
-/** Projects whose key a process caches. */
+/** Maximum number of projects whose key a process caches. */
 const knownMax = 10_000;
 
 /** Sets the cipher for the keys of addresses in the database behind `db`. */
@@ -42,7 +42,7 @@ export function encryptAddressKeys(db: Database, cipher: KeyCipher): void {
   keysOf.set(db, { cipher, known: new Map() });
 }
 
-/** Returns how a project finds addresses; undefined: it never had an entry. */
+/** Returns how addresses are found in a project's list; undefined: the list never had an entry. */
 export async function findAddresses(
   db: Database,
   projectId: string,
@@ -68,7 +68,7 @@ export async function findAddresses(
 /** Block size of SHA-256, in bytes. */
 const blockBytes = 64;
 
-/** An address has at most 254 characters. */
+/** Size of a block and an address, in bytes: an address has at most 254 characters. */
 const innerBytes = blockBytes + 1024;
 
 /**
@@ -87,7 +87,7 @@ function hasherOf(key: Buffer): (email: string) => Buffer {
   };
 }
 
-/** Does the same for a project that gets an entry, in the transaction that makes it. */
+/** Like `findAddresses`, but creates the key. Call it in the transaction that makes an entry. */
 export async function requireAddresses(tx: Database, projectId: string): Promise<Addresses> {
   const before = await findAddresses(tx, projectId);
   if (before) return before;

@@ -13,7 +13,6 @@ import { lowerAscii } from '../../domain/email-address.ts';
 
 export type SuppressionRow = Selectable<Suppression>;
 
-/** New entry of the list. */
 export interface NewSuppression {
   /** In its stored form. */
   email: string;

@@ -29,7 +29,7 @@ export async function findTemplate(
 
 export type TemplateQuery = ListQuery & { type?: string | undefined };
 
-/** One page of a project's templates by id, and how many match. */
+/** Returns the ids and sizes of one page of a project's templates, and how many match. */
 export async function listTemplates(
   db: Database,
   projectId: string,

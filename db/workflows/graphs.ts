@@ -9,8 +9,8 @@ import type { Database } from '../database.ts';
  */
 
 /**
- * Characters of JSON that the cached graphs may have together. In memory, a graph takes several
- * times that.
+ * Maximum number of characters of JSON that the cached graphs have together. In memory, a graph
+ * takes several times as many bytes.
  */
 const charactersMax = 8 * 1024 * 1024;
 
@@ -98,7 +98,7 @@ export function graphReader(db: Database): FindGraph {
     const key = `${workflowId} ${version}`;
     const found = known.get(key);
     if (found) {
-      // Moved to the end, because the first one is evicted first.
+      // Moved to the end, because the entry at the beginning is evicted first.
       known.delete(key);
       known.set(key, found);
       return found.graph;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import type { NotStartedReason } from '../../domain/workflow/start.ts';
 
-/** Events that started no execution although a workflow waits for them: see `not_started`. */
+/** Events of the trigger of a workflow that started no execution: rows of `not_started`. */
 
 /** How many events of a period started no execution of a workflow, by reason. */
 export async function countNotStarted(

@@ -50,7 +50,9 @@ export interface StepCounts {
   failed: number;
   /** Active executions that are at the step now. */
   waiting: number;
-  /** Seconds between entering and leaving it, of those that did both; null: none did. */
+  /**
+   * Median of the seconds between entering and leaving the step; null: no execution has done both.
+   */
   medianSeconds: number | null;
   /** Executions that left it, for each branch taken. */
   branches: Map<string, number>;
@@ -68,9 +70,9 @@ export interface WorkflowStats {
 
 /**
  * Returns statistics of a workflow and of each step of a graph. PostgreSQL counts, so this process
- * holds one row for each step, however many executions there are. The time is proportional to their
- * step executions; each statement takes at most `limits.statsTimeMs`. Medians of many executions
- * are those of a sample.
+ * holds a few rows for each step, however many executions there are. The time is proportional to
+ * their step executions; each statement takes at most `limits.statsTimeMs`. Medians of more than
+ * `sampleMax` executions are those of a sample.
  * @throws Problem STATS_TOO_HEAVY
  */
 export async function findStats(
@@ -176,7 +178,7 @@ async function countSteps(
   counted: RawBuilder<boolean>,
   branching: readonly string[],
 ): Promise<OfStep<StepCount>[]> {
-  // One pass, in few groups: they need no sorting.
+  // One pass over the rows. There are few groups, so PostgreSQL need not sort the rows.
   const { rows } = await sql<OfStep<StepCount>>`
     select step.step_id as "stepId", step.status, step.started_at is not null as "isBegun",
         case when step.status in ('COMPLETED', 'SKIPPED') and step.step_id = ${anyOf(branching)}

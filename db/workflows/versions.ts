@@ -10,7 +10,10 @@ import type { Database } from '../database.ts';
 import { findDrawing } from './drawing.ts';
 import { insertExitEvents, updateWorkflow, type WorkflowRow } from './workflows.ts';
 
-/** The versions of a workflow: each number that an answer has shown, for as long as the workflow lives. */
+/**
+ * The versions of a workflow. Each number that a response has shown can be read as long as the
+ * workflow exists.
+ */
 
 /** An edit that makes a version. */
 export interface Edit {
@@ -21,8 +24,8 @@ export interface Edit {
 }
 
 /**
- * Counts an edit of steps, transitions, trigger or exit rules of a locked workflow, and stores the version
- * that it makes; if the workflow is enabled, new executions use it from now on.
+ * Increases the version of a locked workflow after an edit of steps, transitions, trigger or exit
+ * rules, and stores the new version. If the workflow is enabled, new executions use it from now on.
  */
 export async function recordWorkflowEdit(
   tx: Database,
@@ -35,8 +38,9 @@ export async function recordWorkflowEdit(
 }
 
 /**
- * Stores a workflow as it is drawn as its current version, in the transaction that made that version. A
- * large graph is stored as its difference from the whole graph of the version that it was made from.
+ * Stores a workflow, as it is drawn, as its current version, in the transaction that makes that
+ * version. A large graph is stored as its difference from the whole graph of the version that it was
+ * made from.
  */
 export async function storeVersion(
   tx: Database,
@@ -65,7 +69,7 @@ export async function storeVersion(
   if (workflow.enabled) await insertExitEvents(tx, id, drawn.exitRules ?? []);
 }
 
-/** Who made the versions that workflows are drawn as, by the ids of the workflows; null: not known. */
+/** Returns who made the current version of each workflow, by workflow id; null: not known. */
 export async function listVersionMakers(
   db: Database,
   workflows: readonly Pick<WorkflowRow, 'id' | 'version'>[],
@@ -91,8 +95,8 @@ export interface VersionRow {
 const columns = ['version', 'created_at', 'caused_by', 'restored_from', 'changes'] as const;
 
 /**
- * Versions of a workflow, newest first.
- * @param page.before only those before this one; undefined: all
+ * Versions of a workflow, newest first, and how many there are; 0 if `before` is given.
+ * @param page.before only versions before this one; undefined: all
  */
 export async function listVersions(
   db: Database,

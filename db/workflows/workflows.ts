@@ -241,7 +241,6 @@ export async function insertGraph(
   await tx.insertInto('workflow_transition').values(transitions).execute();
 }
 
-/** Points a transition to another step. */
 export async function updateTransitionTarget(
   tx: Database,
   id: string,

@@ -83,7 +83,7 @@ export async function findFieldUsers(
 function textOf(field: ContactField): string {
   if (field.kind === 'data') return field.key;
   if (field.kind === 'time') return field.name;
-  // Also `subscriptionAction`.
+  // A part of both `subscribed` and `subscriptionAction`.
   return field.kind === 'subscribed' ? 'subscri' : field.kind;
 }
 
@@ -149,7 +149,10 @@ interface DrawnStep {
   config: Record<string, unknown>;
 }
 
-/** The steps of these types with one of the texts in their config: what it means, the caller decides. */
+/**
+ * Lists the steps of these types with one of the texts in their config. The caller decides whether
+ * the text refers to its object.
+ */
 async function listStepsWith(
   db: Database,
   projectId: string,
@@ -179,8 +182,8 @@ export interface SegmentUsers {
 }
 
 /**
- * Campaigns that have not ended, segments and workflows that refer to a segment, oldest first. Workflows: by
- * their schedule or a step, or in a version with active executions.
+ * Lists the campaigns that have not ended, segments and workflows that refer to a segment, oldest
+ * first. A workflow refers to it by its schedule or a step, or in a version with active executions.
  */
 export async function listSegmentUsers(
   db: Database,
@@ -259,7 +262,7 @@ async function listOpenAudiences(
   return rows.map((row) => ({ ...row, condition: row.condition as unknown as Condition }));
 }
 
-/** Lists the workflows as edited, then those where only a version uses it, each once. */
+/** Lists each workflow once: those that match as edited, then those of which only a version matches. */
 function workflowsOf(drawn: readonly Named[], inside: readonly PinnedPart[]): Named[] {
   const pinned = inside.map(({ workflowId, workflowName }) => ({
     id: workflowId,

@@ -42,7 +42,7 @@ export interface StepUse {
   workflowName: string;
 }
 
-/** Lists the steps as edited, then those that only a version has, each once. */
+/** Lists each step once: those of the edited graphs, then those that only a version has. */
 export function withPinned(
   drawn: readonly StepUse[],
   pinned: readonly PinnedPart[],

@@ -11,7 +11,7 @@ export interface TopicUses {
   workflowSteps: StepUse[];
 }
 
-/** States of a campaign whose mail is not sent yet. */
+/** States of a campaign that may still send mail. */
 const usingStates = ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'];
 
 /**

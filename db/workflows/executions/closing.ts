@@ -6,8 +6,8 @@ import { anyOf } from '../../expressions.ts';
 
 /**
  * SQL, as parts of a statement, that closes the open steps and waits of executions that end. The
- * part before is `ended`, with the `id` of each.
- * @param options.atWork the status of a running step. RUNNING: it cannot be recalled, and its
+ * statement must have a part `ended` before it, with the `id` of each execution.
+ * @param options.atWork the status that a running step gets. RUNNING: it cannot be recalled, and its
  *   result will be recorded
  */
 export function closingSteps({

@@ -5,10 +5,10 @@ import { reconcileWhenWaiting } from './reconciliation.ts';
 /** Events that open digests take: rows of `digest_event`. digests.ts opens and closes digests. */
 
 /**
- * Lets open digests take events, in the caller's transaction, which holds the contact. One that has as many
- * as it waits for is over.
- * @param events with the step execution of the digest that takes each; the time of one that is stored may
- *   be missing
+ * Lets open digests take events, in the caller's transaction, which holds the contact. A digest is
+ * over when it has as many events as it waits for.
+ * @param events each with the step execution of the digest that takes it; `recordedAt` may be missing
+ *   for an event that is stored
  * @returns the executions whose digest is over now
  */
 export async function takeEvents(
@@ -74,7 +74,8 @@ function isFull(count: RawBuilder<unknown>): RawBuilder<boolean> {
 
 /**
  * SQL that selects the values that decide which events an open digest takes: its `candidate`, a
- * `DigestCandidate`, and when its execution began. No row for another wait, and if its workflow is gone.
+ * `DigestCandidate`, and when its execution began. It has no row if the wait is no digest, or if the
+ * workflow is gone.
  * @param wait an alias of the row of `wait`
  */
 export function digestOf(wait: string): RawBuilder<unknown> {

@@ -22,15 +22,16 @@ import type { DigestSettings, Expectation } from '../../../domain/workflow/steps
 
 /**
  * Digests: rows of `wait` that take events until they close, each event by a row of `digest_event`.
- * Recording an event takes it. Earlier events are taken when the digest opens, some at a time, before it
- * may close. All of it happens under the lock of the contact, so no event is missed or taken twice.
+ * The transaction that records an event lets open digests take it. When a digest opens, it takes
+ * earlier events, page by page, before it may close. All of this happens under the lock of the
+ * contact, so no event is missed or taken twice.
  */
 
-/** The part of the past that an open digest still has to look at. */
+/** The earlier events that an open digest still has to read. */
 interface LookBack {
-  /** The last event that it has looked at. Null: it begins with the execution, whose event counts. */
+  /** The last event that was read; null: begin with the execution, whose starting event counts. */
   after: { at: string; id: string } | null;
-  /** Later events were taken when they were recorded. */
+  /** The end of this part: later events were taken when they were recorded. */
   until: string;
 }
 
@@ -38,15 +39,15 @@ interface LookBack {
 type StoredDigest = DigestSettings & { lookBack: LookBack | null };
 
 /**
- * SQL that makes the setting of a digest that looks back from now: to the beginning of its
- * execution, or to the last event that it has looked at.
+ * SQL for the settings of a digest that must read the events from `after` (null: from the beginning
+ * of its execution) until now.
  */
 export function lookingBack(after: LookBack['after']): RawBuilder<unknown> {
   return sql`jsonb_build_object('lookBack', jsonb_build_object(
     'after', ${JSON.stringify(after)}::jsonb, 'until', ${microseconds(sql`clock_timestamp()`)}))`;
 }
 
-/** The last of all ids. */
+/** The highest possible id. */
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
@@ -78,13 +79,17 @@ export async function openDigest(
       where id = ${stepExecution.id}`.execute(tx);
 }
 
-/** Events that are read at once, and how often in one transaction. Their data may have 64 KB each. */
+/**
+ * Number of events that are read at once, without or with their data (up to 64 KB each), and maximum
+ * number of such pages in one transaction.
+ */
 const page = { plain: 1000, withData: 100, timesAtOnce: 10 };
 
 /**
- * Lets an open digest look back, and closes it if it is over, in the caller's transaction, which holds the
- * contact.
- * @returns the output of its step; or until when it is open, which is now if it must look back further
+ * Lets an open digest take earlier events, and closes it if it is over, in the caller's transaction,
+ * which holds the contact.
+ * @returns the output of its step; or until when it stays open, which is now if it has more earlier
+ *   events to read
  */
 export async function settleDigest(
   tx: Database,
@@ -123,8 +128,8 @@ export async function hasOpenDigest(tx: Database, executionId: string): Promise<
 }
 
 /**
- * Closes the open digest of an execution, in the caller's transaction: its events are in the context, and
- * the next event of the trigger starts another execution.
+ * Closes the open digest of an execution, in the caller's transaction. Its events are added to the
+ * context, and from now on an event of the trigger starts another execution.
  * @returns the output of its step
  */
 export async function closeDigest(
@@ -175,7 +180,7 @@ interface Closing {
   lastIds: string[];
 }
 
-/** Reads events, oldest first, and the data of as many as the context may have. */
+/** Reads events, oldest first, and their data up to `limits.digestBytes` in all. */
 async function readEvents(
   tx: Database,
   ids: readonly string[],
@@ -252,7 +257,7 @@ async function findDigest(tx: Database, stepExecutionId: string): Promise<FoundD
 
 interface EarlierEvent {
   id: string;
-  /** Null also if it was not asked for. */
+  /** Null also if `withData` is false. */
   data: Record<string, unknown> | null;
   /** To the microsecond. */
   recordedAt: string;
@@ -305,12 +310,12 @@ async function readPage(
   return rows;
 }
 
-/** How many executions are read to find the last one whose digest has closed. */
+/** Number of executions that are read to find the last one whose digest has closed. */
 const readForLast = 100;
 
 /**
- * Returns when a digest of a step last closed for the contact and key of an execution, in another one. At
- * most 100 executions began since that one.
+ * Returns when a digest of a step last closed for the contact and key of an execution, in another
+ * execution; null: in none of the newest 100.
  */
 export async function findLastClosing(
   tx: Database,

@@ -6,7 +6,8 @@ import type { ExecutionRow } from './executions.ts';
 /**
  * Locks executions for an action on them, in the caller's transaction: their contacts first, in the
  * common order (see `enterStep`). So each execution is at rest, or at a running step that takes
- * several transactions. Some hundreds at most. Returns those that exist, in the order of their ids.
+ * several transactions. Returns the executions that exist, in the order of their ids.
+ * @param ids some hundreds at most
  */
 export async function lockExecutions(
   tx: Database,

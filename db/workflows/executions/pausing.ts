@@ -15,7 +15,7 @@ import { notFound, Problem } from '../../../domain/errors.ts';
  * the next step, without a timer, until it is released.
  */
 
-/** Executions released in one transaction. */
+/** Maximum number of executions released in one transaction. */
 const pageSize = 500;
 
 /**
@@ -70,8 +70,8 @@ async function updatePause(
 }
 
 /**
- * Returns true if a workflow is paused. It is not released before the caller's transaction has
- * ended.
+ * Returns true if a workflow is paused. No other transaction can pause or release it before the
+ * caller's transaction has ended.
  */
 export async function isWorkflowPaused(tx: Database, id: string): Promise<boolean> {
   const workflow = await tx
@@ -125,7 +125,8 @@ async function release(
     .set({ held_at: null, next_reconcile_at: reconcileWhenRunning, updated_at: sql<Date>`now()` })
     .where('id', '=', anyOf(ids))
     .execute();
-  // Events from then on count for the step.
+  // The step counts events from `scheduled_for`: those recorded while the execution was held do not
+  // count.
   await tx
     .updateTable('step_execution')
     .set({ scheduled_for: sql<Date>`clock_timestamp()`, updated_at: sql<Date>`now()` })
@@ -170,7 +171,7 @@ export async function releaseExecutions(
   while (!(await releasePage(db, workflowId)) && !isOver());
 }
 
-/** Continues what requests have left undone, a page of each workflow in turn, until `isOver`. */
+/** Continues the releases that requests have begun, a page of each workflow in turn, until `isOver`. */
 export async function continueReleases(db: Database, isOver: () => boolean): Promise<void> {
   const rows = await db.selectFrom('workflow_release').select('workflow_id').execute();
   const left = new Set(rows.map((row) => row.workflow_id));
@@ -195,8 +196,8 @@ async function releasePage(db: Database, workflowId: string): Promise<boolean> {
       .limit(pageSize);
     const ids = (await held.execute()).map(({ id }) => id);
     const rows = await lockExecutions(tx, ids);
-    // A new pause of the workflow waits for this page. Locked after the contacts, in the common
-    // order.
+    // Locked, so that a new pause of the workflow waits for this page; after the contacts, because
+    // that is the common order.
     const due = await tx
       .selectFrom('workflow_release')
       .select('workflow_id')

@@ -55,8 +55,9 @@ export async function listAtPositions(
 }
 
 /**
- * Returns a step as the newest version has it that contains the step and has active executions;
- * undefined: none has. It reads at most one graph for each version with active executions.
+ * Returns a step from the newest of the versions that contain it and have active executions;
+ * undefined: there is no such version. It reads at most one graph for each version with active
+ * executions.
  */
 export async function findActiveStep(
   db: Database,

@@ -38,7 +38,7 @@ export interface ExecutionToReconcile {
   /** Milliseconds since its current step began. */
   stepMs: number;
   wasStuck: boolean;
-  /** How often sending it to Temporal was tried. null: it was sent. */
+  /** How often its entry in the outbox was claimed to be sent to Temporal; null: it has no entry. */
   tries: number | null;
 }
 
@@ -69,7 +69,7 @@ export async function claimForReconciliation(
   return rows;
 }
 
-/** Makes these executions due now, because their runs are closed. */
+/** Makes these executions due for reconciliation now, because their runs are closed. */
 export async function reconcileSoon(db: Database, ids: readonly string[]): Promise<void> {
   await db
     .updateTable('execution')
@@ -84,7 +84,7 @@ const isSame = ({ id, generation }: ExecutionToReconcile) =>
   sql`execution.id = ${id} and execution.start_generation = ${generation}
     and execution.status in ('RUNNING', 'WAITING')`;
 
-/** When to check an execution again that matches its run. */
+/** The time of the next check of an execution that matches its run, as SQL. */
 const nextReconcileAt = sql`case
   when execution.held_at is not null then ${reconcileWhenWaiting(sql`null::timestamptz`)}
   when execution.status = 'RUNNING' then ${reconcileWhenRunning}
@@ -95,8 +95,9 @@ const nextReconcileAt = sql`case
       where inner_delay.execution_id = execution.id and inner_delay.status = 'SCHEDULED'))`)} end`;
 
 /**
- * Records that an execution matches its open run, and whether it is stuck (the reason).
- * `stuck_since` stays at the first time it was seen.
+ * Records that an execution matches its open run.
+ * @param run.stuck why the run cannot continue; null: it can. `stuck_since` is when a check first saw
+ *   that it cannot.
  */
 export async function recordOpenRun(
   db: Database,
@@ -128,13 +129,14 @@ export async function signalOverdue(db: Database, look: ExecutionToReconcile): P
   });
 }
 
-/** Executions read at once when all are read. */
+/** Number of executions that `signalChangedSince` reads at once. */
 const readAtOnce = 2_000;
 
 /**
- * Lets runs read the rows of executions that have changed since then, because Temporal has lost
- * later changes: a run that is behind continues, a lost one starts again, and that of an ended
- * execution ends. `since` 1970: Temporal has lost everything, so only active executions matter.
+ * Signals the runs of executions that have changed since `since`, because Temporal has lost all later
+ * changes. Then a run that is behind continues, a lost run starts again, and the run of an ended
+ * execution ends. Returns the number of executions.
+ * @param since 1970: Temporal has lost everything, so only active executions matter
  */
 export async function signalChangedSince(db: Database, since: Date): Promise<number> {
   const isEverything = since.getTime() <= 0;

@@ -35,14 +35,15 @@ export interface ExecutionSearch {
 
 export interface FoundExecution extends ExecutionListItem {
   current_workflow_name: string;
-  /** Its position in the list. */
+  /** `started_at` to the microsecond, which is its position in the list. */
   started_instant: string;
 }
 
 /**
- * Executions that match, newest start first, and how many they are; 0 on later pages. Those of a
- * contact are few. Others are looked for in each workflow, where an index has them in the order of the
- * list by status, key, warnings, stuck or pause: a page costs as much with millions of them.
+ * Returns the executions that match, newest start first, and their number; 0 on later pages. For a
+ * search by contact, all executions of the contact are read, because they are few. For other searches,
+ * indexes have the executions of each workflow by status, key, warnings, stuck or pause, in the order
+ * of the list. So a page costs the same with millions of executions.
  */
 export async function searchExecutions(
   db: Database,
@@ -85,7 +86,7 @@ export async function searchExecutions(
 
 /**
  * Returns the places to search, as a table `place`, and the conditions for executions in each
- * place. At most one condition holds, and each is served by an index of its own.
+ * place. At most one of the conditions is true for an execution, and each has an index of its own.
  */
 function matching(
   projectId: string,
@@ -93,7 +94,7 @@ function matching(
 ): { places: RawBuilder<unknown>; matches: RawBuilder<boolean>[] } {
   const { statuses, workflowId, contactId, email, error } = search;
   const isOfContact = contactId !== undefined || email !== undefined;
-  // These have an index of their own. Splitting by status would not help.
+  // Each of these filters has an index of its own, so splitting by status would not help.
   const isRare = search.isStuck || search.hasWarnings || search.paused || search.key !== undefined;
   // Only a failed execution has an error.
   const asked = error === undefined ? statuses : ['FAILED'].filter((one) => isAmong(one, statuses));

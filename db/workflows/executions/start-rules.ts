@@ -2,11 +2,14 @@ import { type RawBuilder, sql } from 'kysely';
 import { limits } from '../../../domain/limits.ts';
 
 /**
- * Rules of re-entry, as SQL. Each question is one look-up in an index, however many executions a contact
- * has had. The caller holds the contact, so that no other start comes in between.
+ * Rules of re-entry, as SQL. Each rule takes one look-up in an index, however many executions a
+ * contact has had. The caller holds the contact, so no other start comes in between.
  */
 
-/** Why a start is refused: another execution exists, the last start is too recent, or too many are active. */
+/**
+ * Why a start is refused: another execution exists, the last start is too recent, or too many
+ * executions are active.
+ */
 export type StartRefusal = 'exists' | 'too_soon' | 'too_many';
 
 /**
@@ -46,8 +49,8 @@ export function startRefusal(
 }
 
 /**
- * Returns SQL that is true while an execution of a contact prevents another one, in a workflow without
- * keys: any execution, or any that is active.
+ * Returns SQL that is true if an execution of a contact prevents another one in a workflow without
+ * keys: for `once` any execution does, for `after_end` an active one.
  */
 export function isTaken(workflow: string, contactId: RawBuilder<unknown>): RawBuilder<boolean> {
   const isOfContact = isOwn(workflow, contactId);
@@ -58,13 +61,13 @@ export function isTaken(workflow: string, contactId: RawBuilder<unknown>): RawBu
     else false end`;
 }
 
-/** The place of a new execution among the active ones: see the column `slot`. */
+/** SQL for the slot of a new execution: see the column `slot`. */
 export function newSlot(workflow: string, key: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`case ${sql.ref(`${workflow}.reentry_mode`)} when 'parallel' then uuid_v7()::text
     else coalesce(${key}, '') end`;
 }
 
-/** Ignores a start that another one of the same statement has come before. */
+/** Ignores a start if the same statement has already started an execution with the same slot. */
 export const unlessStarted = sql`
   on conflict (workflow_id, contact_id, slot) where status in ('RUNNING', 'WAITING') do nothing`;
 

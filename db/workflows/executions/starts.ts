@@ -9,8 +9,8 @@ import { placeOf, type StepMark, refOf } from '../../../domain/workflow/place.ts
 import { branchOf } from '../branches.ts';
 
 /**
- * The input of an execution's run. Starting it may be slow. The result counts only for the start
- * that was sent (`start_generation`), so it never overwrites a later one.
+ * The input of an execution's run. Starting a run may be slow. So its result counts only for the
+ * start that was sent (`start_generation`), and never overwrites the result of a later start.
  */
 
 /**
@@ -119,8 +119,8 @@ export async function listUnbegun(db: Database, starts: readonly OpenStart[]): P
 }
 
 /**
- * Records the run that an operator's reset has created for an execution. Returns false when there
- * was another request meanwhile, so the run does not count.
+ * Records the run that an operator's reset has created for an execution. Returns false when another
+ * start was requested meanwhile, so this run does not count.
  */
 export async function updateExecutionRun(
   db: Database,

@@ -50,10 +50,12 @@ type EnteredRow = StepVisit['execution'] & {
 
 /**
  * Enters a step, in the caller's transaction: the contact and then the execution are locked, the
- * execution is RUNNING at this step, the step execution exists. Repeating it changes nothing. Nor
- * does entering a completed step: a late attempt finds the execution at another step. Returns null
- * when the execution is no longer active, or the step may not begin: then `findObstacle` knows why.
- * Always lock the contact before the execution, or two transactions could deadlock.
+ * execution is RUNNING at this step, the step execution exists. A repeated call changes nothing, nor
+ * does a call for a completed step, for example by a late attempt.
+ *
+ * Returns null when the execution is no longer active, or the step may not begin: `findObstacle`
+ * returns the reason. Always lock the contact before the execution, or two transactions could
+ * deadlock.
  */
 export async function enterStep(
   tx: Database,
@@ -141,8 +143,8 @@ export async function completeStep(
 }
 
 /**
- * Puts a step back between two attempts: started, with nothing in progress. The last attempt's
- * result is its output until the next one has ended. The number of attempts never decreases.
+ * Sets a started step to PENDING between two attempts. The result of the last attempt is its output
+ * until the next attempt has ended. The number of attempts never decreases.
  */
 export async function postponeStep(
   tx: Database,
@@ -186,7 +188,10 @@ export async function completeLateStep(
     .execute();
 }
 
-/** Returns a visit after its own step has recorded events: see `exit_pending`. */
+/**
+ * Reads `exit_pending` again after the step itself has recorded events, because one of them may have
+ * met an exit rule.
+ */
 export async function rereadExitPending(tx: Database, visit: StepVisit): Promise<StepVisit> {
   const { exit_pending } = await tx
     .selectFrom('execution')
@@ -197,8 +202,8 @@ export async function rereadExitPending(tx: Database, visit: StepVisit): Promise
 }
 
 /**
- * Marks an execution as waiting at a step, until a moment (null: without end), unless it has
- * already continued: then it returns that to the late attempt.
+ * Marks an execution as waiting at a step, until a moment (null: without end). It changes nothing if
+ * the execution has already continued, so a late attempt may call it.
  */
 export async function updateExecutionWaiting(
   tx: Database,
@@ -220,9 +225,9 @@ export async function updateExecutionWaiting(
 }
 
 /**
- * Completes a step with its output and begins the next one. The execution cannot have been at the
- * next step before, because nothing else leads to it until this step is done. The caller's next
- * statement moves the execution there.
+ * Completes a step with its output and begins the next one, which must be a step that the execution
+ * has not begun (`passOver` has skipped those). So the insert needs no `on conflict`. The caller's
+ * next statement moves the execution to the next step.
  */
 export async function completeStepAndEnter(
   tx: Database,
@@ -245,8 +250,8 @@ export async function completeStepAndEnter(
 }
 
 /**
- * Completes a delay that an execution has entered. Its execution waits there, and the next step, if
- * there is one, is scheduled. Returns when it is due.
+ * Completes a delay that an execution has entered. The execution waits there, and the next step, if
+ * there is one, is scheduled. Returns when the delay ends.
  */
 export async function completeDelay(
   tx: Database,
@@ -290,7 +295,7 @@ export async function completeDelay(
 
 /**
  * Marks an execution as running again after its wait, and adds the data of the event that has ended
- * it (null: none) to the context; keys of the event override.
+ * the wait (null: no event has) to the context. Keys of the event replace those of the context.
  */
 export async function leaveWait(tx: Database, executionId: string, data: unknown): Promise<void> {
   await sql`
@@ -301,7 +306,10 @@ export async function leaveWait(tx: Database, executionId: string, data: unknown
       where id = ${executionId}`.execute(tx);
 }
 
-/** The step executions of an execution, oldest first. The output of an open digest has its current count and end. */
+/**
+ * The step executions of an execution, oldest first. The output of an open digest has its current
+ * count and end.
+ */
 export async function listStepExecutions(
   db: Database,
   executionId: string,
@@ -327,7 +335,7 @@ export type Obstacle =
   | { kind: 'ended'; status: string; error: string | null }
   /** The execution is at another step, or not yet at this one. */
   | { kind: 'elsewhere' }
-  /** An exit rule has ended the execution while its last step was running. */
+  /** An exit rule was met while the last step was running, so the execution must exit now. */
   | { kind: 'exit'; reason: string }
   /** It must be moved to another version first. */
   | { kind: 'move' }
@@ -368,6 +376,6 @@ export async function findObstacle(
   if (!row.isThere) return { kind: 'elsewhere' };
   if (row.exitPending !== null) return { kind: 'exit', reason: row.exitPending };
   if (row.isMoving) return { kind: 'move' };
-  // Neither applies: it was released at this moment.
+  // If it is not paused any more, it was released between the two statements.
   return row.isPaused ? { kind: 'paused' } : { kind: 'elsewhere' };
 }

@@ -29,8 +29,8 @@ export const restKind = sql<
           when wait.digest is null then 'wait' else 'digest' end`;
 
 /**
- * Returns the waits of WAITING executions, in the caller's transaction, which locks them. If the
- * event has come but the run has not continued yet, the wait is over.
+ * Returns the waits of WAITING executions, in the caller's transaction, which locks them. A wait
+ * whose event has come is over and is left out, even if its run has not continued yet.
  * @param ids some hundreds at most
  */
 export async function lockWaits(tx: Database, ids: readonly string[]): Promise<OpenWait[]> {
@@ -61,7 +61,10 @@ export function endingNow(until: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`case when ${until} < now() then now() else ${until} end`;
 }
 
-/** Returns the end of a wait after a move; undefined: it cannot be moved like this. */
+/**
+ * Returns the end of a wait after a move; undefined: this wait has no such move, or its new end would
+ * be later than `farthestMs`.
+ */
 export function movedEnd({ kind, until }: OpenWait, move: WaitMove): Date | null | undefined {
   if ('until' in move) return move.until;
   if ('forever' in move) return kind === 'wait' ? null : undefined;

@@ -45,7 +45,6 @@ export async function registerWait(
   const where = wait.where && wait.where.items;
   const required = where && requiredData(where);
   const output = waitingFor(wait.eventName, where);
-  // One round trip for both.
   await Promise.all([
     tx
       .insertInto('wait')
@@ -75,13 +74,13 @@ export async function registerWait(
   return null;
 }
 
-/** Events with conditions to be evaluated that are read at once. */
+/** Number of events that are read at once if the wait has conditions, which are evaluated here. */
 const pageSize = 100;
 
 /**
- * Returns the first event that ends a wait before it waits: recorded since the execution or the step
- * began, or earlier (`countsFrom`). One event never ends two waits of an execution, nor one of the
- * execution that it started. The caller holds the contact.
+ * Returns the first event that was recorded before a wait begins and ends it at once: since the
+ * execution or the step began, or since an earlier time (`countsFrom`). One event never ends two waits
+ * of an execution, nor a wait of the execution that it started. The caller holds the contact.
  */
 export async function findEarlierEvent(
   tx: Database,
@@ -116,7 +115,7 @@ export async function findEarlierEvent(
     const event = rows.find(({ data }) => isExpected(wait, data));
     const last = rows.at(-1);
     if (event || !wait.where || !last || rows.length < pageSize) return event ?? null;
-    // Not those of the same time again: an event has one to itself, mail may share one.
+    // A stored event has a time of its own, but derived events may share one. So ids are compared, too.
     since = last.recordedAt;
     after = sql`(recorded_at, id) > (${last.recordedAt}::timestamptz, ${last.id}::uuid)`;
   }
@@ -147,7 +146,10 @@ export async function findBeginning(
   return rows[0];
 }
 
-/** Ends a wait that the caller has locked by an event from before it waits. */
+/**
+ * Ends the wait of an execution by an event that was recorded before the wait began. The caller has
+ * locked the execution.
+ */
 export async function claimWait(tx: Database, executionId: string, eventId: string): Promise<void> {
   await tx
     .updateTable('wait')
@@ -200,7 +202,7 @@ export async function settleWait(
 /** How a wait ended. */
 export type WaitEnd =
   | { event: MatchedEvent }
-  /** null: its row was deleted. */
+  /** `timedOutAt` null: the row of the wait was deleted. */
   | { event: null; timedOutAt: Date | null };
 
 /**
@@ -213,7 +215,7 @@ export async function completeWait(
   output: Record<string, unknown>,
   end: WaitEnd,
 ): Promise<string> {
-  // The clock of Temporal may have ended it a little early.
+  // Temporal's clock may be ahead of the database's, so the run may end the wait a little early.
   const settledAt = end.event
     ? sql<Date>`${end.event.recordedAt}::timestamptz`
     : sql<Date>`least(${end.timedOutAt}::timestamptz, clock_timestamp())`;
