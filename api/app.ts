@@ -17,7 +17,7 @@ import { logRefusedAccess } from './access/security-log.ts';
 /** The API as a Koa application, not listening yet. */
 export function createApp(services: Services): Koa {
   const { config } = services;
-  // The last address is the one that the proxy added. The client may have written the others.
+  // The proxy adds the last address of X-Forwarded-For. The client may have written the others.
   const app = new Koa({ proxy: config.trustProxy, maxIpsCount: 1 });
   app.silent = true;
   const router = new Router();
@@ -68,20 +68,24 @@ function byPrecision(list: readonly AnyEndpoint[]): AnyEndpoint[] {
   return list.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
 }
 
-/** The patterns that match a path, the most precise first. */
+/** A route whose pattern matches the path of a request, whatever its methods are. */
 interface Matched {
   path: string;
   methods: string[];
 }
 
+/** Returns the routes that match the path, the most precise first. */
 const matchedBy = (ctx: Context) => (ctx['matched'] ?? []) as Matched[];
 
-/** Parameters that customers name: an event called `names` can be deleted by its name. */
+/**
+ * Parameters whose values customers choose, so that a value may equal a fixed word of another path:
+ * `DELETE /events/names` deletes the event called `names`.
+ */
 const namedByCustomers = /\{(eventName|field)\}/;
 
 /**
- * A fixed word is no id for unsupported methods either: `PATCH /contacts/fields` is not about a
- * contact.
+ * Refuses a method that a path of fixed words does not have. Otherwise the fixed word would be read
+ * as an id, although `PATCH /contacts/fields` is not about a contact.
  */
 const refuseWordAsId: Middleware = (ctx, next) => {
   const [first] = matchedBy(ctx);
@@ -127,7 +131,8 @@ function requestMetrics({ metrics }: Services): Middleware {
 }
 
 function requestLog({ config, log: whole }: Services): Middleware {
-  // These fields are no secrets. Searching them would cost more than the rest of the line.
+  // None of these fields has the name of a secret. Searching for such names would take longer than
+  // writing the line.
   const log = whole.child({}, { redact: [] });
   return async (ctx, next) => {
     const startedAt = performance.now();
@@ -148,7 +153,7 @@ function requestLog({ config, log: whole }: Services): Middleware {
   };
 }
 
-/** Policy for everything but pages: if a browser renders it as a page, it may do nothing. */
+/** Policy of all responses but pages: if a browser shows one as a page, it can load and do nothing. */
 const apiPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** The headers of every response. Pages replace the policy by one that fits them. */
@@ -201,12 +206,15 @@ function errors({ log, config }: Services): Middleware {
   };
 }
 
-/** Returns the page for an error without an endpoint: paths below the console are for people. */
+/** Returns the error page for a path without an endpoint. Only paths below the console have one. */
 function problemPageOf(path: string, { console: hasConsole }: Services['config']) {
   return hasConsole && path.startsWith('/console/') ? showConsole.problemPage : undefined;
 }
 
-/** Returns true for a refusal because of the caller. Wrong passwords have events of their own. */
+/**
+ * Returns true if the caller is unknown or has no permission. Wrong passwords have log events of
+ * their own.
+ */
 function isRefusedAccess({ status, code }: Problem): boolean {
   return (status === 401 || status === 403) && code !== 'INVALID_CREDENTIALS';
 }

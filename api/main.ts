@@ -1,8 +1,6 @@
 import { ConfigError, readConfig } from '../config.ts';
 import { serve } from './serve.ts';
 
-/** The process entry of the API. */
-
 try {
   await serve(readConfig(process.env));
   process.exit(0);

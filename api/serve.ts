@@ -15,9 +15,12 @@ import type { Services } from './services/services.ts';
 
 /** Milliseconds that running requests may take to end when the process is asked to stop. */
 const requestsEndMs = 10_000;
-/** Milliseconds that they may take to answer after `stopping` was aborted. */
+/** Milliseconds that running requests may take to answer after `stopping` was aborted. */
 const requestsAnswerMs = 2_000;
-/** Limit for the whole stop, in milliseconds; the sweep does the rest. */
+/**
+ * Milliseconds after which a process that was asked to stop exits in any case. Runs that it has not
+ * started or signalled by then are left to the sweep.
+ */
 const stopMs = 20_000;
 export const serverOptions: ServerOptions = {
   /** Longer than load balancers keep idle connections (60 s), so that they close first. */
@@ -25,7 +28,8 @@ export const serverOptions: ServerOptions = {
   /** Headers come in a few packets. A slower client would hold the connection for nothing. */
   headersTimeout: 15_000,
   /**
-   * The largest body, 50 MB, at 3.5 megabits per second. Slower bodies end earlier, see `body.ts`.
+   * Enough for the largest body, 50 MB, at 3.5 megabits per second. `body.ts` ends very slow bodies
+   * earlier.
    */
   requestTimeout: 120_000,
   /** Milliseconds between checks of the two limits. */
@@ -34,7 +38,7 @@ export const serverOptions: ServerOptions = {
 
 /**
  * Serves the API until the process is asked to stop. Any number of processes may run.
- * @param overrides replace services: a benchmark has its own Amazon SNS.
+ * @param overrides services to use instead of the usual ones, for example in a benchmark
  */
 export async function serve(config: Config, overrides: Partial<Services> = {}): Promise<void> {
   const stopped = stopAsked();
@@ -102,7 +106,7 @@ async function stopAsked(): Promise<void> {
   await Promise.race(asked);
 }
 
-/** @throws Error with a sentence for the operator when the port is not available. */
+/** @throws Error with a sentence for the operator when another process uses the port. */
 async function listen(server: Server, { host, port }: Config): Promise<void> {
   server.listen(port, host);
   try {
@@ -118,7 +122,10 @@ async function listen(server: Server, { host, port }: Config): Promise<void> {
   }
 }
 
-/** Accepts no new requests and waits for running ones. Slow ones are told to stop. */
+/**
+ * Accepts no new requests and waits for the running ones. After `requestsEndMs` it aborts `stopping`,
+ * which ends long requests.
+ */
 async function endRequests(server: Server, stopping: AbortController): Promise<void> {
   const closed = once(server, 'close');
   server.close();

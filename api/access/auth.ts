@@ -90,15 +90,15 @@ export async function findSessionUser(
 }
 
 /**
- * Prevents other sites from using a visitor's cookie (CSRF). A browser sends the origin with every
- * cross-site write; a request without any such header is not from a browser.
+ * Prevents other sites from using a visitor's cookie (CSRF). With every cross-site write, a browser
+ * sends the origin or `Sec-Fetch-Site`. So a request without both is not from another site.
  */
 function refuseForeignOrigin(ctx: Context, { config }: Services): void {
   const reads = ctx.method === 'GET' || ctx.method === 'HEAD';
   const site = ctx.get('sec-fetch-site').toLowerCase();
   const origin = ctx.get('origin') || originOf(ctx.get('referer'));
-  // The console may be reached under any name of the server, and its pages call no other host.
-  // Another site has another host, which the browser sends, and does not have the form's token.
+  // The console may be opened under any host name of the server, so its own origin is that of the
+  // request. Another site has another origin, and does not have the form's token.
   const own = /^\/console(?:\/|$)/i.test(ctx.path) ? `${ctx.protocol}://${ctx.host}` : '';
   const ours = [originOf(config.dashboardUrl), originOf(config.apiUrl), own];
   if (reads) {

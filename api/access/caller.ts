@@ -1,9 +1,12 @@
 import type { Role } from '../../domain/roles.ts';
 
 /**
- * Who may call an endpoint: - `open`: anyone - `either`: public or secret key, or a session with
- * `X-Project-Id` - `secret`: secret key, or a session with `X-Project-Id` - `session`: only a
- * session - `project`: a secret key or a session; the path or the body names the project
+ * Who may call an endpoint:
+ * - `open`: anyone
+ * - `either`: public or secret key, or a session with `X-Project-Id`
+ * - `secret`: secret key, or a session with `X-Project-Id`
+ * - `session`: only a session
+ * - `project`: a secret key or a session; the path or the body names the project
  */
 export type Access = 'open' | 'either' | 'secret' | 'session' | 'project';
 

@@ -42,8 +42,8 @@ export class SecurityLog {
   }
 
   /**
-   * Logs a refusal at once, and stores it if its user is known. It does not wait, because the
-   * response time must not reveal whether an account exists.
+   * Logs a refusal at once, and stores it if its user is known. It does not wait for the database,
+   * because the response time must not reveal whether an account exists.
    */
   noteRefusal(given: NotedEvent): void {
     const { db, log } = this.#services;

@@ -7,9 +7,9 @@ import { Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import type { Services } from '../services/services.ts';
 
-/** Seven days, in seconds. */
+/** How long a session lasts after the login, in seconds: seven days. */
 const sessionSeconds = 7 * 24 * 60 * 60;
-/** Characters of the User-Agent header that are stored. */
+/** Maximum number of characters of the User-Agent header that are stored. */
 const userAgentMax = 300;
 
 /** The content of a session cookie. */
@@ -17,7 +17,7 @@ export interface Session {
   userId: string;
   /** Equals the user's `session_version` as long as the session is valid. */
   version: number;
-  /** Its row. */
+  /** The id of its row. */
   id: string;
   /** When its user last logged in, in seconds since 1970. */
   authenticatedAt: number;

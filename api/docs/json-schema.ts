@@ -28,7 +28,10 @@ export function jsonSchema(
 
 interface Place {
   name: string;
-  /** True within a union, but not within an object of it. */
+  /**
+   * True for an option of a union, and for the items of an option that is a list. An object for which
+   * it is true becomes a component of its own. False again for the properties of the object.
+   */
   isOption: boolean;
 }
 

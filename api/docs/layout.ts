@@ -113,7 +113,7 @@ export interface NavGroup {
   links: readonly PageLink[];
 }
 
-/** Renders a page with its navigation. `path` is its own, if it is in the navigation. */
+/** Renders a page with its navigation. `path`: the path of the page; '' for search results. */
 export function layout({
   title,
   path,

@@ -13,7 +13,7 @@ export interface DocsPage extends Rendered {
   slug: string;
 }
 
-/** Groups and order of the pages in the index. Pages that are missing here come last. */
+/** Groups and order of the pages in the index. A page that is missing here is in no list. */
 export const groups: readonly (readonly [string, readonly string[]])[] = [
   [
     'Guides',
@@ -110,7 +110,7 @@ function around(
   };
 }
 
-/** Returns a path in a page relative to `docs/`. */
+/** Returns the path that a page refers to, relative to `docs/`. */
 function resolved(slug: string, href: string): string {
   return new URL(href, `file:///docs/${slug}`).pathname.replace(/^\/(docs\/)?/, '');
 }

@@ -191,7 +191,7 @@ function sectionsOf(tokens: readonly Token[], ids: ReadonlyMap<object, string>):
   return sections.map((section, at) => ({ ...section, text: plain(parts[at]?.join('') ?? '') }));
 }
 
-/** Leaves out the source of diagrams, which no page shows. */
+/** Returns the Markdown of a token without the source of diagrams, which no page shows. */
 function rawOf(token: Token): string {
   if (token.type === 'tabs')
     return (token as unknown as Tabs).blocks.map(({ raw }) => raw).join('\n');

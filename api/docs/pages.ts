@@ -45,7 +45,7 @@ async function sendImage(ctx: Context, name: string): Promise<boolean> {
 }
 
 async function sendScript(ctx: Context, name: string): Promise<void> {
-  // Cached as long as the pages, so that a page never gets a script of another version.
+  // Cached no longer than the pages, so that a page of a new version soon gets its scripts.
   ctx.set('Cache-Control', docsHeaders['Cache-Control']);
   ctx.type = 'text/javascript';
   ctx.body = await readFile(join(import.meta.dirname, 'browser', name));

@@ -14,9 +14,10 @@ const prefixes: Record<ExecutionJobKind, string> = {
 };
 
 /**
- * Accepts a job on the executions of a workflow. A repeated request accepts no second one, even
- * when the first was interrupted, because moving waits twice is not the same as once.
- * @param job.asked input for the job's pages
+ * Accepts a job on the executions of a workflow. A request that is repeated with its `Idempotency-Key`
+ * accepts no second job, even if the first request was interrupted: to move waits twice is not the
+ * same as once.
+ * @param job.asked the input of the job
  * @returns the response
  * @throws Problem WORKFLOW_NOT_FOUND when the workflow was deleted meanwhile
  */

@@ -23,7 +23,7 @@ import {
 } from './record.ts';
 import { ExecutionById, stepsOf } from './executions.ts';
 
-/** Operators' actions on one live execution. */
+/** Actions of operators on one execution. */
 
 const pausedExample = {
   ...executionExample,
@@ -119,7 +119,7 @@ export const skipCurrentStep = endpoint({
     const branch = body.branch ?? null;
     const { row, hasFailed } = await transact(db, async (tx) => {
       const skipped = await skipStep(tx, { id: executionId, projectId, branch });
-      // A repeated request must not skip the next step, too.
+      // Stored in the same transaction, so that a repeated request does not skip the next step.
       await keyUse?.completeIn(tx, presentExecution(skipped.row, caller.project));
       return skipped;
     });
@@ -133,7 +133,7 @@ export const skipCurrentStep = endpoint({
 /** 10 years, the longest shift, in seconds. */
 const shiftSecondsMax = 10 * 365 * 86_400;
 
-/** The fields that tell where the end of a wait is moved. */
+/** The fields of a request that set or move the end of a wait. */
 export const waitMoveFields = {
   until: Moment.refine(
     (until) => until.getTime() <= Date.now() + farthestMs,

@@ -367,7 +367,7 @@ interface Change {
   detail: string | Record<string, unknown> | null;
 }
 
-/** The changes of a step. The last one says in words what it waits for, or why its way was taken. */
+/** Returns the changes of a step. The last one explains what it waits for, or why it took its branch. */
 function explainedChanges(row: StepExecutionRow, graph: readonly GraphStep[]): Change[] {
   const changes = changesOf(row);
   const step = graph.find(({ id }) => id === row.step_id);

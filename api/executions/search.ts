@@ -50,8 +50,8 @@ const Statuses = commaList(
 const OnlyTrue = z.literal('true').transform(() => true);
 
 /**
- * To the microsecond, so that executions of one millisecond have an order and a page begins exactly
- * where the previous one has ended.
+ * The position has microseconds. So executions of one millisecond have an order, and a page begins
+ * exactly after the last row of the previous one.
  */
 const newestStart: CursorForm = { order: 'executions', value: 'instant' };
 

@@ -5,14 +5,17 @@ export interface CutField {
   name: string;
   /** The valid parts of it, as its schema reads them. */
   value: unknown;
-  /** By the path of a list with removed items: the original indexes of the remaining ones. */
+  /** For each list with removed items, by its path: the original indexes of the remaining items. */
   kept: Kept;
 }
 
 /** Fields whose parts refer to each other. With one part removed, others would look invalid. */
 const whole: ReadonlySet<string> = new Set(['graph', 'steps', 'transitions']);
 
-/** Each round removes parts that need a part removed before. Each reads the whole field again. */
+/**
+ * Maximum number of rounds. Each removes the parts that need a part which was removed before, and
+ * parses the whole field again.
+ */
 const roundsMax = 8;
 
 type Kept = ReadonlyMap<string, readonly number[]>;
@@ -42,7 +45,7 @@ export function cutField(
   for (let round = 0; round < roundsMax; round += 1) {
     for (const path of paths) {
       const keys = path.map(String);
-      // If a part is missing, the part that needs it is removed.
+      // If a part is missing, the object or list that needs it is removed.
       const part = has(wrong.rest, keys) ? keys : keys.slice(0, -1);
       if (part.length === 0) return null;
       taken.push(keysAsSent(part, name, wrong.kept));

@@ -48,7 +48,8 @@ export interface Call<
     recordAccepted: (tx: Database, email: AcceptedEmail) => Promise<void>;
     /**
      * Stores the response in the last transaction of the work. Call it last.
-     * @throws Problem as `recordAccepted`. `status`: the endpoint's own, if absent.
+     * @param status by default the status of the endpoint
+     * @throws Problem as `recordAccepted`
      */
     completeIn: (tx: Database, data: unknown, status?: number) => Promise<void>;
   } | null;
@@ -61,7 +62,7 @@ export interface Call<
   /**
    * For a part of the body whose schema the handler chooses: reports unknown keys as the pipeline
    * does.
-   * @param value by the name of its field in the body
+   * @param value an object with the part under the name of its field, such as `{ config }`
    * @throws Problem VALIDATION_ERROR naming them, if the request asks for strictness.
    */
   refuseUnknown: (schema: z.ZodType, value: unknown) => void;
@@ -150,17 +151,19 @@ export interface Endpoint<
   example?: { body?: unknown; bodies?: Readonly<Record<string, unknown>>; response?: unknown };
   /**
    * Refuses what the schema cannot check: references, and rules about stored data. It runs before
-   * `handle`, and also when the schema has refused fields; the body then lacks those, so that one
-   * response reports all problems. Other errors than VALIDATION_ERROR count only if there is none.
+   * `handle`. It also runs when the schema has refused fields, so that one response reports all
+   * problems; the body then lacks these fields. Its errors other than VALIDATION_ERROR are reported
+   * only if no field is invalid.
    */
   check?(
     call: Call<A, z.output<P>, z.output<Q>, Partial<NonNullable<z.output<B>>>, M>,
   ): Promise<void>;
   /**
-   * Checks what `handle` checks itself, mostly in its transaction. It runs only for requests that
-   * have other errors, so that one response reports all problems and a valid request is not checked
-   * twice; and when `handle` refuses because of a missing object or its state, since invalid fields
-   * are reported first.
+   * Checks what `handle` checks itself, mostly in its transaction. It does not run for a valid
+   * request, which would be checked twice. It runs:
+   * - if the request has other errors, so that one response reports all problems
+   * - if `handle` refuses because of a missing object or its state, because invalid fields are
+   *   reported first
    * @param wrong the names of the fields that are refused already
    */
   checkBeside?(
@@ -195,11 +198,11 @@ interface AnswerOptions {
   /** The response is this text instead of the endpoint's JSON, for example a page for a browser. */
   contentType?: string;
   /**
-   * The rest of a list that is written while it is read: responses like `data`, whose own list is
-   * empty, each with the next items.
+   * For a long list, which is written while it is read from the database. `data` is the response with
+   * an empty list, and each part is the same response with the next items.
    */
   parts?: AsyncIterable<unknown>;
-  /** The response is JSON that is written while it is generated. No part splits an id. */
+  /** The response is JSON that is written while it is generated. */
   text?: AsyncGenerator<string, void, undefined>;
   /** Aborted when the text must end early. The client then sees a broken response. */
   signal?: AbortSignal;

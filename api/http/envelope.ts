@@ -33,7 +33,10 @@ export function errorBody(problem: Problem, requestId: string): ErrorBody {
   };
 }
 
-/** Returns any thrown value as a Problem; anything else becomes an internal error. */
+/**
+ * Returns a Problem as it is. Any other error becomes SERVICE_UNAVAILABLE if the database was not
+ * available, otherwise INTERNAL_SERVER_ERROR.
+ */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   return new Problem(isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR');

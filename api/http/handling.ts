@@ -27,7 +27,7 @@ export interface Prepared {
   member: ProjectCaller | null;
   body: unknown;
   bytes: Buffer;
-  /** Unknown keys that the request wants to be refused. */
+  /** Unknown keys, if the request asks to refuse them. */
   refused: readonly UnknownKey[];
   /** The database handle with the share of the request's project. */
   db: Database;
@@ -41,7 +41,8 @@ interface Handled extends Prepared {
 type AnyCall = Parameters<AnyEndpoint['handle']>[0];
 
 /**
- * Checks a request, runs its handler, and makes the answer. Wrong fields win over what the handler refuses.
+ * Checks a request, runs its handler, and makes the response. Errors about invalid fields take
+ * precedence over other refusals of the handler.
  * @throws Problem
  */
 export async function runHandler(
@@ -88,7 +89,7 @@ export async function runHandler(
   return jsonAnswer(endpoint, answered, status);
 }
 
-/** Statuses that come after those for invalid fields: for missing objects, and for their state. */
+/** Statuses of refusals over which invalid fields take precedence: missing objects, and their state. */
 const laterStatuses: readonly number[] = [400, 402, 403, 404, 409];
 
 /**
@@ -124,7 +125,6 @@ export function partsOf(
 
 const noParts: RequestParts = { params: undefined, query: undefined, body: undefined };
 
-/** A handler's input. */
 function createCall(
   ctx: Context,
   endpoint: AnyEndpoint,

@@ -24,7 +24,7 @@ export interface StoredAnswer {
   text: string;
   /** Sent instead of the text; stored responses have none. */
   bytes?: Buffer;
-  /** Streamed instead of the text; only lists have one. */
+  /** Streamed instead of the text: long lists and exports. */
   stream?: Readable;
 }
 
@@ -39,9 +39,9 @@ export interface KeyUse {
   emailId(index: number): string;
   /** Records that a mail was accepted, in its transaction. @throws IDEMPOTENCY_IN_PROGRESS */
   recordAccepted(tx: Database, email: AcceptedEmail): Promise<void>;
-  /** Stores the response in the last mail's transaction. @throws IDEMPOTENCY_IN_PROGRESS */
+  /** Stores the response in the last transaction of the work. @throws IDEMPOTENCY_IN_PROGRESS */
   completeIn(tx: Database, answer: StoredAnswer): Promise<void>;
-  /** Stores the response, unless a transaction has. */
+  /** Stores the response, unless `completeIn` has stored it. */
   complete(answer: StoredAnswer): Promise<void>;
   /** Frees the key for another try, which continues after the accepted mail. */
   release(): Promise<void>;
@@ -104,7 +104,7 @@ export async function useIdempotencyKey(
   const use = { ...named, useId: uuidV7() };
   const claim = await claimIdempotencyKey(db, { ...use, request: name, bodyHash, ttlHours }).catch(
     async (error: unknown) => {
-      // If the claim was committed, no other request would end it.
+      // The claim may have been committed. No other request would release it.
       if (isAnswerLost(error)) await settle(() => releaseLostKey(settleDb, use));
       throw error;
     },
@@ -141,8 +141,8 @@ export async function useIdempotencyKey(
 }
 
 /**
- * Returns a UUIDv7 with the time of the use, in the order of the request, and otherwise hard to
- * guess.
+ * Returns a UUIDv7 with the time of `useId`. The ids of one request increase with `index`. Their
+ * other bits are a hash, so that they are hard to guess.
  */
 function emailIdOf(useId: string, index: number): string {
   const random = createHash('sha256').update(`${useId} ${index}`).digest();

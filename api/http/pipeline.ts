@@ -46,7 +46,7 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     try {
       const unknown = unknownKeys(endpoint, { query: ctx.query, body });
       const refused = noteUnknown(ctx, unknown) ? unknown : [];
-      // A project whose requests are slow in the database delays only its own.
+      // A project whose requests are slow in the database delays only its own requests.
       const owner = project?.id ?? caller?.userId ?? endpoint.id;
       await services.shares.within(owner, async (db) => {
         const known = { caller, member, body, bytes, db, refused };
@@ -62,7 +62,7 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
 interface Received {
   /** The parsed JSON, or the fields of a form. */
   body: unknown;
-  /** The body as sent, if the endpoint takes it so; a parsed body is not kept twice. */
+  /** The body as sent, for an endpoint with `asSent`; otherwise empty, to keep the body only once. */
   bytes: Buffer;
   /** Frees its memory. */
   release: () => void;
@@ -99,9 +99,9 @@ function bodyOwner(caller: Caller, project: Project | null): string {
 type Params = Record<string, string>;
 
 /**
- * Returns the caller in the project that the request names, with the required rights. It is checked
- * again after the body has arrived: meanwhile the project or the membership may have been deleted,
- * and some rights depend on the body.
+ * Returns the caller in the project that the request names, with the required rights. The rights are
+ * checked again after the body has arrived: meanwhile the project or the membership may have been
+ * deleted, and some rights depend on the body.
  * @throws Problem PROJECT_NOT_FOUND for non-members, and errors of `requireRights`.
  */
 async function memberNow(

@@ -13,7 +13,7 @@ import {
   useIdempotencyKey,
 } from './idempotency.ts';
 
-/** Milliseconds between renewals of a running request's key: five before it is stale. */
+/** Milliseconds between renewals of a running request's key: a fifth of the time until it is stale. */
 const keyRenewalMs = limits.idempotencyStaleMs / 5;
 
 /** Runs the handler, or repeats the stored response for the request's key. */
@@ -85,7 +85,7 @@ async function settleKey(
   if (!failed) return over();
   log.warn(failed, 'An idempotency key could not be settled; it is tried again');
   void (async () => {
-    // Before others may take it over.
+    // Attempts end before another request may take the key over.
     const end = Date.now() + limits.idempotencyStaleMs - settleMarginMs;
     do await sleep(settleEveryMs, null, { ref: false });
     while ((await attempt()) && Date.now() < end);
@@ -94,9 +94,10 @@ async function settleKey(
 }
 
 /**
- * Settles the key of a failed request. A client error frees it, and so does an unavailable service,
- * because a retry may succeed. If mail was accepted, the retry continues after it. Any other
- * internal error is stored as the response, because part of the work may be done.
+ * Settles the key of a failed request. A client error or an unavailable service frees the key, because
+ * a retry may succeed. After an internal error, the key is freed if mail was accepted, because a retry
+ * continues after that mail. Otherwise the error is stored as the response, because part of the work
+ * may be done.
  */
 async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Promise<void> {
   const problem = asProblem(error);

@@ -40,14 +40,14 @@ export function joined(
   return Readable.from(text(), { objectMode: false });
 }
 
-/** Milliseconds that a client may stop reading a generated text. */
+/** Milliseconds for which a client may stop reading a generated text. */
 const stalledMs = 5_000;
-/** Bytes of a text that the client must read within `stalledMs`. */
+/** Number of bytes of a text that the client must read within `stalledMs`. */
 const pieceBytes = 64 * 1024;
 
 /**
- * Streams a text as fast as the client reads it. It may hold a database connection. It ends with an
- * error when the client stops reading for too long, or `signal` is aborted.
+ * Streams a text as fast as the client reads it. The text may hold a database connection, so the
+ * stream ends with an error when the client stops reading for `stalledMs`, or `signal` is aborted.
  * @throws Problem of the first part, before a status has been sent
  */
 export async function streamed(
@@ -75,12 +75,11 @@ export async function streamed(
   signal?.addEventListener('abort', () =>
     stream.destroy(new Error('Another request needed the connection.')),
   );
-  // Also when nothing was read, as for HEAD.
+  // Ends the text also if none of it was read, as for HEAD.
   stream.once('close', () => void text.return().catch(() => {}));
   return stream;
 }
 
-/** Sends the response of a handler. */
 export function send(ctx: Context, { status, text, bytes, stream }: StoredAnswer): void {
   ctx.status = status;
   if (status === 204 || status === 302 || status === 303) {

@@ -40,7 +40,7 @@ export function addFault(
   return z.NEVER;
 }
 
-/** A text that `read` understands; it returns null for any other, which gets this fault. */
+/** A text that is converted by `read`. A text for which `read` returns null gets this fault. */
 export function textRead<T>(read: (text: string) => T | null, code: FieldCode, message: string) {
   return z.string().transform((text, context) => read(text) ?? addFault(context, code, message));
 }
@@ -171,7 +171,6 @@ export function commaList<Word extends string>(words: readonly Word[], message: 
   return textRead(read, 'invalid_enum_value', message);
 }
 
-/** The position of a page in the query of a page list. */
 export const pagePosition = {
   page: queryInt(1, Number.MAX_SAFE_INTEGER, 1),
   pageSize: queryInt(1, limits.pageSize, limits.pageSizeDefault),
@@ -204,7 +203,7 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
   });
 }
 
-/** Returns a page of `rows` out of `total`, in the shape of `pageOf`. */
+/** Returns a page in the shape of `pageOf`. `total` counts the rows of all pages. */
 export function presentPage<Item>(
   data: Item[],
   total: number,
@@ -214,8 +213,8 @@ export function presentPage<Item>(
 }
 
 /**
- * Returns a list in the response `wrap`. Large rows are read and written a few megabytes at a time,
- * because a whole page would be in memory several times.
+ * Returns the response that `wrap` makes from a list. Large rows are read and written a few megabytes
+ * at a time, because a whole page would be in memory several times.
  */
 export async function answerList<Item, Response>(
   rows: readonly RowSize[],
@@ -250,7 +249,6 @@ export function cursorQuery(form: CursorForm) {
   });
 }
 
-/** The fault of an invalid cursor. */
 export const cursorFault = [
   'invalid_string',
   'Is not a cursor of this list. Use the cursor of the previous page, or none for the first page.',

@@ -2,7 +2,7 @@ import type { ProblemCode } from '../../domain/errors.ts';
 
 type NotFound = Exclude<Extract<ProblemCode, `${string}_NOT_FOUND`>, 'ROUTE_NOT_FOUND'>;
 
-/** Advice by error code: every code that does not explain itself has one. */
+/** Advice by error code. All codes with `_NOT_FOUND`, except ROUTE_NOT_FOUND, share one advice. */
 const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   INVALID_REQUEST_BODY: 'Send the body that /docs describes for this endpoint.',
   PROJECT_ID_REQUIRED: 'Send the id of a project from GET /users/@me/projects as X-Project-Id.',

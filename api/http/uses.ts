@@ -10,7 +10,7 @@ export const More = z
   .optional()
   .describe('Number of users beyond the 100 in a list, by its name; absent when all are listed');
 
-/** Returns lists of users for a response, with `more` if it leaves some out. */
+/** Cuts lists of users for a response. `more` counts the users that a list leaves out. */
 export function listed<L extends Record<string, readonly unknown[]>>(
   lists: L,
 ): L & { more?: Record<string, number> } {

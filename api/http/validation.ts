@@ -14,7 +14,7 @@ export interface RequestParts {
 }
 
 export interface ReadRequest {
-  /** An invalid body has only its valid fields here; undefined: it has none. */
+  /** An invalid body has only its valid fields here; undefined: it cannot be read as an object. */
   parts: RequestParts;
   errors: FieldProblem[];
   wrong: ReadonlySet<keyof RequestParts>;
@@ -111,7 +111,7 @@ const nameOf = ({ field }: FieldProblem) => field.split('.')[0] ?? '';
 const namesOf = (errors: readonly FieldProblem[]) => new Set(errors.map(nameOf));
 
 /**
- * Returns true for an error of a check that only follows from a schema's own error: to a check, a
+ * Returns a test for the errors of a check that only follow from an error of the schema: to a check, a
  * refused field looks like a missing one.
  */
 function hiddenBy(errors: readonly FieldProblem[], cut: readonly CutField[]) {
@@ -166,7 +166,7 @@ function rightFields(
   return Object.fromEntries(fields);
 }
 
-/** Returns the fields of the object that a schema reads a value as, or null. */
+/** Returns the fields of the object schema that applies to a value; null: there is none. */
 function shapeOf(
   schema: z.core.$ZodType,
   value: unknown,
@@ -243,7 +243,7 @@ function kindOf(value: unknown): string {
 export interface UnknownKey {
   /** Dot path in the body, or the name of a parameter. */
   field: string;
-  /** The other valid keys at the same place. */
+  /** The keys that are valid at its place. */
   known: readonly string[];
 }
 
@@ -259,17 +259,20 @@ const namesElsewhere: Record<string, readonly string[]> = {
 function unknownField({ field, known }: UnknownKey): FieldProblem {
   const name = field.slice(field.lastIndexOf('.') + 1);
   const ours = known.find((candidate) => namesElsewhere[candidate]?.includes(name));
-  // A name from other services leads to ours, whatever other names are similar.
+  // For a name of another mail service, ours is suggested, even if another name is more similar.
   const message = unknownKeyText(ours ?? name, ours === undefined ? known : [ours]);
   return { field, code: 'unknown_field', message };
 }
 
-/** The schema that applies to a value, by the function that parses it with one of several. */
+/**
+ * For transformations that parse a value with one of several schemas: functions that return the schema
+ * for a value.
+ */
 const choices = new WeakMap<object, (value: unknown) => z.ZodType | null>();
 
 /**
- * Registers which schema a transformation applies, so that `unknownKeys` can look into it. null:
- * all keys are known.
+ * Registers which schema a transformation applies to a value, so that `unknownKeys` can check the
+ * keys. null: all keys are known.
  */
 export function choosing<F extends object>(
   transformation: F,
@@ -310,7 +313,7 @@ export function unknownIn(schema: z.ZodType, value: unknown): UnknownKey[] {
 
 interface Search {
   path: string;
-  /** Keys of the outermost object that its schema does not have. */
+  /** Keys that are known in the outermost object, although its schema does not have them. */
   alsoKnown: readonly string[];
   found: UnknownKey[];
 }
@@ -382,7 +385,7 @@ function collectKeys(
   }
 }
 
-/** Uses the schema that knows most keys of the value. */
+/** Uses the option with the fewest unknown keys. */
 function collectFewest(options: readonly z.core.$ZodType[], value: object, search: Search): void {
   let fewest: UnknownKey[] | undefined;
   for (const option of options) {
@@ -412,8 +415,8 @@ const ignoredMax = 10;
 const headerText = /^[!-+\--~]{1,100}$/;
 
 /**
- * Returns the names of ignored keys as a header, after those it has already; '' when none can be
- * written in a header.
+ * Returns the names of ignored keys as a header, after the names that it has already; '' if no name can
+ * be written in a header.
  */
 export function ignoredHeader(before: string, unknown: readonly UnknownKey[]): string {
   const names = unknown.map(({ field }) => field).filter((field) => headerText.test(field));
@@ -425,7 +428,7 @@ export function ignoredHeader(before: string, unknown: readonly UnknownKey[]): s
 export function isStrict(prefer: string): boolean {
   for (const preference of prefer.split(',')) {
     const [, wanted] = /^\s*handling\s*=\s*"?([a-z]+)"?\s*(?:;|$)/i.exec(preference) ?? [];
-    // The first of several counts.
+    // If there are several preferences for the handling, the first one applies.
     if (wanted !== undefined) return wanted.toLowerCase() === 'strict';
   }
   return false;

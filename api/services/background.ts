@@ -11,7 +11,7 @@ export type BackgroundState = 'ok' | 'late' | 'lost';
 
 /**
  * @param sweepAgeMs age of the newest sweep; null: there was none.
- * @param uptimeMs how long this process has been watching.
+ * @param uptimeMs age of this process
  */
 export function backgroundState(known: {
   hasSchedule: boolean;

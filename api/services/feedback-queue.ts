@@ -15,7 +15,7 @@ import type { Shares } from '../../db/shares.ts';
 import { Problem } from '../../domain/errors.ts';
 import { batchMax, GroupCommit, isLost, settle, type Waiting } from './group-commit.ts';
 
-/** Reports whose messages one statement looks up. */
+/** Maximum number of reports whose messages one statement looks up. */
 const lookupMax = 500;
 /**
  * Maximum number of waiting reports of all projects. Each holds a request of some ten kilobytes.
@@ -27,15 +27,18 @@ const sharedLockMs = 200;
 type WaitingReport = Waiting<FoundReport, FeedbackAnswer>;
 
 /**
- * Records the feedback of many requests together, and answers each after the commit. So
- * acknowledged reports are in the database, and reports that a process had not recorded when it
- * died are sent again. A single report is recorded at once; reports that arrive while others are
- * being recorded are recorded together, up to 50 in a transaction.  A transaction covers any
- * projects, with an equal part for each project that has waiting reports; there is one at a time.
- * It does not wait for contacts and messages that others have locked, and at most 200 ms for
- * anything else. When it fails, its projects are recorded separately, each on connections of its
- * share, until the project has no waiting reports. The same holds for a project that may have to be
- * disabled. So neither another project's rows nor one bad report delay the rest.
+ * Records the feedback of many requests together, and answers each request after its commit. So an
+ * acknowledged report is in the database. The provider repeats the others, for example when the
+ * process dies.
+ *
+ * One transaction runs at a time, with up to 50 reports: an equal number from each project that has
+ * waiting reports. It skips reports whose contact or message is locked; each of them is then recorded
+ * alone. It waits at most 200 ms for another lock.
+ *
+ * If the transaction fails, but not because of a lost connection, each of its projects is recorded
+ * apart, on connections of the project's share, until no report of the project waits. A project with
+ * a report that may disable it is recorded apart from the start. So neither another project nor one
+ * bad report delays the rest.
  */
 export class FeedbackQueue {
   readonly #services: FeedbackServices;
@@ -72,8 +75,8 @@ export class FeedbackQueue {
 
   /**
    * Records a report. Resolves after the commit.
-   * @param maxDelayMs how long after the last batch began this one may wait for others. The first
-   *   report after a pause does not wait.
+   * @param maxDelayMs how long the report may wait for others, counted from the last lookup. The
+   *   first report after a pause does not wait.
    * @throws Problem SERVICE_UNAVAILABLE when too many are waiting
    */
   async record(report: FeedbackReport, maxDelayMs: number): Promise<FeedbackAnswer> {
@@ -132,7 +135,8 @@ export class FeedbackQueue {
     const queue = this.#byProject.get(projectId) ?? [];
     const apart = this.#apart.waiting(projectId);
     const before = queue.length + (apart ?? 0);
-    // A project may hold at most as many places as stay free.
+    // A project may have at most as many waiting reports as there are free places, so that one
+    // project never takes all places.
     if (before > 0 && before >= waitingMax - this.#size) return added.reject(tooMany());
     queue.push(added);
     this.#byProject.set(projectId, queue);
@@ -140,7 +144,7 @@ export class FeedbackQueue {
     if (apart !== undefined || isJudged) this.#setApart(projectId);
     if (this.#isRecording) return;
     this.#isRecording = true;
-    // Reports that were looked up together are in the same batch.
+    // Deferred, so that reports that were looked up together are in the same batch.
     queueMicrotask(() => void this.#drain());
   }
 
@@ -151,7 +155,7 @@ export class FeedbackQueue {
     this.#isRecording = false;
   }
 
-  /** Takes an equal part of each project's reports. */
+  /** Takes an equal number of reports from each project. */
   #nextBatch(): WaitingReport[] {
     const queues = [...this.#byProject].slice(0, batchMax);
     const each = Math.floor(batchMax / queues.length);

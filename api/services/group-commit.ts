@@ -3,7 +3,7 @@ import type { Shares } from '../../db/shares.ts';
 import { isLockTimeout, isTimeLimit, isUnavailable } from '../../db/sql-state.ts';
 import { Problem } from '../../domain/errors.ts';
 
-/** Items per transaction. With more, PostgreSQL's work per item hardly decreases. */
+/** Maximum number of items of a transaction. With more, PostgreSQL's work per item hardly decreases. */
 export const batchMax = 50;
 
 /** An item and the request that waits for its answer. */
@@ -16,7 +16,7 @@ export interface Waiting<Item, Answer> {
 export interface GroupWriter<Item, Answer> {
   /**
    * Writes items in one transaction. Returns their results in order; null for items that were
-   * skipped because others have locked their rows.
+   * skipped because other transactions have locked their rows.
    */
   writeTogether(
     tx: Database,
@@ -35,8 +35,10 @@ export interface GroupWriter<Item, Answer> {
 /**
  * Commits the writes of many requests of a project together, and answers each after the commit. A
  * single item is written at once. Items that arrive meanwhile are written together, up to 50 in a
- * transaction, one transaction at a time, on a connection of the project's share. Items that a
- * transaction skips, and those of a failed transaction, are written one by one.
+ * transaction, one transaction at a time, on a connection of the project's share.
+ *
+ * An item that a transaction skips is written alone. So is each item of several whose transaction has
+ * failed, unless the connection was lost (`isLost`).
  */
 export class GroupCommit<Item, Answer> {
   readonly #shares: Shares;
@@ -67,7 +69,7 @@ export class GroupCommit<Item, Answer> {
       if (!queue) {
         const first = [waiting];
         this.#byProject.set(projectId, first);
-        // Requests that have arrived by now are in the same batch.
+        // Deferred, so that requests that have already arrived are in the same batch.
         setImmediate(() => void this.#drain(projectId, first));
       } else if (limit && queue.length >= limit.waitingMax) {
         reject(new Problem('SERVICE_UNAVAILABLE', { message: limit.message }));
@@ -137,7 +139,10 @@ export function settle<Item, Answer>(
   }
 }
 
-/** Returns true if the connection was lost. The transaction may still have been committed. */
+/**
+ * Returns true if the connection was lost, or conflicts have ended each attempt of the transaction.
+ * After a lost connection, the transaction may have been committed.
+ */
 export function isLost(error: unknown): boolean {
   return isUnavailable(error) && !isTimeLimit(error);
 }

@@ -5,9 +5,9 @@ import {
   type ProjectState,
 } from '../../db/projects/projects.ts';
 
-/** Concurrent statements: with two, a connection that hangs does not delay all requests. */
+/** Maximum number of concurrent statements: two, so that a connection that hangs does not delay all. */
 const statementsMax = 2;
-/** Keys looked up by one statement. */
+/** Maximum number of keys that one statement looks up. */
 const keysMax = 500;
 
 interface Waiting {
@@ -33,7 +33,7 @@ export class ProjectKeys {
   find(key: ProjectKey): Promise<ProjectState | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ key, resolve, reject });
-      // Requests that have arrived by then are included.
+      // Deferred, so that one statement includes all requests that have already arrived.
       if (this.#waiting.length === 1) setImmediate(() => this.#lookUp());
     });
   }

@@ -74,8 +74,8 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
       if (!isResult(result)) return;
       const seconds = Math.max(1, Math.ceil(result.msBeforeNext / 1000));
       const isOver = result.consumedPoints > limiter.points;
-      // Failures of an IP address are counted besides the caller's requests; the headers describe
-      // the caller's own window.
+      // Failed logins have a limit in addition to that of the caller's requests. The headers describe
+      // the latter, unless the limit of failed logins refuses the request.
       if (isOver || limit !== 'failedLogin') {
         ctx.set('RateLimit-Limit', String(limiter.points));
         ctx.set('RateLimit-Remaining', String(Math.max(0, result.remainingPoints)));

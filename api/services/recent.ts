@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
 
 /**
- * Caches answers for two seconds. Callers that ask meanwhile share the first read, however many
- * look at a page that refreshes itself. An answer built from another cached one may be twice as
- * old.
+ * Caches answers for two seconds, so that all viewers of a page that refreshes itself share one read.
+ * An answer that is made from another cached answer may be four seconds old.
  */
 export class Recent {
   readonly #answers = new LRUCache<string, Promise<unknown>>({ max: 1_000, ttl: 2_000 });

@@ -50,7 +50,7 @@ export interface Services {
   feedback: FeedbackQueue;
   /** Records tracked events, for many requests together. */
   tracking: TrackQueue;
-  /** For the requests of one project: each gets at most a share of the connections. */
+  /** Divides the database connections between projects. */
   shares: Shares;
   /** Limits concurrent exports, because each holds a connection while its client reads. */
   exports: ExportSlots;

@@ -10,7 +10,10 @@ import { GroupCommit } from './group-commit.ts';
 /** Records plain events (`isPlain`), for many requests together. */
 export type TrackQueue = GroupCommit<TrackedEvent, RecordedTracked>;
 
-/** No event delays another one by more than `lockMs`. */
+/**
+ * A transaction of several events waits at most `lockMs` for a lock, so that no event delays the others
+ * for long.
+ */
 export function createTrackQueue(shares: Shares): TrackQueue {
   return new GroupCommit(shares, {
     writeTogether: recordTrackedTogether,

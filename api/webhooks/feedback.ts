@@ -62,14 +62,14 @@ async function record(call: Services, request: FeedbackRequest): Promise<{ messa
 }
 
 /**
- * Milliseconds that a notification may wait for others: 500 per second then fill a transaction. SNS
- * waits 15 seconds.
+ * Milliseconds that a notification may wait for others. At 500 per second, 50 arrive in this time and
+ * fill a transaction. SNS waits 15 seconds for the response.
  */
 const maxDelayMs = 100;
 
 /**
- * The receipt and all effects are one transaction. A failure leaves nothing, and the provider
- * repeats the report.
+ * Stores the receipt and all effects in one transaction. A failure leaves nothing behind, and the
+ * provider repeats the report.
  */
 async function recordReport(call: Services, { feedback, ...report }: SentReport): Promise<void> {
   const answer = await call.feedback.record({ ...report, feedback: [feedback] }, maxDelayMs);

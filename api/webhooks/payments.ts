@@ -71,7 +71,10 @@ export const paymentEndpoints = [
   receivePayments('receiveStripe', '/webhooks/incoming/stripe'),
 ];
 
-/** Concurrent events. Each holds a database connection while it calls the provider. */
+/**
+ * Number of events that may still begin, of at most two at a time. Each holds a database connection
+ * while it calls the provider.
+ */
 let freeTurns = 2;
 const waiting: (() => void)[] = [];
 
@@ -212,9 +215,9 @@ async function settle(
 }
 
 /**
- * Makes the project of a checkout a subscriber. A useless subscription is cancelled: that of a
- * project deleted while the page was open, and a second one. The first stays, because usage was
- * reported to its customer and its limits apply.
+ * Makes the project of a checkout a subscriber. A useless subscription is cancelled: that of a project
+ * which was deleted while the page was open, or the second one of a project. The first one stays,
+ * because usage was reported to its customer and its limits apply.
  */
 async function subscribe(
   tx: Database,
@@ -230,7 +233,7 @@ async function subscribe(
     if (project && isFirst) {
       const isOver = subscription !== null && !(await isLive(ask, subscription));
       const now = { customer, subscription, isOver };
-      // It may have been changed or deleted since it was read.
+      // The project may have been changed or deleted since it was read.
       if (await updateCustomer(tx, projectId, before, now)) return;
       continue;
     }

@@ -162,7 +162,7 @@ async function findTarget(
   return known;
 }
 
-/** Header values that are shown as hidden stand for what is drawn now. */
+/** Replaces masked header values of a given graph by those of the current graph, `drawn`. */
 function unmasked(graph: Graph, drawn: Graph): Graph {
   const stored = new Map(drawn.steps.map(({ id, config }) => [id, config]));
   const steps = graph.steps.map((step) => ({
@@ -191,7 +191,8 @@ async function judge(
   target: Graph,
   mapping: Mapping,
 ): Promise<Judged[]> {
-  // One graph at a time: they come by version, and there may be many large ones.
+  // Positions are sorted by version, so only one graph is in memory at a time: a workflow may have
+  // many large ones.
   let known: { version: number; graph: Graph | undefined } | undefined;
   const judged: Judged[] = [];
   for (const position of positions) {
@@ -202,7 +203,7 @@ async function judge(
     }
     const { graph } = known;
     const step = graph && findStep(graph, stepId);
-    // Deleted meanwhile.
+    // The workflow was deleted meanwhile.
     if (!graph || !step) continue;
     const { reason, step: counterpart } = counterpartOf(step, target, mapping);
     const shown = { ...position, name: step.name, reason };
@@ -228,7 +229,7 @@ function sumOfVersions(judged: readonly Judged[]) {
   return [...sums.values()];
 }
 
-/** A step of several versions is one: the newest says its name. */
+/** Adds up the versions of each step. The newest one determines the name and the counterpart. */
 function sumOfSteps(judged: readonly Judged[]) {
   const sums = new Map<string, z.output<typeof Compared>['steps'][number]>();
   for (const { stepId, name, active, mapsTo, reason } of judged) {
@@ -238,7 +239,7 @@ function sumOfSteps(judged: readonly Judged[]) {
   return [...sums.values()];
 }
 
-/** Samples executions position by position, those first that would be cut off or go another way. */
+/** Samples executions position by position, those with the worst verdict first. */
 async function examplesOf(
   db: Database,
   workflowId: string,

@@ -58,7 +58,8 @@ export const duplicateWorkflow = endpoint({
 async function copyGraph(tx: Database, fromId: string, toId: string): Promise<void> {
   const steps = await listSteps(tx, fromId);
   const transitions = await listTransitions(tx, fromId);
-  // Created in order: the ids order steps that are created at the same moment.
+  // New ids increase in the order of the steps, because steps with the same `created_at` are sorted
+  // by id.
   const newIds = new Map(steps.map((step) => [step.id, uuidV7()]));
   const newId = (id: string) => newIds.get(id) ?? id;
   await insertGraph(

@@ -41,9 +41,9 @@ import { refuseKey, SimulatedStart, startOf } from './simulated-start.ts';
 
 /** Time that a simulation may take for rendering, in milliseconds. */
 const renderingMs = 5_000;
-/** Bytes of an answer from which on bodies are left out, and large values in outputs. */
+/** Maximum number of bytes of a whole response. A larger one is shortened, see `truncated`. */
 const answerBytesMax = 2 * 1024 * 1024;
-/** Characters of what such an answer keeps of a value. */
+/** Maximum number of characters of an output value or a URL in a shortened response. */
 const cutChars = 1_000;
 const eventsMax = 200;
 const horizonDays = 400;
@@ -307,7 +307,7 @@ function eventsOf(given: z.output<typeof Given>['events'], startAt: Date): Simul
 
 class TooMuchRendering extends Error {}
 
-/** Renders for as long as a simulation may. */
+/** Returns a renderer that throws `TooMuchRendering` after it has worked for `renderingMs` in all. */
 function limited(renderer: TemplateRenderer): Renderer & Inspector {
   const inspected = new Map<string, Promise<Inspection>>();
   let spentMs = 0;
@@ -382,7 +382,7 @@ function cut(output: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(short);
 }
 
-/** The body of a request as JSON, if it is. */
+/** Returns the body of a request as a JSON value, or as text if it is no JSON. */
 function parsed(body: string | null): unknown {
   if (body === null) return null;
   try {

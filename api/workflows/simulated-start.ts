@@ -5,8 +5,6 @@ import type { ContactValues } from '../../domain/filter/evaluate.ts';
 import { meetsTrigger } from '../../domain/filter/where.ts';
 import { startKeyOf } from '../../domain/workflow/start.ts';
 
-/** The start of a simulated execution. */
-
 export const SimulatedStart = z
   .object({
     starts: z.boolean(),
@@ -31,8 +29,8 @@ export function refuseKey({ execution_key }: WorkflowRow, { key }: GivenStart): 
 }
 
 /**
- * Returns the key of the execution, and `start`: if its context as the data of an event would start
- * one. Without `start`, every event would.
+ * Returns the key of the simulated execution. `start`: whether an event with `context` as its data would
+ * start an execution; absent: each event of the trigger would.
  */
 export function startOf(
   workflow: WorkflowRow,

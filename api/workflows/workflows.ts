@@ -289,14 +289,14 @@ export const updateWorkflow = endpoint({
       if (body.enabled) await insertExitEvents(tx, id, exitRulesOf(after));
       return shown(after);
     });
-    // Very many continue within minutes after the answer.
+    // If very many executions are held, the last continue minutes after the response.
     const end = Date.now() + releasingMs;
     if (paused === false) await releaseExecutions(db, id, () => Date.now() > end);
     return record;
   },
 });
 
-/** How long a request releases held executions, in milliseconds: the sweep does what is left. */
+/** How long `PATCH /workflows/{id}` releases held executions, in milliseconds. The sweep does the rest. */
 const releasingMs = 1_000;
 
 export const deleteWorkflow = endpoint({
@@ -317,7 +317,7 @@ export const deleteWorkflow = endpoint({
 });
 
 /**
- * Deletes workflows, or none.
+ * Deletes all of the workflows, or none.
  * @param options.delete false: only checks that all exist.
  * @throws Problem WORKFLOW_NOT_FOUND, WORKFLOW_HAS_ACTIVE_EXECUTIONS
  */

@@ -6,7 +6,7 @@
  * @property {'Page' | 'Section' | 'Endpoint' | 'Error code' | 'Setting'} kind
  * @property {string} title
  * @property {string} context The page it is on, or its summary.
- * @property {string} text All that the place says.
+ * @property {string} text The whole text of the place.
  * @property {string} url
  *
  * @typedef {Entry & { excerpt: string }} Hit
@@ -22,7 +22,7 @@ const synonyms = [
 /** Points for each word of the query in the title, the context and the text; `whole`: for a title that is the query. */
 const points = { title: 24, context: 10, text: 4, whole: 100 };
 
-/** Characters of an excerpt on each side of the word. */
+/** Number of characters of an excerpt on each side of the word. */
 const excerptChars = 90;
 
 /**

@@ -4,15 +4,15 @@ import { limits } from '../../../domain/limits.ts';
 
 /** Memory for request bodies, from their arrival until their request is answered. */
 
-/** Bytes of all bodies at once: four of the largest. */
+/** Maximum number of bytes of all bodies together: four times the largest body. */
 const allBytes = 4 * limits.sendBodyBytes;
-/** Bytes of the bodies of one owner: one of the largest. */
+/** Maximum number of bytes of the bodies of one owner: the largest body. */
 const ownerBytes = allBytes / 4;
-/** How long a body waits for room, in milliseconds. */
+/** How long a body may wait for room, in milliseconds. */
 const waitMs = 10_000;
 /** Milliseconds between two checks for room. */
 const lookMs = 50;
-/** Bodies that arrive more slowly, in bytes per second, may be rejected when room is short. */
+/** Bytes per second. A body that arrives more slowly may be rejected when room is short. */
 const briskRate = 1024 * 1024;
 /** The time over which a rate is measured, in milliseconds. */
 const rateMs = 250;
@@ -22,24 +22,25 @@ const beginningMs = 1_000;
 /** The place of one body. Only `BodyRoom` changes it. */
 export interface Place {
   readonly owner: string;
-  /** Bytes that will arrive in all, if known. */
+  /** Maximum number of bytes that will arrive; 0: only bytes that have arrived count. */
   readonly expected: number;
-  /** Called when the body must give its room to another one. */
+  /** Called when the body is rejected to make room for another body. */
   readonly giveWay: (problem: Problem) => void;
   held: number;
-  /** null: it waits for other bodies of its owner. */
+  /** When its first bytes were counted, on the clock of `performance`; null: none were counted yet. */
   beganAt: number | null;
   state: 'arriving' | 'waiting' | 'complete' | 'left';
-  /** Bytes per second at `ratedAt`; it decreases from then on. */
+  /** Bytes per second at `ratedAt`. `rateOf` returns the present rate, which is lower. */
   rate: number;
   ratedAt: number;
 }
 
 /**
- * Divides the memory for bodies between owners. Only bytes that have arrived count, so announcing a
- * body takes no room, and an owner gets a quarter at most. If an owner's bodies would not fit
- * together, they are read one after the other. If room is still short, bodies that arrive slowly
- * are rejected, the slowest first.
+ * Divides the memory for bodies between owners. An owner gets a quarter at most. Only bytes that have
+ * arrived count, so a large Content-Length takes no room from other owners.
+ *
+ * If the bodies of one owner would not fit together, they are read one after the other. If room is
+ * still short, bodies that arrive slowly are rejected, the slowest first.
  */
 export class BodyRoom {
   #held = 0;
@@ -62,8 +63,9 @@ export class BodyRoom {
   }
 
   /**
-   * Counts bytes that have arrived. If it returns a promise, there is no room for more until it
-   * resolves. @throws Problem SERVICE_UNAVAILABLE, in the promise, when that takes too long
+   * Counts bytes that have arrived. Returns a promise if there is no room for them; the caller must
+   * read no more until it resolves.
+   * @throws Problem SERVICE_UNAVAILABLE, in the promise, if there is no room within `waitMs`
    */
   take(place: Place, bytes: number): Promise<void> | undefined {
     return this.#tryTake(place, bytes) ? undefined : this.#wait(place, bytes);
@@ -101,15 +103,15 @@ export class BodyRoom {
   }
 
   /**
-   * Returns true if the owner's fast bodies leave room for all of this one; slow ones would be
-   * rejected.
+   * Returns true if the owner's other bodies leave room for the whole of this one. Slow bodies do not
+   * count, because they would be rejected.
    */
   #mayBegin(place: Place): boolean {
     if (place.beganAt !== null) return true;
     let others = 0;
     for (const other of this.#of(place.owner)) {
       if (other === place) break;
-      // First come, first served.
+      // An earlier body of the owner still waits for its turn.
       if (other.beganAt === null) return false;
       if (other.state === 'complete') others += other.held;
       else if (isBrisk(other)) others += Math.max(other.held, other.expected);
@@ -134,20 +136,20 @@ export class BodyRoom {
       }
       if (performance.now() > end) throw tooMany();
       await sleep(lookMs);
-      // It was rejected itself, or its client has disconnected.
+      // The body was rejected for another one, or its client has disconnected.
       if (place.state !== 'waiting') return;
     }
     place.state = 'arriving';
   }
 
-  /** Returns the body to reject for this one; none if room will be free soon. */
+  /** Returns the body to reject for this one; undefined: other bodies will soon free their room. */
   #slowestBeside(place: Place, bytes: number): Place | undefined {
     const now = performance.now();
     const all = this.#isOwnerFull(place, bytes)
       ? [...this.#of(place.owner)]
       : [...this.#places.values()].flatMap((places) => [...places]);
     const others = all.filter((other) => other !== place && other.held > 0);
-    // If all of them wait, none ends to make room.
+    // If all other bodies wait, none of them will end and free its room.
     const isStuck = others.every(({ state }) => state === 'waiting');
     const slow = others.filter(
       (other) => isStuck || (other.state === 'arriving' && !isBrisk(other)),

@@ -53,7 +53,7 @@ export function takesBody({ method, body }: BodyRules): boolean {
   return ['POST', 'PUT', 'PATCH'].includes(method) || !!body;
 }
 
-/** Bytes of a body that are not counted: thousands of bodies of this size fit in memory. */
+/** Number of first bytes of each body that take no room: thousands of such small bodies fit in memory. */
 const freeBytes = 64 * 1024;
 /**
  * A body that takes longer than `leastMs` is refused unless at least `leastBytes` arrive in each
@@ -69,7 +69,7 @@ const room = new BodyRoom();
 
 interface Body {
   bytes: Buffer;
-  /** Must be called once the request is answered. */
+  /** Frees the room of the body. It must be called when the request is answered. */
   release: () => void;
 }
 
@@ -165,7 +165,7 @@ function tooLarge({ upload }: BodyRules): Problem {
 export function readJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};
   const { depth, items } = measureJson(bytes, limits.jsonItems);
-  // Before parsing: each item takes tens of bytes of memory per byte of text.
+  // Checked before parsing, because a parsed value may take tens of times the memory of its text.
   if (items > limits.jsonItems) {
     const message = `The body has too many values: at most ${limits.jsonItems}, in objects and lists together.`;
     throw invalidField('', 'too_big', message);

@@ -7,7 +7,6 @@ export interface FormFile {
   filename: string;
   /** As declared by the client; not verified. */
   contentType: string;
-  /** Its content, in chunks. */
   chunks: Buffer[];
 }
 
@@ -16,9 +15,9 @@ export type FormFields = [name: string, value: string | FormFile][];
 
 /** Maximum number of fields and files in one form; no client needs more. */
 const partsMax = 40;
-/** Bytes parsed at once, so that a form with too many parts is rejected early. */
+/** Number of bytes that are parsed together: few, so that too many parts are noticed early. */
 const pieceBytes = 1024;
-/** Header of one part: its name, its file name and its type. */
+/** Maximum number of bytes of the header of one part: its name, its file name and its type. */
 const headBytesMax = 8 * 1024;
 
 /**

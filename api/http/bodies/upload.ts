@@ -35,7 +35,7 @@ export class UploadedFile {
     return Buffer.concat(this.#chunks);
   }
 
-  /** Stands for the file when requests are compared. */
+  /** Returns what stands for the file in the hash of the body for `Idempotency-Key`. */
   toJSON(): object {
     const hash = createHash('sha256');
     for (const chunk of this.#chunks) hash.update(chunk);

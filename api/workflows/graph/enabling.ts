@@ -20,14 +20,14 @@ import type { Services } from '../../services/services.ts';
 import { findBrokenText } from '../../templates/stored.ts';
 import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
-/** Templates read at once: each may have 2 MB. */
+/** Maximum number of templates that are read together, because each may have 2 MB. */
 const readAtOnce = 5;
 
 type Reading = Pick<Services, 'db' | 'renderer'>;
 
 /**
- * Returns the faults of the templates of a workflow, by their ids. Called before any transaction,
- * as a large one takes seconds to be read.
+ * Returns the fault of each broken template of a workflow, by the template's id. Call it before a
+ * transaction begins, because a large template takes seconds to parse.
  * @throws Problem WORKFLOW_NOT_FOUND
  */
 export async function findBrokenInWorkflow(
@@ -40,7 +40,7 @@ export async function findBrokenInWorkflow(
   return findBrokenTemplates(reading, projectId, steps);
 }
 
-/** Returns the faults of the templates of a graph's steps, by the templates' ids. */
+/** Returns the fault of each broken template that steps use, by the template's id. */
 export async function findBrokenTemplates(
   { db, renderer }: Reading,
   projectId: string,
@@ -59,7 +59,7 @@ export async function findBrokenTemplates(
 }
 
 /**
- * @param broken of `findBrokenTemplates`.
+ * @param broken the result of `findBrokenTemplates`
  * @throws Problem WORKFLOW_INVALID with everything that prevents the graph from running.
  */
 export async function refuseBroken(
@@ -89,7 +89,7 @@ const warningsMax = 100;
 
 /**
  * Returns warnings about a graph that can run, at most 100.
- * @param givenKeys keys of contact data that are known although no contact may have them yet
+ * @param givenKeys keys of contact data that get no warning even if no contact has them
  */
 export async function findWarnings(
   db: Database,
@@ -116,7 +116,10 @@ export async function findWarnings(
 
 type WarnedWorkflow = Pick<WorkflowRow, 'project_id' | 'execution_key' | 'trigger_event_name'>;
 
-/** Warnings about the execution key: waits that end by the event of any key, and a key that no event has. */
+/**
+ * Returns warnings about the execution key: about waits that end by an event of any key, and about a
+ * key that no recent event has.
+ */
 async function findKeyWarnings(
   db: Database,
   { project_id: projectId, execution_key: path, trigger_event_name: eventName }: WarnedWorkflow,
@@ -145,7 +148,7 @@ async function findKeyWarnings(
   ];
 }
 
-/** The keys of contact data that a step reads, each in two ways: the first of a path, and all of it. */
+/** Returns the paths in contact data that a step reads: `name` is the path, `key` its first part. */
 function readKeys({ type, config }: GraphStep): { key: string; name: string }[] {
   return (stepModules[type]?.fieldsRead?.(config) ?? []).flatMap((read) => {
     const place = stepFieldOf(read.name);

@@ -53,7 +53,7 @@ export async function editGraph<T>(
       await refuseTooLarge(tx, id);
       await recordWorkflowEdit(tx, workflow, { causedBy: actorOf(call.caller) });
     }
-    // A repeated request must not add a second step.
+    // Stored in the same transaction, so that a repeated request does not add a second step.
     await call.keyUse?.completeIn(tx, answer);
     return answer;
   });
@@ -132,7 +132,7 @@ export const createTransition = endpoint({
       const from = found('STEP', body.fromStepId, findStep(graph, body.fromStepId));
       const to = found('STEP', body.toStepId, findStep(graph, body.toStepId));
       const branch = chosenBranch(from, body);
-      // Requesting an existing transition again, perhaps an automatic one, is allowed.
+      // A transition without a branch may be requested again: `autoConnect` may have made it.
       const existing = (await listTransitions(tx, workflow.id)).find(
         (row) => row.from_step_id === from.id && row.to_step_id === to.id && row.branch === null,
       );
@@ -213,7 +213,10 @@ function chosenOutcome(branch: string | null, field: string, given: GivenBranch)
   throw invalidField('waitOutcome', 'custom', message);
 }
 
-/** The outcome that a transition stores beside its branch: only those from a wait have one. */
+/**
+ * Returns the outcome that a transition stores beside its branch; null: `from` is no wait, or the
+ * transition is for both outcomes.
+ */
 export function outcomeOf(from: GraphStep, branch: string | null): string | null {
   if (stepModules[from.type].ways !== 'outcomes') return null;
   return branch === null ? null : branch === waitBranches.EVENT ? 'EVENT' : 'TIMEOUT';

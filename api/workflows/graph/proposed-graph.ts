@@ -15,9 +15,9 @@ import { Name, named, Uuid } from '../../http/schemas.ts';
 import { chosenBranch, type GivenBranch, TransitionInput } from './graph.ts';
 import { ofTypes, templateOfConfig } from './steps.ts';
 
-/** A whole graph in a request, in the form in which `GET /workflows/{id}` answers one. */
+/** A whole graph in a request, in the form that `GET /workflows/{id}` returns. */
 
-/** An id within a graph that is not stored: any text. */
+/** The id of a step. It may be any text, because the graph is not stored. */
 const FreeId = z.string().min(1).max(200);
 
 const ProposedStep = ofTypes(
@@ -37,7 +37,6 @@ export const ProposedGraph = named('ProposedGraph', {
   exitRules: ExitRules.default([]),
 });
 
-/** The steps and transitions of a request. */
 interface GivenGraph {
   steps: readonly (Omit<GraphStep, 'templateId'> & { templateId?: string | null | undefined })[];
   transitions: readonly (GivenBranch & { fromStepId: string; toStepId: string })[];
@@ -46,7 +45,7 @@ interface GivenGraph {
 
 /** How errors name the parts of a graph. */
 export interface GraphFields {
-  /** A step among `steps`. */
+  /** Returns the name of a step within the field `steps`. */
   step(id: string, index: number): string | number;
   /** Name of the field for a step's id. */
   id: string;
@@ -127,9 +126,12 @@ function branchOf(from: GraphStep, given: GivenBranch, rename: (field: string) =
   }
 }
 
-/** Steps with which an unknown one is compared: each costs the product of both lengths. */
+/**
+ * Maximum number of ids with which an unknown id is compared. The time of a comparison grows with the
+ * product of the lengths of both ids.
+ */
 const comparedMax = 200;
-/** Ends of transitions of a graph for which one is looked for. */
+/** Maximum number of unknown ids in one graph for which a similar id is searched. */
 const hintsMax = 20;
 
 function requireStep(graph: Graph, id: string, field: string, mayHint: boolean): GraphStep {
@@ -141,7 +143,7 @@ function requireStep(graph: Graph, id: string, field: string, mayHint: boolean):
   throw invalidField(field, 'not_found', `"${id}" is no step of this graph.${hint}`);
 }
 
-/** An error that names its fields otherwise. */
+/** Returns a Problem with its fields renamed, and any other error as it is. */
 export function renamed(error: unknown, rename: (field: string) => string): unknown {
   if (!(error instanceof Problem) || !error.errors) return error;
   const errors = error.errors.map((one) => ({ ...one, field: rename(one.field) }));

@@ -51,7 +51,6 @@ const ExitRule = named('ExitRule', {
   reason: z.string().describe('The exitReason of the execution'),
 });
 
-/** Warnings about a graph that can run. */
 export const GraphWarnings = z
   .array(
     named('WorkflowWarning', {
@@ -94,7 +93,7 @@ export const Workflow = named('Workflow', {
   ...ofProject,
 });
 
-/** The config of the trigger as the API has it. */
+/** Returns the config of the trigger in the form of the API. */
 export function triggerConfig(
   row: Pick<
     WorkflowRow,
@@ -116,7 +115,7 @@ export async function presentWorkflow(
   return record!;
 }
 
-/** Workflows with who made their versions. */
+/** Returns the records of workflows. `versionBy` names the actor who made the current version. */
 export async function presentWorkflows(
   db: Database,
   rows: readonly WorkflowRow[],

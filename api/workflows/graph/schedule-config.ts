@@ -7,7 +7,7 @@ import { CronText, Zone } from '../../../domain/time/schemas.ts';
 import { Uuid } from '../../http/schemas.ts';
 import { ConditionInput, refuseBadReferences } from '../../segments/conditions.ts';
 
-/** The config of the trigger SCHEDULE in requests. null is as good as absent. */
+/** The config of the trigger SCHEDULE in requests. null means the same as an absent field. */
 export const scheduleFields = {
   cron: CronText.nullish(),
   timeZone: Zone.nullish(),
@@ -19,7 +19,7 @@ const ScheduleConfig = z.object(scheduleFields);
 
 type GivenSchedule = z.output<typeof ScheduleConfig>;
 
-/** @throws Problem VALIDATION_ERROR `not_allowed` for a schedule of another trigger */
+/** @throws Problem VALIDATION_ERROR `not_allowed` for settings of a schedule in another trigger */
 export function refuseSchedule(type: string, given: GivenSchedule): void {
   const refusals = new Refusals();
   for (const key of Object.keys(scheduleFields) as (keyof GivenSchedule)[]) {

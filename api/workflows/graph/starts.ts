@@ -9,12 +9,11 @@ import { fault } from '../../http/schemas.ts';
 
 const KeyText = z.string().min(1).max(limits.executionKeyChars);
 
-/** A key in a request: numbers and booleans mean their text. */
+/** A key in a request. Numbers and booleans become text. */
 export const Key = z
   .union([KeyText, z.number().transform(String), z.boolean().transform(String)])
   .describe('By default it is read from the context at the path of `executionKey`');
 
-/** The filter of a list. */
 export const OfKey = KeyText.optional().describe('Only executions with exactly this key');
 
 const ExecutionKey = z
@@ -38,7 +37,7 @@ const GivenReentry = z
   })
   .describe('Replaced as a whole');
 
-/** The settings in a request; what is left out stays. */
+/** The settings in a request. A setting that is left out keeps its value. */
 export const startFields = {
   allowReentry: z
     .boolean()
@@ -72,7 +71,7 @@ export const StartRecord = {
 type StartColumns = Pick<WorkflowRow, 'execution_key' | 'reentry_mode' | 'reentry_min_interval'>;
 type StartRow = StartColumns & Pick<WorkflowRow, 'trigger_type'>;
 
-/** The settings of a workflow that has none yet. */
+/** The settings of a new workflow. */
 export const newStart: StartRow = {
   trigger_type: 'EVENT',
   execution_key: null,
@@ -93,7 +92,7 @@ export function presentStart(row: StartColumns): { allowReentry: boolean; reentr
 /**
  * The columns of a workflow after a change of its settings.
  * @param triggerType the trigger after the change
- * @throws Problem VALIDATION_ERROR with everything that is wrong, with the fields of `startFields`
+ * @throws Problem VALIDATION_ERROR with all invalid fields, named as in `startFields`
  */
 export function changedStart(
   before: StartRow,
@@ -138,7 +137,7 @@ export function changedStart(
   };
 }
 
-/** Rules of re-entry as `allowReentry` alone changes them. */
+/** Returns the rules of re-entry after a request that changes only `allowReentry`. */
 function reentryOf(before: StartColumns, allowReentry: boolean | undefined): Reentry {
   const { reentry } = presentStart(before);
   if (allowReentry === false) return { mode: 'once', minIntervalSeconds: null };

@@ -1,6 +1,6 @@
 import { stepModules, stepTypes } from '../../../domain/workflow/steps/registry.ts';
 
-/** For the documentation: a body of each type that POST …/steps takes, and of each form of a type. */
+/** Bodies of POST …/steps for the documentation: one for each type of step or form of a type. */
 export const stepExamples = Object.fromEntries(
   stepTypes.flatMap((type) =>
     stepModules[type].examples.map(({ form, ...example }) => [

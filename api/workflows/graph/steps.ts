@@ -145,8 +145,8 @@ async function checkNewStep({
 /**
  * The config of a step as it is stored.
  * @param before the stored one; null: the step is new
- * @throws Problem VALIDATION_ERROR for a field without a prefix that no contact has, a masked value without
- *   a stored one, and a secret that must not go to the host of the step
+ * @throws Problem VALIDATION_ERROR for a field that has no prefix and that no contact has, a masked value
+ *   without a stored one, and a secret that must not go to the host of the step
  */
 async function settle(
   db: Database,
@@ -204,7 +204,7 @@ async function link(
 }
 
 /**
- * Prevents that templates are deleted until the transaction ends.
+ * Prevents the deletion of templates until the transaction ends.
  * @throws Problem TEMPLATE_NOT_FOUND
  */
 export async function requireTemplates(
@@ -227,7 +227,7 @@ export function topicOfConfig(config: Record<string, unknown>): string | null | 
   return config['topicId'] as string | null | undefined;
 }
 
-/** The config with the step's template id, which takes precedence. */
+/** Returns the config with the template id of the step, which replaces the one in the config. */
 export function withTemplate(config: Record<string, unknown>, templateId: string | null) {
   return 'templateId' in config ? { ...config, templateId } : config;
 }
@@ -316,7 +316,7 @@ function foundStep(steps: readonly StepRow[], id: string): StepRow & { type: Ste
 
 /**
  * The config with masked values replaced by the stored ones.
- * @param field the config's, which the error names
+ * @param field the field of the config in the request, for the error
  * @throws Problem VALIDATION_ERROR for a masked value without a stored one.
  */
 export function withKept(

@@ -47,7 +47,7 @@ export const TriggerConfig = selection({
 export const TriggerType = z.enum(['EVENT', 'MANUAL', 'SCHEDULE']);
 type TriggerType = z.output<typeof TriggerType>;
 
-/** A new trigger; what is left out stays. */
+/** A change of a trigger. A part that is left out keeps its value. */
 interface TriggerChange {
   triggerType?: TriggerType | undefined;
   triggerConfig?: z.output<typeof TriggerConfig> | undefined;
@@ -75,9 +75,9 @@ export function settledConfig(step: GivenStep): Record<string, unknown> {
 }
 
 /**
- * Refuses names in the configs of steps: those without a prefix that no contact has, and segments that the
- * project does not have, or too many of them.
- * @param steps each with the field of its config
+ * Refuses names in the configs of steps: fields that have no prefix and that no contact has, unknown
+ * segments, and too many segments.
+ * @param steps each with `path`, the field of its config in the request
  * @throws Problem VALIDATION_ERROR with everything that is wrong
  */
 export async function refuseUnknownNames(
@@ -97,7 +97,7 @@ export async function refuseUnknownNames(
   );
 }
 
-/** In a transaction, the deletion of a named segment waits for its end. */
+/** If `db` is a transaction, no segment of the project can be deleted until it ends. */
 async function refuseUnknownSegments(
   db: Database,
   projectId: string,
@@ -118,8 +118,8 @@ async function refuseUnknownSegments(
 }
 
 /**
- * Refuses a changed step whose address names a host to which one of its secrets must not go. What
- * only the request tells is decided when it is made.
+ * Refuses a changed step whose address names a host to which one of its secrets must not go. A host
+ * that is a variable is checked when the step makes its request.
  * @param step.config as it will be stored
  * @param step.before the stored one; null: the step is new
  * @param path the field of the config, which errors name
@@ -158,7 +158,8 @@ export function triggerStep(row: Parameters<typeof triggerConfig>[0]) {
 }
 
 /**
- * Refuses a trigger with settings of another type, or a filter that names what does not exist.
+ * Refuses a trigger with settings of another type, and a filter or conditions that refer to unknown
+ * segments or fields.
  * @throws Problem VALIDATION_ERROR with everything that is wrong
  */
 export async function refuseTrigger(
@@ -207,9 +208,9 @@ function withFullNames<Item extends FieldComparison>(where: readonly Item[]): It
 
 /**
  * Stores a changed trigger in the workflow and its TRIGGER step. Returns whether it changed.
- * @param after whether the workflow is enabled then
- * @throws Problem VALIDATION_ERROR, SEGMENT_NOT_FOUND; WORKFLOW_INVALID for a schedule without times of an
- *   enabled workflow
+ * @param after.enabled whether the workflow is enabled after the change
+ * @throws Problem VALIDATION_ERROR, SEGMENT_NOT_FOUND; WORKFLOW_INVALID if the workflow is enabled and
+ *   its schedule has no times
  */
 export async function changeTrigger(
   tx: Database,
@@ -251,7 +252,7 @@ export async function changeTrigger(
   return true;
 }
 
-/** The names without a prefix in conditions at this place of the request. */
+/** Returns the names without a prefix in conditions. `path` is the field of the conditions. */
 function bareNamesIn(where: readonly FieldComparison[] | undefined, path: string): BareName[] {
   return (where ?? []).flatMap(({ field: name }, index) => {
     const key = bareStepKeyOf(name);
@@ -259,7 +260,7 @@ function bareNamesIn(where: readonly FieldComparison[] | undefined, path: string
   });
 }
 
-/** @throws Problem VALIDATION_ERROR for conditions on fields without a prefix that no contact has */
+/** @throws Problem VALIDATION_ERROR for a field that has no prefix and that no contact has */
 export async function refuseExitRules(
   db: Database,
   projectId: string,

@@ -12,7 +12,6 @@ import type { Graph } from '../../../domain/workflow/graph.ts';
 import { fault } from '../../http/schemas.ts';
 import { refuseBroken } from './enabling.ts';
 
-/** Versions of a workflow. */
 export const Versions = z.array(z.int().min(1)).min(1).max(1000);
 
 /** A version in a query. */
@@ -24,7 +23,8 @@ export const Version = z
   .meta({ type: 'integer', description: 'By default the current workflow' });
 
 /**
- * The graph of a version; undefined: as it is drawn now.
+ * Returns the graph of a version.
+ * @param version undefined: the current graph
  * @throws Problem VALIDATION_ERROR for a version that the workflow never had.
  */
 export async function findGraph(
@@ -38,12 +38,11 @@ export async function findGraph(
   return known;
 }
 
-/** The refusal of a version that the workflow never had. */
 export function unknownVersion(field: string): Problem {
   return invalidField(field, 'not_found', 'The workflow never had this version.');
 }
 
-/** @throws Problem VALIDATION_ERROR `not_found` for the versions that it never had. */
+/** @throws Problem VALIDATION_ERROR `not_found` for versions that the workflow never had */
 export function refuseUnknownVersions(
   { version: newest }: Pick<WorkflowRow, 'version'>,
   versions: readonly number[] | undefined,
@@ -57,8 +56,8 @@ export function refuseUnknownVersions(
 }
 
 /**
- * Makes sure that executions can continue with a version of a workflow, which may never have been enabled.
- * Returns its graph.
+ * Checks that executions can continue with a version, because it may never have been enabled, and
+ * registers the events of its exit rules. Returns its graph.
  * @param field of the request, which names the version
  * @throws Problem WORKFLOW_NOT_FOUND when it was deleted meanwhile; VALIDATION_ERROR `not_found` for a
  *   version that it never had; WORKFLOW_INVALID with everything that prevents the version from running

@@ -66,7 +66,7 @@ const setWorkflowGraph = endpoint({
   },
 });
 
-/** Stores the settings that are no part of a version, where they are not what they were. */
+/** Stores the settings that are no part of a version, if one of them has changed. */
 async function changeSettings(
   tx: Database,
   before: WorkflowRow,

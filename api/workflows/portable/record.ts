@@ -24,11 +24,11 @@ import { ofTypes, Position, templateOfConfig, withTemplate } from '../graph/step
 import { TriggerConfig, TriggerType } from '../graph/trigger.ts';
 
 /**
- * A whole workflow without ids of its own: fit to be kept under version control and to be taken to
- * another project. Steps are called by their keys.
+ * A whole workflow without its ids, so that it can be kept under version control or copied to another
+ * project. Keys identify its steps.
  */
 
-/** The parts of a workflow that a version has, beside its steps. */
+/** The fields of a version of a workflow, except its steps. */
 const graphFields = {
   trigger: z.object({ type: Workflow.shape.triggerType, config: Workflow.shape.triggerConfig }),
   exitRules: Workflow.shape.exitRules,
@@ -153,7 +153,7 @@ const GivenTrigger = named('PortableTriggerStep', {
 export interface PortableStep {
   key: string;
   type: StepType;
-  /** Only of the TRIGGER: what it is already. */
+  /** undefined: only for the TRIGGER, which keeps its name. */
   name: string | undefined;
   config: Record<string, unknown>;
   templateId: string | null;
@@ -164,14 +164,17 @@ function isTrigger(item: unknown): boolean {
   return typeof item === 'object' && item !== null && 'type' in item && item.type === 'TRIGGER';
 }
 
-/** The name of a step in errors if it is not valid: its key, or its place. */
+/** Returns how errors name an invalid step: by its key, or by its index if it has none. */
 function placeOf(item: unknown, index: number): string | number {
   const key = typeof item === 'object' && item !== null && 'key' in item ? item.key : undefined;
   if (typeof key === 'string' && key !== '') return key;
   return isTrigger(item) ? triggerKey : index;
 }
 
-/** The fields of a step: the config of the TRIGGER can only be read. */
+/**
+ * The schema for the search for unknown keys. It has the config of the TRIGGER, which GET returns and
+ * which is ignored in a request.
+ */
 const KnownStep = chosenBy((item): z.ZodType =>
   isTrigger(item) ? GivenTrigger.extend({ config: JsonObject }) : GivenStep,
 );
@@ -222,7 +225,7 @@ function stepOf(given: GivenValues): Omit<PortableStep, 'key'> & { key: string |
   return { key, type, name, position, config: withTemplate(config, chosen), templateId: chosen };
 }
 
-/** A whole workflow in a request. What is left out of its settings stays. */
+/** A whole workflow in a request. A setting that is left out keeps its value. */
 export const GivenGraph = named('WorkflowGraphInput', {
   name: Name.optional(),
   description: Description.optional(),

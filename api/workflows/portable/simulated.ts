@@ -11,13 +11,12 @@ import { graphOf, ProposedGraph } from '../graph/proposed-graph.ts';
 import { GivenGraph } from './record.ts';
 import { keyedGraph } from './storing.ts';
 
-/** The input of a simulation: a graph in either form, and receivers by id or key of their step. */
+/** The input of a simulation: a graph in either form, and receivers and arms by id or key of a step. */
 
 const KeyedGraph = GivenGraph.pick({ steps: true, transitions: true, exitRules: true }).meta({
   id: 'KeyedGraph',
 });
 
-/** A graph by the ids of its steps, as GET /workflows/{id} has it, or by their keys, as GET …/graph. */
 export const SimulatedGraph = chosenBy((graph): typeof KeyedGraph | typeof ProposedGraph =>
   isKeyed(graph) ? KnownGraph : ProposedGraph,
 ).meta({
@@ -28,10 +27,10 @@ export const SimulatedGraph = chosenBy((graph): typeof KeyedGraph | typeof Propo
   anyOf: [ProposedGraph, KeyedGraph].map(inputSchema),
 });
 
-/** A graph by keys with all its fields, also those that are not played. */
+/** A graph with keys and all its fields, so that fields without effect on a simulation are known. */
 const KnownGraph = GivenGraph as unknown as typeof KeyedGraph;
 
-/** True if a graph has no name of the form with ids. */
+/** True if a graph has none of the fields of the form with ids. */
 function isKeyed(graph: unknown): boolean {
   const { steps, transitions } = Object(graph) as { steps?: unknown; transitions?: unknown };
   const has = (items: unknown, name: string) =>
@@ -39,7 +38,7 @@ function isKeyed(graph: unknown): boolean {
   return !has(steps, 'id') && !has(transitions, 'fromStepId') && !has(transitions, 'toStepId');
 }
 
-/** @throws Problem VALIDATION_ERROR on what breaks a rule of graphs */
+/** @throws Problem VALIDATION_ERROR on the steps and transitions that break a rule of graphs */
 export function simulatedGraph(given: z.output<typeof SimulatedGraph>): Graph {
   const isGivenKeyed = (graph: typeof given): graph is z.output<typeof KeyedGraph> =>
     graph.steps.some((step) => 'key' in step);
@@ -48,8 +47,7 @@ export function simulatedGraph(given: z.output<typeof SimulatedGraph>): Graph {
 
 /**
  * Resolves what a request gives by the ids or the keys of steps.
- * @param arms the ids of arms by their SPLIT
- * @returns the answers of receivers by the ids of their steps, and the graph as its steps draw arms
+ * @returns the receivers by the ids of their steps, and the graph, whose SPLIT steps draw the given arms
  * @throws Problem VALIDATION_ERROR for unknown steps and arms
  */
 export async function resolveGiven<Receiver>(
@@ -103,7 +101,10 @@ interface GivenBySteps<Receiver> {
 
 type StoredStep = Pick<StepRow, 'id' | 'key'>;
 
-/** The steps of a workflow, where a graph may know them by another name: by their key, or by their id. */
+/**
+ * Returns the stored steps of a workflow, which have ids and keys. Returns none if they are not needed:
+ * the graph has all `names` and no SPLIT.
+ */
 async function storedSteps(
   db: Database,
   workflowId: string,
@@ -115,7 +116,10 @@ async function storedSteps(
   return listSteps(db, workflowId);
 }
 
-/** A SPLIT draws by its id. One that the graph has by its key draws as in the workflow, which keeps the id. */
+/**
+ * A SPLIT draws by its id. In a graph with keys the id is the key, so the stored id becomes the salt: the
+ * simulation draws the same arms as the workflow.
+ */
 function drawnAsStored(step: GraphStep, stored: readonly StoredStep[]): GraphStep {
   const known = step.type === 'SPLIT' && stored.find(({ key }) => key === step.id);
   return known ? { ...step, config: { salt: known.id, ...step.config } } : step;

@@ -43,10 +43,11 @@ const fields: GraphFields = {
 };
 
 /**
- * Stores trigger, exit rules, steps and transitions of a request, of a workflow that the caller has
+ * Stores the trigger, exit rules, steps and transitions of a request in a workflow that the caller has
  * locked for editing. Steps whose key is known keep their id. Returns whether anything has changed.
  * @param path the fields that the graph is in, outermost first
- * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND
+ * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND, SEGMENT_NOT_FOUND,
+ *   WORKFLOW_INVALID
  */
 export async function storeGraph(
   tx: Database,
@@ -60,7 +61,7 @@ export async function storeGraph(
     exitRules !== undefined &&
     (await inPlace(path, () => changeExitRules(tx, workflow, exitRules)));
   const triggerChanged = trigger !== undefined && (await storeTrigger(tx, workflow, trigger, path));
-  // The TRIGGER is called by its event now.
+  // Read after the trigger is stored, because that renames the TRIGGER step.
   const before = await findDrawing(tx, workflow);
   const after = await drawingOf(tx, workflow, { given, keyed }, before, path);
   const redrawn = await storeDrawing(tx, workflow, before, after);
@@ -68,8 +69,8 @@ export async function storeGraph(
 }
 
 /**
- * Stores other steps and transitions of a workflow that the caller has locked for editing. Returns whether
- * they are others.
+ * Replaces the steps and transitions of a workflow that the caller has locked for editing. Returns
+ * whether anything has changed.
  * @throws Problem TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND
  */
 export async function storeDrawing(
@@ -93,7 +94,7 @@ export async function storeDrawing(
 }
 
 /**
- * The graph with keys for ids.
+ * Returns the graph of a request, with the keys of its steps as their ids.
  * @throws Problem VALIDATION_ERROR when it breaks a rule
  */
 export function keyedGraph(
@@ -110,8 +111,8 @@ export function keyedGraph(
 }
 
 /**
- * Refuses a graph that breaks rules, or names what does not exist.
- * @param workflow null: it is yet to be made
+ * Refuses a graph that breaks rules, or refers to unknown fields or segments.
+ * @param workflow null: it does not exist yet
  * @param path the fields that the graph is in, outermost first
  * @throws Problem VALIDATION_ERROR with everything that is wrong
  */
@@ -145,7 +146,7 @@ async function storeTrigger(
   return inPlace(path, () => changeTrigger(tx, workflow, change, workflow));
 }
 
-/** Does what names the fields of a workflow in its errors. */
+/** Runs `work`. If its error names fields of a workflow, they become fields of the request. */
 async function inPlace<T>(path: readonly string[], work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -154,12 +155,12 @@ async function inPlace<T>(path: readonly string[], work: () => T | Promise<T>): 
   }
 }
 
-/** The field of a workflow as the graph of a request has it. */
+/** Returns the field of a request for a field of a workflow: `trigger.config` for `triggerConfig`. */
 function inGraph(field: string, path: readonly string[]): string {
   return [...path, field.replace(/^triggerConfig/, 'trigger.config')].join('.');
 }
 
-/** Returns the graph to be drawn, with the ids of steps whose keys are known. */
+/** Returns the graph to store. Steps whose keys are known keep their ids. */
 async function drawingOf(
   tx: Database,
   { project_id: projectId }: WorkflowRow,
@@ -220,7 +221,7 @@ async function drawnSteps(
   return steps;
 }
 
-/** The config of a step as it is stored. That of the TRIGGER follows from the trigger. */
+/** Returns the config of a step to store. The TRIGGER keeps its config, which `changeTrigger` stores. */
 function configOf(
   { type, config, templateId }: PortableStep,
   old: DrawnStep | undefined,
@@ -233,11 +234,12 @@ function configOf(
 }
 
 /**
- * Fills a workflow that was just made with the graph of the request. Its warnings name steps by keys.
- * @param options.enabled whether it is enabled at once
- * @param options.broken of `findBrokenTemplates`, if it is
- * @param options.causedBy the actor, as `actorOf` gives it
- * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, WORKFLOW_INVALID
+ * Stores the graph of a request in a new workflow. The warnings name steps by their keys.
+ * @param options.enabled whether the workflow is enabled at once
+ * @param options.broken the result of `findBrokenTemplates`, for a workflow that is enabled
+ * @param options.causedBy the result of `actorOf`
+ * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND, SEGMENT_NOT_FOUND,
+ *   WORKFLOW_INVALID
  */
 export async function fillWorkflow(
   tx: Database,

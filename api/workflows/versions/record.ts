@@ -45,7 +45,7 @@ export const VersionByNumber = WorkflowById.extend({
     .meta({ type: 'integer', minimum: 1, description: 'A version of the workflow' }),
 });
 
-/** Versions of a workflow with who made them and how many executions are on them. */
+/** Returns the records of versions, with their actors and the numbers of their active executions. */
 export async function presentVersions(
   db: Database,
   { id, version: current }: Pick<WorkflowRow, 'id' | 'version'>,

@@ -42,7 +42,7 @@ export const restoreVersion = endpoint({
   async handle({ db, renderer, caller, params: { id, version } }) {
     const { projectId, project } = caller;
     found('WORKFLOW', id, await findWorkflow(db, projectId, id));
-    // A version never changes, so that it is read before the lock.
+    // A version never changes, so it can be read before the lock.
     const { drawn } = found('VERSION', String(version), await findVersion(db, id, version));
     const broken = await findBrokenTemplates({ db, renderer }, projectId, drawn.steps);
     return transact(db, async (tx) => {
@@ -76,7 +76,7 @@ async function redrawAs(
     workflow,
   );
   const rulesChanged = await changeExitRules(tx, workflow, ExitRules.parse(drawn.exitRules ?? []));
-  // After the trigger, which also names its step.
+  // Read after the trigger is stored, because that renames the TRIGGER step.
   const before = await findDrawing(tx, workflow);
   const redrawn = await storeDrawing(tx, workflow, before, drawn);
   return triggerChanged || rulesChanged || redrawn;

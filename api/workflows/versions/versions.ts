@@ -17,7 +17,7 @@ import {
   wholeVersionExample,
 } from './record.ts';
 
-/** The position is the version alone. */
+/** The position in the list is only the number of a version. */
 const newestFirst: CursorForm = {
   order: 'versions',
   value: 'text',
