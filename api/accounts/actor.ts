@@ -23,7 +23,7 @@ export function actorOf({ userId, isPublic }: ProjectCaller): string {
 
 const keyNames: Readonly<Record<string, string>> = { secret: 'Secret key', public: 'Public key' };
 
-/** Returns how stored actors are shown, with the addresses that their users have now. */
+/** Returns a function that presents a stored actor, with the present address of its user. */
 export async function readActors(
   db: Database,
   stored: readonly (string | null)[],

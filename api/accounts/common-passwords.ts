@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** Number of refused passwords: those that attackers try first. */
+/** Number of leaked passwords that are refused: the most common, which attackers try first. */
 const refusedMax = 10_000;
 
 /** Shorter passwords are refused for their length, so the list does not include them. */
@@ -9,15 +9,15 @@ export const passwordCharsMin = 8;
 
 let common: Set<string> | undefined;
 
-/** Returns true for a password that is, in any case, among the 10,000 most common. */
+/** Returns true if a password, in lower case, is among the 10,000 most common. */
 export function isCommonPassword(password: string): boolean {
   common ??= readCommonPasswords();
   return common.has(password.toLowerCase());
 }
 
 /**
- * Reads zxcvbn's list of leaked passwords in lower case, the most common first. It is read on first
- * use, and about a third of it is kept.
+ * Reads zxcvbn's list of leaked passwords, which are in lower case, the most common first. About a
+ * third of the first `refusedMax` are long enough to be kept.
  */
 function readCommonPasswords(): Set<string> {
   const require = createRequire(import.meta.url);

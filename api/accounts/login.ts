@@ -122,11 +122,13 @@ export const loginEndpoints = [signUp, logIn, logOut];
 
 /**
  * Counts a login before the password is checked, so that concurrent guesses cannot exceed the
- * limit; a correct one is not counted in the end. Guesses are limited per network. When many
- * networks guess one account, networks that have never logged in to it must wait. Its owner can log
- * in from known networks, and from anywhere after a password reset by mail, so a guesser cannot
- * lock out the owner. Known and unknown addresses are counted alike, and the counters contain no
- * address.
+ * limit. After a correct password, the caller takes the count back.
+ *
+ * Guesses are limited per network and account. If many networks guess the password of one account,
+ * networks that have never logged in to it must wait. So a guesser cannot lock out the owner, who
+ * logs in from a known network, or makes the present one known by a password reset by mail.
+ *
+ * Addresses without an account are counted, too. The counters contain only a hash of the address.
  * @throws Problem RATE_LIMIT_EXCEEDED
  */
 async function countLogin(

@@ -25,7 +25,7 @@ export function hashToken(token: string): Buffer {
 
 /**
  * Creates a mail to verify a user's address, if mail can be sent. Returns false when the user has
- * got too many this hour.
+ * got too many mails of this purpose within the hour.
  */
 export function recordVerification(
   tx: Database,
@@ -36,7 +36,7 @@ export function recordVerification(
   return recordLink(tx, config, user, purpose, '/auth/verify-email', verificationMail);
 }
 
-/** Creates a mail to set a new password. Returns as `recordVerification` does. */
+/** Creates a mail to set a new password. Returns the same as `recordVerification`. */
 export function recordPasswordReset(
   tx: Database,
   config: Services['config'],
@@ -73,8 +73,8 @@ export async function recordInvitation(
 const membersByKeyPerHour = 20;
 
 /**
- * Creates mails that tell administrators about a change of members by a secret key. The caller has
- * found the administrators before.
+ * Creates mails to administrators about a change of members by a secret key.
+ * @param administrators those before the change, so that a removed one also gets the mail.
  */
 export async function recordMembersByKey(
   tx: Database,

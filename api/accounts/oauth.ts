@@ -16,7 +16,7 @@ import type { Services } from '../services/services.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import { cookieName, setCookie, startSession } from '../access/session.ts';
 
-/** Login through another site. `outbound` sends the browser there, and it returns to `callback`. */
+/** Login through another site. `outbound` redirects to the site, which redirects to `callback`. */
 
 const ways: { provider: OAuthProvider; name: string; type: Exclude<UserType, 'PASSWORD'> }[] = [
   { provider: 'github', name: 'GitHub', type: 'GITHUB_OAUTH' },
@@ -149,9 +149,9 @@ async function identify(
   const email = identity.email === null ? null : normaliseEmail(identity.email);
   if (email === null) throw new LoginRefused('oauth_failed');
   const holder = await findUserByEmail(db, email);
-  // The account's address was never verified, but this login proves it.
+  // The holder has never proved to own the address. This login does, so it takes over the account.
   const isUnproven = holder?.type === 'PASSWORD' && !holder.email_verified;
-  // Also for an account of the same provider, because an address may have a new owner there.
+  // Refused even for an account of the same provider: the address may have a new owner there.
   if (holder && !isUnproven) throw new LoginRefused('wrong_method');
   if (!config.signupsEnabled) throw new LoginRefused('signups_disabled');
   const { providerId } = identity;
@@ -162,7 +162,7 @@ async function identify(
     const event = holder ? 'account.claimed' : 'account.created';
     await note({ event, userId: made.id, details: { by: type } });
   }
-  // A concurrent callback has created it.
+  // If none was made, a concurrent callback has created the account.
   const user = made ?? (await findUserByProvider(db, type, providerId));
   if (!user) throw new LoginRefused('wrong_method');
   return user;
@@ -187,8 +187,8 @@ async function checkState(
 }
 
 /**
- * Returns the PKCE verifier, which only the client that began the login can know. It is derived
- * from the state, so it need not be stored.
+ * Returns the PKCE verifier, which only this server knows. It is derived from the state and a key of
+ * the server, so it need not be stored.
  */
 function verifierOf(state: string, config: Services['config']): string {
   return createHmac('sha256', keyFor('oauth verifier', config)).update(state).digest('base64url');

@@ -14,17 +14,17 @@ export const NewPassword = z
 
 export const GivenPassword = z.string().min(1);
 
-/** Argon2id with 19 MiB, 2 passes and 1 lane, the first choice of OWASP's password cheat sheet. */
+/** Argon2id with the minimum settings of OWASP's Password Storage Cheat Sheet: 19 MiB, 2 passes. */
 const argon2 = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 export function hashPassword(password: string): Promise<string> {
   return hash(password, argon2);
 }
 
-/** A hash that no password matches. Checking it takes as long as checking a real one. */
+/** Checked in place of a missing hash, so that the check takes as long as with a stored one. */
 const nobody = hashPassword('');
 
-/** Checks a password. `passwordHash`: null if there is no such account, or it has no password. */
+/** Checks a password. @param passwordHash null: there is no account, or it has no password. */
 export async function verifyPassword(
   passwordHash: string | null,
   password: string,

@@ -150,7 +150,7 @@ async function securityOf(
   };
 }
 
-/** The texts contain no numbers, because senders who know the limits would send up to them. */
+/** The texts contain no numbers, because senders who know the limits would stay just below them. */
 const texts: Record<'warning' | 'critical', Record<Measure, string>> = {
   critical: {
     bounces: 'Too much of your mail bounces.',

@@ -67,7 +67,7 @@ const deleteMe = endpoint({
       });
     }
     if (outcome === 'missing') throw new Problem('UNAUTHORIZED');
-    // The row outlives the account, so the id is stored as text.
+    // The log entry outlives the account, so the id is in its `details`.
     await note({ event: 'account.deleted', userId: null, details: { userId: user.id } });
     return answer(
       { success: true as const, message: 'Your account is deleted.' },

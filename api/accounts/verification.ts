@@ -137,7 +137,7 @@ const resetPassword = endpoint({
       const userId = await useToken(tx, ['reset_password'], hashToken(body.token));
       const changed = userId && (await updatePassword(tx, userId, passwordHash));
       if (!changed) throw new Problem('INVALID_TOKEN');
-      // Only the user has received the link, and knows the new password.
+      // The link came by mail, so it also proves that the address is the user's.
       await updateEmailVerified(tx, changed.id);
       await note({ event: 'password.reset', userId: changed.id }, tx);
     });

@@ -55,7 +55,8 @@ export const getActivity = endpoint({
   example: { response: { data: [activityExample], hasMore: false } },
   async handle({ db, caller, query }) {
     const { startDate, endDate, cursor, types, contactId, limit } = query;
-    // There are also rows older than those shown. They belong to later pages.
+    // Without dates, the first page shows only 30 days, but older rows are read, too. They show
+    // whether there is a next page.
     const { rows, hasMore: goesOn } = await listActivity(db, caller.projectId, {
       types: types ? pastTypes.filter((type) => types.includes(type)) : pastTypes,
       contactId,

@@ -4,7 +4,7 @@ import { startOfDay } from '../../domain/filter/value.ts';
 import { fault, momentOf, textRead } from '../http/schemas.ts';
 import { whenRight } from '../../domain/errors.ts';
 
-/** Days before the end if no start is given. */
+/** Number of days from the start of a range to its end, if the start is not given. */
 const daysByDefault = 30;
 
 const QueryTime = textRead(
@@ -35,7 +35,10 @@ export function rangeQuery<Shape extends z.ZodRawShape>(shape: Shape) {
   );
 }
 
-/** The period of a query, both ends included; it starts 30 days before the end by default. */
+/**
+ * Returns the period of a query, both ends included. It starts 30 days before the end by default;
+ * `to` null: it has no end.
+ */
 export function periodOf({ startDate, endDate }: DateRange, now: Date) {
   const end = endDate ?? now;
   const from = startDate ?? new Date(end.getTime() - daysByDefault * unitMs.days);

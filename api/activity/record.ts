@@ -4,7 +4,6 @@ import type { ActivityRow, UpcomingRow } from '../../db/reads/activity.ts';
 import { activityTypes, type ActivityType } from '../../domain/activity.ts';
 import { JsonObject, named, Time } from '../http/schemas.ts';
 
-/** One item of the activity feed as the API returns it. */
 export const ActivityItem = named('ActivityItem', {
   id: z.string(),
   type: z.enum(activityTypes),
@@ -84,7 +83,7 @@ function metadataOf(row: ActivityRow): Record<string, unknown> {
   }
 }
 
-/** The key of an execution, where it has one. */
+/** Returns the key of an execution, if it has one. */
 function keyOf({ key }: { key: string | null }): { key?: string } {
   return key === null ? {} : { key };
 }

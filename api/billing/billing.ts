@@ -23,7 +23,7 @@ import type { Services } from '../services/services.ts';
 import { Time, named, time, ById } from '../http/schemas.ts';
 import { transact } from '../../db/database.ts';
 
-/** Options of all these endpoints. Without a payment provider they are unavailable. */
+/** Options of all endpoints below. Without a payment provider they are unavailable. */
 const common = {
   access: 'session',
   projectParam: 'id',
@@ -322,9 +322,9 @@ async function limitsOf(
 }
 
 /**
- * Returns this month's use by category. For a limited category, waiting mail that has taken its
- * share counts, as it does when a message is refused. Shares are recorded only for limited
- * categories.
+ * Returns this month's usage by category: sent and received mail. In a limited category, waiting
+ * mail that has taken its part of the allowance counts, too, because it counts against the limit.
+ * Without a limit, mail takes no allowance.
  */
 async function usageOf(
   db: Services['db'],

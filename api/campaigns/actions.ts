@@ -17,7 +17,7 @@ import { Campaign, CampaignDone, campaignExample } from './record.ts';
 import { sendCampaign } from './send.ts';
 import { act } from './states.ts';
 
-/** Actions on a whole campaign. Each changes its row and signals its run. */
+/** Actions on a whole campaign. All but the test depend on its status. */
 
 export const cancelCampaign = endpoint({
   id: 'cancelCampaign',

@@ -162,7 +162,8 @@ async function requireSender(
 const noSender = () => invalidField('from', 'required', 'The template has no sender.');
 
 /**
- * Returns the columns of a new campaign. Missing ones are copied from its template's current state.
+ * Returns the columns of a new campaign. Subject, body, sender and topic that the request leaves out
+ * are copied from its template.
  */
 async function newValues(db: Database, projectId: string, body: NewCampaign) {
   const { templateId } = body;
@@ -180,7 +181,7 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
     from_name: template?.from_name ?? null,
     reply_to: template?.reply_to ?? null,
     segment_id: null,
-    // The schema guarantees that it is set.
+    // Only for the type: the schema guarantees that `given` has it.
     audience_type: 'ALL',
     message_class: messageClass,
     topic_id: ofTemplate,
@@ -192,7 +193,7 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
   });
 }
 
-/** Prevents deletion of the segments in an audience and of the topic until the transaction ends. */
+/** Prevents the deletion of an audience's segments and of the topic until the transaction ends. */
 async function holdReferences(
   tx: Database,
   projectId: string,
@@ -320,9 +321,9 @@ export const deleteCampaign = endpoint({
 });
 
 /**
- * Deletes campaigns, or none.
+ * Deletes all these campaigns, or none of them.
  * @param options.delete false: only checks that all exist.
- * @throws Problem CAMPAIGN_NOT_FOUND, CAMPAIGN_ACTIVE naming the first that prevents it.
+ * @throws Problem CAMPAIGN_NOT_FOUND, CAMPAIGN_ACTIVE for the first that cannot be deleted.
  */
 async function removeCampaigns(
   db: Database,
@@ -368,7 +369,7 @@ export const duplicateCampaign = endpoint({
       return transact(db, async (tx) => {
         await holdProject(tx, projectId);
         await lockSegmentReferences(tx, projectId);
-        // Read again: its segment may have been deleted meanwhile.
+        // Read again, because the campaign's segment may have been deleted meanwhile.
         const row = found('CAMPAIGN', id, await findCampaign(tx, projectId, id));
         requireCounted(original, row);
         return insertCampaign(tx, {

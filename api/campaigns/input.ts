@@ -52,7 +52,6 @@ const fields = {
 
 const Change = z.object(fields).partial();
 
-/** The error of a missing required field. */
 const missing = {
   message: 'Is missing.',
   params: { code: 'invalid_type', received: 'undefined' },
@@ -60,7 +59,7 @@ const missing = {
 
 type Given = z.output<typeof Change>;
 
-/** `type` is another name for one of two fields. */
+/** `type` stands for `audienceType` or `messageType`, depending on its value. */
 function refuseContradiction(body: Given, context: z.core.$RefinementCtx): void {
   const { type } = body;
   if (type === undefined) return;
@@ -82,7 +81,10 @@ export const CampaignChange = Change.superRefine(...oneCondition).superRefine(..
 
 const audienceFields = ['audienceType', 'type'];
 
-/** Required fields, unless the fields in `in` make them optional. */
+/**
+ * Required fields. `in`: the other fields that `isMissing` reads. A missing field is reported only
+ * if they are valid.
+ */
 const required: Partial<
   Record<keyof Given, { in: string[]; isMissing: (body: Given) => boolean }>
 > = {
@@ -132,7 +134,7 @@ export function conditionIn(body: Given): PlacedCondition | null {
   return given ? { ...given, field } : null;
 }
 
-/** @throws Problem VALIDATION_ERROR for a topic of mail that cannot have one */
+/** @throws Problem VALIDATION_ERROR if mail other than marketing mail has a topic */
 export function refuseGivenTopic(body: Given): void {
   refuseTopic(body.topicId, messageTypeOf(body) ?? 'MARKETING');
 }
@@ -181,7 +183,7 @@ export function valuesOf(body: Given) {
   });
 }
 
-/** Returns the columns of the audience's type, and no others. */
+/** Sets the columns of the other audience types to null. */
 export function withAudience<
   V extends Pick<CampaignValues, 'audience_type' | 'segment_id' | 'audience_condition'>,
 >(values: V): V {
@@ -192,7 +194,6 @@ export function withAudience<
   };
 }
 
-/** A request's changes to a campaign. */
 export interface CampaignEdit {
   values: Partial<CampaignValues>;
   changesAudience: boolean;
@@ -200,7 +201,7 @@ export interface CampaignEdit {
   changesCount: boolean;
 }
 
-/** Columns that may be edited before all messages are created. */
+/** Columns that may be edited while the campaign is PAUSED. */
 const pausedColumns: readonly string[] = [
   'subject',
   'body',

@@ -66,7 +66,6 @@ const SendRequest = z
     local: typeof localTime === 'string' ? { localTime, late: Late.parse(late) ?? 'send' } : null,
   }));
 
-/** A request's send time. */
 type SendRequest = z.output<typeof SendRequest>;
 
 export const sendCampaign = endpoint({
@@ -163,8 +162,8 @@ function refuseFarTime(localTime: string, projectZone: string): void {
 }
 
 /**
- * Returns how many contacts would get a campaign now, and when it begins; null: now, without a
- * schedule.
+ * Returns how many contacts would get a campaign now, and when it begins.
+ * @returns `at`: the time for its `scheduled_for`; null: it is sent now, without a schedule.
  * @throws Problem CAMPAIGN_NO_RECIPIENTS, SCHEDULE_IN_PAST, CONDITION_TOO_HEAVY
  */
 async function planSending(

@@ -7,7 +7,7 @@ import { found, Problem, type ProblemCode } from '../../domain/errors.ts';
 import type { Project } from '../access/caller.ts';
 import { presentCampaign } from './record.ts';
 
-/** Checks if a campaign's state allows an action. */
+/** Actions that depend on the status of a campaign. */
 
 export type Action = Exclude<keyof typeof campaignActions, 'edit' | 'delete'>;
 
@@ -26,7 +26,9 @@ export function requireState({ status }: CampaignRow, action: Action): void {
 }
 
 /**
- * Changes a campaign if its state allows it, and signals its run. Of concurrent calls, one wins.
+ * Changes a campaign if its status allows the action. Signals its run, except for `archive`. The
+ * campaign is locked, so a concurrent action sees the status that this one has set.
+ * @throws Problem CAMPAIGN_NOT_FOUND, or the problem in `refusals`
  */
 export async function act(
   db: Database,

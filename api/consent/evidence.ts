@@ -6,7 +6,7 @@ import type { Call } from '../http/endpoint.ts';
 
 type Request = Pick<Call<'open', unknown, unknown, unknown>['request'], 'ip' | 'header'>;
 
-/** Characters of a user agent that are kept. */
+/** Maximum number of characters of a user agent that are stored. */
 const userAgentMax = 500;
 
 /** Evidence that a customer has of a person's consent. */
@@ -16,15 +16,15 @@ export interface Proof {
   userAgent?: string | undefined;
 }
 
-/** The caller, as the consent log names them. */
+/** Returns the caller's name in the consent log: the user's id, `pk` or `sk`. */
 export function actorOf({ userId, isPublic }: ProjectCaller): string {
   return userId ?? (isPublic ? 'pk' : 'sk');
 }
 
 /**
- * Returns the evidence of a change by key or session. With a public key, the client is the person's
- * own program, so its claims are not trusted. Otherwise only the customer knows the person's IP
- * address.
+ * Returns the evidence of a change by key or session. A request with a public key comes from the
+ * person's own browser or app, so its IP address and user agent are stored, and those in `proof` are
+ * not trusted. Any other request comes from the customer, so only `proof` has those of the person.
  */
 export function evidenceOf(
   caller: ProjectCaller,

@@ -44,8 +44,8 @@ export const consentFields = {
 };
 
 /**
- * Refuses a request that both asks a contact to confirm and unsubscribes it. These are the
- * arguments of a refinement.
+ * The arguments of a `refine` that refuses a request which both asks a contact to confirm and
+ * unsubscribes it.
  */
 export const noContradiction = [
   ({ confirm, subscribed }: Asked) => !confirm || subscribed !== false,
@@ -67,7 +67,10 @@ export interface ConsentWish {
   topics: readonly string[] | undefined;
 }
 
-/** If a project requires confirmations, its public key cannot subscribe a contact. */
+/**
+ * Returns the change that a request makes. If a project requires confirmations, its public key can
+ * only make an opt-in request, or unsubscribe.
+ */
 export function consentWishOf(
   { isPublic, project }: ProjectCaller,
   { confirm, subscribed, topics }: Asked,
@@ -85,7 +88,6 @@ export function consentWishOf(
   };
 }
 
-/** Returns the error for a key that no topic has. */
 export function unknownTopic(field: string, key: string): Problem {
   return invalidField(field, 'not_found', 'There is no such topic.', key);
 }
@@ -100,8 +102,8 @@ export async function checkTopics(
 }
 
 /**
- * Refuses data that would exceed a limit once merged into the contact with this address. @throws
- * Problem VALIDATION_ERROR
+ * Refuses data that would exceed a limit once merged into the contact with this address.
+ * @throws Problem VALIDATION_ERROR
  */
 export async function checkMergedData(
   { db, caller }: { db: Database; caller: ProjectCaller },

@@ -160,7 +160,7 @@ async function requireUsable(
       refuse('templateId', 'custom', 'Its body must have the link {{confirmUrl}}.');
     }
   }
-  // A missing template might have had a sender.
+  // If the template does not exist, it is unknown whether it would have a sender.
   const isUnknown = templateId !== null && !template;
   if (requireConfirmation && !from && !isUnknown && !template?.from_email) {
     const message =

@@ -20,8 +20,8 @@ interface Request {
 }
 
 /**
- * Calls an endpoint for this member, with the same rights, checks and errors, so that a page can do
- * nothing that the API cannot.
+ * Calls an endpoint for this member. The rights of the member and the schemas of the endpoint are
+ * checked as in the API, but its `check` and `checkBeside` are not called.
  * @throws Problem as the endpoint.
  */
 export async function ask<R extends z.ZodType>(
@@ -35,7 +35,10 @@ export async function ask<R extends z.ZodType>(
   return (await askAs(call, caller, endpoint, request)).data;
 }
 
-/** Does the same for any caller and returns the response's headers, too: for logging in and out. */
+/**
+ * Calls an endpoint for any caller, without checking rights. Also returns the headers of the
+ * response, which logging in and out need.
+ */
 export async function askAs<R extends z.ZodType>(
   call: object,
   caller: Caller,

@@ -6,9 +6,9 @@ import type { Visitor } from '../http/endpoint.ts';
 const cookieSeconds = 7 * 24 * 60 * 60;
 
 /**
- * The secret of a browser, in a cookie. A form's token is derived from it and from the session (a
- * signed double submit cookie, OWASP "Cross-Site Request Forgery Prevention"). No other site can
- * create one, and the token of another session is invalid.
+ * The token of the forms on a page. It is derived from a secret of the browser, in a cookie, and from
+ * the session (a signed double submit cookie, OWASP "Cross-Site Request Forgery Prevention"). No
+ * other site can create a token, and the token of another session is invalid.
  */
 export class FormToken {
   readonly text: string;

@@ -4,7 +4,10 @@ import { style } from './style.ts';
 
 const styleHash = createHash('sha256').update(style).digest('base64');
 
-/** The policy of every page: it loads nothing but itself, and sends its forms to this server. */
+/**
+ * The Content-Security-Policy of every page: it loads only its own style and images of this server,
+ * and sends its forms to this server.
+ */
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${styleHash}'`,
@@ -16,7 +19,7 @@ const policy = [
 
 /**
  * The headers of a page. Pages show personal data, so they are not cached.
- * @param styles more sources of styles, for a framed mail with its own styles.
+ * @param styles source of styles instead of the page's own style, for a framed mail with styles.
  */
 export function pageHeaders(styles = ''): Record<string, string> {
   return {
@@ -50,8 +53,8 @@ export function pathIn(projectId: string, path: string): string {
 }
 
 /**
- * Renders a page of a project, with links to all others. `at` is its section, `projects` are the
- * reader's projects.
+ * Renders a page of a project, with links to all sections and to the reader's other projects. `at` is
+ * the section of the page.
  */
 export function projectLayout({
   project,

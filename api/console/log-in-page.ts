@@ -3,7 +3,7 @@ import { FormToken } from './form-token.ts';
 import { html } from '../html/html.ts';
 import { pageHeaders, plainLayout } from './layout.ts';
 
-/** Asks for address and password. `next`: the requested page. */
+/** Asks for address and password. `next`: the page to open after the login. */
 export function logInPage(
   visitor: Pick<Visitor, 'config' | 'cookie'>,
   { status, next, fault = null }: { status: number; next: string; fault?: string | null },

@@ -23,13 +23,12 @@ const doneTexts = {
   restored: 'The version was restored. Open executions stay on their versions.',
 } as const;
 
-/** The data for rendering a page. */
 export interface PageContext {
   call: MemberCall;
   project: { id: string; name: string };
   /** The token of the page's forms. */
   token: string;
-  /** The path of another page of the project. */
+  /** Returns the URL path of a page of the project. */
   path: (path: string) => string;
 }
 
@@ -107,7 +106,7 @@ function absentPage(problem: Problem): ShownPage & { status: number } {
   return { title: problem.message, content: problemContent(problem), status: problem.status };
 }
 
-/** A page reads each query parameter once. @throws Problem INVALID_REQUEST_BODY */
+/** @throws Problem INVALID_REQUEST_BODY if a query parameter occurs more than once */
 function refuseRepeated(query: Readonly<Record<string, unknown>>): void {
   const [name] = Object.entries(query).find(([, value]) => typeof value !== 'string') ?? [];
   if (name === undefined) return;
@@ -116,7 +115,7 @@ function refuseRepeated(query: Readonly<Record<string, unknown>>): void {
   });
 }
 
-/** Declares a picture on a page, drawn by `endpoint`. */
+/** Declares a picture on a page, drawn by the API endpoint `drawn`. */
 export function pictureOf(
   path: string,
   id: string,
@@ -150,7 +149,7 @@ function isDone(name: string | undefined): name is keyof typeof doneTexts {
  */
 export function projectAct(declaration: {
   path: string;
-  /** The API endpoint that performs it. */
+  /** The API endpoint that performs the action. */
   does: AnyEndpoint;
   act: (
     call: MemberCall,

@@ -119,7 +119,6 @@ export function heading(title: string, about: Content = null, acts: Content = nu
   </div>`;
 }
 
-/** An action on a page. */
 export interface Act {
   action: string;
   label: string;
@@ -140,7 +139,7 @@ export function actForm(token: string, { action, label, weight, fields = {}, inp
 
 /**
  * Retry buttons: the newest version first (it probably has the fix), then the version that failed.
- * @param versions of the graphs that the failed ones are on
+ * @param versions of the workflow on which the failed executions are
  */
 export function retryForms(
   token: string,
@@ -160,7 +159,7 @@ export function retryForms(
   ${actForm(token, { ...act, label: `${label} as ${versions.length === 1 ? 'it was' : 'they were'}` })}`;
 }
 
-/** Links to the previous and next page of a page list. `query` is kept. */
+/** Links to the previous and next page of a page list. The links keep `query`. */
 export function pager(
   { page, totalPages }: { page: number; totalPages: number },
   query: Record<string, string> = {},
@@ -177,7 +176,7 @@ export function pager(
   >`;
 }
 
-/** Link to the next page of a cursor list. `query` is kept. */
+/** Link to the next page of a cursor list. The link keeps `query`. */
 export function further(
   cursor: string | null | undefined,
   query: Record<string, string> = {},

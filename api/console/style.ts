@@ -1,6 +1,6 @@
 import { theme } from '../html/theme.ts';
 
-/** Numbers in columns have one width. Tones of states: good, warn, bad. */
+/** Digits have equal widths, so that numbers in columns align. Colours of states: good, warn, bad. */
 export const style = `${theme}
 :root { --good: #17724a; --warn: #855c00; --bad: #b42525; --good-bg: #e6f4ec; --warn-bg: #fbf1d9; --bad-bg: #fbe9e9; }
 @media (prefers-color-scheme: dark) { :root {

@@ -104,7 +104,7 @@ export const listContacts = endpoint({
   },
 });
 
-/** @throws Problem VALIDATION_ERROR if it is neither a cursor of this order nor a contact's id. */
+/** @throws Problem VALIDATION_ERROR if `cursor` is neither a cursor of this order nor an id */
 async function readCursor(
   db: Database,
   projectId: string,

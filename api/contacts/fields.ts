@@ -70,8 +70,8 @@ export const listContactFields = endpoint({
 });
 
 /**
- * Rounded percent, at least 1 if any contact has the field. The two counts are taken one after the
- * other.
+ * Returns a rounded percentage, at least 1. It is limited to 100: the two counts come from separate
+ * statements, so `holders` may exceed `total`.
  */
 function coverage(holders: number, total: number): number {
   return Math.min(100, Math.max(1, Math.round((100 * holders) / total)));
@@ -157,8 +157,8 @@ export const deleteContactField = endpoint({
     if (field.kind !== 'data') throw new Problem('FIELD_NOT_DELETABLE');
     const users = await usersOf(db, projectId, field);
     if (users.some) throw new Problem('FIELD_IN_USE', { details: users.lists });
-    // A concurrent new use of the field is allowed. It then refers to a field that no contact has
-    // yet, as segments may.
+    // A use that is added concurrently is not refused. It then refers to a field that no contact
+    // has, which is allowed with the prefix `data.`.
     return { deletedFrom: await removeField(db, projectId, field.key) };
   },
 });

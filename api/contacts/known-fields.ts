@@ -40,8 +40,9 @@ export async function refuseUnknownFields(
 }
 
 /**
- * Finds keys that many contacts have at once. For a key that none of the newest has, all contacts
- * are read once.
+ * Returns those of the keys that at least one contact has. A key that many contacts have is found
+ * quickly. The first key that no contact has costs a read of all contacts, so one more read then
+ * looks for all remaining keys together.
  */
 async function keysInUse(
   db: Database,
@@ -62,8 +63,7 @@ async function keysInUse(
 }
 
 /**
- * Returns warnings about keys of contact data that hardly any contact has, by key; none for keys
- * that one of the newest contacts has.
+ * Returns warnings, by key, about keys of contact data that none of the newest contacts has.
  */
 export async function unknownKeyTexts(
   db: Database,

@@ -19,14 +19,14 @@ export const LinkQuery = z.object({
 
 export type LinkQuery = z.output<typeof LinkQuery>;
 
-/** Returns the topic of a link; undefined: it has none of the project's. */
+/** Returns the topic of a link; undefined: the link names no topic of the project. */
 export function topicOfLink({ topics }: TopicContact, { t }: LinkQuery): ContactTopic | undefined {
   return topics.find(({ key }) => key === t);
 }
 
 /**
- * Returns the change that a link requests: of its topic, otherwise of all mail. A contact who joins
- * a topic wants mail, too.
+ * Returns the change that a link requests. A link with a topic changes the choice of this topic, any
+ * other link the subscription to all mail. Joining a topic also subscribes the contact.
  * @param text the text that the person has read; null: unknown.
  */
 export function wishOfLink(
@@ -43,8 +43,8 @@ export function wishOfLink(
 type LinkCall = Pick<Call<'open', unknown, LinkQuery, unknown>, 'db' | 'request' | 'query'>;
 
 /**
- * Changes what a contact receives, through a mail's link. Returns undefined when there is no such
- * contact.
+ * Changes what a contact receives, as a mail's link requests it. Returns undefined when there is no
+ * such contact.
  */
 export async function changeByLink(
   { db, request, query }: LinkCall,
@@ -65,12 +65,12 @@ export async function changeByLink(
   );
 }
 
-/** Returns the topic's key in a link, maybe of no topic; null: there is none. */
+/** Returns the key of a topic in a link. There may be no such topic; null: the link has no key. */
 export function topicKeyOf({ t }: LinkQuery): string | null {
   return typeof t === 'string' && t !== '' ? t : null;
 }
 
-/** Returns the id of the message with the link; null: it has none. */
+/** Returns the id of the message with the link; null: the link has no valid id. */
 export function emailIdOf({ e }: LinkQuery): string | null {
   return isUuid(e) ? e : null;
 }

@@ -49,7 +49,7 @@ const TimelineEntry = named('TimelineEntry', {
 type Entry = z.input<typeof TimelineEntry>;
 
 /**
- * To the microsecond, so that items of one millisecond have an order and a page begins exactly
+ * Times have microseconds, so that items of one millisecond have an order, and a page begins exactly
  * where the previous one has ended.
  */
 const newestFirst: CursorForm = { order: 'timeline', value: 'instant' };

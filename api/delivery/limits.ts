@@ -53,7 +53,6 @@ export interface Progress {
   oldestDueAt: Date | null;
 }
 
-/** Returns the progress of a sending campaign. */
 export function readProgress(
   services: Sources,
   campaign: {
@@ -81,8 +80,8 @@ export function readProgress(
 }
 
 /**
- * Estimates when the last message is sent: at this speed, and not before the last moment that one
- * waits for. null: messages are due, but none is sent.
+ * Estimates when the last message will be sent: at the speed `perSecond`, but not before `lastAt`, the
+ * latest time for which a message waits. null: unknown, because no message is being sent.
  */
 function estimateEnd(
   { waiting, due, lastAt }: CampaignMail,
@@ -95,8 +94,8 @@ function estimateEnd(
 }
 
 /**
- * Returns the limit that slows a campaign down: one of its project, but not the project's other
- * campaigns.
+ * Returns the limit that slows a campaign down: that of its project. A `campaign_rate` does not count
+ * if this campaign has none: it is the rate of another campaign.
  */
 function limitOfCampaign(
   { max_per_minute: maxPerMinute }: { max_per_minute: number | null },

@@ -173,7 +173,8 @@ export const domainEndpoints = [
 ];
 
 /**
- * Returns the domain if the caller may see it. Another project's domain looks like a missing one.
+ * Returns the domain if the caller may see it. The error for another project's domain is the same as
+ * for one that does not exist.
  * @throws Problem DOMAIN_NOT_FOUND, INSUFFICIENT_ROLE, PROJECT_DISABLED,
  *   EMAIL_VERIFICATION_REQUIRED.
  */
@@ -227,7 +228,7 @@ async function claimDomain(call: Claiming, projectId: string, name: string): Pro
   });
   if (made && made !== 'taken') return made;
   await abandonDomain(db, claim);
-  // It was deleted with its project, or another claim was faster.
+  // No row: the claim was deleted with its project. `taken`: another project has verified the name.
   if (!made) throw notFound('PROJECT', projectId);
   throw new Problem('DOMAIN_EXISTS', { details: { domain: name } });
 }
@@ -270,7 +271,8 @@ async function provideIdentity({ db, identities, log }: Services, name: string):
   if (!identities.keepsDomains) return (await identities.create(name)).dkimTokens;
   const known = await identities.find(name);
   if (!known) await insertSesIdentity(db, name);
-  // Checked after asking the provider, because the creator of an identity records it first.
+  // Read after asking the provider, because a process records an identity before it creates it. So
+  // an identity without a record is not from Everpost.
   if (!known || (await isOwnIdentity(db, name))) return (await identities.create(name)).dkimTokens;
   log.warn({ domain: name, ...known }, 'the account has an identity that Everpost has not made');
   if (known.dkimTokens.length > 0) return known.dkimTokens;

@@ -50,7 +50,8 @@ export function presentDomain(
 }
 
 /**
- * Example for the documentation. A domain has three DKIM records and one for each other purpose.
+ * Example for the documentation, shortened: a domain has several DKIM records, and one record for
+ * each other purpose.
  */
 export const domainExample: z.input<typeof Domain> = {
   ...exampleOf(Domain),

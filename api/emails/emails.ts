@@ -32,7 +32,6 @@ const bodyIsNull =
   'worker died before it could record the message of a campaign. The trace then shows ' +
   "`settled`, and the subject is the campaign's template";
 
-/** A whole message. */
 export const Email = named('Email', {
   ...EmailSummary.shape,
   body: z.string().nullable().describe(bodyIsNull),

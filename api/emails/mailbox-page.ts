@@ -10,8 +10,8 @@ interface ListedMail {
 }
 
 /**
- * No scripts; only images are loaded; no other page may frame this one. Frames made from text
- * inherit the policy, so it also covers the HTML of the mails.
+ * Content-Security-Policy of the page: it runs no scripts, loads only images, and no other page may
+ * frame it. A frame with `srcdoc` inherits the policy, so it also covers the HTML of the mails.
  */
 export const pagePolicy = [
   "default-src 'none'",
@@ -22,7 +22,7 @@ export const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Characters of the raw mail that the page shows; attachments may have megabytes. */
+/** Maximum number of characters of the raw mail on the page: attachments may have megabytes. */
 const rawCharsMax = 200_000;
 
 /** Renders the mailbox: the list beside the selected mail. `to` is the recipient filter. */

@@ -104,11 +104,12 @@ const getMailboxMail = endpoint({
 export const mailboxEndpoints = [listMailbox, getMailboxMail];
 
 /**
- * Refuses strangers. The mailbox shows every mail without a login, so only this machine and its
- * network may read it. Checking for a private client address is not enough: - A foreign page can
- * use the reader's own browser, through a host name that points here (DNS rebinding). So the host
- * must be an IP address, or a name that no stranger can register. - Behind a proxy every client has
- * the proxy's address, and the host name may be lost.
+ * Refuses strangers, because the mailbox shows every mail without a login: only this machine and its
+ * network may read it. A private client address does not suffice:
+ *
+ * - A foreign page can use the reader's browser, through a host name of its own that points to this
+ *   server (DNS rebinding). So the host must be a private IP address or this server's own name.
+ * - Behind a proxy every client has the proxy's address. So headers of a proxy are refused.
  * @throws Problem ROUTE_NOT_FOUND
  */
 function refuseStrangers({ config, request }: Pick<AnyCall, 'config' | 'request'>): void {
@@ -139,7 +140,7 @@ function isPrivateAddress(ip: string): boolean {
   return ipaddr.isValid(ip) && privateRanges.has(ipaddr.process(ip).range());
 }
 
-/** `host`: as in the Host header, with or without a port. */
+/** @param host as in the Host header, with or without a port. */
 function isOwnHost(host: string, apiUrl: string): boolean {
   if (!URL.canParse(`http://${host}`)) return false;
   const name = new URL(`http://${host}`).hostname.replace(/^\[|\]$/g, '');

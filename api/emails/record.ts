@@ -26,7 +26,6 @@ export const EmailStatus = z.enum([
 ]);
 export const SourceType = z.enum(['TRANSACTIONAL', 'CAMPAIGN', 'WORKFLOW', 'INBOUND']);
 
-/** Every code of a reason why a message was not sent. */
 export const ReasonCode = z.enum([...new Set(Object.values(reasonCodes).flat())]);
 
 export const EmailSummary = named('EmailSummary', {
@@ -115,7 +114,7 @@ export const emailExample = {
   deliveredAt: '2026-11-20T10:00:02.000Z',
 } as const;
 
-/** @param body if it was read; some headers of older rows depend on it. */
+/** @param body null: it was not read. Headers that are not stored may depend on it. */
 export function presentEmail(
   row: EmailSummaryRow,
   { publicId: projectId }: OwnerProject,
@@ -137,8 +136,9 @@ export function presentEmail(
 }
 
 /**
- * A campaign message stores headers only if its class does not determine them. A marketing
- * message's headers are known without its body, because they are always the same.
+ * Returns the headers of a campaign message. They are stored only if the class of the message does
+ * not determine them. The headers of marketing mail do not depend on its body, so they are known
+ * even when the body is no longer stored.
  */
 function campaignHeaders(row: EmailSummaryRow, apiUrl: string, body: string | null) {
   if (row.headers.length > 0) return row.headers;

@@ -10,8 +10,8 @@ import type { Services } from '../services/services.ts';
 /** Targets of the tracking pixel and of tracked links. */
 
 /**
- * Milliseconds that a count may wait for others. A pixel is invisible, but a click must redirect
- * quickly.
+ * Maximum number of milliseconds for which an open or click waits to be recorded together with
+ * others. A pixel is invisible and may take longer, but a click must redirect quickly.
  */
 const maxDelayMs = { open: 100, click: 20 };
 
@@ -38,8 +38,8 @@ const openPixel = endpoint({
   async handle(call) {
     const { config, params, query } = call;
     const id = params.emailId;
-    // Anyone gets the image, but only the mail has the signed URL that counts, because its id is
-    // known elsewhere, too. Mail from before URLs were signed is not counted.
+    // The image is for everyone, but only the signed URL counts. This URL is only in the mail,
+    // while the id of the mail is known elsewhere, too.
     if (typeof query.s === 'string' && isSigned(config, 'tracking links', id, query.s)) {
       await count(call, id, { kind: 'open', at: new Date() });
     }

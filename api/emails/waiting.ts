@@ -6,8 +6,6 @@ import { refusePast } from '../public/prepared-mail.ts';
 import { SendTime } from '../public/send-schema.ts';
 import { Email, readEmail, waitingExample } from './emails.ts';
 
-/** Reschedules or cancels waiting mail. */
-
 export const updateEmail = endpoint({
   id: 'updateEmail',
   method: 'PATCH',

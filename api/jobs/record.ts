@@ -8,7 +8,7 @@ import { named, Time } from '../http/schemas.ts';
 /** The response of a request that continues as a job. */
 export const JobAccepted = named('JobAccepted', { message: z.string(), jobId: z.string() });
 
-/** The record of a job with this data and result. */
+/** Returns the schema of a job with this data and result. */
 export function jobOf<D extends z.ZodType, R extends z.ZodType>(
   name: string,
   { data, result }: { data: D; result: R },
@@ -26,7 +26,7 @@ export function jobOf<D extends z.ZodType, R extends z.ZodType>(
   });
 }
 
-/** A job's counts are shown once they are final: it is complete, or failed midway. */
+/** Returns data and result of a job. `result`: null before the job has completed or failed. */
 export function contentOf<Data, Result>(row: JobRow, { publicId: projectId }: OwnerProject) {
   const isFinal = row.state === 'completed' || row.state === 'failed';
   return {

@@ -86,7 +86,7 @@ const getReadiness = endpoint({
     const [database, temporal] = await Promise.all([databaseAnswers(), temporalAnswers()]);
     const word = (isOk: boolean) => (isOk ? ('ok' as const) : ('failed' as const));
     const isReady = database && temporal;
-    // Without both, the state of the background work is unknown.
+    // Without PostgreSQL and Temporal, the state of the background work is unknown.
     const background = isReady ? await readBackground().catch(() => 'ok' as const) : 'ok';
     const status = background === 'ok' ? word(isReady) : ('degraded' as const);
     return answer(
@@ -179,7 +179,7 @@ const getConfig = endpoint({
   },
 });
 
-/** `listAll` returns the endpoints to describe, including these. */
+/** @param listAll returns the endpoints to describe, also those of this function. */
 export function metaEndpoints(listAll: () => readonly ListedEndpoint[]): AnyEndpoint[] {
   const getOpenApi = endpoint({
     id: 'getOpenApi',

@@ -82,7 +82,8 @@ function savedWish(before: TopicContact, fields: FormFields, text: string): Link
   const topics = publicTopics(before).filter(({ key }) => shown.includes(key));
   const isTicked = (topic: { key: string }) => ticked.includes(topic.key);
   const isAnyTicked = topics.some(isTicked);
-  // The boxes of an unsubscribed contact are not ticked, whatever it chose before.
+  // The page shows no ticked boxes to an unsubscribed contact, whatever it chose before. So boxes
+  // that are still unticked are no choice.
   if (!isAnyTicked && !before.subscribed) return { isOptOut: false, text };
   return {
     ...(isAnyTicked && { subscribed: true }),
@@ -133,7 +134,7 @@ function preferences(
   if (topics.length === 0) {
     const next = contact.subscribed ? 'unsubscribe' : 'subscribe';
     const action = actionOf(call, next, { topic: false });
-    // Only the contact itself can subscribe.
+    // A reader at another address than the contact's cannot subscribe it.
     const isOver = contact.reader !== undefined && !contact.subscribed;
     const form = isOver ? null : { action, buttons: [{ label: texts[next].button }] };
     return contactPage(texts, contact, { title, text: stateOf(contact, texts), form });

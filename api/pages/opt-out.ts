@@ -95,7 +95,7 @@ const unsubscribe = endpoint({
     const fields = await formOf(call);
     const isOneClick = isOneClickForm(fields);
     const isOfAll = !isOneClick && fields.some(([name, value]) => name === 'all' && value === '1');
-    // Mail providers repeat requests that do not get a 200, and blame the sender.
+    // An unknown contact gets status 200, too: mail providers would repeat the request.
     const contact = await changed(
       call,
       isOneClick ? 'one_click' : 'public_page',

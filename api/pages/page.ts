@@ -3,16 +3,14 @@ import { escapeHtml } from '../../domain/template/html.ts';
 import { type Answer, answer } from '../http/endpoint.ts';
 import { html, type Html } from '../html/html.ts';
 
-/** A form with boxes and buttons. */
 export interface PageForm {
   action: string;
-  /** The Enter key presses the first one. */
+  /** The Enter key presses the first button. */
   buttons: readonly { label: string; name?: string; value?: string }[];
   boxes?: readonly PageBox[];
   hidden?: readonly { name: string; value: string }[];
 }
 
-/** A box to tick, with its label. */
 export interface PageBox {
   name: string;
   value: string;
@@ -65,7 +63,7 @@ const headers = {
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; '),
-  // Its URL is one person's secret.
+  // The page's URL is a secret of one person, so the page is neither indexed nor cached.
   'X-Robots-Tag': 'noindex, nofollow',
   'Cache-Control': 'no-store',
 };

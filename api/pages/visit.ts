@@ -15,7 +15,7 @@ import { type PageContent, showPage } from './page.ts';
 
 const Params = z.object({ contactId: z.string() });
 
-/** Options of each of their endpoints. */
+/** Options of every endpoint of these pages. */
 export const isPage = {
   access: 'open',
   asSent: true,
@@ -25,7 +25,7 @@ export const isPage = {
   response: z.string(),
 } as const;
 
-/** The response to a link without a contact. */
+/** The response to a link whose contact does not exist. */
 export const unknownAnswer = {
   otherAnswers: [
     { status: 404, description: 'The page of an unknown link', contentTypes: ['text/html'] },
@@ -72,7 +72,7 @@ export function contactPage(
 }
 
 /**
- * Fills a text with the masked address of its reader, the name of the project and that of a topic.
+ * Fills a text with the masked address of its reader, the project's name and the topic's name.
  */
 export function filledFor(
   contact: Pick<PublicContact, 'email' | 'reader' | 'project_name'>,
@@ -109,7 +109,7 @@ export function textsFor(
 
 /**
  * Returns the target of a form on the page, without the host, because the page may be reached under
- * another one.
+ * another host than that of `API_URL`.
  * @param topic true if the form is about the topic of the link.
  */
 export function actionOf(
@@ -126,12 +126,12 @@ export function actionOf(
   return `${pathOf(config)}/${page}/${params.contactId}${link}`;
 }
 
-/** The path below which the pages are. */
+/** Returns the path of the API's URL, without a slash at its end; the pages are below it. */
 export function pathOf({ apiUrl }: PageCall['config']): string {
   return new URL(apiUrl).pathname.replace(/\/$/, '');
 }
 
-/** Reads the fields of a form, in either encoding; none when it is malformed. */
+/** Reads the fields of a form, urlencoded or multipart. A malformed form has no fields. */
 export function formOf({ request }: PageCall): Promise<FormFields> {
   return readForm(request.bytes, request.header('content-type')).catch(() => []);
 }

@@ -9,8 +9,6 @@ import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
 import { named, Time, time, ById } from '../http/schemas.ts';
 
-/** Removes every trace of a contact, and returns a receipt. */
-
 const exampleId = 'f1000000-0000-4000-8000-000000000001';
 export const eraseContact = endpoint({
   id: 'eraseContact',

@@ -35,8 +35,6 @@ import { stepsOf } from '../executions/executions.ts';
 import type { Project } from '../access/caller.ts';
 import { Contact, contactExample, presentContact } from '../contacts/record.ts';
 
-/** Returns all data of a contact in one response. */
-
 const ContactExport = named('ContactExport', {
   exportedAt: Time,
   contact: Contact,
@@ -149,7 +147,7 @@ async function* eventsOf({ project }: Exporting, db: Database, ids: string[]) {
   for (const event of await readEvents(db, ids)) yield presentEvent(event, project);
 }
 
-/** One at a time, because a body has up to 2 MB. */
+/** Reads one mail at a time, because a body has up to 2 MB. */
 async function* emailsOf({ config, project }: Exporting, db: Database, ids: string[]) {
   for (const id of ids) {
     const email = await readEmail({ db, config }, project, id);

@@ -106,7 +106,7 @@ const leaveProject = endpoint({
   async handle({ db, caller, params: { id }, note }) {
     const { userId } = caller;
     const membership = await findMembership(db, id, userId);
-    // An invitation can be declined even if the project was reset or deleted.
+    // An invited user is no member yet, and can decline even while the project is disabled.
     const projectId =
       membership?.project.id ??
       found('PROJECT', id, await findInvitation(db, id, userId)).projectId;

@@ -165,7 +165,7 @@ const removeMember = endpoint({
     const row = await changeable(db, projectId, params.userId);
     if (row.user_id === userId) throw new Problem('SELF_REMOVAL');
     await transact(db, async (tx) => {
-      // Administrators are read first, so that a removed one is also told.
+      // Administrators are read before the removal, so that a removed one also gets the mail.
       const administrators = await findAdministrators(tx, projectId);
       const isRemoved = await deleteMember(tx, projectId, row.user_id);
       if (!isRemoved) throw notFound('MEMBER', row.user_id);
@@ -186,14 +186,14 @@ function isKey(caller: ProjectCaller | UserCaller): boolean {
   return caller.kind === 'project' && caller.userId === null;
 }
 
-/** Returns a member who may be changed: anyone but the owner. */
+/** Returns a member or invited user. @throws Problem MEMBER_NOT_FOUND, OWNER_PROTECTED */
 async function changeable(db: Services['db'], projectId: string, memberId: string) {
   const row = found('MEMBER', memberId, await findMember(db, projectId, memberId));
   if (row.role === 'OWNER') throw new Problem('OWNER_PROTECTED');
   return row;
 }
 
-/** Returns the inviter's address, for the mail; null: a key. */
+/** Returns the inviter's address, for the mail; null: a key has invited. */
 async function addressOf(db: Services['db'], { userId }: ProjectCaller | UserCaller) {
   const user = userId ? await findUser(db, userId) : undefined;
   return user?.email ?? null;

@@ -43,7 +43,7 @@ export const Project = named('Project', {
 export const project = exampleOf(Project);
 export const projectWithSecret = { ...project, secret: `sk_${'9f3a'.repeat(16)}` };
 
-/** `secret`: the secret key, if it was just created, because it is not stored. */
+/** @param secret the secret key, known only just after its creation: only its hash is stored. */
 export function presentProject(row: MemberProjectRow, cipher: Cipher, secret?: string) {
   return present(Project, row, {
     id: row.public_id ?? row.id,

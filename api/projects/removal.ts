@@ -24,7 +24,7 @@ const deleteProject = endpoint({
   example: { response: { success: true, message: 'The project is deleted.' } },
   async handle({ db, member: { projectId, project }, params, note }) {
     await transact(db, async (tx) => {
-      // The row outlives the project, so the id is stored as text.
+      // The log entry outlives the project, so the id is in its `details`.
       await note({ event: 'project.deleted', details: { projectId: project.publicId } }, tx);
       if (!(await removeProject(tx, projectId))) throw notFound('PROJECT', params.id);
     });

@@ -16,7 +16,7 @@ import { named, Time, time, addFault } from '../http/schemas.ts';
 
 /** When the marketing mail of campaigns and workflows may reach a contact, and how often. */
 
-/** Milliseconds for which a request makes held mail due; the sweep does the rest. */
+/** Milliseconds for which `PUT /send-policy` itself makes held mail due; the sweep does the rest. */
 const releasingMs = 5_000;
 
 const QuietHours = z
@@ -37,7 +37,7 @@ const QuietHours = z
   )
   .meta({ id: 'QuietHoursInput' });
 
-/** `data.` and a path in contact data. */
+/** `data.` and a path in contact data, such as `data.address.timeZone`. */
 const ZoneField = z.string().superRefine((text, context) => {
   const isPath = text.length <= limits.zoneFieldChars && /^data(?:\.[^.]+)+$/.test(text);
   if (isPath) return;

@@ -38,9 +38,8 @@ import { noSender, type SendBody } from './send-schema.ts';
  * recorded.
  */
 
-/** Values that all recipients of a message share. */
 export interface PreparedMail {
-  /** Consent evidence, stored if this changes the recipient's subscription. */
+  /** Consent evidence, stored if the message changes the recipient's subscription. */
   origin: ConsentOrigin;
   project: { id: string; name: string; language: string; subscription: string | null };
   request: SendBody;
@@ -48,13 +47,13 @@ export interface PreparedMail {
   body: CompiledTemplate;
   messageClass: MessageClass;
   templateId: string | null;
-  /** null: none. */
+  /** null: the mail has no topic. */
   topic: { id: string; key: string } | null;
   from: { email: string; name: string };
   replyTo: string | null;
   headers: Record<string, string>;
   attachments: StoredAttachment[];
-  /** The part of the project's sending allowance that each message uses. */
+  /** The part of the project's sending allowance that the mail of each recipient uses. */
   share: Share;
 }
 
@@ -62,7 +61,8 @@ export interface PreparedMail {
 export type ReadOnce = <T>(key: string, read: () => Promise<T>) => Promise<T>;
 
 /**
- * Returns a function that reads data once for all messages of a request. A failed read is repeated.
+ * Returns a function that reads data once for all messages of a request. A read that has failed is
+ * repeated for the next message.
  */
 export function readingOnce(): ReadOnce {
   const known = new Map<string, unknown>();
@@ -75,7 +75,7 @@ export function readingOnce(): ReadOnce {
 /**
  * Finds template, sender and project of a message, and stores its attachments once.
  * @param options.isContinued true: an earlier request under the same key has accepted mail for some
- *   of its recipients. The others get theirs even if its send time has passed meanwhile.
+ *   of the recipients. The remaining ones get their mail even if the send time has passed meanwhile.
  */
 export async function prepareMail(
   db: Database,
@@ -109,7 +109,7 @@ export async function prepareMail(
     origin: { ...noEvidence, source: 'api', actor: actorOf(caller) },
     project,
     request,
-    // The schema guarantees that one of the two is set.
+    // The schema guarantees that there is a template, or both subject and body.
     subject: compileTemplate(request.subject ?? (template ? template.subject : '')),
     body: compileTemplate(request.body ?? (template ? template.body : '')),
     messageClass: template ? (template.type as MessageClass) : 'TRANSACTIONAL',
@@ -123,7 +123,7 @@ export async function prepareMail(
   };
 }
 
-/** The part of the project's sending allowance that each mail of a message uses. */
+/** Returns the part of the project's sending allowance that the mail of each recipient uses. */
 export function shareOf(projectId: string, { attachments, scheduledFor }: SendBody): Share {
   return {
     projectId,
@@ -139,8 +139,8 @@ export function refusePast(at: Date | null | undefined): void {
 }
 
 /**
- * Refuses a message without allowance for all its recipients: all get it, or none. Only parallel
- * requests can still use up the rest in between.
+ * Refuses a message for all its recipients if the allowance is too small for all of them together.
+ * Nothing is reserved, so parallel requests may use up the allowance before the last recipient.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
 export async function requireShare(
@@ -154,9 +154,9 @@ export async function requireShare(
 }
 
 /**
- * Adds errors that preparing the message would find, to a request that has other errors: no sender,
- * or data that are too large for one of its recipients.
- * @param body the valid fields of an invalid message
+ * Finds further errors of a request that is refused anyway: a missing sender, or data that are too
+ * large for one of the recipients. For other requests, `prepareMail` and `recordMail` find these.
+ * The second parameter has only the valid fields of the message.
  * @throws Problem VALIDATION_ERROR with all errors
  */
 export async function checkBesideMessage(
@@ -209,7 +209,7 @@ export class AlreadyAccepted extends Error {}
 
 /**
  * Records the mail of one recipient, in the caller's transaction: the contact and the email row.
- * @param ids chosen before, because the transaction may be restarted.
+ * @param ids chosen before the transaction, because it may be restarted.
  * @throws Problem CONTACT_UNSUBSCRIBED, MESSAGE_TOO_LARGE, BILLING_LIMIT_EXCEEDED; AlreadyAccepted
  */
 export async function recordMail(
@@ -278,8 +278,8 @@ export async function recordMail(
 }
 
 /**
- * Composes the whole message only if its size may exceed the limit. @throws Problem
- * MESSAGE_TOO_LARGE
+ * Composes the whole message only if its estimated size exceeds the limit, because composing is slow.
+ * @throws Problem MESSAGE_TOO_LARGE
  */
 async function refuseLargeMessage(
   mail: PreparedMail,

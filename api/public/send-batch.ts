@@ -34,8 +34,8 @@ import { refuseLargeFiles, SendBody } from './send-schema.ts';
 /** Many messages in one request: each alone, or all or nothing. */
 
 /**
- * A body of `/v1/send`. It is checked in its turn, so that an invalid one does not affect the
- * others.
+ * A body of `/v1/send`. The schema of the batch accepts any value, and `readMessage` checks each
+ * message. So an invalid message does not refuse the others.
  */
 const GivenMessage = z
   .unknown()
@@ -170,9 +170,9 @@ export const sendBatch = endpoint({
 });
 
 /**
- * Sends one message after the other, each alone. Its mails are recorded with the key, so that a
- * repeated request continues after them.
- * @throws Problem SERVICE_UNAVAILABLE when none was accepted, and one of them for that reason
+ * Accepts one message after the other; a refused message does not affect the next ones. Accepted
+ * mails are recorded under the idempotency key, so that a repeated request continues after them.
+ * @throws Problem SERVICE_UNAVAILABLE when no message was accepted and one was refused with 503
  */
 async function sendEach(call: BatchCall): Promise<z.input<typeof BatchResult>> {
   const results: z.input<typeof Result>[] = [];
@@ -230,7 +230,7 @@ async function readMessage(call: BatchCall, message: unknown): Promise<SendBody>
 }
 
 /**
- * Sends all messages in one transaction with the response of the key.
+ * Accepts all messages in one transaction, which also stores the response under the idempotency key.
  * @throws Problem of the first refused message, with `details.index`
  */
 async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
@@ -240,7 +240,7 @@ async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
     const body = await readMessage(call, message).catch((error: unknown) => {
       throw atMessage(index, error);
     });
-    // Chosen before, because the transaction may be restarted.
+    // Chosen before the transaction, because it may be restarted.
     messages.push({ body, newContacts: body.to.map(() => randomUUID()) });
   }
   for (const share of sharesOf(caller.projectId, messages)) {
@@ -303,7 +303,7 @@ function atMessage(index: number, error: unknown): unknown {
   });
 }
 
-/** The parts of the sending allowance that messages use, by month, the earliest first. */
+/** Returns the parts of the sending allowance that messages use, the earliest month first. */
 function sharesOf(projectId: string, messages: readonly { body: SendBody }[]): Share[] {
   const byMonth = new Map<number, Share>();
   for (const { body } of messages) {

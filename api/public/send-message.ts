@@ -38,7 +38,6 @@ const SendWarning = named('SendWarning', {
   column: z.int().nullable(),
 });
 
-/** The answer of `/v1/send` for a message. */
 export const SentMessage = z.object({
   emails: z.array(SentEmail),
   warnings: z.array(SendWarning).optional(),
@@ -59,22 +58,22 @@ export const sendProblems: ProblemCode[] = [
   'BILLING_LIMIT_EXCEEDED',
 ];
 
-/** The parts of a request that its messages need. */
+/** The parts of a call that `sendMessage` needs. */
 export interface SendCall extends Pick<Services, 'db' | 'config' | 'renderer'> {
   caller: ProjectCaller;
   stopping: AbortSignal;
 }
 
 /**
- * How much of a message an earlier request under the same key has accepted, and how this one
- * records more.
+ * The mails of a message that an earlier request under the same idempotency key has accepted, and
+ * the function with which this request records further ones.
  */
 export interface MessageKey {
   /** The mails that are accepted already, for the first recipients. */
   accepted: readonly AcceptedEmail[];
   /** Returns the id of a recipient's mail, by the index in `to`. */
   emailId(index: number): string;
-  /** Records an accepted mail in its transaction. @param answer set for the last one. */
+  /** Records an accepted mail in the mail's transaction. `answer`: set for the last recipient. */
   record(tx: Database, email: AcceptedEmail, answer: SentMessage | null): Promise<void>;
 }
 
@@ -119,7 +118,6 @@ export async function sendMessage(
   return answer(emails);
 }
 
-/** Returns the answer of `/v1/send` for a message whose mails are accepted. */
 export function presentSent(
   { scheduledFor }: SendBody,
   emails: SentEmail[],
@@ -210,7 +208,7 @@ async function sendTo(
   } catch (error) {
     if (!(error instanceof AlreadyAccepted)) throw error;
     const contact = await findEmailContact(db, mail.project.id, emailId);
-    // Deleted with its contact in between.
+    // The mail was deleted with its contact in between.
     if (!contact) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
     return { contact, email: emailId };
   }

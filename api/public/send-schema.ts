@@ -112,7 +112,7 @@ const Attachment = z
     ...whenRight('disposition', 'contentId'),
   });
 
-/** An error is better than mail that silently misses a reader. */
+/** `cc` and `bcc` are refused. Otherwise these readers would get no mail, without an error. */
 const NoCopies = z
   .unknown()
   .optional()
@@ -123,7 +123,6 @@ const NoCopies = z
   })
   .meta({ not: {}, description: 'Refused' });
 
-/** The error of a message without a sender. */
 export const noSender = fault('required', 'Neither the request nor the template has a sender.');
 
 const Request = z

@@ -96,7 +96,7 @@ type TrackCall = Pick<
 
 /**
  * Creates or updates the contact and records its event, in one transaction. `complete` stores the
- * response in it, so that a repeat does not record the event again.
+ * response in the same transaction, so that a repeated request does not record the event again.
  */
 export async function recordTracking(
   { db, tracking, caller, request }: TrackCall,

@@ -14,11 +14,11 @@ import { inputSchema, addFault } from '../http/schemas.ts';
 /** A parsed condition of a request, with its references to segments. */
 export interface GivenCondition {
   condition: Condition;
-  /** Uses of segments. Their fields are paths inside the condition. */
+  /** Uses of segments. The `field` of each is a path inside the condition. */
   mentions: SegmentMention[];
   /**
-   * Contact fields written without a prefix, such as `plan` for `data.plan`. Their fields are paths
-   * inside the condition, too.
+   * Contact fields written without a prefix, such as `plan` for `data.plan`. The `field` of each is a
+   * path inside the condition, too.
    */
   bareNames: BareName[];
 }
@@ -27,12 +27,10 @@ export type PlacedCondition = GivenCondition & { field: string };
 
 const jsonSchemas = conditionJsonSchemas();
 
-/** A condition as the API returns it. */
 export const ConditionAnswer = z
   .custom<Condition>((value) => typeof value === 'object' && value !== null)
   .meta({ id: 'Condition', ...jsonSchemas.condition });
 
-/** A condition in the flat form. */
 export const FlatAnswer = z
   .custom<{ operator: 'AND' | 'OR'; conditions: Filter[] }>(
     (value) => typeof value === 'object' && value !== null,
@@ -57,8 +55,8 @@ export const ConditionInput = z
   .meta({ id: 'ConditionInput', anyOf: [ConditionAnswer, FlatAnswer].map(inputSchema) });
 
 /**
- * For a body with a condition in two fields: refuses two different conditions. These are the
- * arguments of a refinement.
+ * For a body that may have its condition in two fields. Returns the arguments of a `superRefine` that
+ * refuses two different conditions.
  * @param first the field that is used when both are set.
  */
 export function refuseTwoMeanings<First extends string, Second extends string>(
@@ -79,7 +77,7 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
 /**
  * Refuses a condition with unknown, circular or too many segments, and with names without a prefix
  * that no contact has.
- * @param selfId the segment of the condition, if it exists.
+ * @param selfId the segment that has the condition; undefined: a new one, or no segment has it.
  * @throws Problem VALIDATION_ERROR
  */
 export async function refuseBadReferences(

@@ -134,7 +134,8 @@ function givenCondition(body: GivenConditions): PlacedCondition | null {
 }
 
 /**
- * Returns the error of a segment that must have a condition, or may have none; null: it is valid.
+ * Returns the error of a DYNAMIC segment without a condition, or of a STATIC one with a condition;
+ * null: the segment is valid.
  */
 function conditionFault(
   type: SegmentRow['type'],
@@ -221,7 +222,7 @@ export const updateSegment = endpoint({
   },
   async handle({ db, caller: { projectId, project }, params: { id }, body }) {
     const given = givenCondition(body);
-    // Before any lock, because it may take seconds.
+    // Counted before any lock, because counting may take seconds.
     const memberCount = given && (await countMatches(db, projectId, given.condition, new Date()));
     return transact(db, async (tx) => {
       if (given) {
@@ -244,7 +245,7 @@ export const updateSegment = endpoint({
   },
 });
 
-/** Returns warnings about event names that end with a segment's old name, and are still used. */
+/** Returns warnings about event names that contain a segment's former name, and are still used. */
 async function renameWarnings(
   tx: Database,
   before: SegmentRow,

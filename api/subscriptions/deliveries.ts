@@ -27,8 +27,8 @@ const newestEvent: CursorForm = { order: 'deliveries', value: 'instant' };
 const DeliveryById = ById.extend({ deliveryId: z.string() });
 
 /**
- * Returns the event of a delivery, from its id. @throws Problem EVENT_DELIVERY_NOT_FOUND for any
- * other text
+ * Returns the id of a delivery's event, which is a part of the delivery's id.
+ * @throws Problem EVENT_DELIVERY_NOT_FOUND for a text that is no delivery id
  */
 function eventOf({ id, deliveryId }: { id: string; deliveryId: string }): string {
   const eventId = eventOfDelivery(deliveryId, id);

@@ -158,12 +158,11 @@ async function refuseUnknownSecrets(
   refusals.throw();
 }
 
-/** Returns the error for headers with a secret that the project does not have. */
 export function unknownSecret(name: string): Problem {
   return invalidField('headers', 'not_found', `There is no secret named ${name}.`);
 }
 
-/** Headers as they are stored. Of names that are equal but for their case the last one wins. */
+/** Encrypts headers for storage. If names differ only in case, only the last one is stored. */
 export function sealHeaders(
   cipher: Cipher,
   given: Readonly<Record<string, string>> | null,

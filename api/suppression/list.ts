@@ -26,8 +26,6 @@ import {
   addFault,
 } from '../http/schemas.ts';
 
-/** Addresses that the project must not send to. */
-
 const record = {
   email: z
     .string()

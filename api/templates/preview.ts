@@ -150,7 +150,7 @@ async function previewOf(
     given: data,
     locale: localeOf({ ...contact.data, ...data }, project.language),
     urls: optOutUrls(config.apiUrl, contact.id, randomUUID(), topic ? topic.key : null),
-    // As in the template of a confirmation mail.
+    // A template that uses the confirmation link is shown as in a confirmation mail.
     ...(template.type === 'TRANSACTIONAL' &&
       usesConfirmUrl(template.body) && {
         optIn: { confirmUrl: confirmUrl(config.apiUrl, '***'), confirmTopics: [] },
@@ -183,7 +183,11 @@ async function previewOf(
   return { subject: content.subject, html, text: textFromHtml(html), bytes, warnings };
 }
 
-/** Returns a contact without address and data, but with an id, which the opt-out links need. */
+/**
+ * Returns the contact of a request: one of the project, an invented one, or by default one without
+ * address and data. Each has an id, because the opt-out links need it.
+ * @throws Problem CONTACT_NOT_FOUND
+ */
 async function contactOf(
   db: Services['db'],
   projectId: string,

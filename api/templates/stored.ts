@@ -2,7 +2,7 @@ import { invalidField } from '../../domain/errors.ts';
 import { faultText } from '../../domain/template/faults.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 
-/** Stored texts that a stricter check would not accept now. */
+/** Checks of stored texts, whose syntax may be broken if an earlier version accepted them. */
 
 /**
  * Returns the first text with broken syntax, with the error and its position; null: there is none.

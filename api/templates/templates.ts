@@ -48,7 +48,7 @@ import { getTemplateUsage } from './usage.ts';
 import { keptTopic, refuseTopic, requireTopics } from '../topics/references.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
-/** A text that must be a valid template. `requireReadable` checks slow ones. */
+/** A text that must be a valid template. `requireReadable` checks texts that are slow to read. */
 export function templateText(schema: z.ZodString) {
   return schema.superRefine((source, context) => {
     if (!compileTemplate(source).isQuicklyRead) return;
@@ -337,9 +337,9 @@ async function requireForPolicy(
 }
 
 /**
- * Deletes templates, or none.
+ * Deletes all these templates, or none of them.
  * @param options.delete false: only checks that all exist.
- * @throws Problem TEMPLATE_NOT_FOUND, TEMPLATE_IN_USE naming the steps that use any of them.
+ * @throws Problem TEMPLATE_NOT_FOUND, TEMPLATE_IN_USE with all uses of any of them.
  */
 async function removeTemplates(
   db: Database,

@@ -13,8 +13,6 @@ import { fault, named, Time, time, ById } from '../http/schemas.ts';
 import { Visibility } from './record.ts';
 import { unknownTopic } from '../consent/input.ts';
 
-/** The topics of a contact. */
-
 export const ContactTopicAnswer = named('ContactTopic', {
   id: z.uuid().meta({ examples: ['7e100000-0000-4000-8000-000000000001'] }),
   key: z.string().meta({ examples: ['product-news'] }),
@@ -100,7 +98,7 @@ const updateContactTopics = endpoint({
   },
 });
 
-/** Choices by the ids of their topics. @throws Problem VALIDATION_ERROR naming the unknown keys. */
+/** Returns choices by the ids of their topics. @throws Problem VALIDATION_ERROR for unknown keys */
 async function chosenTopics<Choice>(
   tx: Database,
   projectId: string,

@@ -4,10 +4,7 @@ import { foundAll, invalidField } from '../../domain/errors.ts';
 
 /** References to topics in templates, campaigns and steps. */
 
-/**
- * @throws Problem VALIDATION_ERROR for mail that cannot have a topic: of another class than
- *   MARKETING.
- */
+/** @throws Problem VALIDATION_ERROR if the mail has a topic, but is not of class MARKETING */
 export function refuseTopic(topicId: string | null | undefined, messageClass: string): void {
   if (!topicId || messageClass === 'MARKETING') return;
   throw invalidField('topicId', 'not_allowed', 'Only mail of the type MARKETING has a topic.');

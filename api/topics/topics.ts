@@ -20,7 +20,10 @@ import { listed } from '../http/uses.ts';
 import { Description, Name, ById } from '../http/schemas.ts';
 import { Default, presentTopic, Topic, topicExample, Visibility } from './record.ts';
 
-/** Milliseconds for which a request deletes the choices of contacts; the sweep does the rest. */
+/**
+ * Milliseconds for which `DELETE /topics/{id}` itself deletes the contacts' choices of the topic; the
+ * sweep deletes the rest.
+ */
 const deletingMs = 5_000;
 
 const Key = z

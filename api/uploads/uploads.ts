@@ -75,7 +75,7 @@ const uploadImage = endpoint({
     const bytes = image.bytes();
     if (imageTypeOf(bytes) !== contentType) throw new Problem('FILE_CONTENT_MISMATCH');
     if (!files) throw new Problem('UPLOADS_DISABLED');
-    // The client's file name is returned, but never used.
+    // The key does not contain the client's file name, which is only returned.
     const { publicId } = caller.project;
     const key = `${publicId}/${randomUUID()}.${imageTypes[contentType]}`;
     await removeUnfinished(db, files, publicId);
@@ -85,7 +85,7 @@ const uploadImage = endpoint({
     try {
       await files.put(key, { bytes, contentType });
     } catch (error) {
-      // If the storage does not respond, the file counts until `removeUnfinished`.
+      // If the storage does not respond, the file uses the quota until `removeUnfinished`.
       await files.remove(key).then(
         () => abandonUpload(db, key),
         () => {},
@@ -93,7 +93,7 @@ const uploadImage = endpoint({
       throw error;
     }
     await recordUploaded(db, key);
-    // The project was deleted meanwhile. Its files may have been removed before this one was
+    // If the project was deleted meanwhile, its files may have been removed before this one was
     // stored.
     if (!(await projectExists(db, publicId))) {
       await files.removeFolder(publicId);
@@ -109,12 +109,12 @@ const contentTypes = Object.fromEntries(
 );
 
 /**
- * Maximum number of unfinished files that one request removes. Their process died while it stored
- * them.
+ * Maximum number of unfinished files that one request removes. A file is unfinished if the process
+ * died while it stored the file.
  */
 const unfinishedMax = 10;
 
-/** Removes unfinished files, which would otherwise count for ever. */
+/** Removes unfinished files, which would otherwise use the quota for ever. */
 async function removeUnfinished(db: Database, files: Files, publicId: string): Promise<void> {
   for (const key of await listUnfinishedUploads(db, publicId, unfinishedMax)) {
     await files.remove(key);

@@ -54,7 +54,6 @@ export function campaignTable(campaigns: readonly Campaign[], path: PageContext[
   );
 }
 
-/** Mail that did not reach its reader, by the statuses of `GET /emails`. */
 const unreached = ['FAILED', 'BOUNCED'] as const;
 const unreachedShown = '10';
 
@@ -136,8 +135,8 @@ function campaignActs({ id, status }: Campaign, token: string, path: PageContext
 }
 
 /**
- * Draws the sent part as a bar. It is a picture, because the policy of the pages allows no sizes in
- * HTML.
+ * Draws the sent part as a bar. It is an SVG, because the Content-Security-Policy of the pages allows
+ * no `style` attributes.
  */
 function bar({ totalRecipients, sentCount }: Stats): Html {
   const percent = totalRecipients === 0 ? 0 : Math.min(100, (sentCount / totalRecipients) * 100);
@@ -178,7 +177,7 @@ function pace({ progress }: Stats): Html | null {
   </p>`;
 }
 
-/** Lists why recipients were not sent it, with the number and the sentence of each reason. */
+/** Lists the reasons why recipients were not sent the campaign, each with their number. */
 function reasonTable({ reasons }: Stats): Html | null {
   const counted = Object.entries(reasons).toSorted(([, one], [, other]) => other - one);
   if (counted.length === 0) return null;

@@ -97,7 +97,7 @@ function topicTable(topics: z.output<typeof listContactTopics.response>): Html {
   );
 }
 
-/** Shown lines of the consent log: the newest. */
+/** Maximum number of lines of the consent log on the page: the newest. */
 const consentShown = 10;
 
 function consentTable(lines: z.output<typeof listContactConsent.response>): Html {
@@ -153,7 +153,6 @@ function reasonOf(detail: Record<string, unknown>): Html | false {
   return why.length > 0 && html` <span class="soft">${why.join(' ')}</span>`;
 }
 
-/** Shows until when a mail waits. */
 function heldOf({ hold }: Record<string, unknown>): Html | false {
   if (!hold) return false;
   return html` <span class="soft">Until ${moment((hold as { until: string }).until)}.</span>`;

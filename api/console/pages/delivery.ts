@@ -14,12 +14,10 @@ const limits: Record<Exclude<LimitedBy, null>, string> = {
   no_worker: 'no worker runs',
 };
 
-/** Names the limit that slows mail down. */
 export function limitWords(limitedBy: LimitedBy): string {
   return limitedBy === null ? 'nothing' : limits[limitedBy];
 }
 
-/** Shows the state of a project's mail delivery. */
 export async function deliverySection(call: MemberCall): Promise<Html> {
   const { due, oldestDueAt, sending, unknown, held, perSecond, limitedBy, workers } = await ask(
     call,

@@ -59,7 +59,7 @@ const showEmail = projectPage({
   },
 });
 
-/** Links to the campaign or execution that sent a mail. */
+/** Returns the source of a mail: a link to its campaign, or words for an execution. */
 function originOf({ campaignId, workflowExecutionId }: Email, path: PageContext['path']) {
   if (campaignId) {
     return [

@@ -111,7 +111,7 @@ const showExecution = projectPage({
     const current = findStep(graph, execution.currentStepId ?? '');
     const ways = current ? resultsOf(graph, current) : [];
     const { contact, workflow, error, stuck, exitReason } = execution;
-    // Its workflow is paused, so the execution is held as well.
+    // True if the execution is held only because its workflow is paused.
     const isHeld = isActive(execution) && !execution.pausedAt && workflow.pausedAt !== null;
     const pauseReason = isHeld ? 'with its workflow, which is paused' : execution.pauseReason;
     const pausedAt = execution.pausedAt ?? workflow.pausedAt;
@@ -155,9 +155,9 @@ const showExecution = projectPage({
 });
 
 /**
- * @param workflow.ways the branches from which one must be chosen to skip the step; none: it has
- *   one transition
- * @param workflow.newest its newest version
+ * @param workflow.ways the branches from which one must be chosen to skip the step; empty: the step
+ *   has one transition
+ * @param workflow.newest the newest version of the workflow
  */
 function executionActs(
   execution: Execution,
@@ -195,7 +195,7 @@ function stepTable(execution: Execution): Html {
     ['Step', 'State', 'Started', 'Ended', 'Result'],
     execution.stepExecutions.map((one) => {
       const { step, startedAt, error, output } = one;
-      // A delay is completed from its beginning, but the page shows it as running until it ends.
+      // A delay is COMPLETED from its beginning, but the page shows it as WAITING until it ends.
       const isDelayed = step.id === waitsIn && one.status === 'COMPLETED';
       const { status, completedAt } = isDelayed ? delayed : one;
       const due = completedAt ? null : endOf(one);
@@ -212,10 +212,11 @@ function stepTable(execution: Execution): Html {
 }
 
 /**
- * Returns when an open step continues: a delay, a wait without its event, a webhook's next attempt.
+ * Returns when an open step continues at the latest: a delay ends, a wait ends without its event, or
+ * a webhook is attempted again; null: unknown.
  */
 function endOf({ status, ...step }: Execution['stepExecutions'][number]) {
-  // A step after a delay keeps `scheduledFor`, the time when it began.
+  // A step that began after a delay also keeps its `scheduledFor`, but that time has passed.
   if (status === 'SCHEDULED') return step.scheduledFor;
   if (status === 'WAITING') return step.executeAfter;
   const told = step.output?.['resumeAt'] ?? step.output?.['nextAttemptAt'];
@@ -228,7 +229,7 @@ function shortJson(value: Record<string, unknown>): string {
   return JSON.stringify(value).slice(0, outputCharsMax);
 }
 
-/** Shown characters of a step's output, which may contain the whole response to a webhook. */
+/** Maximum number of shown characters of an output, which may contain a whole webhook response. */
 const outputCharsMax = 500;
 
 const executionForms = [

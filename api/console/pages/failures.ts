@@ -12,11 +12,11 @@ import { stepModules, type StepType } from '../../../domain/workflow/steps/regis
 
 type Listed = z.output<typeof findExecutions.response>['data'][number];
 
-/** Newest executions of each kind from which the groups are built. */
+/** Maximum number of executions of each kind, the newest, from which the groups are built. */
 const lookedAt = '100';
-/** Executions listed per group. */
+/** Maximum number of executions listed per group, and of groups on the overview. */
 const namedMax = 5;
-/** Characters of an error that the list and `retry-all` search for. */
+/** Maximum number of characters of an error for which the list and `retry-all` search. */
 const errorCharsMax = 200;
 
 /** The query for each kind, the most severe first. */
@@ -37,8 +37,8 @@ export interface FailureGroup {
 }
 
 /**
- * Executions that failed, are stuck or completed with warnings, the largest group first; `isCut`:
- * there may be more.
+ * Executions that failed, are stuck or completed with warnings, the largest group first. `isCut`:
+ * there are more than the newest that were read.
  */
 export interface Failures {
   groups: FailureGroup[];
@@ -165,12 +165,12 @@ function groupSection(
   );
 }
 
-/** Returns the URL that a step calls in the newest version, as written there. */
+/** Returns the URL that a step calls in the newest version, as written there; null: it has none. */
 function receiverOf(step: { type: StepType; config: Record<string, unknown> } | undefined) {
   return (step && stepModules[step.type]?.address?.(step.config)) ?? null;
 }
 
-/** Shows the first and the last time at which it happened. */
+/** Shows the times of the first and the last failure, or one time if they share a minute. */
 function span(executions: readonly Listed[]): Html {
   const times = executions.map(timeOf).toSorted();
   const [first, last] = [times[0], times.at(-1)];

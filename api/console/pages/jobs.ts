@@ -5,7 +5,7 @@ import { html } from '../../html/html.ts';
 import { projectPage } from '../page.ts';
 import { count, facts, figures, heading, moment, section, state } from '../parts.ts';
 
-/** The path of the page of a job on the executions of a workflow. */
+/** Returns the path of a job's page, for a job on the executions of a workflow. */
 export function jobPath(workflowId: string, jobId: string): string {
   return `/workflows/${workflowId}/jobs/${jobId}`;
 }

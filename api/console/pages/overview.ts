@@ -11,7 +11,7 @@ import { failureTable, listFailures } from './failures.ts';
 import { templateTable } from './templates.ts';
 import { workflowTable } from './workflows.ts';
 
-/** Number of items in each list of the overview. */
+/** Query of each list on the overview: its first 8 items. */
 const shown = { page: '1', pageSize: '8' };
 
 /** The first page: problems that need an operator, and links to everything else. */

@@ -25,7 +25,7 @@ import {
 type Subscription = z.output<typeof getSubscriptions.response>[number];
 type Delivery = z.output<typeof getDeliveries.response>['data'][number];
 
-/** How far back the button searches events that did not arrive, in milliseconds. */
+/** The replay button covers the last 24 hours, in milliseconds. */
 const replayedMs = 86_400_000;
 
 const showSubscriptions = projectPage({
@@ -130,7 +130,7 @@ function deliveryTable(
   );
 }
 
-/** Shown characters of a response that was not 2xx. */
+/** Maximum number of shown characters of a response that was not 2xx. */
 const responseCharsMax = 200;
 
 const pausing = [

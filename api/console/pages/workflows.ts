@@ -128,7 +128,7 @@ function stepTable(workflowId: string, { steps }: Stats, path: Path): Html {
       html`<span class="soft">${step.type.toLowerCase().replaceAll('_', ' ')}</span>`,
       count(step.entered),
       people(step.stepId, 'RUNNING,WAITING', step.waiting),
-      // A delay is completed from its beginning, but the page shows it as running until it ends.
+      // A delay is COMPLETED from its beginning, but the page counts it as waiting until it ends.
       count(
         stepModules[step.type].rests === 'delay'
           ? Math.max(0, step.completed - step.waiting)
@@ -142,7 +142,6 @@ function stepTable(workflowId: string, { steps }: Stats, path: Path): Html {
   );
 }
 
-/** Formats seconds for people. */
 function duration(seconds: number): string {
   const units = [
     [86_400, 'd'],
@@ -168,7 +167,7 @@ function versionTable(newest: number, { versions }: Compared): Html {
   );
 }
 
-/** Versions on the page of a workflow. */
+/** Maximum number of versions on the page of a workflow. */
 const versionsShown = 20;
 
 function historyTable(
@@ -190,7 +189,7 @@ function historyTable(
   );
 }
 
-/** Changes of a version in its row. */
+/** Maximum number of changes shown in the row of a version. */
 const changesShown = 5;
 
 function olderThan(newest: number, { versions }: Compared): number {
