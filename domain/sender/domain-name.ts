@@ -45,8 +45,8 @@ export interface DnsSettings {
   /** AWS region that receives bounces. */
   region: string;
   /**
-   * True if a TXT record must also prove a claim. SES needs it: every claim of a name gets the same
-   * DKIM records, and those of a known name are in DNS already.
+   * True if a TXT record must also prove a claim. SES gives the same DKIM records to every claim of
+   * a name, so an earlier claim of another project may have put them into DNS.
    */
   ownershipRecord: boolean;
 }
@@ -63,8 +63,8 @@ export interface DomainClaim {
 export const ownershipPrefix = 'everpost-verification=';
 
 /**
- * The DNS records of a sender domain. Three for DKIM and, if required, the ownership record decide
- * whether it may send. Then the return path, SPF for it, and DMARC.
+ * Returns the DNS records of a sender domain. Those for DKIM and, if required, the ownership record
+ * decide whether the domain may send. The others are for the return path (MX and SPF) and DMARC.
  */
 export function senderRecords(
   { name: domain, dkimTokens, ownershipToken }: DomainClaim,
