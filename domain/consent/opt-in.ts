@@ -19,14 +19,14 @@ export interface OpenOptIn extends OptInCounts {
   first_mail_at: Date | null;
   last_mail_at: Date | null;
   reminded_at: Date | null;
-  /** Seconds after which the reminder is sent; null: there is none. */
+  /** Seconds from the first mail to the reminder; null: there is no reminder. */
   remind_after: number | null;
-  /** In seconds. */
+  /** Seconds from the last mail to the end of the request. */
   expire_after: number;
   created_at: Date;
 }
 
-/** Returns true if this moment is too recent to repeat the same action. */
+/** Returns true if a moment is less than an hour ago: too recent to repeat the same action. */
 export function isLately(at: Date | null, now: Date): boolean {
   return at !== null && now.getTime() - at.getTime() < apartMs;
 }
