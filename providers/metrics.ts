@@ -109,8 +109,8 @@ export class Metrics {
   }
 
   /**
-   * Adds gauges that `read` reads for each scrape, at most every 5 seconds. If it fails, they are
-   * missing from the answer, and `everpost_<source>_up` is 0.
+   * Adds gauges that `read` reads for each scrape, at most every 5 seconds. If `read` fails, the
+   * gauges are missing from the answer, and `everpost_<source>_up` is 0.
    */
   addReadings(source: string, read: () => readonly Reading[] | Promise<readonly Reading[]>): void {
     const known = new Set<string>();

@@ -148,7 +148,7 @@ function idOf(id: unknown): string {
   throw new Error('The provider did not say who the user is.');
 }
 
-/** @throws Error with the URL and the status, but no part of the request. */
+/** @throws Error with the host and the status, but no part of the request. */
 async function ask(
   address: string,
   { form, accessToken }: { form?: URLSearchParams; accessToken?: string },

@@ -57,7 +57,8 @@ export function localIdentities(settings: RecordSettings): Identities {
   return {
     verifiesReservedNames: true,
     keepsDomains: false,
-    // There is no region, so the records of the return path have no target.
+    // The records of the return path are those of SES, although this provider does not need them.
+    // They need a region, and any will do.
     dnsRecords: (claim) =>
       senderRecords(claim, { ...settings, region: 'us-east-1', ownershipRecord: false }),
     async create() {

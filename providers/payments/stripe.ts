@@ -84,7 +84,7 @@ export interface Invoice extends UpcomingInvoice {
   invoicePdf: string | null;
 }
 
-/** The body of a webhook was not signed with our secret, or too long ago. */
+/** The body of a webhook was not signed with our secret, or it was signed too long ago. */
 export class InvalidSignature extends Error {
   override readonly name = 'InvalidSignature';
 }

@@ -8,8 +8,8 @@ export type SnsEnvelope = Record<string, unknown>;
 
 export interface Sns {
   /**
-   * Checks without a request if an envelope can be a recent message signed by SNS. Returns the
-   * reason against it as a sentence; null: none was found.
+   * Checks, without a request to SNS, if an envelope can be a recent message that SNS has signed.
+   * Returns a sentence that says why it cannot; null: no reason was found.
    */
   findFlaw(envelope: SnsEnvelope): string | null;
   /**
