@@ -59,7 +59,7 @@ export interface MailSkeleton {
   hasValuesInLinks: boolean;
 }
 
-/** The text part of longer documents is cut, so a slot could be lost. */
+/** The text part of a longer document may be cut, so a slot could be lost. */
 const htmlCharsMax = 400_000;
 
 /**
