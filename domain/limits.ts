@@ -28,9 +28,7 @@ export const limits = {
   recipients: 1000,
   /** Addresses that one request puts on the suppression list. */
   suppressions: 1000,
-  /** Messages of one request. */
   batchMessages: 500,
-  /** How far ahead mail can be scheduled. */
   scheduleDaysMax: 730,
   contactDataBytes: 64 * 1024,
   contactDataKeys: 500,
@@ -67,7 +65,6 @@ export const limits = {
   capDays: 365,
   /** Name of the contact field with the time zone. */
   zoneFieldChars: 200,
-  /** The name of a time zone. */
   zoneChars: 64,
   /** Maximum number of messages per minute that a campaign may set. */
   mailPerMinuteMax: 1_000_000,

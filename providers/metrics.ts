@@ -30,7 +30,6 @@ export interface Reading {
  */
 export class Metrics {
   readonly #registry = new Registry();
-  /** Functions that refresh the readings. */
   readonly #refreshers: (() => Promise<void>)[] = [];
   readonly #requests = this.#counter('http_requests_total', 'Requests by route and status.', [
     'method',

@@ -32,7 +32,6 @@ export const campaignActions = {
   delete: ['DRAFT', 'SENT', 'CANCELLED'],
 } as const satisfies Record<string, readonly CampaignStatus[]>;
 
-/** Reasons why a contact is no recipient of a campaign. */
 export const absences = [
   'not_in_audience',
   'unsubscribed_at_freeze',

@@ -36,7 +36,6 @@ export function mayMail({ mails, counted_at: countedAt }: OptInCounts, now: Date
   return mails < optInMailsMax && !isLately(countedAt, now);
 }
 
-/** Returns when an open request ends. */
 export function expiryOf({ last_mail_at, created_at, expire_after }: OpenOptIn): Date {
   return new Date((last_mail_at ?? created_at).getTime() + expire_after * 1000);
 }
@@ -45,7 +44,6 @@ export type OptInStep =
   | { kind: 'mail' | 'remind' | 'expire' }
   | { kind: 'wait'; until: Date; what: 'reminder' | 'end' };
 
-/** Returns the next step of an open request. */
 export function nextOptInStep(request: OpenOptIn, now: Date): OptInStep {
   if (request.mail_wanted) return { kind: 'mail' };
   const expiresAt = expiryOf(request);

@@ -45,7 +45,6 @@ export function localeOf(
   return typeof locale === 'string' && locale !== '' ? locale : projectLanguage;
 }
 
-/** A mail for one contact before rendering. */
 export interface MailToRender {
   subject: CompiledTemplate;
   body: CompiledTemplate;

@@ -69,7 +69,6 @@ export type CampaignCounter =
   | 'bounced_count'
   | 'complained_count';
 
-/** All effects of one piece of feedback. */
 export interface FeedbackEffects {
   state: MessageState;
   /** Entries of the message's trace, oldest first. */

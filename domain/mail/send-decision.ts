@@ -31,7 +31,6 @@ export interface DueMail {
   contact_gone: boolean;
   /** The suppression list's entry for its address; null: none. */
   suppression: Suppression | null;
-  /** The contact has left the topic of the message. */
   topic_left: boolean;
   /**
    * State of the opt-in request that it asks to confirm; null or absent: it is no confirmation

@@ -293,7 +293,6 @@ export function linkTarget(
   return address.length > trackedCharsMax ? null : address;
 }
 
-/** Fills each slot with its value. */
 export function interpolate(
   { texts, slots }: TextTemplate,
   valueOf: (slot: Slot) => string,

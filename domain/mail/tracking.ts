@@ -10,7 +10,6 @@ export function isTracked(setting: TrackingSetting, messageClass: MessageClass):
   return setting === 'ENABLED';
 }
 
-/** The tracking addresses of one message. */
 export interface TrackingLinks {
   pixelUrl: string;
   /** Returns the URL that counts a click and redirects to `target`. */
@@ -20,7 +19,6 @@ export interface TrackingLinks {
 /** Returns a short signature of a text: always the same, and impossible to make without the key. */
 export type Sign = (text: string) => string;
 
-/** Returns the tracking URLs of a message. */
 export function trackingLinks(apiUrl: string, emailId: string, sign: Sign): TrackingLinks {
   return {
     pixelUrl: `${apiUrl}/t/o/${emailId}.gif?s=${sign(emailId)}`,

@@ -34,14 +34,12 @@ export interface DomainSources {
     verifiesReservedNames: boolean;
     /** True if the provider checks DNS itself, and must agree. */
     keepsDomains: boolean;
-    /** The DNS records that a claimed domain needs. */
     dnsRecords(claim: DomainClaim): DnsRecord[];
     /** Finds the mail provider's record of a domain; null: none. */
     find(domain: string): Promise<{ dkimVerified: boolean } | null>;
   };
 }
 
-/** The result of a check. */
 export interface DomainFinding {
   /** By `recordKey`. A record that could not be looked up is left out. */
   recordStatuses: Record<string, DomainStatus>;

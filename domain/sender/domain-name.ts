@@ -23,7 +23,6 @@ export function normaliseDomainName(text: string): string | null {
 /** Top-level names reserved for tests and documentation, which never exist (RFC 2606). */
 const reserved = new Set(['test', 'example', 'localhost', 'invalid']);
 
-/** True for a name that can never exist in DNS. */
 export function isReservedName(name: string): boolean {
   return reserved.has(name.slice(name.lastIndexOf('.') + 1));
 }
@@ -32,7 +31,6 @@ export interface DnsRecord {
   type: 'CNAME' | 'MX' | 'TXT';
   name: string;
   value: string;
-  /** The priority of an MX record. */
   priority?: number;
   purpose: 'dkim' | 'ownership' | 'mail_from' | 'spf' | 'dmarc';
 }

@@ -13,13 +13,11 @@ export interface WebhookVariables extends TemplateVariables {
   };
 }
 
-/** The config of a WEBHOOK step. */
 export interface WebhookSettings {
   url: string;
   /** Absent: POST. */
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | undefined;
   headers?: Record<string, string> | undefined;
-  /** Any JSON. */
   body?: unknown;
   /** The effect of a response other than 2xx on the execution. Absent: the execution continues. */
   onFailure?: 'continue' | 'fail' | undefined;
@@ -37,7 +35,6 @@ export interface WebhookCall {
 /** A rendered template: its text, and its value if that is more than text. */
 type RenderedText = Pick<Rendered, 'text' | 'value'>;
 
-/** The outcome of one attempt. */
 export type WebhookOutcome =
   | {
       kind: 'answered';

@@ -20,7 +20,6 @@ export interface OAuthIdentity {
 export interface OAuthExchange {
   /** The code from the provider's redirect. */
   code: string;
-  /** The URL to which the provider has redirected. */
   redirectUri: string;
   /** The secret whose hash was the `codeChallenge` of the start. */
   codeVerifier: string;
@@ -43,7 +42,6 @@ interface OAuthLogin {
 /** The login providers; null: not configured. */
 export type OAuth = Record<OAuthProvider, OAuthLogin | null>;
 
-/** URLs of a provider. */
 export interface OAuthEndpoints {
   authorize: string;
   token: string;

@@ -19,7 +19,6 @@ export interface Identities {
   verifiesReservedNames: boolean;
   /** True if the provider stores domains in an account, and checks their DNS records itself. */
   keepsDomains: boolean;
-  /** Returns the DNS records that a claimed domain needs. */
   dnsRecords(claim: DomainClaim): DnsRecord[];
   /** Returns the provider's state of a domain; null: it has none. */
   find(domain: string): Promise<Identity | null>;

@@ -250,7 +250,6 @@ const textCharsMax = 250_000;
  */
 const htmlDepthMax = 100;
 
-/** An image becomes its alternative text. */
 const alternativeText: FormatCallback = (element, _walk, builder) => {
   const alt: unknown = element.attribs?.alt;
   if (typeof alt === 'string' && alt !== '') builder.addInline(alt);

@@ -106,7 +106,6 @@ export interface PaymentSettings {
 
 /** How old a signed webhook may be, in seconds. */
 const toleranceSeconds = 300;
-/** Longest wait for an answer, in milliseconds. */
 const timeoutMs = 20_000;
 
 export function createPayments(settings: PaymentSettings): Payments {

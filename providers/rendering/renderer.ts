@@ -43,7 +43,6 @@ export interface RendererSettings {
    * by the number of cores.
    */
   threads?: number;
-  /** Time limit of one rendering, in milliseconds. */
   renderMs?: number;
 }
 

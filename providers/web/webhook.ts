@@ -10,7 +10,6 @@ import { type Body, exchange, readBody, textOf } from './exchange.ts';
 export interface WebhookAttempt extends WebhookCall {
   /** Id by which the receiver recognizes repeats, the same for every attempt. */
   deliveryId: string;
-  /** The secret that signs the request. */
   secret: string;
   /** Unix seconds. */
   timestamp: number;
@@ -224,7 +223,6 @@ function redirected(
   };
 }
 
-/** Reads the response, or the target of its redirect. */
 async function readOrRedirect(
   answer: IncomingMessage,
 ): Promise<WebhookOutcome | { statusCode: number; location: string }> {

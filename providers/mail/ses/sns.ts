@@ -17,7 +17,6 @@ export interface Sns {
    * @throws Error when the certificates cannot be fetched.
    */
   isAuthentic(envelope: SnsEnvelope): Promise<boolean>;
-  /** Returns true if an address belongs to SNS. */
   isSnsUrl(url: string): boolean;
   /** Confirms the subscription to a topic. @throws Error when SNS does not answer 2xx. */
   confirm(subscribeUrl: string): Promise<void>;

@@ -1,7 +1,6 @@
 import { type Socket, connect, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** One reply of a mail server. */
 export interface Reply {
   /** 200 to 599. */
   code: number;
