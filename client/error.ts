@@ -9,7 +9,7 @@ export class EverpostError extends Error {
   readonly code: Told['code'] | 'TIMEOUT' | 'CONNECTION_FAILED' | 'UNEXPECTED_ANSWER';
   /** The HTTP status; 0 without a response. */
   readonly status: number;
-  /** Finds the request in the server's log; null without a response from the API. */
+  /** Id of the request in the server's log; null: no response had one. */
   readonly requestId: string | null;
   /** The invalid fields of a `VALIDATION_ERROR`. */
   readonly errors: NonNullable<Told['errors']>;

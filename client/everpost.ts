@@ -55,7 +55,10 @@ interface AnyRequest extends CallOptions {
   idempotencyKey?: string;
 }
 
-/** Longer pauses, in seconds, are left to the caller: a window of the limits has 60. */
+/**
+ * Longest pause before a repeat, in seconds: as long as the window of a rate limit. If the server
+ * asks for a longer one, the caller gets the error.
+ */
 const longestPause = 60;
 
 /**
@@ -200,7 +203,7 @@ export class Everpost {
 
 /**
  * Returns true if sending the same request again may help, and cannot do the work twice. A request
- * over the limits has done nothing. After a lost response or a server error, it may have.
+ * over a rate limit has done nothing. After a lost response or a server error, the work may be done.
  */
 function mayBeRepeated({ status, code }: EverpostError, isSafe: boolean): boolean {
   if (status === 429) return true;
@@ -208,8 +211,8 @@ function mayBeRepeated({ status, code }: EverpostError, isSafe: boolean): boolea
 }
 
 /**
- * Returns the path with its parameters. @throws TypeError when one of them would lead to another
- * path
+ * Returns the path with its parameters.
+ * @throws TypeError when one of them is missing, or would lead to another path.
  */
 function filled(path: string, values: Record<string, string | number>): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {

@@ -36,8 +36,9 @@ export interface Cap {
 }
 
 /**
- * Returns the limit that applies to a category: with a subscription, or with limits of its own,
- * that of the category; otherwise the free tier, over all categories.
+ * Returns the limit that applies to a category; null: none. For a project with a paid subscription
+ * or limits of its own, it is the limit of the category. Otherwise it is the free tier, over all
+ * categories.
  */
 export function capOf(
   category: Category,
@@ -52,7 +53,7 @@ export function capOf(
   return limit === null ? null : { limit, counts: [category] };
 }
 
-/** Returns how much of a limit is used. */
+/** Returns whether the use has reached `warningPercent` of a limit, and whether all of it. */
 export function usedUp(cap: Cap | null, usage: Record<Category, number>) {
   const used = cap ? cap.counts.reduce((sum, category) => sum + usage[category], 0) : 0;
   const percent = cap ? percentOf(used, cap.limit) : 0;

@@ -6,12 +6,14 @@ const startsWithLetter = /^[a-z]/;
 
 /**
  * Returns the stored form of an email address (trimmed, ASCII letters in lower case), or null when
- * it is invalid. Only ASCII is accepted: other local parts need SMTPUTF8, which providers such as
- * SES reject, and an international domain must be given in its `xn--` form, so that each mailbox
- * has one spelling. Quoted local parts, spaces, commas, angle brackets and control characters are
- * refused, because they would change the meaning of a header. Dots in the local part may stand
- * anywhere, because real mailboxes have double and trailing ones. IP addresses are not accepted as
- * domains.
+ * it is invalid.
+ *
+ * Only ASCII is accepted. Other local parts need SMTPUTF8, which providers such as SES reject. An
+ * international domain must be in its `xn--` form, so that each mailbox has one spelling.
+ *
+ * Quoted local parts, spaces, commas, angle brackets and control characters are refused, because
+ * they would change the meaning of a header. Dots may stand anywhere in the local part, because
+ * real mailboxes have double and trailing ones. IP addresses are not accepted as domains.
  */
 export function normaliseEmail(value: string): string | null {
   const trimmed = value.trim();

@@ -165,7 +165,7 @@ export type FieldCode =
   | 'unknown_field'
   | 'too_common';
 
-/** Returns the options of a custom schema issue, with its code. */
+/** Returns the last argument of Zod's `refine`, `regex` and others: message and code of an issue. */
 export function fault(code: FieldCode, message: string) {
   return { params: { code }, message };
 }
@@ -239,7 +239,7 @@ export class Refusals {
     }
   }
 
-  /** @throws Problem VALIDATION_ERROR with all invalid fields, otherwise the first other one */
+  /** @throws Problem VALIDATION_ERROR with all invalid fields; without any, the first other problem */
   throw(): void {
     if (this.#errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors: this.#errors });
     if (this.#other) throw this.#other;
@@ -260,8 +260,8 @@ export async function together(...checks: readonly (() => unknown)[]): Promise<v
 }
 
 /**
- * For a rule between fields of an object (the last argument of `refine` or `superRefine`): it is
- * checked whenever the fields that it reads are valid. By default a schema checks no rule while any
+ * Returns the last argument of `refine` or `superRefine`, for a rule about `fields` of an object.
+ * The rule is checked whenever these fields are valid. By default a schema checks no rule while any
  * field is invalid.
  */
 export function whenRight(...fields: readonly string[]) {

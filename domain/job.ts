@@ -10,19 +10,23 @@ export type ExecutionJobKind = (typeof executionJobKinds)[number];
 
 export type JobState = 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
 
-/** The remaining work of a time slice. */
+/** The progress of a job after a time slice of its work. */
 export interface JobProgress {
   state: JobState;
   done: number;
   total: number;
   failedReason: string | null;
   /**
-   * Milliseconds to wait before the next slice, because the job must not go faster. Missing: none.
+   * Milliseconds to wait before the next slice, because the job must not go faster. Absent: the next
+   * slice begins at once.
    */
   pauseMs?: number;
 }
 
-/** A job on executions as shown; `totalRequested` is known when it has ended, or its ids were given. */
+/**
+ * A job on executions, as the API shows it. `totalRequested` null: the request named no ids, and the
+ * job has not ended.
+ */
 export interface ExecutionJobData {
   projectId: string;
   workflowId: string;
@@ -31,11 +35,11 @@ export interface ExecutionJobData {
   totalRequested: number | null;
 }
 
-/** A replay as shown. */
+/** A replay, as the API shows it. */
 export interface ReplayData {
   projectId: string;
   subscriptionId: string;
-  /** ISO 8601: events created from then on, up to `to`. */
+  /** ISO 8601. The replay has the events that were created from `from` to `to`, both included. */
   from: string;
   to: string;
   eventName: string | null;

@@ -3,7 +3,7 @@
 /**
  * Numbers that parsing JSON would silently change: integers with more digits than a double keeps
  * (9007199254740993 would become …992) and numbers beyond the range of doubles (1e999 would become
- * null).
+ * Infinity, which is stored as null).
  */
 export interface LossyNumber {
   /** Keys and indexes from the outside in. */
@@ -72,7 +72,7 @@ function isLossy(literal: string): boolean {
   return /^-?\d+$/.test(literal) && BigInt(literal) !== wholeNumber(value);
 }
 
-/** Returns a number as an integer. Zeros follow the digits that a double keeps. */
+/** Returns the integer that JavaScript writes for a number, without its exponent: 1e+21 has 21 zeros. */
 function wholeNumber(value: number): bigint {
   const [digits = '', exponent = '0'] = value.toString().split('e+');
   const [whole = '', behind = ''] = digits.split('.');
@@ -93,7 +93,7 @@ export interface JsonSize {
  * Measures JSON before it is parsed, in one pass and without allocating memory. For invalid JSON
  * the numbers have no meaning.
  * @param json as UTF-8.
- * @param itemsMax number of items at which the pass may stop.
+ * @param itemsMax the pass stops when it has counted more items than this.
  */
 export function measureJson(json: Uint8Array, itemsMax: number): JsonSize {
   let [depth, deepest, items] = [0, 0, 1];

@@ -1,14 +1,14 @@
-/** Every fixed limit of the API in one place. Sizes in bytes, texts in characters. */
+/** The fixed limits of the API. Sizes in bytes, texts in characters. */
 export const limits = {
   /** Longest chain of executions that start each other by events of their steps and mails. */
   chainDepth: 10,
-  /** Executions of a workflow for one contact per hour that other executions started. */
+  /** Executions that other executions start, per workflow, contact and hour. */
   causedPerHour: 100,
   /** Active executions of one contact in a workflow that runs them in parallel. */
   parallelExecutions: 100,
   /** Active executions with different keys of one contact in one workflow. */
   activeKeys: 1000,
-  /** An execution key, and the path at which it stands. */
+  /** Length of an execution key, and of the path in an event at which the key is found. */
   executionKeyChars: 200,
   reentrySecondsMax: 31_536_000,
   /** A body that anyone may send, without credentials. */
@@ -28,9 +28,7 @@ export const limits = {
   recipients: 1000,
   /** Addresses that one request puts on the suppression list. */
   suppressions: 1000,
-  /** Messages of one request. */
   batchMessages: 500,
-  /** How far ahead mail can be scheduled. */
   scheduleDaysMax: 730,
   contactDataBytes: 64 * 1024,
   contactDataKeys: 500,
@@ -56,18 +54,17 @@ export const limits = {
   delayDaysMax: 365,
   waitSecondsMax: 31_536_000,
   exitReasonChars: 200,
-  /** Events for which a DIGEST may wait. */
+  /** Maximum number of events for which a DIGEST may wait. */
   digestEventsMax: 1000,
   /** Events in the context after a DIGEST, and their bytes as JSON. */
   digestEvents: 100,
   digestBytes: 32 * 1024,
-  /** Frequency caps of a project; most messages and days of one cap. */
+  /** Maximum number of frequency caps of a project, and of messages and days of one cap. */
   caps: 5,
   capMail: 1000,
   capDays: 365,
   /** Name of the contact field with the time zone. */
   zoneFieldChars: 200,
-  /** The name of a time zone. */
   zoneChars: 64,
   /** Maximum number of messages per minute that a campaign may set. */
   mailPerMinuteMax: 1_000_000,
@@ -102,7 +99,7 @@ export const limits = {
   conditionBranches: 20,
   /** Conditions of a trigger, or of a wait. */
   whereItems: 10,
-  /** The value of one, as JSON: an event may look at a thousand waits. */
+  /** The value of such a condition as JSON. It is short: an event may be compared with 1,000 waits. */
   whereValueChars: 1000,
   /** Filters of one condition, in all its groups, and how deep conditions nest. */
   filters: 100,
@@ -130,13 +127,13 @@ export const limits = {
    */
   jsonDepth: 1000,
   /**
-   * Values in one body: three times as many as a mail to all recipients with the largest data has.
-   * Parsing 100,000 values blocks the process for some 10 ms.
+   * Values in one body: three times as many as in the largest `POST /v1/send`, with 1,000 recipients
+   * and 64 KB of data. Parsing 100,000 values blocks the process for some 10 ms.
    */
   jsonItems: 100_000,
   importBytes: 5 * 1024 * 1024,
   imageBytes: 10 * 1024 * 1024,
-  /** Errors that a job lists. It counts all. */
+  /** Errors that a job lists. It counts the others, too. */
   jobErrors: 1000,
   /** How long a finished job can be read. */
   jobDays: 30,
@@ -150,9 +147,9 @@ export const limits = {
   templateTags: 10_000,
   /** The body of one mail, rendered, as UTF-8. */
   renderedBodyBytes: 2 * 1024 * 1024,
-  /** Rows of a list that are read at once while the response is written; at least one row. */
+  /** Rows that are read together while the response with a list is written; at least one row. */
   partBytes: 2 * 1024 * 1024,
-  /** Bodies on one page of a list. A page has at least one item. */
+  /** Total of the bodies on one page of a list. A page has at least one item. */
   pageBodyBytes: 8 * 1024 * 1024,
   mailboxMessages: 1000,
   /** How long an unfinished request blocks its idempotency key. */

@@ -5,14 +5,15 @@
 const masks: readonly (readonly [RegExp, string])[] = [
   // The ids of opt-out and confirmation links, in pages and in the API for customers' own pages.
   [/\/(unsubscribe|subscribe|manage|confirm|contacts\/public)\/[^/?#\s"\\{]+/gi, '/$1/…'],
-  // The id of a contact is the secret part of those links, so it is masked everywhere.
+  // The id of a contact is the secret part of those links, so it is masked in other paths, too.
   [/\/(contacts?|recipients)\/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/gi, '/$1/…'],
   [/\/t\/([a-z])\/[^?#\s"\\{]+/gi, '/t/$1/…'],
   [/([?&](?:token|code|state|signature|s|u|e)=)[^&#\s"\\]+/gi, '$1…'],
   [/\b(sk|whsec)_[0-9a-f]{16,}/g, '$1_…'],
-  // Session cookies and other JWTs; tokens of account mails. Only at the start of a word, or each
-  // "eyJ" within a long word would be tried again.
+  // Session cookies and other JWTs. The pattern matches only at the start of a word, because
+  // otherwise each "eyJ" within a long word would start a new search.
   [/(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'eyJ…'],
+  // Tokens of account mails.
   [/\b[0-9a-f]{64}\b/g, '…'],
 ];
 
@@ -44,9 +45,9 @@ export function maskUnknownPath(path: string): string {
 }
 
 /**
- * Returns the parts of an error that are logged: its kind, its message and its subject. The rest is
- * dropped, because errors contain data: those of PostgreSQL the whole rejected row, those of
- * clients the request.
+ * Returns the parts of an error that are logged. All other fields are dropped, because they contain
+ * data: an error of PostgreSQL has the whole rejected row, and an error of an HTTP client has the
+ * request.
  */
 export function loggedError(error: unknown, { withStack }: { withStack: boolean }): unknown {
   if (!(error instanceof Error)) return typeof error;

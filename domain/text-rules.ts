@@ -59,8 +59,8 @@ function frameOf(value: unknown): Frame {
 }
 
 /**
- * Returns true for text without control and invisible formatting characters. Those make two names
- * look the same, or change the direction of the text around them.
+ * Returns true for text without control and invisible formatting characters. Such characters make
+ * two names look the same, or change the direction of the text around them.
  */
 export function hasNothingInvisible(text: string): boolean {
   return !invisible.test(text);
@@ -100,7 +100,10 @@ export function distance(one: string, other: string): number {
   return row[b.length]!;
 }
 
-/** Returns the most similar known word, the first of several; undefined when none is similar. */
+/**
+ * Returns the most similar known word, the first of several; undefined when none is within
+ * `distanceMax` changed letters.
+ */
 export function nearest(
   word: string,
   known: Iterable<string>,

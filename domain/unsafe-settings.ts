@@ -31,7 +31,7 @@ export interface SettingRule<Settings> {
 const refused = { effect: 'refuse', where: 'production' } as const;
 const warned = { effect: 'warn', where: 'production' } as const;
 
-/** Settings with URLs that receive cookies, keys or mail. */
+/** Makes the rule for a setting with a URL that receives cookies, keys or mail. */
 const encrypted = (
   name: 'API_URL' | 'DASHBOARD_URL' | 'LANDING_URL' | 'DOCS_URL' | 'STRIPE_API_BASE',
   why: string,
@@ -135,7 +135,10 @@ export function isReadableOnTheWay(address: string | undefined): boolean {
   return !isHere && hostname !== '[::1]' && !hostname.startsWith('127.');
 }
 
-/** A random text of 32 characters has fewer different ones with a chance of one in millions. */
+/**
+ * Minimum number of different characters of a secret. The chance that a random text of 32 characters
+ * has fewer is one in millions.
+ */
 const differentMin = 8;
 /** Words in invented or example secrets. */
 const words = [

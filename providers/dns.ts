@@ -5,8 +5,8 @@ import type { MailHost } from '../domain/mail/verify-email.ts';
 
 export interface Dns {
   /**
-   * Returns the currently published records of a name; none when it has no such record or does not
-   * exist.
+   * Returns the currently published records of a name; an empty list when it has no such record or
+   * does not exist.
    * @throws DnsError when no resolver answers.
    */
   findRecords<T extends keyof DnsAnswers>(type: T, name: string): Promise<DnsAnswers[T]>;

@@ -7,8 +7,8 @@ import type { DomainLists } from '../domain/mail/verify-email.ts';
 export type DomainListFiles = { [List in keyof DomainLists]: string | null };
 
 /**
- * Misspelled domains that are registered, so the built-in list has them. A user who types one means
- * another mailbox, and needs the hint.
+ * Misspellings that the built-in list of disposable domains contains. A user who types one means
+ * another mailbox, and needs the hint about the misspelling instead.
  */
 const misspelled = new Set(['gmial.com', 'hotmai.com', 'hotmial.com']);
 

@@ -127,7 +127,7 @@ const signers = new WeakMap<Buffer, (text: string) => string>();
 
 /** The block size of SHA-256. */
 const blockBytes = 64;
-/** Longer texts do not fit the buffer and are copied once more. */
+/** Size of the buffer for a signed text, in bytes. A longer text is copied once more. */
 const signedBytes = 4 * 1024;
 
 /** Returns true if `signature` was made for `text` and `purpose`, with any of the secrets. */

@@ -22,7 +22,7 @@ export interface Files {
 }
 
 export interface S3Settings {
-  /** null: Amazon's own for the region. */
+  /** null: Amazon's endpoint of the region. */
   endpoint: string | null;
   region: string;
   bucket: string;

@@ -30,7 +30,6 @@ export interface Reading {
  */
 export class Metrics {
   readonly #registry = new Registry();
-  /** Functions that refresh the readings. */
   readonly #refreshers: (() => Promise<void>)[] = [];
   readonly #requests = this.#counter('http_requests_total', 'Requests by route and status.', [
     'method',
@@ -109,8 +108,8 @@ export class Metrics {
   }
 
   /**
-   * Adds gauges that `read` reads for each scrape, at most every 5 seconds. If it fails, they are
-   * missing from the answer, and `everpost_<source>_up` is 0.
+   * Adds gauges that `read` reads for each scrape, at most every 5 seconds. If `read` fails, the
+   * gauges are missing from the answer, and `everpost_<source>_up` is 0.
    */
   addReadings(source: string, read: () => readonly Reading[] | Promise<readonly Reading[]>): void {
     const known = new Set<string>();

@@ -21,7 +21,7 @@ export interface CampaignAudience {
   condition: Condition | null;
 }
 
-/** The states in which an action on a campaign is possible. */
+/** The statuses in which an action on a campaign is possible. */
 export const campaignActions = {
   edit: ['DRAFT', 'SCHEDULED', 'PAUSED'],
   send: ['DRAFT', 'SCHEDULED'],
@@ -32,7 +32,6 @@ export const campaignActions = {
   delete: ['DRAFT', 'SENT', 'CANCELLED'],
 } as const satisfies Record<string, readonly CampaignStatus[]>;
 
-/** Reasons why a contact is no recipient of a campaign. */
 export const absences = [
   'not_in_audience',
   'unsubscribed_at_freeze',
@@ -41,7 +40,7 @@ export const absences = [
 ] as const;
 export type Absence = (typeof absences)[number];
 
-/** One sentence for each, as `reasonTexts` has for recipients. */
+/** One sentence for each absence; `reasonTexts` has those for recipients. */
 export const absenceTexts: Readonly<Record<Absence, string>> = {
   not_in_audience: 'The contact is not in the audience.',
   unsubscribed_at_freeze: 'The contact was unsubscribed when the audience was fixed.',
@@ -53,8 +52,8 @@ export const absenceTexts: Readonly<Record<Absence, string>> = {
 export type RecipientReason = 'sent' | 'withheld' | 'refused' | 'pending' | Absence;
 
 /**
- * Returns the broad term for an outcome. It is pending while a message may still prove to have
- * arrived.
+ * Returns the broad term for an outcome. A message with an unknown outcome is pending, because later
+ * feedback may settle it.
  */
 export function reasonOfOutcome(outcome: Outcome): Exclude<RecipientReason, Absence> {
   if (outcome === 'sent' || outcome === 'withheld') return outcome;
@@ -64,8 +63,8 @@ export function reasonOfOutcome(outcome: Outcome): Exclude<RecipientReason, Abse
 /**
  * Returns why a contact without a message of the campaign is no recipient; null: it is one, and its
  * message has not been made.
- * @param contact.subscribed when its page of the audience was fixed, or now if it was not; the same
- *   holds for `contact.topicLeft`.
+ * @param contact.subscribed and `contact.topicLeft`: as of the time when the contact's page of the
+ *   audience was fixed. Until then: as of now. For a contact on no page: as of the freeze.
  */
 export function absenceOf(
   campaign: {
@@ -83,8 +82,8 @@ export function absenceOf(
     return 'unsubscribed_at_freeze';
   }
   if (contact.topicLeft) return 'topic_unsubscribed_at_freeze';
-  // Its data were different then, or it was created by a transaction that committed after the
-  // freeze.
+  // The contact's data were different when the audience was fixed, or the transaction that created
+  // the contact committed later.
   if (campaign.isFixed) return campaign.isForAll ? 'created_after_freeze' : 'not_in_audience';
   return null;
 }
@@ -97,6 +96,6 @@ export type CampaignPhase =
   /** Waits for the next retry, or for unknown outcomes. */
   | { phase: 'waiting'; for: 'retry' | 'outcome'; waitMs: number; sent: number; total: number }
   | { phase: 'paused'; sent: number; total: number }
-  /** The waiting messages must be failed. */
+  /** The waiting messages must get the status FAILED. */
   | { phase: 'cancelled' }
   | { phase: 'over'; sent: number; total: number };

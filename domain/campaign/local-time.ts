@@ -7,8 +7,8 @@ export const lateRules = ['send', 'skip'] as const;
 export type LateRule = (typeof lateRules)[number];
 
 /**
- * Returns the moment of contacts: the local time in their zone.
- * @param zone their text in the zone field; null or an invalid zone: `projectZone` applies.
+ * Returns the moment at which it is `localTime` in a zone.
+ * @param zone text of a contact's zone field; null or an invalid zone: `projectZone` applies.
  */
 export function momentIn(zone: string | null, projectZone: string, localTime: string): Date {
   const local = parseLocalDateTime(localTime);
@@ -18,7 +18,8 @@ export function momentIn(zone: string | null, projectZone: string, localTime: st
 
 /**
  * Returns when a campaign with these local moments begins, in milliseconds since 1970: at the
- * earliest moment ahead, or now if late contacts get it, too. Null: no contact has a moment ahead.
+ * earliest moment ahead, or now if some moments have passed and `late` is `send`. Null: no contact
+ * has a moment ahead.
  */
 export function firstMoment(moments: Iterable<number>, late: LateRule, now: number): number | null {
   let first: number | null = null;

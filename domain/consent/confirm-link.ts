@@ -20,7 +20,7 @@ export function hasConfirmLink(text: string, placeholder: string): boolean {
 
 /**
  * Returns a rendered text in its stored form. Contact values, which anyone may have written, can
- * look like a masked link; they will not get the token.
+ * look like a masked link. They are changed, so that `fillConfirmLinks` puts no token into them.
  */
 export function maskConfirmLinks(text: string, placeholder: string): string {
   return text.replaceAll(masked, '$1**').replaceAll(placeholder, mask);

@@ -19,14 +19,14 @@ export interface OpenOptIn extends OptInCounts {
   first_mail_at: Date | null;
   last_mail_at: Date | null;
   reminded_at: Date | null;
-  /** Seconds after which the reminder is sent; null: there is none. */
+  /** Seconds from the first mail to the reminder; null: there is no reminder. */
   remind_after: number | null;
-  /** In seconds. */
+  /** Seconds from the last mail to the end of the request. */
   expire_after: number;
   created_at: Date;
 }
 
-/** Returns true if this moment is too recent to repeat the same action. */
+/** Returns true if a moment is less than an hour ago: too recent to repeat the same action. */
 export function isLately(at: Date | null, now: Date): boolean {
   return at !== null && now.getTime() - at.getTime() < apartMs;
 }
@@ -36,7 +36,6 @@ export function mayMail({ mails, counted_at: countedAt }: OptInCounts, now: Date
   return mails < optInMailsMax && !isLately(countedAt, now);
 }
 
-/** Returns when an open request ends. */
 export function expiryOf({ last_mail_at, created_at, expire_after }: OpenOptIn): Date {
   return new Date((last_mail_at ?? created_at).getTime() + expire_after * 1000);
 }
@@ -45,7 +44,6 @@ export type OptInStep =
   | { kind: 'mail' | 'remind' | 'expire' }
   | { kind: 'wait'; until: Date; what: 'reminder' | 'end' };
 
-/** Returns the next step of an open request. */
 export function nextOptInStep(request: OpenOptIn, now: Date): OptInStep {
   if (request.mail_wanted) return { kind: 'mail' };
   const expiresAt = expiryOf(request);

@@ -6,19 +6,19 @@ import { CsvFault } from './csv.ts';
  */
 
 export interface CsvLine {
-  /** Number of the line in the file, from 1; a line with cells in quotes may span several. */
+  /** Number of the first of its lines in the file, from 1: quoted cells may contain line breaks. */
   line: number;
   /** Cells as written, maybe with blanks around them. */
   cells: string[];
-  /** The error in its quotes; null: none. */
+  /** The error in the quotes of the line; null: there is none. */
   fault: string | null;
 }
 
 export type FileBytes = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /**
- * Longest line with quoted cells, in characters; a contact needs at most a quarter of it. In a
- * longer one, a quote was not closed.
+ * Maximum length of a line with quoted cells, in characters. A contact needs at most a quarter of
+ * it, so in a longer line a quote was not closed.
  */
 const lineCharsMax = 256 * 1024;
 
@@ -71,7 +71,7 @@ function refuseUtf16([first, second]: Uint8Array): void {
 
 /** Splits text that arrives in chunks. It holds at most one incomplete line. */
 class CsvLines {
-  /** The text that is not split yet. It starts with a line. */
+  /** The text that is not split yet. It begins at the start of a line. */
   #rest = '';
   #line = 1;
 
@@ -133,14 +133,16 @@ function readLine(text: string, from: number, isEnd: boolean): Reading | null {
       const isEmpty = cells.length === 1 && !isQuoted && cells[0]?.trim() === '';
       return { end, cells: isEmpty ? [] : cells, fault: null, lineEnds };
     }
-    // A quote that spans lines and ends in an invalid place is an unclosed quote of its first line.
+    // If a quoted cell spans lines and is followed by a wrong character, its quote was probably not
+    // closed in the first line.
     if (text[at] !== ',') return lineWith(lineEnds > 1 ? open : stray, text, from, isEnd);
     at += 1;
   }
 }
 
 /**
- * Returns the position after the line end at `at`, which may be incomplete; null: there is none.
+ * Returns the position after the line end at `at`. `unknown`: it is a CR, and an LF may follow in the
+ * next chunk. null: there is no line end at `at`.
  */
 function endOfLine(text: string, at: number, isEnd: boolean): number | 'unknown' | null {
   if (text[at] === '\n') return at + 1;

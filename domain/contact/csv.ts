@@ -27,9 +27,10 @@ const droppedKeys: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads the header. Names are trimmed and case-insensitive. If two columns have the address or the
- * subscription, the first counts; all other columns are data.
- * @throws CsvFault without a column for the address.
+ * Reads the header. Names are trimmed and converted to lower case. If two columns have the address
+ * or the subscription, the first counts. Columns without a name or with a reserved one are ignored,
+ * and all others are data.
+ * @throws CsvFault without a column for the address, or if the name of a column is forbidden.
  */
 export function readHeader(names: readonly string[]): CsvHeader {
   const seen = new Set<string>();
@@ -94,7 +95,7 @@ function isYes(cell: string): boolean {
 
 const decimal = /^-?(?:0|[1-9]\d*)(\.\d+)?$/;
 
-/** Maximum number of digits with which a double preserves any decimal. */
+/** Maximum number of digits of a decimal that a double always preserves. */
 const digitsKept = 15;
 
 /**
@@ -112,7 +113,7 @@ export function readCell(key: string, cell: string): string | number | boolean {
   const value = Number(cell);
   if (Object.is(value, -0)) return cell;
   const isWhole = match[1] === undefined;
-  // 2^53 + 1 would read as 2^53.
+  // Larger integers are not exact: 2^53 + 1 would become 2^53.
   if (isWhole) return Math.abs(value) <= 2 ** 53 && String(value) === cell ? value : cell;
   const digits = cell.replace('.', '').replace(/^-?0*/, '');
   return digits.length <= digitsKept ? value : cell;

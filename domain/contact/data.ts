@@ -1,6 +1,5 @@
 import { limits } from '../limits.ts';
 
-/** A planned change of contact data: keys to set, keys to remove, values for this request only. */
 export interface ContactDataChange {
   set: Record<string, unknown>;
   remove: string[];

@@ -52,7 +52,7 @@ const after = /[a-z0-9-]/;
  * @param address in its stored form
  */
 export function withoutAddress(text: string, address: string): string {
-  // This has the same length, because only ASCII letters change.
+  // `lower` is as long as `text`, because only ASCII letters change.
   const lower = lowerAscii(text);
   let result = '';
   let end = 0;
@@ -66,7 +66,7 @@ export function withoutAddress(text: string, address: string): string {
   return result + text.slice(end);
 }
 
-/** Does the same for all texts of a JSON value, including keys. */
+/** Replaces an address in all texts of a JSON value, including keys, as `withoutAddress` does. */
 export function valueWithoutAddress(value: unknown, address: string): unknown {
   if (typeof value === 'string') return withoutAddress(value, address);
   if (Array.isArray(value)) return value.map((item) => valueWithoutAddress(item, address));

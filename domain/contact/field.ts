@@ -34,7 +34,7 @@ export function conditionNamesField(condition: Condition, field: ContactField): 
 /** Returns true when a name of the filter language means the field, or a value inside it. */
 export function isField(named: Field, field: ContactField): boolean {
   if (named.kind === 'data') {
-    // The contact's data decide which of the two it reads.
+    // A filter reads one of these two keys: the one that the contact's data have.
     const keys = [named.path[0], named.path.join('.')];
     return field.kind === 'data' && keys.includes(field.key);
   }

@@ -2,7 +2,7 @@
 
 export type BulkOperation = 'subscribe' | 'unsubscribe' | 'delete';
 
-/** An import as shown; `totalRows` is known once the file was read. */
+/** An import, as the API shows it. `totalRows` null: the file has not been read yet. */
 export interface ImportData {
   projectId: string;
   filename: string;
@@ -27,7 +27,7 @@ export interface ImportResult {
   errors: RowError[];
 }
 
-/** A bulk action as shown; `totalRequested` is known once its contacts are fixed. */
+/** A bulk action, as the API shows it. `totalRequested` null: its contacts are not fixed yet. */
 export interface BulkData {
   projectId: string;
   operation: BulkOperation;

@@ -1,14 +1,14 @@
 import { limits } from '../limits.ts';
 import { cutText } from '../text-rules.ts';
 
-/** Characters available in an event name beside `segment.` and `.entry`. */
+/** Maximum number of characters of a slug: an event name has `segment.` and `.entry` besides. */
 const slugChars = limits.eventNameChars - 'segment..entry'.length;
 
 /**
  * The part of a segment's event names that identifies it: its name in lower case, reduced to
- * letters, digits, `_` and `-`, with `-` for space. `VIP Customers!` is `vip-customers`. A name
- * without any of these uses the segment's id. It is cut to the longest event name that can start a
- * workflow.
+ * letters, digits, `_` and `-`, with `-` for space. `VIP Customers!` becomes `vip-customers`. If
+ * nothing of the name is left, the part is the segment's id. It is cut, so that the event names are
+ * not too long to start a workflow.
  */
 export function segmentSlug({ id, name }: { id: string; name: string }): string {
   const slug = name
@@ -18,6 +18,6 @@ export function segmentSlug({ id, name }: { id: string; name: string }): string 
     .replaceAll(/[^\p{L}\p{M}\p{N}_\s-]/gu, '')
     .replaceAll(/[\s-]+/g, '-')
     .replaceAll(/^-|-$/g, '');
-  // Cut without the space before a shortened word.
+  // The cut text may end in the `-` before a word.
   return cutText(slug, slugChars).replace(/-$/, '') || id;
 }

@@ -90,7 +90,7 @@ export function paymentFailedMail(given: { project: string; link: string }): Acc
   };
 }
 
-/** `host` is that of the customer's receiver. */
+/** `host`: the host of the customer's receiver. */
 export function subscriptionDisabledMail(given: {
   project: string;
   host: string;
@@ -153,7 +153,10 @@ function inviter(address: string | null): string {
   return plainAddress(address) ?? 'An administrator';
 }
 
-/** An address could become a link, too, so it is shown only if it cannot be confused. */
+/**
+ * Returns an address of plain characters. null for any other text, because a mail program could
+ * turn it into a link to another place.
+ */
 function plainAddress(address: string | null): string | null {
   return address !== null && /^[\w.+-]+@[\w.-]+$/.test(address) ? address : null;
 }

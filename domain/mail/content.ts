@@ -45,7 +45,6 @@ export function localeOf(
   return typeof locale === 'string' && locale !== '' ? locale : projectLanguage;
 }
 
-/** A mail for one contact before rendering. */
 export interface MailToRender {
   subject: CompiledTemplate;
   body: CompiledTemplate;
@@ -53,24 +52,24 @@ export interface MailToRender {
   sourceType: SourceType;
   variables: TemplateVariables;
   customHeaders?: Record<string, string>;
-  /** Adds the line that names Everpost, for projects without a subscription. */
+  /** True: a line that names Everpost is added, as for projects without a paid subscription. */
   hasBadge?: boolean;
 }
 
 export interface RenderedMail {
   content: MailContent;
-  /** Its texts without the parts that its class adds. */
+  /** The texts without the parts that the message class adds. */
   rendered: { subject: Rendered; body: Rendered };
   /**
-   * Why parts of it were rendered plainly: their placeholders were replaced, and the rest stays as
-   * written.
+   * Why the subject or the body was rendered plainly: only its placeholders were replaced, and the
+   * rest stays as written.
    */
   warnings: TemplateWarning[];
 }
 
 /**
- * Renders one mail for one contact, with all parts that its class adds: once, and within the
- * limits.
+ * Renders one mail for one contact within the limits of the renderer, and adds all parts that its
+ * class requires.
  */
 export async function renderMailWith(
   renderer: Renderer,
@@ -196,7 +195,7 @@ export function footerHtml(locale: string, unsubscribeUrl: string): string {
   );
 }
 
-/** The line under mail of projects without a subscription, on a server with billing. */
+/** The line under mail of projects without a paid subscription, on a server with billing. */
 export const badgeHtml =
   '<div style="margin:16px 0 0;font-family:Arial,Helvetica,sans-serif;font-size:12px;' +
   'line-height:18px;color:#6b6b6b;text-align:center;">Sent with Everpost</div>';

@@ -10,8 +10,8 @@ export const deliveryLimits = [
 export type DeliveryLimit = (typeof deliveryLimits)[number];
 
 /**
- * From this part of a rate on, mail counts as limited by it, although a token may be free at this
- * moment.
+ * If at least this part of a rate is used, mail counts as limited by the rate, although a token may
+ * be free at this moment.
  */
 const nearly = 0.8;
 
@@ -40,7 +40,7 @@ export function limitOf(state: {
   const { perSecond: server, perProjectPerSecond: project } = state.rates;
   const isProject = isReached(project, state.projectTokens);
   const isServer = isReached(server, state.serverTokens);
-  // Both are empty at once if they are equal, or if other projects have taken the server's tokens.
+  // If both rates are reached, the lower one is the limit. If they are equal, it is the project's.
   if (isServer && (!isProject || (server > 0 && server < project))) return 'server_rate';
   if (isProject) return 'project_rate';
   return state.isCampaignSlow ? 'campaign_rate' : null;

@@ -3,7 +3,7 @@
  * pixel and links.
  */
 export type Feedback = { at: Date } &
-  /** In transit: it only proves that the message was accepted. */
+  /** `accepted`: the message is in transit. This only proves that the provider accepted it. */
   (
     | { kind: 'accepted' }
     | { kind: 'delivery' }
@@ -69,7 +69,6 @@ export type CampaignCounter =
   | 'bounced_count'
   | 'complained_count';
 
-/** All effects of one piece of feedback. */
 export interface FeedbackEffects {
   state: MessageState;
   /** Entries of the message's trace, oldest first. */
@@ -92,10 +91,12 @@ type TraceWord =
   | 'refused';
 
 /**
- * Returns the effects of feedback on a message, or null when there are none. Times keep the first
- * occurrence; counters count each. Any feedback proves that the message was accepted: if its
- * outcome was unknown, it counts as sent first, even if it was given up meanwhile. Feedback on a
- * message that was never given to the mail provider (`attempts` 0) is ignored.
+ * Returns the effects of feedback on a message, or null when there are none. Times keep the earliest
+ * occurrence; `opens` and `clicks` count each.
+ *
+ * All feedback except a rejection proves that the provider accepted the message. So a message with
+ * an unknown outcome becomes SENT first, even if it was given up meanwhile. Feedback on a message
+ * that was never given to the mail provider (`attempts` 0) is ignored.
  * @param before.isUnderWay an attempt is still waiting for its response, and feedback may be
  *   faster.
  * @param given.acceptedAt when the provider accepted it, if reported.
@@ -115,7 +116,7 @@ export function applyFeedback(
     unsubscribes: null,
   };
   if (feedback.kind === 'rejection') return reject(effects, feedback.text);
-  // The provider rejected it for good, so later feedback cannot belong to it.
+  // The provider accepted the message and rejected it later, so more feedback cannot belong to it.
   if (state.status === 'FAILED' && state.sent_at !== null) return null;
   if (state.sent_at === null) settle(effects, feedback, isUnderWay, given);
   note(effects, feedback);
@@ -232,7 +233,7 @@ function reject(effects: FeedbackEffects, text: string): FeedbackEffects | null 
 
 /**
  * Returns the feedback that the simulator gives for mail to an address, by its local part (a
- * `+label` is allowed). It tests feedback without a provider. Null: an ordinary address.
+ * `+label` is allowed), so that feedback can be tested without a provider. Null: an ordinary address.
  */
 export function simulatedFeedback(address: string, at: Date): Feedback[] | null {
   const [, word] = /^([a-z]+)(?:\+[^@]*)?@simulator\.test$/.exec(address) ?? [];

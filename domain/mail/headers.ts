@@ -2,8 +2,8 @@ import { formatMailboxes, parseMailboxes } from '../email-address.ts';
 import { containsOptOutLink } from '../template/html.ts';
 
 /**
- * Headers that a sender cannot set. Some are generated from the message, and a second one would
- * forge it. Others record the work of mail servers (RFC 5322, 3.6.6 and 3.6.7; RFC 8601; RFC 8617),
+ * Headers that a sender cannot set. Some are generated from the message, and a second one would be
+ * forged. Others record the work of mail servers (RFC 5322, 3.6.6 and 3.6.7; RFC 8601; RFC 8617),
  * or the address for bounces, which the return path defines.
  */
 const structural = new Set([
@@ -87,11 +87,12 @@ export interface ClassHeadersInput {
 }
 
 /**
- * Returns the headers of a message class, followed by the custom ones. - One-click opt-out (RFC
- * 8058): always for marketing; for other mail when its body has an opt-out link. - Bulk mail
- * headers (RFC 3834), which suppress automatic replies: for marketing and campaigns. A custom
- * header replaces a generated one of the same name in any case. `List-Unsubscribe` and
- * `List-Unsubscribe-Post` belong together, so giving one of them replaces both.
+ * Returns the headers of a message class, followed by the custom ones. Marketing mail, and other
+ * mail whose body has an opt-out link, gets the headers of a one-click opt-out (RFC 8058). Marketing
+ * mail and campaigns get headers that suppress automatic replies (RFC 3834).
+ *
+ * A custom header replaces a generated one of the same name in any letter case. `List-Unsubscribe`
+ * and `List-Unsubscribe-Post` belong together, so a custom one of them replaces both.
  */
 export function classHeaders(input: ClassHeadersInput): Header[] {
   const { messageClass, sourceType, body, contactId, unsubscribeUrl, customHeaders } = input;

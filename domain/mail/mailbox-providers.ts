@@ -1,4 +1,4 @@
-/** Lists of mail domains in the server. An operator may replace all but the first. */
+/** The built-in lists of mail domains. An operator can replace them by files, except the first. */
 
 const domains = (text: string): string[] => text.trim().split(/\s+/);
 

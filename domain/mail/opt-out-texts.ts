@@ -10,7 +10,7 @@ interface Question {
   button: string;
   /** Heading of the page after the confirmation. */
   done: string;
-  /** The new state. */
+  /** Text of that page: the new state. */
   doneText: string;
 }
 

@@ -11,7 +11,10 @@ export function secondOfDay(text: string): number {
   return (hours * 60 + minutes) * 60 + seconds;
 }
 
-/** Maximum number of clock changes before the end of a window; a week never has more. */
+/**
+ * Maximum number of windows and clock changes that follow one another without a gap. A week has
+ * fewer, and quiet hours cannot cover a whole week.
+ */
 const stretchesMax = 20;
 
 /**
@@ -24,7 +27,7 @@ export function quietUntil(quiet: QuietHours, zone: string, now: Date): Date | n
   for (let stretch = 0; stretch < stretchesMax; stretch++) {
     const left = quietLeft(quiet, zone, at);
     if (left === 0) break;
-    // If the clock changes before the end, the window ends sooner or later than it seems.
+    // If the clock changes before the window ends, the rest of the window is computed again.
     at = firstChange(zone, at, at + left) ?? at + left;
   }
   return at === now.getTime() ? null : new Date(at);

@@ -12,7 +12,7 @@ import type { FrequencyCap, SendPolicy } from './send-policy.ts';
  */
 export type SendDecision =
   | { kind: 'send' }
-  /** It fails and is never given to the mail provider. */
+  /** The message fails and is never given to the mail provider. */
   | { kind: 'suppress'; reason: WithheldReason }
   | { kind: 'hold'; reason: PolicyHold; until: Date };
 
@@ -31,7 +31,6 @@ export interface DueMail {
   contact_gone: boolean;
   /** The suppression list's entry for its address; null: none. */
   suppression: Suppression | null;
-  /** The contact has left the topic of the message. */
   topic_left: boolean;
   /**
    * State of the opt-in request that it asks to confirm; null or absent: it is no confirmation
@@ -44,8 +43,8 @@ export interface DueMail {
 
 const dayMs = 24 * 3_600_000;
 /**
- * Mail that a cap would delay for longer than this after it was first due is not sent, in
- * milliseconds.
+ * Maximum delay by a cap, in milliseconds since a message was first due. A message that would wait
+ * for longer is not sent.
  */
 const delayMaxMs = 30 * dayMs;
 

@@ -6,9 +6,10 @@ import { trackedCharsMax, trackingLinks, withTracking } from './tracking.ts';
 import type { Header, MessageClass } from './headers.ts';
 
 /**
- * The part that a campaign's messages share. Most templates are text with plain placeholders. For
- * those, one message is composed for a sample recipient; replacing the sample's values then gives
- * the message of any recipient. Composing each message separately costs ten times as much.
+ * The part that a campaign's messages share. Most templates are text with plain placeholders. From
+ * such a template, one message is composed for a sample recipient. Replacing the sample's values
+ * then gives the message of any recipient. Composing each message separately costs ten times as
+ * much.
  */
 
 /**
@@ -23,8 +24,9 @@ export interface SampleRecipient {
 }
 
 /**
- * The content of a slot: an id, or a number for a value, for the signature of the pixel or of a
- * tracked link, or for the whole URL of a tracked link that contains a value.
+ * The content of a slot: an id or a number. A number stands for the value of a placeholder, for the
+ * signature of the pixel or of a tracked link, or for the whole URL of a tracked link that contains
+ * a value.
  */
 export type Slot = 'contactId' | 'emailId' | number;
 
@@ -42,7 +44,7 @@ export interface MailSkeleton {
   /** The document as it is sent, and its text part. */
   html: TextTemplate;
   text: TextTemplate;
-  /** The slot of the signature of the pixel. */
+  /** The slot number of the pixel's signature. */
   pixel: number;
   /** Targets of the tracked links that are the same for all, by the slot number of their signature. */
   targets: Map<number, string>;
@@ -50,15 +52,19 @@ export interface MailSkeleton {
   links: Map<number, TextTemplate>;
   /** Headers with the ids of the sample recipient. */
   headers: Header[];
-  /** True if a link contains a value. An empty value there changes how the link is written. */
+  /**
+   * True if a link contains a value. If the value is empty, the text part writes the link in another
+   * form, so such a message is composed separately.
+   */
   hasValuesInLinks: boolean;
 }
 
-/** The text part of longer documents is cut, so a slot could be lost. */
+/** The text part of a longer document may be cut, so a slot could be lost. */
 const htmlCharsMax = 400_000;
 
 /**
- * Builds the skeleton of a mail, or null when its template has more than plain placeholders.
+ * Builds the skeleton of a mail. Returns null when each message must be composed separately, for
+ * example because its template has more than plain placeholders.
  * @param mail.textOf makes the text part of a document.
  */
 export function mailSkeleton(mail: {
@@ -131,7 +137,7 @@ export function mailSkeleton(mail: {
 
 /** Returns true if a link contains a value, in its tag or in its text. */
 function hasValuesInLinks(html: string, { mark }: SampleRecipient): boolean {
-  // Each piece except the last ends before the end of a link.
+  // Each piece except the last ends before the end tag of a link.
   const pieces = html.split(/<\/a/i).slice(0, -1);
   return pieces.some((piece) => {
     const start = piece.search(/<a\b/i);
@@ -140,7 +146,8 @@ function hasValuesInLinks(html: string, { mark }: SampleRecipient): boolean {
 }
 
 /**
- * Returns true if the URL of an untracked link contains a value: another value might need tracking.
+ * Returns true if the URL of an untracked link contains a value, because with another value the
+ * link might have to be tracked.
  */
 function hasValueInAddress(html: string, sampleRecipient: SampleRecipient, count: number): boolean {
   const hasValue = (text: string): boolean =>
@@ -148,7 +155,8 @@ function hasValueInAddress(html: string, sampleRecipient: SampleRecipient, count
       (slot) => typeof slot === 'number' && slot < count,
     );
   let isAddress = false;
-  // A URL ends at a quote or a bracket. So does everything between it and `href`.
+  // A URL ends at a quote or a bracket. A URL in quotes is the piece after the one that ends in
+  // `href=`. A URL without quotes is in the same piece as its `href=`.
   return html.split(/["'>]/).some((piece) => {
     const start = isAddress ? 0 : piece.search(/href\s*=/i);
     isAddress = /href\s*=\s*$/i.test(piece);
@@ -236,8 +244,9 @@ export interface SlotValues {
 }
 
 /**
- * Reads the rendered placeholders. Returns null when one of them is more than a text: a list or an
- * object has HTML of its own, and the recipient's own opt-out link would change the headers.
+ * Reads the rendered placeholders. Returns null when the message must be composed separately: a list
+ * or an object has HTML of its own, the recipient's own opt-out link would change the headers, and
+ * an empty value in a link would change the form of the link.
  * @param rendered the values of the skeleton, rendered as slots.
  */
 export function slotValues(
@@ -263,7 +272,7 @@ export function slotValues(
   };
 }
 
-/** Characters that are the same in a text, in HTML and in an address. */
+/** Characters that are the same in a text, in HTML and in a URL. */
 const plainInAddress = /^[\w.@+-]*$/;
 
 /**
@@ -284,7 +293,6 @@ export function linkTarget(
   return address.length > trackedCharsMax ? null : address;
 }
 
-/** Fills each slot with its value. */
 export function interpolate(
   { texts, slots }: TextTemplate,
   valueOf: (slot: Slot) => string,

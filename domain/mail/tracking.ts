@@ -10,7 +10,6 @@ export function isTracked(setting: TrackingSetting, messageClass: MessageClass):
   return setting === 'ENABLED';
 }
 
-/** The tracking addresses of one message. */
 export interface TrackingLinks {
   pixelUrl: string;
   /** Returns the URL that counts a click and redirects to `target`. */
@@ -20,7 +19,6 @@ export interface TrackingLinks {
 /** Returns a short signature of a text: always the same, and impossible to make without the key. */
 export type Sign = (text: string) => string;
 
-/** Returns the tracking URLs of a message. */
 export function trackingLinks(apiUrl: string, emailId: string, sign: Sign): TrackingLinks {
   return {
     pixelUrl: `${apiUrl}/t/o/${emailId}.gif?s=${sign(emailId)}`,
@@ -74,9 +72,9 @@ export function withTracking(html: string, links: TrackingLinks): string {
 }
 
 /**
- * Returns the position at the end of a document where inserted content is visible: before its last
- * tag `</body>`, ignoring comments, scripts and attributes, and before an unclosed element that
- * would hide it.
+ * Returns the position at the end of a document where inserted content is visible: before the last
+ * `</body>` that is not in a comment, a script or an attribute. Without such a tag, it is the end,
+ * or the position before an unclosed element that would hide the content.
  */
 export function endOfBody(html: string): number {
   return findAnchors(html).end;
@@ -86,8 +84,8 @@ const ownLink =
   /\/(?:(?:unsubscribe|subscribe|manage)\/[0-9a-f]{8}-[0-9a-f]{4}-|confirm\/[0-9a-f]{64})/i;
 
 /**
- * Longer URLs are not tracked, in characters: proxies that accept lines of at most 8 KB (nginx,
- * Apache) would reject the request, because base64url makes the URL a third longer.
+ * Maximum number of characters of a tracked URL. In a click URL it is a third longer, because of
+ * base64url, and proxies such as nginx and Apache reject request lines of more than 8 KB.
  */
 export const trackedCharsMax = 4_096;
 
@@ -104,7 +102,7 @@ function trackedTarget(value: string): string | null {
   return ownLink.test(target) ? null : target;
 }
 
-/** Removes what the URL standard strips from both ends: control characters and spaces. */
+/** Removes control characters and spaces from both ends, as the URL standard does. */
 function withoutBlanks(text: string): string {
   let start = 0;
   let end = text.length;
@@ -210,7 +208,7 @@ function findAnchors(html: string): { anchors: Anchor[]; end: number } {
     } else {
       after = start + 1;
     }
-    // An unclosed element swallows the rest.
+    // An unclosed element contains the rest of the document.
     if (after < 0) return { anchors, end: bodyEnd ?? start };
     at = after;
   }

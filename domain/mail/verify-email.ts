@@ -30,7 +30,7 @@ export interface AddressFindings {
   hasMxRecords: boolean;
   /** Set only for an address that looks misspelled. */
   suggestedEmail?: string;
-  /** For people: one sentence for each finding, or one that says there is none. */
+  /** For people: one sentence for each finding; without any, that the domain accepts mail. */
   reasons: string[];
 }
 

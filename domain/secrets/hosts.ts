@@ -14,8 +14,8 @@ const isAddress = /^\[|^[\d.]+$/;
 const portMax = 65_535;
 
 /**
- * Returns the stored form of a host: lower case and Punycode, with `*.` before it for all names
- * below, and with a port after it. null: the text is no host.
+ * Returns the stored form of a host: lower case and Punycode, with `*.` (all names below the host)
+ * and the port, if the text has them. null: the text is no host.
  */
 export function normaliseHost(text: string): string | null {
   const [, wildcard = '', name = '', port] = written.exec(text.trim()) ?? [];
@@ -27,7 +27,7 @@ export function normaliseHost(text: string): string | null {
   return `${wildcard}${host}${port === undefined ? '' : `:${number}`}`;
 }
 
-/** The trailing dot for the DNS root changes nothing. */
+/** Returns the host of a URL without a trailing dot, which names the same host. */
 function bareHost({ hostname }: URL): string {
   return hostname.replace(/\.$/, '');
 }
@@ -58,7 +58,7 @@ export function knownAddress(template: string): URL | null {
   const text = template.trim();
   const opening = text.search(/\{[{%]/);
   const fixed = opening === -1 ? text : text.slice(0, opening);
-  // A placeholder before the end of the host is part of the host.
+  // The host is known only if it ends before the first placeholder.
   const [address] =
     (opening === -1 ? [fixed] : /^https?:[/\\]*[^/\\?#]+[/\\?#]/i.exec(fixed)) ?? [];
   return address !== undefined && URL.canParse(address) ? new URL(address) : null;

@@ -32,7 +32,6 @@ function markOf(name: string, mark: string): string {
   return `${mark}${name}${mark}`;
 }
 
-/** Replaces the markers in a rendered text by `valueOf(name)`. */
 export function revealed(text: string, mark: string, valueOf: (name: string) => string): string {
   // Markers surround each name, so every second piece is a name.
   return text

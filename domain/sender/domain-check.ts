@@ -6,7 +6,10 @@ import {
   recordKey,
 } from './domain-name.ts';
 
-/** The status of a domain, and of each of its DNS records: not found, correct, or wrong. */
+/**
+ * The status of a DNS record: not found, correct, or wrong. The status of a domain: not proven yet,
+ * proven, or not proven for too long (see `stateAfterCheck`).
+ */
 export type DomainStatus = 'pending' | 'verified' | 'failed';
 
 /** Published DNS records, by type. Names have no trailing dot, and may be in any case. */
@@ -18,8 +21,8 @@ export interface DnsAnswers {
 }
 
 /**
- * The sources of a domain's check. They reject if they cannot tell, never because a record is
- * missing.
+ * The sources of a domain's check. Their promises reject if a source cannot answer, never because a
+ * record is missing.
  */
 export interface DomainSources {
   dns: {
@@ -31,20 +34,18 @@ export interface DomainSources {
     verifiesReservedNames: boolean;
     /** True if the provider checks DNS itself, and must agree. */
     keepsDomains: boolean;
-    /** The DNS records that a claimed domain needs. */
     dnsRecords(claim: DomainClaim): DnsRecord[];
     /** Finds the mail provider's record of a domain; null: none. */
     find(domain: string): Promise<{ dkimVerified: boolean } | null>;
   };
 }
 
-/** The result of a check. */
 export interface DomainFinding {
   /** By `recordKey`. A record that could not be looked up is left out. */
   recordStatuses: Record<string, DomainStatus>;
   /**
-   * True if everything required exists: DKIM records, the ownership record, and the provider
-   * agrees.
+   * True if the DKIM records and, if needed, the ownership record are published. A provider that
+   * checks DNS itself must have found the DKIM records, too.
    */
   isProven: boolean;
 }
@@ -176,12 +177,12 @@ const words = (text: string): string => text.toLowerCase().trim().replace(/\s+/g
 export const checkEveryMs = { pending: 5 * 60_000, verified: 24 * 3_600_000 } as const;
 /** Milliseconds after which a domain that is still unverified has failed. */
 const timeoutMs = 72 * 3_600_000;
-/** Consecutive failed daily checks that end a verified domain. */
+/** Number of consecutive failed daily checks after which a verified domain has failed. */
 const failedChecksMax = 3;
 
 /**
  * Returns the state of a domain after a check.
- * @param check.isProven everything required exists, and no other project holds the name
+ * @param check.isProven as in `DomainFinding`, and no other project holds the name
  * @param check.isScheduled a regular check: only these count against a verified domain
  */
 export function stateAfterCheck(

@@ -23,7 +23,6 @@ export function normaliseDomainName(text: string): string | null {
 /** Top-level names reserved for tests and documentation, which never exist (RFC 2606). */
 const reserved = new Set(['test', 'example', 'localhost', 'invalid']);
 
-/** True for a name that can never exist in DNS. */
 export function isReservedName(name: string): boolean {
   return reserved.has(name.slice(name.lastIndexOf('.') + 1));
 }
@@ -32,7 +31,6 @@ export interface DnsRecord {
   type: 'CNAME' | 'MX' | 'TXT';
   name: string;
   value: string;
-  /** The priority of an MX record. */
   priority?: number;
   purpose: 'dkim' | 'ownership' | 'mail_from' | 'spf' | 'dmarc';
 }
@@ -45,8 +43,8 @@ export interface DnsSettings {
   /** AWS region that receives bounces. */
   region: string;
   /**
-   * True if a TXT record must also prove a claim. SES needs it: every claim of a name gets the same
-   * DKIM records, and those of a known name are in DNS already.
+   * True if a TXT record must also prove a claim. SES gives the same DKIM records to every claim of
+   * a name, so an earlier claim of another project may have put them into DNS.
    */
   ownershipRecord: boolean;
 }
@@ -63,8 +61,8 @@ export interface DomainClaim {
 export const ownershipPrefix = 'everpost-verification=';
 
 /**
- * The DNS records of a sender domain. Three for DKIM and, if required, the ownership record decide
- * whether it may send. Then the return path, SPF for it, and DMARC.
+ * Returns the DNS records of a sender domain. Those for DKIM and, if required, the ownership record
+ * decide whether the domain may send. The others are for the return path (MX and SPF) and DMARC.
  */
 export function senderRecords(
   { name: domain, dkimTokens, ownershipToken }: DomainClaim,

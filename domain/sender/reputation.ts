@@ -1,6 +1,6 @@
 /**
- * The reputation of a project by its bounces and complaints, and the levels from which it harms all
- * projects on this server: mail providers use the same two rates.
+ * The reputation of a project by its bounces and complaints. Mail providers judge the whole server
+ * by the rates of both, so from the levels here on, one project harms all others.
  */
 
 /** Bounces and complaints in a period, and the sent messages they refer to. */
@@ -19,7 +19,6 @@ export interface FeedbackWindows {
 export type Level = 'healthy' | 'warning' | 'critical';
 export type Measure = 'bounces' | 'complaints';
 
-/** A limit of each level. */
 interface Limits {
   warning: number;
   critical: number;
@@ -109,8 +108,8 @@ export function judgeReputation(windows: FeedbackWindows, ageDays: number): Repu
 }
 
 /**
- * Returns how many sent messages must be counted to evaluate a number of bounces or complaints:
- * with more than these, their rate is not critical.
+ * Returns the maximum number of sent messages that must be counted to evaluate `count` bounces or
+ * complaints. With that many messages, the rate is below the critical level.
  */
 export function sentThatMatters(measure: Measure, count: number): number {
   const { sevenDay, allTime } = limits[measure].rate;
@@ -118,7 +117,6 @@ export function sentThatMatters(measure: Measure, count: number): number {
   return Math.max(sentMin, Math.floor((count * 100) / lowest) + 1);
 }
 
-/** 0 to 100. */
 export function percentOf(feedback: Feedback, measure: Measure): number {
   return feedback.total === 0 ? 0 : (feedback[measure] / feedback.total) * 100;
 }

@@ -106,8 +106,8 @@ function failedUnits(candidates: readonly Candidate[]): Unit[] {
 }
 
 /**
- * Returns a function that makes a request of up to `max` deliveries at each call; null: no contact
- * is free.
+ * Returns a function that makes a request of up to `max` deliveries at each call. It returns null
+ * when no delivery is left whose contact is free.
  */
 function packing(candidates: readonly Candidate[], max: number) {
   let left = candidates;

@@ -1,19 +1,19 @@
-/** Decides how deliveries of events give way to mail and requests that need the machine. */
+/** Decides how long deliveries of events pause while mail and requests need the machine. */
 
 /** Current demand of other work. */
 export interface Demand {
   /** True if mail of a campaign is being given to the mail provider. */
   isMailLeaving: boolean;
-  /** Statements of other work that PostgreSQL is executing. */
+  /** Number of statements of other work that PostgreSQL is executing. */
   statements: number;
   /** Processors of this machine, by which the demand is measured. */
   processors: number;
 }
 
-/** At full demand by others, the deliverers of a process pause nine times as long as they work. */
+/** At full demand by other work, the deliveries of a process pause nine times as long as they work. */
 const restMost = 9;
 /**
- * Lag in milliseconds at which they no longer give way. So deliveries are late, but never stand
+ * Lag in milliseconds at which deliveries no longer pause, so that they are late but never stand
  * still.
  */
 const fullyLateMs = 60_000;
@@ -34,7 +34,8 @@ export function pressureOf({ isMailLeaving, statements, processors }: Demand): n
  * Returns how long a subscription pauses after its work, in milliseconds.
  * @param given.workedMs how long it has worked since its last pause
  * @param given.pressure from 0 to 1
- * @param given.sharing subscriptions of the process at work; they share the remaining capacity
+ * @param given.sharing number of subscriptions of the process that are at work: they share the
+ *   remaining capacity
  * @param given.lagMs how long its current work has waited
  */
 export function restMs(given: {

@@ -24,16 +24,16 @@ export function eventOfDelivery(deliveryId: string, subscriptionId: string): str
 }
 
 /**
- * Returns the text that is signed (Standard Webhooks, “Signature scheme”). @param timestamp Unix
- * seconds
+ * Returns the text that is signed (Standard Webhooks, “Signature scheme”).
+ * @param timestamp Unix seconds
  */
 export function signedText(id: string, timestamp: number, body: string): string {
   return `${id}.${timestamp}.${body}`;
 }
 
 /**
- * Returns the body of a request with one event. @param contact its current state; null: the event
- * has none
+ * Returns the body of a request with one event.
+ * @param contact the current state of the event's contact; null: the event has none
  */
 export function requestBody(
   event: SentEvent,
@@ -49,8 +49,8 @@ export function requestBody(
 }
 
 /**
- * Returns one event of a batch, as JSON. @param id of its delivery, by which the receiver
- * recognizes repeats
+ * Returns one event of a batch, as JSON.
+ * @param id of its delivery, by which the receiver recognizes repeats
  */
 export function batchItem(
   id: string,
@@ -69,7 +69,7 @@ export function batchBody(items: readonly string[]): string {
   return `${batchStart}${items.join(',')}${batchEnd}`;
 }
 
-/** Returns how many of these fit a body of `bytesMax`, in their order; at least one. */
+/** Returns how many of the items, from the first on, fit into a body of `bytesMax`; at least one. */
 export function batchFit(items: readonly string[], bytesMax: number): number {
   const encoder = new TextEncoder();
   let bytes = batchStart.length + batchEnd.length - 1;
@@ -84,7 +84,7 @@ export function batchIdOf(id: string): string {
   return `batch_${id}`;
 }
 
-/** Placeholders of secrets are replaced when the request is made. */
+/** Matches the placeholder of a secret, which is replaced when the request is made. */
 const placeholder = /\{\{ {0,10}secret\.([A-Z][A-Z0-9_]{0,63}) {0,10}\}\}/g;
 
 /** Returns the secrets that header values refer to, each once. */

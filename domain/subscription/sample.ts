@@ -2,11 +2,11 @@ import type { SentEvent } from './request.ts';
 
 /** Events for tests of a subscription, with invented ids and values. */
 
-/** The address of the contact in each of them. */
+/** The address of the contact in each sample. */
 const address = 'sample@example.com';
 
 /**
- * Returns an invented event: a system event has the data that it always has, any other one none.
+ * Returns an invented event. Events of the system have data like real ones, all others have none.
  * @param ids for the event and the objects it refers to; `projectId` is a real one
  */
 export function sampleEvent(

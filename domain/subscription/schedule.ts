@@ -53,8 +53,8 @@ export function holdMs(outcome: RequestOutcome, now: Date): number {
 }
 
 /**
- * Returns the wait after the `tries`-th failed attempt of a schedule (from 1), in milliseconds;
- * null: it was the last one. `Retry-After` lengthens it and never shortens it.
+ * Returns the wait after the `tries`-th failed attempt of a schedule (from 1), in milliseconds.
+ * null: it was the last attempt, or the receiver is gone. `Retry-After` can only lengthen the wait.
  * @param random from 0 to 1: adds up to a tenth, so that deliveries that failed together are not
  *   retried together
  */
@@ -69,18 +69,21 @@ export function retryWaitMs(
   return Math.ceil(Math.max(waitMs, askedWaitMs(outcome, given.now)));
 }
 
-/** Failed attempts of a batch, after which its deliveries are retried one by one. */
+/** Number of failed attempts of a batch after which its deliveries are retried one by one. */
 export const batchAttemptsMax = 3;
 
-/** Consecutive failed requests, for different deliveries, after which a receiver counts as down. */
+/**
+ * Number of consecutive failed requests after which a receiver counts as down. Repeated failures of
+ * the same delivery count once.
+ */
 export const failuresMax = 10;
-/** Waits of the schedule that probes use; the last one is repeated. */
+/** Probes use this many waits of the retry schedule, and then repeat the last of them. */
 const probeWaits = 4;
 
 /**
  * Returns the wait before the next probe of a receiver that counts as down, in milliseconds.
- * @param failed probes that have failed so far
- * @param outcome of the request before it
+ * @param failed number of probes that have failed so far
+ * @param outcome of the last request
  */
 export function probeWaitMs(
   failed: number,

@@ -39,7 +39,6 @@ export function isItem(item: string): boolean {
   return name !== '' && !name.includes('*');
 }
 
-/** Returns true if a subscription can call this address. */
 export function isCallable(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, hash } = new URL(text);

@@ -4,23 +4,24 @@ const nameBytesMax = 255;
 const endingCharsMax = 12;
 
 /**
- * Returns a file name that is safe in a mail. It removes parts that are not the name: folders,
- * control characters, and marks that change the writing direction, which can show `fdp.exe` as
- * `exe.pdf` (Unicode, UAX 9 and UTR 36). White space becomes one space. Dots and spaces at either
- * end are removed, because they hide a file, or are dropped when it is stored. Long names are cut
- * before their extension. The result is never empty.
+ * Returns a file name that is safe in a mail, and never empty. Removed are folders, control
+ * characters, and marks that change the writing direction, which can show `fdp.exe` as `exe.pdf`
+ * (Unicode, UAX 9 and UTR 36). White space becomes one space.
+ *
+ * Dots and spaces at either end are removed, because they hide a file, or are dropped when it is
+ * stored. Long names are cut before their extension.
  */
 export function safeFileName(given: string): string {
   const name = given
     .replace(/\s/gu, ' ')
     .replace(/[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu, '')
-    // After that, because removing a mark between two blanks leaves both.
+    // After the marks are removed, because two blanks may have stood on both sides of one.
     .replace(/ +/g, ' ')
     .split(/[/\\]/)
     .at(-1)!;
   let from = 0;
   while (from < name.length && ' .'.includes(name[from]!)) from += 1;
-  // The cut may end after a dot or a space.
+  // A name that was cut may end in a dot or a space.
   return withoutEnd(shortened(withoutEnd(name.slice(from)))) || 'attachment';
 }
 

@@ -32,7 +32,7 @@ export async function renderWebhook(
   mark: string,
 ): Promise<RenderedWebhook> {
   const sources = webhookSources(config, variables);
-  // This thread searches them for secrets, so their size is limited.
+  // The main thread searches the sources for secrets, so the number of their tags is limited.
   if (sources.reduce((sum, source) => sum + countTags(source), 0) > limits.templateTags) {
     const fault = 'The request has more than 10,000 tags and placeholders.';
     return { secretNames: [], build: () => ({ fault }) };

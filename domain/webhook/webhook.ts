@@ -8,18 +8,16 @@ export interface WebhookVariables extends TemplateVariables {
     id: string;
     /** ISO 8601. */
     startedAt: string;
-    /** Absent: it was started without a key. */
+    /** Absent: the execution was started without a key. */
     key?: string;
   };
 }
 
-/** The config of a WEBHOOK step. */
 export interface WebhookSettings {
   url: string;
   /** Absent: POST. */
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | undefined;
   headers?: Record<string, string> | undefined;
-  /** Any JSON. */
   body?: unknown;
   /** The effect of a response other than 2xx on the execution. Absent: the execution continues. */
   onFailure?: 'continue' | 'fail' | undefined;
@@ -37,7 +35,6 @@ export interface WebhookCall {
 /** A rendered template: its text, and its value if that is more than text. */
 type RenderedText = Pick<Rendered, 'text' | 'value'>;
 
-/** The outcome of one attempt. */
 export type WebhookOutcome =
   | {
       kind: 'answered';
@@ -49,13 +46,16 @@ export type WebhookOutcome =
       /** True if the body was longer. */
       isCut: boolean;
     }
-  /** It must not or cannot be called, and retrying will not help. */
+  /** The receiver must not or cannot be called, so a retry will not help. */
   | { kind: 'refused'; error: string }
   /** The network failed: name not found, no connection, or an incomplete response. */
   | { kind: 'unreachable'; error: string }
   | { kind: 'timeout' };
 
-/** How deep a response may nest to be stored as JSON; PostgreSQL and our code recurse into it. */
+/**
+ * Maximum nesting depth of a response that is stored as JSON, because PostgreSQL and our code handle
+ * JSON recursively.
+ */
 const responseDepthMax = 100;
 const firstDelayMs = 2_000;
 const delayMsMax = 60_000;
@@ -80,10 +80,13 @@ export function webhookSources(config: WebhookSettings, variables: WebhookVariab
 /**
  * Builds the request of a WEBHOOK step. Variables are rendered in the URL, in header values and in
  * every string of the body. A string that is a single expression keeps its type: `"{{ tags }}"`
- * becomes a list. GET has no body, DELETE only a configured one; otherwise the default body has the
- * contact, the workflow, the execution and its context (`event`). A string is sent as it is when
- * the step sets a content type other than JSON; every other body is JSON. A `fault` is an error in
- * the step: another attempt would fail in the same way.
+ * becomes a list.
+ *
+ * GET has no body, and DELETE only a configured one. For the other methods, the default body has the
+ * contact, the workflow, the execution and its context (`event`). A body is sent as JSON, except a
+ * string for which the step sets another content type.
+ *
+ * A `fault` is an error in the step: another attempt would fail in the same way.
  * @param render renders a template with the variables
  */
 export function buildWebhook(
@@ -153,11 +156,12 @@ function renderStrings(given: unknown, render: (source: string) => RenderedText)
 }
 
 /**
- * White space and control characters are percent-encoded, because URL parsers drop some of them
- * silently. Nothing else is encoded, so a variable may be a whole path or a host; for a value that
- * is one part of a path or query, use the filter `url_encode`. If the template itself ends the host
- * (`https://host/…`), no value can change it, because a URL's host ends at the first `/`, `?` or
- * `#`.
+ * Percent-encodes white space and control characters, because URL parsers silently drop some of
+ * them. Nothing else is encoded, so a variable may be a whole path or a host. A value that is one
+ * part of a path or query needs the filter `url_encode`.
+ *
+ * A URL's host ends at the first `/`, `?` or `#`. If the template has that character
+ * (`https://host/…`), no value can change the host.
  */
 function urlOf(rendered: string): string {
   return rendered
@@ -236,7 +240,7 @@ export function webhookError(outcome: WebhookOutcome): string {
 /**
  * Returns a response body in its stored form: JSON as a value, anything else as text, an empty one
  * as null. A response without a content type is tried as JSON. Characters that a JSON column cannot
- * hold (NUL, lone surrogates) are replaced; more than 100 levels are stored as text.
+ * hold (NUL, lone surrogates) are replaced. JSON with more than 100 levels is stored as text.
  */
 export function readResponseBody(text: string, contentType: string | null): unknown {
   if (text === '') return null;

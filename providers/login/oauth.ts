@@ -20,7 +20,6 @@ export interface OAuthIdentity {
 export interface OAuthExchange {
   /** The code from the provider's redirect. */
   code: string;
-  /** The URL to which the provider has redirected. */
   redirectUri: string;
   /** The secret whose hash was the `codeChallenge` of the start. */
   codeVerifier: string;
@@ -43,7 +42,6 @@ interface OAuthLogin {
 /** The login providers; null: not configured. */
 export type OAuth = Record<OAuthProvider, OAuthLogin | null>;
 
-/** URLs of a provider. */
 export interface OAuthEndpoints {
   authorize: string;
   token: string;
@@ -148,7 +146,7 @@ function idOf(id: unknown): string {
   throw new Error('The provider did not say who the user is.');
 }
 
-/** @throws Error with the URL and the status, but no part of the request. */
+/** @throws Error with the host and the status, but no part of the request. */
 async function ask(
   address: string,
   { form, accessToken }: { form?: URLSearchParams; accessToken?: string },

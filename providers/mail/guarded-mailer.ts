@@ -20,8 +20,8 @@ export function guarded(mailer: Mailer): Mailer {
         if (outcome.kind === 'accepted') return outcome;
         return { ...outcome, error: oneLine(outcome.error) };
       } catch (error) {
-        // The point of an unexpected internal error is unknown, so only "uncertain" is safe to
-        // report.
+        // An unexpected error may have happened before or after the message was sent, so only
+        // "uncertain" is safe to report.
         return { kind: 'uncertain', error: oneLine(String(error)) };
       } finally {
         underWay -= 1;

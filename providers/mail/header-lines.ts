@@ -21,8 +21,8 @@ export const encoder = new MimeNode();
 const isUnfolded = /^(?:message-id|list-[a-z-]+)$/i;
 
 /**
- * Writes a header. It is folded, unless its name or its blanks forbid that; then it is one line if
- * that is legal.
+ * Writes a header. It is folded, unless its name (`isUnfolded`) or its blanks forbid that. Then it
+ * is one line, if that is not too long.
  */
 export function header(name: string, value: string): string {
   const line = `${name}: ${value}`;
@@ -46,8 +46,8 @@ export function subjectHeader(subject: string): string {
 const isStructured = /^list-|-to$|^(?:keywords|references)$/i;
 
 /**
- * Writes a header that the sender has set. ASCII stays as it was written. In a structured header
- * only the phrases are encoded.
+ * Writes a header that the sender has set. ASCII stays as it was written, if it can be folded. In a
+ * structured header, only the phrases are encoded.
  */
 export function customHeader(name: string, value: string): string {
   const text = inOneLine(value);

@@ -19,7 +19,6 @@ export interface Identities {
   verifiesReservedNames: boolean;
   /** True if the provider stores domains in an account, and checks their DNS records itself. */
   keepsDomains: boolean;
-  /** Returns the DNS records that a claimed domain needs. */
   dnsRecords(claim: DomainClaim): DnsRecord[];
   /** Returns the provider's state of a domain; null: it has none. */
   find(domain: string): Promise<Identity | null>;
@@ -57,7 +56,8 @@ export function localIdentities(settings: RecordSettings): Identities {
   return {
     verifiesReservedNames: true,
     keepsDomains: false,
-    // There is no region, so the records of the return path have no target.
+    // The records of the return path are those of SES, although this provider does not need them.
+    // They need a region, and any will do.
     dnsRecords: (claim) =>
       senderRecords(claim, { ...settings, region: 'us-east-1', ownershipRecord: false }),
     async create() {

@@ -23,7 +23,7 @@ export type SendOutcome =
       /** True if the recipient's address was rejected, not the message or its sender. */
       isRecipient?: boolean;
     }
-  /** Certainly not accepted, for a reason that is not the message. A retry cannot send it twice. */
+  /** Certainly not accepted, but maybe later. A retry cannot send the message twice. */
   | {
       kind: 'retry';
       error: string;

@@ -3,7 +3,6 @@ import { quotedPrintable, recipientHeaders, sharedHeaders, textHeaders } from '.
 
 /** A message with open slots, encoded as far as possible. */
 export interface MessageSkeleton {
-  /** Returns the complete message for one recipient. */
   messageFor(given: {
     to: string;
     subject: string;

@@ -13,7 +13,7 @@ export interface MailAttachment {
   filename: string;
   /** `type/subtype`, as the sender wrote it. */
   contentType: string;
-  /** Only `inline` files are stored next to the HTML, which shows them by `cid:<contentId>`. */
+  /** The HTML can show `inline` files, by `cid:<contentId>`: they are in one part with it. */
   disposition: 'attachment' | 'inline';
   contentId: string | null;
   /** Standard base64, with or without padding. */
@@ -32,7 +32,7 @@ export interface ComposedMail {
   html: string;
   /** The text part, if the caller has it already. Default: `textFromHtml(html)`. */
   text?: string;
-  /** Custom and generated headers, one line each. Structural headers are left out, see below. */
+  /** Custom and generated headers, one line each; `sharedHeaders` leaves out structural ones. */
   headers: readonly { name: string; value: string }[];
   attachments: readonly MailAttachment[];
   /** True for the test of a campaign. */
@@ -104,7 +104,7 @@ export function recipientHeaders(mail: Pick<ComposedMail, 'to' | 'subject' | 'da
   ];
 }
 
-/** All others. */
+/** All other headers: only the ids in them differ per recipient. */
 export function sharedHeaders(
   mail: Pick<ComposedMail, 'from' | 'replyTo' | 'emailId' | 'headers' | 'isTest'>,
 ): string[] {
@@ -162,8 +162,8 @@ export function quotedPrintable(content: string, lineLength = lineChars): string
 
 function filePart(file: MailAttachment): Part {
   const { value, params: given } = mimeFuncs.parseHeaderValue(file.contentType);
-  // Readers would parse both types as structure of this message, and they must not be base64 (RFC
-  // 2046, 5; RFC 2045, 6.4).
+  // Mail programs would read a file of these types as a part of the message's structure. Besides,
+  // base64 is not allowed for them (RFC 2046, 5; RFC 2045, 6.4).
   const isStructure = /^(multipart|message)\//i.test(value);
   const type = isStructure
     ? { value: 'application/octet-stream', params: {} }
@@ -242,15 +242,14 @@ export function messageBytesEstimate(
   return Math.ceil(textBytes * qpGrowth + headerChars * 20 + fileChars + frameBytes);
 }
 
-/** Limits of the text part, which serves readers without HTML. */
+/** Maximum number of characters of the text part, which is for readers without HTML. */
 const textCharsMax = 250_000;
 /**
- * Deepest nesting that is read: five nested layout tables are 20 levels. Each level of lists
- * indents all lines below it.
+ * Maximum nesting depth that is read, because each level of lists indents all lines in it. Five
+ * nested layout tables have 20 levels.
  */
 const htmlDepthMax = 100;
 
-/** An image becomes its alternative text. */
 const alternativeText: FormatCallback = (element, _walk, builder) => {
   const alt: unknown = element.attribs?.alt;
   if (typeof alt === 'string' && alt !== '') builder.addInline(alt);
@@ -306,7 +305,7 @@ const invisible =
 /** Two or more characters without a glyph, with blanks between them. */
 const fillers =
   /[\u034f\s\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufeff]{2,}/gu;
-/** Number of non-collapsing blanks in one line from which on they count as filler. */
+/** Number of non-collapsing blanks in a row from which on they count as filler. */
 const blanksMax = 20;
 
 /**

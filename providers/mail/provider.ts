@@ -65,7 +65,10 @@ export interface FeedbackDefinition {
   createReader(): FeedbackReader;
 }
 
-/** `any`: every topic is trusted, because forged reports do no harm there. */
+/**
+ * `any`: every topic is trusted. This is for a developer's machine that does not send through the
+ * provider, because forged reports do no harm there.
+ */
 export type TrustedTopics = readonly string[] | 'any';
 
 export interface FeedbackReader {

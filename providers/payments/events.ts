@@ -4,8 +4,9 @@ import { hasForbiddenText } from '../../domain/text-rules.ts';
 /** The webhook events of Stripe. */
 
 /**
- * An event of the provider, translated into our terms. Events come in any order, some hours late.
- * So an event about a subscription only says which one has changed; read its current state.
+ * An event of the provider, translated into our terms. Events come in any order, and may be hours
+ * late. So an event about a subscription says only which one has changed, and the caller must read
+ * its current state.
  */
 export type PaymentEvent = KnownEvent | { kind: 'other' };
 
@@ -35,7 +36,7 @@ type KnownEvent = { id: string } & (
       isFirst: boolean;
       isFinal: boolean;
     } & InvoiceOfEvent)
-  /** Ended for good. */
+  /** The subscription has ended for good. */
   | { kind: 'subscriptionEnded'; customer: string; subscription: string }
   | { kind: 'subscriptionChanged'; customer: string; subscription: string }
   | { kind: 'fraud'; customer: string | null; charge: string }

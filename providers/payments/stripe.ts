@@ -84,7 +84,7 @@ export interface Invoice extends UpcomingInvoice {
   invoicePdf: string | null;
 }
 
-/** The body of a webhook was not signed with our secret, or too long ago. */
+/** The body of a webhook was not signed with our secret, or it was signed too long ago. */
 export class InvalidSignature extends Error {
   override readonly name = 'InvalidSignature';
 }
@@ -106,7 +106,6 @@ export interface PaymentSettings {
 
 /** How old a signed webhook may be, in seconds. */
 const toleranceSeconds = 300;
-/** Longest wait for an answer, in milliseconds. */
 const timeoutMs = 20_000;
 
 export function createPayments(settings: PaymentSettings): Payments {

@@ -3,7 +3,7 @@
  * of one owner keep their order.
  */
 export class FairQueue<T> {
-  /** Owners in the order of their turns. No line is empty. */
+  /** The items of each owner, in the order of the owners' turns. No list is empty. */
   readonly #lines = new Map<string, T[]>();
 
   push(owner: string, item: T): void {

@@ -14,8 +14,8 @@ import type { RenderTask } from './renderer.ts';
 /** The thread that renders, checks and inspects costly templates: one task at a time. */
 
 /**
- * Parsed templates that are kept, in bytes of memory: a campaign renders the same template again
- * and again. A parsed tag takes about a kilobyte.
+ * Memory for parsed templates, in bytes. They are kept because a campaign renders the same template
+ * again and again. A parsed tag takes about a kilobyte.
  */
 const keptBytesMax = 20_000_000;
 const tagBytes = 1_000;

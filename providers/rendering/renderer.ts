@@ -39,11 +39,10 @@ export interface TemplateRenderer extends Renderer {
 
 export interface RendererSettings {
   /**
-   * Threads for costly templates. One project gets all but one. Default: 2 to 4, by the number of
-   * cores.
+   * Number of threads for costly templates. One project gets at most all but one. Default: 2 to 4,
+   * by the number of cores.
    */
   threads?: number;
-  /** Time limit of one rendering, in milliseconds. */
   renderMs?: number;
 }
 
@@ -56,7 +55,7 @@ const checkMs = 1_000;
  * values.
  */
 const megabytes = 192;
-/** Consecutive stops after which a template is not tried again for `restMs`. */
+/** Number of consecutive stops after which a template is not tried again for `restMs`. */
 const stopsMax = 3;
 const restMs = 60_000;
 const stoppedMax = 1_000;
@@ -137,7 +136,7 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
   };
 }
 
-/** Returns a short key for templates that belong together, since they may have megabytes. */
+/** Returns a short key for templates that are rendered together, because they may have megabytes. */
 function nameOf(owner: string, sources: readonly string[]): string {
   const hash = createHash('sha256').update(owner);
   for (const source of sources) hash.update('\0').update(source);

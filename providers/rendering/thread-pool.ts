@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { FairQueue } from './fair-queue.ts';
 
-/** How much longer than its limit a task may take on a busy machine. */
+/** How many times its limit a task may take on a busy machine. */
 const busyFactor = 10;
 
 /** The results of a task that was stopped, and of one that was never started. */
@@ -32,7 +32,7 @@ export class ThreadPool<Task> {
   readonly #megabytes: number;
   readonly #queue = new FairQueue<Job<Task>>();
   readonly #idle: Worker[] = [];
-  /** All threads, with stopped ones that have not ended yet. There are never more than `max`. */
+  /** All threads, including stopped ones that have not ended yet. There are never more than `max`. */
   readonly #all = new Set<Worker>();
   #isClosed = false;
   /** Number of threads that work for each owner. */
@@ -51,8 +51,8 @@ export class ThreadPool<Task> {
   }
 
   /**
-   * Returns the thread's result; stopped when it exceeded its memory or CPU time; skipped when it
-   * became pointless or cannot be sent to a thread.
+   * Returns the thread's result. `wasStopped`: the task exceeded its memory or its time. `skipped`:
+   * it was pointless when its turn came, or it cannot be sent to a thread.
    * @throws Error when no thread can be started, or the pool is closed.
    */
   run(owner: string, task: Task, limitMs: number, isPointless = () => false): Promise<unknown> {
@@ -148,8 +148,8 @@ export class ThreadPool<Task> {
     const began = performance.now();
     const before = process.cpuUsage();
     const stop = () => {
-      // On a busy machine a thread mostly waits, so its CPU time may be below the limit although
-      // its time is over.
+      // On a busy machine the process mostly waits for a processor. So the task goes on while the
+      // process has used less CPU time than the limit.
       const { user, system } = process.cpuUsage(before);
       const leftMs = job.limitMs - (user + system) / 1000;
       if (leftMs >= 1 && performance.now() - began < busyFactor * job.limitMs) {

@@ -9,11 +9,12 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 const nat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
 /**
- * Returns true if an IP address (no brackets) belongs to the public Internet. Addresses in the
- * registries of special addresses (RFC 6890) do not: private, loopback, link-local with the
- * metadata services of clouds, shared (RFC 6598), multicast, broadcast, unspecified, reserved,
- * examples. A mapped or NAT64 address is as public as the IPv4 address inside it; 6to4, Teredo and
- * other tunnels are rejected, whatever their target. Anything but an IP address is not public.
+ * Returns true if a text is an IP address (no brackets) of the public Internet.
+ *
+ * Special addresses (the registries of RFC 6890) are not public: private, loopback, link-local with
+ * the metadata services of clouds, shared (RFC 6598), multicast, broadcast, unspecified, reserved,
+ * examples. A mapped or NAT64 address is as public as the IPv4 address inside it. 6to4, Teredo and
+ * other tunnels are not public, whatever their target.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;

@@ -52,8 +52,8 @@ const codingsMax = 3;
 
 /**
  * Reads the beginning of a response's body and removes its content coding: gzip, deflate or br. At
- * most `bytesMax` bytes are read, and as many decoded. A body with an unknown coding counts as
- * empty.
+ * most `bytesMax` bytes are read, and at most `bytesMax` are returned. A body with an unknown coding
+ * counts as empty.
  * @throws Error when the connection breaks off
  */
 export async function readBody(answer: IncomingMessage, bytesMax: number): Promise<Body> {
@@ -95,7 +95,7 @@ async function decode(body: Body, coding: string, bytesMax: number): Promise<Bod
 }
 
 function decoderOf(coding: string, bytes: Buffer): Transform | null {
-  // A cut body ends within its coding.
+  // A body that was cut ends too early for its coding, which must not be an error.
   const options = { finishFlush: constants.Z_SYNC_FLUSH };
   switch (coding) {
     case 'gzip':
@@ -114,7 +114,7 @@ function decoderOf(coding: string, bytes: Buffer): Transform | null {
   }
 }
 
-/** Decodes at most `bytesMax` bytes: a few compressed bytes can stand for any number. */
+/** Decodes up to `bytesMax` bytes, because a few compressed bytes can become very many. */
 function inflate(decoder: Transform, bytes: Buffer, bytesMax: number): Promise<Body> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];

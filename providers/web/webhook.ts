@@ -10,7 +10,6 @@ import { type Body, exchange, readBody, textOf } from './exchange.ts';
 export interface WebhookAttempt extends WebhookCall {
   /** Id by which the receiver recognizes repeats, the same for every attempt. */
   deliveryId: string;
-  /** The secret that signs the request. */
   secret: string;
   /** Unix seconds. */
   timestamp: number;
@@ -40,7 +39,7 @@ export interface PostRequest {
   url: string;
   headers: Record<string, string>;
   body: string;
-  /** Bytes of the response's body that are read. */
+  /** Maximum number of bytes of the response's body that are read. */
   answerBytes: number;
 }
 
@@ -69,8 +68,8 @@ const nextAddressMs = 1_000;
 class Refusal extends Error {}
 
 /**
- * Calls receivers on the public Internet only. For every redirect, the host is resolved once, its
- * addresses are checked, and the connection goes to one of them.
+ * Calls receivers on the public Internet only. For each request, also after a redirect, the host is
+ * resolved once, its addresses are checked, and the connection goes to one of them.
  */
 export function createWebhookSender(settings: WebhookSenderSettings): WebhookSender {
   const { timeoutMs, allowPrivate } = settings;
@@ -80,8 +79,8 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
     isPublic(address) || (settings.allowLoopback === true && isLoopbackAddress(address));
 
   /**
-   * Returns the addresses to connect to. If one is not public, all are refused: an honest receiver
-   * has none, and it would be chance which one is used.
+   * Returns the addresses to connect to. If one is not public, all are refused, because an honest
+   * receiver has only public ones, and Node.js could connect to any of them.
    * @throws Refusal
    */
   async function findAddresses({ hostname }: URL): Promise<LookupAddress[]> {
@@ -200,10 +199,11 @@ function signed({ headers, body }: Call, { deliveryId, secret, timestamp }: Webh
 
 /**
  * Returns the request after a redirect, as browsers send it (Fetch standard, HTTP-redirect fetch):
- * 303, and 301 and 302 after POST, become GET without a body. For another origin, the step's own
- * headers are dropped except the content type, because any of them may be a credential. The
- * signature is kept: the receiver needs it to trust the request, and cannot use it for anything
- * else.
+ * 303, and 301 and 302 after POST, become GET without a body.
+ *
+ * For another origin, the step's own headers are dropped except the content type, because any of
+ * them may be a credential. The signature is kept, because the receiver needs it to trust the
+ * request, and cannot use it for anything else.
  */
 function redirected(
   call: Call,
@@ -223,7 +223,6 @@ function redirected(
   };
 }
 
-/** Reads the response, or the target of its redirect. */
 async function readOrRedirect(
   answer: IncomingMessage,
 ): Promise<WebhookOutcome | { statusCode: number; location: string }> {

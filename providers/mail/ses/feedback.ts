@@ -39,8 +39,8 @@ export const sesFeedback: FeedbackDefinition = {
     'INVALID_NOTIFICATION',
     'SERVICE_UNAVAILABLE',
   ],
-  // Without named topics nothing is accepted: anyone with an AWS account can have SNS sign
-  // messages.
+  // Without named topics, the endpoints are closed in production and when SES sends, because anyone
+  // with an AWS account can have SNS sign messages.
   configure({ SNS_TOPIC_ARN }: { SNS_TOPIC_ARN?: string }, { isProduction, isSending }) {
     const topics = topicsOf(SNS_TOPIC_ARN);
     if (topics.length > 0) return topics;

@@ -16,7 +16,7 @@ const text = z.string().nullish().catch(null);
 const words = z.array(z.string()).catch([]);
 const moment = z.object({ timestamp: text }).nullish().catch(null);
 
-/** Longest id of a message that is searched, in characters; ids of SES have 60. */
+/** Maximum number of characters of a message's id; ids of SES have 60. */
 const messageIdCharsMax = 255;
 
 const SesMessage = z.object({

@@ -15,9 +15,9 @@ const fileBytesMax = 64 * 1024;
 const verdictMs = 24 * 3_600_000;
 /** A refusal is cached briefly, because a certificate may become valid or be fixed. */
 const refusalMs = 60_000;
-/** SNS has one certificate for each region at a time. */
+/** Maximum number of cached results. SNS has one certificate for each region at a time. */
 const verdictsMax = 100;
-/** Concurrent fetches: made-up URLs must not block the real ones for long. */
+/** Maximum number of concurrent fetches, so that made-up URLs do not block real ones for long. */
 const fetchesMax = 10;
 /** Longest chain from the certificate of SNS to an authority. Usually it has two or three. */
 const chainMax = 5;
@@ -123,8 +123,8 @@ function isOfSns(certificate: X509Certificate): boolean {
 const pemEnd = '-----END CERTIFICATE-----';
 
 /**
- * Reads the certificates of a file, several in PEM or one in DER. @throws Error when one cannot be
- * read.
+ * Reads the certificates of a file, several in PEM or one in DER.
+ * @throws Error when one cannot be read.
  */
 function readCertificates(file: Buffer): X509Certificate[] {
   const blocks = file.toString('latin1').split(pemEnd).slice(0, -1);

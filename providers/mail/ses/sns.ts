@@ -8,8 +8,8 @@ export type SnsEnvelope = Record<string, unknown>;
 
 export interface Sns {
   /**
-   * Checks without a request if an envelope can be a recent message signed by SNS. Returns the
-   * reason against it as a sentence; null: none was found.
+   * Checks, without a request to SNS, if an envelope can be a recent message that SNS has signed.
+   * Returns a sentence that says why it cannot; null: no reason was found.
    */
   findFlaw(envelope: SnsEnvelope): string | null;
   /**
@@ -17,7 +17,6 @@ export interface Sns {
    * @throws Error when the certificates cannot be fetched.
    */
   isAuthentic(envelope: SnsEnvelope): Promise<boolean>;
-  /** Returns true if an address belongs to SNS. */
   isSnsUrl(url: string): boolean;
   /** Confirms the subscription to a topic. @throws Error when SNS does not answer 2xx. */
   confirm(subscribeUrl: string): Promise<void>;

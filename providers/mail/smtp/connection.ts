@@ -10,13 +10,13 @@ import {
 import { type Session, isPositive } from './session.ts';
 import { type Reply, replyText } from './wire.ts';
 
-/** A message on its way to its outcome. */
+/** A message that waits for its outcome. */
 export interface Delivery {
   message: OutgoingMessage;
   resolve: (outcome: SendOutcome) => void;
   /** Latest time at which a connection may take it, in milliseconds since the epoch. */
   startBy: number;
-  /** True if a connection ended before it could begin this message. It gets one more try. */
+  /** True in the second and last try, after a connection ended before it could begin the message. */
   isSecondTry: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface DeliveryQueue {
   onEnd(connection: SmtpConnection): void;
 }
 
-/** A message is written in chunks, so that we know how much has left. */
+/** A message is written in chunks, so that we know if its end may have been sent. */
 const chunkBytes = 64 * 1024;
 /**
  * Number of messages after which a connection is replaced, so that a changed address takes effect.
@@ -45,8 +45,9 @@ const idleMs = 60_000;
 interface Transaction {
   delivery: Delivery;
   /**
-   * The command whose reply comes next; `body`: the message is being written; `end`: its end may
-   * have left; `nothing`: the server expected data for no recipient, and got an empty message.
+   * The command whose reply comes next. `body`: the message is being written. `end`: its end may
+   * have been sent. `nothing`: an empty message was sent, because the server expected data although
+   * it had refused the recipient.
    */
   stage: 'RSET' | 'MAIL' | 'RCPT' | 'DATA' | 'body' | 'end' | 'nothing';
   /** Set when the sender or the recipient was refused. */
@@ -65,7 +66,7 @@ export class SmtpConnection {
   #current: Transaction | null = null;
   /** The transaction whose commands were written after the current message. */
   #next: Transaction | null = null;
-  /** The server may still know the sender of a refused message. */
+  /** True if the server may still know the sender of a refused message, so RSET must come first. */
   #needsReset = false;
   #handled = 0;
   #hasEnded = false;
@@ -91,7 +92,7 @@ export class SmtpConnection {
     return true;
   }
 
-  /** Closes the connection when nothing is under way. Resolves when it is closed. */
+  /** Closes a connection that has no message under way. Resolves when it is closed. */
   quit(): Promise<void> {
     clearTimeout(this.#idleTimer);
     this.#hasEnded = true;
@@ -195,8 +196,8 @@ export class SmtpConnection {
   }
 
   /**
-   * Writes the message from byte `at` on. All other chunks must have left before the last one is
-   * written.
+   * Writes the message from byte `at` on. A chunk is written when the operating system has the one
+   * before it. So if the connection ends before the last chunk, the server cannot have all of them.
    */
   #writeBody(current: Transaction, at: number): void {
     if (this.#hasEnded) return;
@@ -250,8 +251,8 @@ export class SmtpConnection {
   }
 
   /**
-   * Ends the connection. Messages under way get their outcome, or another try. Only a message whose
-   * end may have left is uncertain.
+   * Ends the connection. Messages under way get their outcome, or another try. A message is uncertain
+   * only if its end may have been sent, or if a positive reply came before its end.
    * @param reply the server's last reply to the current message
    */
   #end(error: string, reply?: Reply): void {
@@ -265,7 +266,7 @@ export class SmtpConnection {
     if (next) this.#tryAgain(next.delivery, error);
     if (current) {
       const { delivery, stage, refusal } = current;
-      // A positive reply before the end of the message is unreliable.
+      // After a positive reply before the end of the message, the server may have accepted it.
       const isComplete = stage === 'end' || (reply !== undefined && isPositive(reply));
       if (refusal) delivery.resolve(negativeOutcome(refusal.what, refusal.reply, false));
       else if (stage !== 'body' && stage !== 'end' && this.#handled > 0)
@@ -277,8 +278,8 @@ export class SmtpConnection {
   }
 
   /**
-   * Tries a message again of which no byte was written. Servers close connections after a time, or
-   * after a few messages.
+   * Tries a message again, unless this was its second try. No byte of its content was written. The
+   * usual reason: servers close connections after a time, or after a few messages.
    */
   #tryAgain(delivery: Delivery, error: string, reply?: Reply): void {
     if (!delivery.isSecondTry) {

@@ -6,21 +6,22 @@ import { type SmtpSettings, openSession } from './session.ts';
 export type { SmtpSettings };
 
 /**
- * Maximum number of connections. A distant server allows each one at most ten replies a second, so
- * there are many; for a near one, four would do as well.
+ * Maximum number of connections. Over a long distance, one connection gets at most ten replies a
+ * second, so many are needed. For a near server, four would be enough.
  */
 const connectionsMax = 20;
 /**
- * The longest wait behind other messages, in milliseconds: part of the lease that the sender has on
- * a message.
+ * The longest wait behind other messages, in milliseconds. It takes a part of the time for which the
+ * sender has leased the message.
  */
 const waitMs = 30_000;
-/** Milliseconds until we ask a server again that has refused one more connection. */
+/** Milliseconds before another connection is opened to a server that has refused one. */
 const refusedMs = 10_000;
 
 /**
- * A mailer that hands messages to one SMTP server over a pool of connections. The client is our own,
- * because an outcome must say whether the server has taken a message, refused it, or may have taken it.
+ * A mailer that gives messages to one SMTP server over a pool of connections. The client is our own,
+ * because an outcome must say if the server has accepted a message, refused it, or may have accepted
+ * it.
  */
 export function smtpMailer(settings: SmtpSettings): Mailer {
   const pool = new SmtpPool(settings);
@@ -46,12 +47,12 @@ class SmtpPool {
   readonly #settings: SmtpSettings;
   readonly #queue: Delivery[] = [];
   readonly #open = new Set<SmtpConnection>();
-  /** The last connection was used last. The others grow old and are closed. */
+  /** Free connections. The last one was used last and is used next, so the first ones may close. */
   readonly #idle: SmtpConnection[] = [];
   #opening = 0;
-  /** Connections that could not be opened, since the last one that could. */
+  /** Number of connections that could not be opened since the last one was opened. */
   #refused = 0;
-  /** When to try again if the server accepts one more connection. */
+  /** Earliest time of another connection after a refused one, in milliseconds since the epoch. */
   #openAgainAt = 0;
   #waitTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -94,7 +95,8 @@ class SmtpPool {
 
   #hasRoom(): boolean {
     if (this.#opening + this.#open.size < connectionsMax) return true;
-    // No free connection can take the waiting message, so a free one gives way to a new one.
+    // A free connection takes no message in its second try, which needs a new connection. So the
+    // one that was unused for longest is closed.
     const idle = this.#idle.shift();
     if (!idle) return false;
     this.#open.delete(idle);
@@ -123,7 +125,7 @@ class SmtpPool {
   }
 
   /**
-   * The server accepts no connection at all: each failed connection attempt fails one waiting
+   * If the server accepts no connection at all, each failed attempt to connect fails one waiting
    * message.
    */
   #onRefused(error: unknown): void {

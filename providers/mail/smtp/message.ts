@@ -87,8 +87,8 @@ export function negativeOutcome(
 
 /**
  * Returns the outcome for a message whose connection ended. The error is about the session, so the
- * message may be tried again. The same holds for a greeting with 554, a rejected password and a bad
- * certificate.
+ * message may be tried again, unless the server may have all of it.
+ * @param isComplete true if the server may have the whole message.
  */
 export function brokenOutcome(error: string, isComplete: boolean): SendOutcome {
   return { kind: isComplete ? 'uncertain' : 'retry', error };

@@ -13,7 +13,7 @@ const variables = {
 };
 type SmtpVariables = z.output<z.ZodObject<typeof variables>>;
 
-/** Hands mail to an SMTP server. It sends no reports later, so acceptance counts as delivery. */
+/** Sends through an SMTP server, which reports nothing later, so acceptance counts as delivery. */
 export const smtp: MailProvider = {
   kind: 'smtp',
   mode: 'local',

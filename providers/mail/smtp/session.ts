@@ -174,7 +174,6 @@ async function logIn(
   if (!isPositive(answer)) throw refusal('the login', answer);
 }
 
-/** Returns true if the reply is positive: 200 to 299. */
 export function isPositive({ code }: Reply): boolean {
   return code >= 200 && code < 300;
 }

@@ -1,7 +1,6 @@
 import { type Socket, connect, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** One reply of a mail server. */
 export interface Reply {
   /** 200 to 599. */
   code: number;
@@ -26,7 +25,8 @@ export interface WireSettings {
  */
 const replyCharsMax = 32 * 1024;
 /**
- * Keep-alive packets, so that routers on the way keep their address translation. In milliseconds.
+ * Idle milliseconds after which keep-alive packets are sent, so that routers between us and the
+ * server keep their address translation.
  */
 const keepAliveMs = 30_000;
 /**
@@ -34,13 +34,13 @@ const keepAliveMs = 30_000;
  * distant server.
  */
 const addressTimeoutMs = 2_000;
-/** How long a server may take to close its side after us. */
+/** Milliseconds that a server may take to close the connection after QUIT. */
 const closeMs = 1_000;
 
-/** A connection to a mail server: writes bytes, reads replies, and ends once. */
+/** A connection to a mail server: it writes bytes and reads replies. */
 export class Wire {
   onReply: (reply: Reply) => void = () => {};
-  /** Called once, when nothing more can be written or read. */
+  /** Called once when the connection ends, unless `quit` has ended it. */
   onEnd: (error: Error) => void = () => {};
   readonly #settings: WireSettings;
   #socket: Socket;
@@ -65,7 +65,7 @@ export class Wire {
     this.#listen();
   }
 
-  /** Switches to TLS, after the server has agreed. `done` is called when that is complete. */
+  /** Switches to TLS, after the server has agreed. `done` is called after the handshake. */
   secure(done: () => void): void {
     // Plain text before TLS may come from an attacker (RFC 3207, 6).
     if (this.#rest !== '' || this.#lines.length > 0) {
@@ -80,7 +80,7 @@ export class Wire {
   }
 
   /**
-   * Writes both in one packet if possible. Returns false when the caller should wait for
+   * Writes both texts in one packet if possible. Returns false when the caller should wait for
    * `onceDrained`.
    */
   write(first: Buffer | string, second = ''): boolean {
@@ -106,8 +106,7 @@ export class Wire {
   }
 
   /**
-   * Closes the connection politely. Resolves when the server has closed it, or has taken too long
-   * to.
+   * Closes the connection with QUIT. Resolves when the server has closed it, or after `closeMs`.
    */
   quit(): Promise<void> {
     if (this.#isEnded) return Promise.resolve();
@@ -148,7 +147,7 @@ export class Wire {
   #read(chunk: Buffer): void {
     if (this.#isEnded) return;
     this.#chars += chunk.length;
-    // Only concatenate: a line that comes byte by byte is not searched again each time.
+    // Chunks are only concatenated, so a line that arrives byte by byte is not searched each time.
     this.#rest += chunk.toString('latin1');
     if (this.#chars > replyCharsMax) this.end(new Error('The reply of the server is too long.'));
     else if (chunk.includes(lineFeed)) this.#readLines();
