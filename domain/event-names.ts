@@ -18,8 +18,8 @@ const mailEvents = [
 ];
 
 /**
- * For a name under `email.` that is no event: returns the name that was probably meant. Otherwise
- * null.
+ * Returns the name that was probably meant by a name under `email.` that no event has; null for all
+ * other names.
  */
 export function meantMailEvent(name: string): string | null {
   if (!name.startsWith('email.') || mailEvents.includes(name)) return null;
@@ -28,7 +28,7 @@ export function meantMailEvent(name: string): string | null {
 
 /**
  * Returns why a trimmed text is not a valid event name; null: it is valid. Names have 1 to 100
- * characters without control characters, are case-sensitive, and are never rewritten otherwise.
+ * characters without control characters, and are case-sensitive.
  */
 export function eventNameFault(name: string): { code: FieldCode; message: string } | null {
   const { eventNameChars } = limits;

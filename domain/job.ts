@@ -10,7 +10,7 @@ export type ExecutionJobKind = (typeof executionJobKinds)[number];
 
 export type JobState = 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
 
-/** The remaining work of a time slice. */
+/** The progress of a job after a time slice. */
 export interface JobProgress {
   state: JobState;
   done: number;
@@ -22,7 +22,10 @@ export interface JobProgress {
   pauseMs?: number;
 }
 
-/** A job on executions as shown; `totalRequested` is known when it has ended, or its ids were given. */
+/**
+ * A job on executions as shown. `totalRequested`: null until the job has ended, unless the request
+ * named the executions.
+ */
 export interface ExecutionJobData {
   projectId: string;
   workflowId: string;
@@ -31,11 +34,10 @@ export interface ExecutionJobData {
   totalRequested: number | null;
 }
 
-/** A replay as shown. */
 export interface ReplayData {
   projectId: string;
   subscriptionId: string;
-  /** ISO 8601: events created from then on, up to `to`. */
+  /** In ISO 8601, as `to`. The replay covers the events created between the two. */
   from: string;
   to: string;
   eventName: string | null;

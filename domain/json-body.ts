@@ -72,7 +72,7 @@ function isLossy(literal: string): boolean {
   return /^-?\d+$/.test(literal) && BigInt(literal) !== wholeNumber(value);
 }
 
-/** Returns a number as an integer. Zeros follow the digits that a double keeps. */
+/** Returns a whole number with the shortest digits that identify it, then zeros: `1e+22` is 10²². */
 function wholeNumber(value: number): bigint {
   const [digits = '', exponent = '0'] = value.toString().split('e+');
   const [whole = '', behind = ''] = digits.split('.');

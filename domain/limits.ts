@@ -1,4 +1,4 @@
-/** Every fixed limit of the API in one place. Sizes in bytes, texts in characters. */
+/** Fixed limits of the API. Sizes are in bytes, lengths of texts in characters. */
 export const limits = {
   /** Longest chain of executions that start each other by events of their steps and mails. */
   chainDepth: 10,
@@ -56,12 +56,12 @@ export const limits = {
   delayDaysMax: 365,
   waitSecondsMax: 31_536_000,
   exitReasonChars: 200,
-  /** Events for which a DIGEST may wait. */
+  /** Number of events (`max`) at which a DIGEST may close early. */
   digestEventsMax: 1000,
   /** Events in the context after a DIGEST, and their bytes as JSON. */
   digestEvents: 100,
   digestBytes: 32 * 1024,
-  /** Frequency caps of a project; most messages and days of one cap. */
+  /** Frequency caps of a project, and the messages and days of one cap. */
   caps: 5,
   capMail: 1000,
   capDays: 365,
@@ -76,11 +76,11 @@ export const limits = {
   proofAgentChars: 500,
   /** The longest delay of an opt-in request's reminder and expiry: a year. */
   optInSeconds: 31_536_000,
-  /** Topics of a project, and of one call. */
+  /** Topics of a project, and of one request. */
   topics: 100,
   /** Lines of a contact's consent log that are listed. */
   consentLines: 1000,
-  /** Secrets of a project for its webhooks, and the length of a secret. */
+  /** Secrets of a project, the length of a secret, and the hosts that it can be bound to. */
   secrets: 50,
   secretChars: 4096,
   secretHosts: 10,
@@ -91,7 +91,7 @@ export const limits = {
   subscriptionHeaders: 20,
   /** The total of all header names and values. */
   subscriptionHeaderBytes: 8 * 1024,
-  /** How far back a replay may start, and how long deliveries are kept, in days. */
+  /** Number of days that a replay may go back: as long as deliveries are kept (`keptDays`). */
   replayDays: 30,
   /** Deliveries of one request, and bytes of its body. */
   subscriptionBatch: 100,
@@ -102,7 +102,7 @@ export const limits = {
   conditionBranches: 20,
   /** Conditions of a trigger, or of a wait. */
   whereItems: 10,
-  /** The value of one, as JSON: an event may look at a thousand waits. */
+  /** The value of one such condition, as JSON. An event may be compared with a thousand waits. */
   whereValueChars: 1000,
   /** Filters of one condition, in all its groups, and how deep conditions nest. */
   filters: 100,
@@ -136,14 +136,11 @@ export const limits = {
   jsonItems: 100_000,
   importBytes: 5 * 1024 * 1024,
   imageBytes: 10 * 1024 * 1024,
-  /** Errors that a job lists. It counts all. */
+  /** Errors that a job lists. Its counts include all errors. */
   jobErrors: 1000,
   /** How long a finished job can be read. */
   jobDays: 30,
-  /**
-   * Steps and transitions of one workflow as JSON. It is the input of each run, and Temporal
-   * accepts at most 2 MB per payload.
-   */
+  /** Steps and transitions of one workflow, as JSON. */
   graphBytes: 1_000_000,
   templateBytes: 2 * 1024 * 1024,
   /** Tags and placeholders of a template. Parsing 10,000 takes 0.1 s. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * Texts of schema issues that replace those of the library: what a value must be, and what was
- * given. They never contain the given text, because it may be a secret, only its length.
+ * given. A given text may be a secret, so only its length is shown.
  */
 
 type Issue = z.core.$ZodRawIssue;

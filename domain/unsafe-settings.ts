@@ -31,7 +31,7 @@ export interface SettingRule<Settings> {
 const refused = { effect: 'refuse', where: 'production' } as const;
 const warned = { effect: 'warn', where: 'production' } as const;
 
-/** Settings with URLs that receive cookies, keys or mail. */
+/** A rule that calls to a URL are encrypted, because it receives cookies, keys or mail. */
 const encrypted = (
   name: 'API_URL' | 'DASHBOARD_URL' | 'LANDING_URL' | 'DOCS_URL' | 'STRIPE_API_BASE',
   why: string,
@@ -135,7 +135,10 @@ export function isReadableOnTheWay(address: string | undefined): boolean {
   return !isHere && hostname !== '[::1]' && !hostname.startsWith('127.');
 }
 
-/** A random text of 32 characters has fewer different ones with a chance of one in millions. */
+/**
+ * Minimum number of different characters. Of 32 random hexadecimal digits, less than one text in a
+ * million has fewer.
+ */
 const differentMin = 8;
 /** Words in invented or example secrets. */
 const words = [
