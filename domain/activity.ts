@@ -72,13 +72,13 @@ export interface RowBound {
 
 const noRow: RowBound = { id: '00000000-0000-0000-0000-000000000000', inclusive: false };
 const everyRow: RowBound = { id: 'ffffffff-ffff-ffff-ffff-ffffffffffff', inclusive: true };
-/** The bound of the hexadecimal ids that sort before the word "campaign". */
+/** The rows whose ids, which are hexadecimal, sort before the word "campaign". */
 const beforeCampaigns: RowBound = { id: 'caffffff-ffff-ffff-ffff-ffffffffffff', inclusive: true };
 
 /**
  * Returns the bound of the rows whose items sort before `id`, by characters. So an index on the
  * rows' own ids serves a page that begins at any item.
- * @param id of an item, or '', which sorts before all items.
+ * @param id the id of an item; '': no item sorts before it
  */
 export function rowsBefore({ prefix, suffix }: ItemForm, id: string): RowBound {
   if (id === '') return noRow;

@@ -17,7 +17,7 @@ export function categoryOf(sourceType: string): Category {
   return category;
 }
 
-/** Units of a message: `billed_units` in the database. */
+/** Number of mails as which a message counts: the column `billed_units`. */
 export function unitsOf({ attachments }: { attachments: number }): number {
   return attachments > 0 ? 2 : 1;
 }
@@ -36,9 +36,9 @@ export interface Cap {
 }
 
 /**
- * Returns the limit that applies to a category; null: none. For a project with a paid subscription
- * or limits of its own, it is the limit of the category. Otherwise it is the free tier, over all
- * categories.
+ * Returns the limit that applies to a category of mail; null: none. A project with a subscription or
+ * with limits of its own has one limit for each category. Other projects have the free tier, which
+ * is one limit for all categories together.
  */
 export function capOf(
   category: Category,
@@ -53,7 +53,7 @@ export function capOf(
   return limit === null ? null : { limit, counts: [category] };
 }
 
-/** Returns whether the use has reached `warningPercent` of a limit, and whether all of it. */
+/** Returns if the use of a limit calls for a warning, and if it blocks more mail. */
 export function usedUp(cap: Cap | null, usage: Record<Category, number>) {
   const used = cap ? cap.counts.reduce((sum, category) => sum + usage[category], 0) : 0;
   const percent = cap ? percentOf(used, cap.limit) : 0;

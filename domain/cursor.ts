@@ -3,8 +3,8 @@ import { isUuid } from './ids.ts';
 import { hasForbiddenText } from './text-rules.ts';
 
 /**
- * List cursors: opaque texts with the position after a page. A cursor stays valid when the row at
- * its position is deleted. It contains no project, because the list's query selects the project.
+ * List cursors: opaque texts with the position after a page. They stay valid when rows are deleted,
+ * because they refer to no row. They name no project, because the list's query does.
  */
 
 /** The position after the item with this sort value and id. */

@@ -1,4 +1,4 @@
-/** RFC 5321: local part at most 64, whole address at most 254 characters. */
+/** Maximum number of characters of an address (RFC 5321). The local part has at most 64. */
 const addressMax = 254;
 const localPart = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/;
 const domainLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -7,13 +7,12 @@ const startsWithLetter = /^[a-z]/;
 /**
  * Returns the stored form of an email address (trimmed, ASCII letters in lower case), or null when
  * it is invalid.
- *
- * Only ASCII is accepted. Other local parts need SMTPUTF8, which providers such as SES reject. An
- * international domain must be in its `xn--` form, so that each mailbox has one spelling.
- *
- * Quoted local parts, spaces, commas, angle brackets and control characters are refused, because
- * they would change the meaning of a header. Dots may stand anywhere in the local part, because
- * real mailboxes have double and trailing ones. IP addresses are not accepted as domains.
+ *  - Only ASCII is valid. Other local parts need SMTPUTF8, which providers such as SES reject. An
+ *    international domain must have its `xn--` form, so that each mailbox has one spelling.
+ *  - Quoted local parts, spaces, commas, angle brackets and control characters are refused, because
+ *    they would change the meaning of a header.
+ *  - The local part may have dots anywhere, because real mailboxes have double and trailing dots.
+ *  - IP addresses are not valid as domains.
  */
 export function normaliseEmail(value: string): string | null {
   const trimmed = value.trim();

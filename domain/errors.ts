@@ -165,7 +165,7 @@ export type FieldCode =
   | 'unknown_field'
   | 'too_common';
 
-/** Returns the last argument of Zod's `refine`, `regex` and others: message and code of an issue. */
+/** Returns the last argument of Zod's `refine` or `regex`: the message of the issue, and our code. */
 export function fault(code: FieldCode, message: string) {
   return { params: { code }, message };
 }

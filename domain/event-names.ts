@@ -18,8 +18,8 @@ const mailEvents = [
 ];
 
 /**
- * For a name under `email.` that is no event: returns the name that was probably meant. Otherwise
- * null.
+ * Returns the name that was probably meant by a name under `email.` that no event has; null for all
+ * other names.
  */
 export function meantMailEvent(name: string): string | null {
   if (!name.startsWith('email.') || mailEvents.includes(name)) return null;

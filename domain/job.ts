@@ -10,7 +10,7 @@ export type ExecutionJobKind = (typeof executionJobKinds)[number];
 
 export type JobState = 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
 
-/** The progress of a job after a time slice of its work. */
+/** The progress of a job after a time slice. */
 export interface JobProgress {
   state: JobState;
   done: number;
@@ -24,8 +24,8 @@ export interface JobProgress {
 }
 
 /**
- * A job on executions, as the API shows it. `totalRequested` null: the request named no ids, and the
- * job has not ended.
+ * A job on executions as shown. `totalRequested`: null until the job has ended, unless the request
+ * named the executions.
  */
 export interface ExecutionJobData {
   projectId: string;
@@ -35,11 +35,10 @@ export interface ExecutionJobData {
   totalRequested: number | null;
 }
 
-/** A replay, as the API shows it. */
 export interface ReplayData {
   projectId: string;
   subscriptionId: string;
-  /** ISO 8601. The replay has the events that were created from `from` to `to`, both included. */
+  /** In ISO 8601, as `to`. The replay covers the events created between the two. */
   from: string;
   to: string;
   eventName: string | null;

@@ -72,7 +72,7 @@ function isLossy(literal: string): boolean {
   return /^-?\d+$/.test(literal) && BigInt(literal) !== wholeNumber(value);
 }
 
-/** Returns the integer that JavaScript writes for a number, without its exponent: 1e+21 has 21 zeros. */
+/** Returns a whole number with the shortest digits that identify it, then zeros: `1e+22` is 10²². */
 function wholeNumber(value: number): bigint {
   const [digits = '', exponent = '0'] = value.toString().split('e+');
   const [whole = '', behind = ''] = digits.split('.');

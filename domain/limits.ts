@@ -1,4 +1,4 @@
-/** The fixed limits of the API. Sizes in bytes, texts in characters. */
+/** Fixed limits of the API. Sizes are in bytes, lengths of texts in characters. */
 export const limits = {
   /** Longest chain of executions that start each other by events of their steps and mails. */
   chainDepth: 10,
@@ -54,12 +54,12 @@ export const limits = {
   delayDaysMax: 365,
   waitSecondsMax: 31_536_000,
   exitReasonChars: 200,
-  /** Maximum number of events for which a DIGEST may wait. */
+  /** Number of events (`max`) at which a DIGEST may close early. */
   digestEventsMax: 1000,
   /** Events in the context after a DIGEST, and their bytes as JSON. */
   digestEvents: 100,
   digestBytes: 32 * 1024,
-  /** Maximum number of frequency caps of a project, and of messages and days of one cap. */
+  /** Frequency caps of a project, and the messages and days of one cap. */
   caps: 5,
   capMail: 1000,
   capDays: 365,
@@ -73,11 +73,11 @@ export const limits = {
   proofAgentChars: 500,
   /** The longest delay of an opt-in request's reminder and expiry: a year. */
   optInSeconds: 31_536_000,
-  /** Topics of a project, and of one call. */
+  /** Topics of a project, and of one request. */
   topics: 100,
   /** Lines of a contact's consent log that are listed. */
   consentLines: 1000,
-  /** Secrets of a project for its webhooks, and the length of a secret. */
+  /** Secrets of a project, the length of a secret, and the hosts that it can be bound to. */
   secrets: 50,
   secretChars: 4096,
   secretHosts: 10,
@@ -88,7 +88,7 @@ export const limits = {
   subscriptionHeaders: 20,
   /** The total of all header names and values. */
   subscriptionHeaderBytes: 8 * 1024,
-  /** How far back a replay may start, and how long deliveries are kept, in days. */
+  /** Number of days that a replay may go back: as long as deliveries are kept (`keptDays`). */
   replayDays: 30,
   /** Deliveries of one request, and bytes of its body. */
   subscriptionBatch: 100,
@@ -99,7 +99,7 @@ export const limits = {
   conditionBranches: 20,
   /** Conditions of a trigger, or of a wait. */
   whereItems: 10,
-  /** The value of such a condition as JSON. It is short: an event may be compared with 1,000 waits. */
+  /** The value of one such condition, as JSON. An event may be compared with a thousand waits. */
   whereValueChars: 1000,
   /** Filters of one condition, in all its groups, and how deep conditions nest. */
   filters: 100,
@@ -133,14 +133,11 @@ export const limits = {
   jsonItems: 100_000,
   importBytes: 5 * 1024 * 1024,
   imageBytes: 10 * 1024 * 1024,
-  /** Errors that a job lists. It counts the others, too. */
+  /** Errors that a job lists. Its counts include all errors. */
   jobErrors: 1000,
   /** How long a finished job can be read. */
   jobDays: 30,
-  /**
-   * Steps and transitions of one workflow as JSON. It is the input of each run, and Temporal
-   * accepts at most 2 MB per payload.
-   */
+  /** Steps and transitions of one workflow, as JSON. */
   graphBytes: 1_000_000,
   templateBytes: 2 * 1024 * 1024,
   /** Tags and placeholders of a template. Parsing 10,000 takes 0.1 s. */

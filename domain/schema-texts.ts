@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * Texts of schema issues that replace those of the library: what a value must be, and what was
- * given. If a text was given, they contain only its length, because it may be a secret.
+ * given. A given text may be a secret, so only its length is shown.
  */
 
 type Issue = z.core.$ZodRawIssue;

@@ -59,8 +59,8 @@ function frameOf(value: unknown): Frame {
 }
 
 /**
- * Returns true for text without control and invisible formatting characters. Such characters make
- * two names look the same, or change the direction of the text around them.
+ * Returns true for text without control and invisible formatting characters. Such characters make two
+ * names look the same, or change the direction of the text around them.
  */
 export function hasNothingInvisible(text: string): boolean {
   return !invisible.test(text);

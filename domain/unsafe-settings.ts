@@ -31,7 +31,7 @@ export interface SettingRule<Settings> {
 const refused = { effect: 'refuse', where: 'production' } as const;
 const warned = { effect: 'warn', where: 'production' } as const;
 
-/** Makes the rule for a setting with a URL that receives cookies, keys or mail. */
+/** A rule that calls to a URL are encrypted, because it receives cookies, keys or mail. */
 const encrypted = (
   name: 'API_URL' | 'DASHBOARD_URL' | 'LANDING_URL' | 'DOCS_URL' | 'STRIPE_API_BASE',
   why: string,
@@ -136,8 +136,8 @@ export function isReadableOnTheWay(address: string | undefined): boolean {
 }
 
 /**
- * Minimum number of different characters of a secret. The chance that a random text of 32 characters
- * has fewer is one in millions.
+ * Minimum number of different characters. Of 32 random hexadecimal digits, less than one text in a
+ * million has fewer.
  */
 const differentMin = 8;
 /** Words in invented or example secrets. */

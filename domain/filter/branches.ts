@@ -29,16 +29,15 @@ export interface BranchDecision {
   mode: 'filter';
   /** The first branch that holds, or `default`. */
   branch: string;
-  /** False: `default`. */
+  /** False if the branch is `default`. */
   result: boolean;
-  /** The branches that were looked at, in order. */
+  /** The branches that were evaluated, in order. */
   checked: { id: string; result: boolean }[];
 }
 
 /**
  * Decides which branch an execution takes.
- * @param scope.context the execution's context
- * @param now when all of it was read
+ * @param now when the scope and the history were read
  */
 export function decideBranch(
   branches: readonly FilterBranch[],
@@ -47,7 +46,7 @@ export function decideBranch(
   now: Date,
 ): BranchDecision {
   const subject = subjectOf(scope.contact, history, now);
-  // The context has the data of the events so far.
+  // `event.` reads the context, because it has the data of all events so far.
   const fields = { ...scope, event: scope.context };
   const isBranchMet = ({ filter }: FilterBranch) =>
     holds(asCondition(filter), (one) => isStepFilterMet(one, fields, subject, now));

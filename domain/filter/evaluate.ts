@@ -22,7 +22,8 @@ import {
 import { lowerAscii } from '../email-address.ts';
 
 /**
- * Evaluates filters. Types are not converted: `"5"` is not 5, and a missing value equals only null.
+ * Evaluates filters. Equality does not convert types: `"5"` is not 5. Comparisons of order, such as
+ * `greaterThan`, also read numbers and dates in texts. A missing value equals only null.
  */
 
 export interface ContactValues {
@@ -38,8 +39,8 @@ export interface Subject extends ContactValues {
   /** Returns the time of the contact's last event of this name; null: never. */
   lastEvent(name: string): Date | null;
   /**
-   * Returns the latest time at which this first happened to one of the contact's emails; null:
-   * never.
+   * Returns the latest of the times at which this happened to the contact's emails; null: never. If it
+   * happened to an email several times, only the first time counts.
    */
   lastActivity(activity: EmailActivity): Date | null;
   /** Returns false for a deleted segment. */
@@ -54,7 +55,7 @@ export function evaluateCondition(condition: Condition, subject: Subject, now: D
   return holds(condition, (filter) => isFilterMet(filter, subject, now));
 }
 
-/** True when a condition holds whose filters are met like this. */
+/** True when the condition holds. `isMet` decides for each of its filters. */
 export function holds(condition: Condition, isMet: (filter: Filter) => boolean): boolean {
   const isGroupMet = ({ filters, conditions }: Condition['groups'][number]) =>
     filters.every(isMet) && (!conditions || holds(conditions, isMet));
@@ -152,7 +153,7 @@ export function compare(operator: ValueOperator, value: unknown, given: unknown)
   }
 }
 
-/** A date equals every date and time of its day. */
+/** A date or date-time equals each date and date-time of the same day in UTC. */
 function isEqual(value: unknown, given: unknown): boolean {
   const day = instantOf(given);
   if (day === null) return isJsonEqual(value, given);

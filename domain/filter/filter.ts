@@ -4,7 +4,6 @@
  * same in SQL.
  */
 export interface Condition {
-  /** How the groups are joined. */
   logic: 'AND' | 'OR';
   groups: FilterGroup[];
 }
@@ -39,7 +38,10 @@ const occurrence = ['triggered', 'notTriggered'] as const;
 const occurrenceWindow = ['triggeredWithin', 'triggeredOlderThan', 'notTriggeredWithin'] as const;
 const membership = ['memberOfSegment', 'notMemberOfSegment'] as const;
 
-/** Operators that do not depend on the time: those of a CONDITION step. */
+/**
+ * Operators that do not depend on the time. Comparisons in steps, triggers and exit rules have only
+ * these; the filters of segments and of a CONDITION have all operators.
+ */
 export const valueOperators = [...equality, ...containment, ...order, ...presence] as const;
 
 export const operators = [
@@ -177,19 +179,16 @@ export function fullNameOf(text: string): string {
   return text.startsWith('contact.') ? text.slice('contact.'.length) : text;
 }
 
-/**
- * The key of contact data that a name without a prefix means in a step; null for all other names. In a
- * step, `context` is a prefix too.
- */
+/** As `bareKeyOf`, for a name in a step, where `context` is a prefix, too. */
 export function bareStepKeyOf(text: string): string | null {
   const key = bareKeyOf(text);
   return key === 'context' ? null : key;
 }
 
-/** The name of a field of a step with its prefix, as it is stored. */
+/** Returns the name of a field of a step with its prefix, as stored: `plan` is `data.plan`. */
 export function fullStepName(text: string): string {
   if (bareStepKeyOf(text) !== null) return `data.${text}`;
-  // Without a dot: `email`, `createdAt`.
+  // A name without a dot, such as `email`, becomes `contact.email`.
   return text.includes('.') ? text : `contact.${text}`;
 }
 
@@ -220,8 +219,8 @@ export function operandFieldOf(text: string): StepField | null {
 }
 
 /**
- * Parses the field of a filter of a CONDITION: as in a segment, or as `stepFieldOf`. With an operator of
- * history, `event.` names an event, else a part of the context.
+ * Parses the field of a filter of a CONDITION: as in a segment, or as `stepFieldOf`. With an operator
+ * such as `triggered`, `event.` names an event; with others, a part of the context.
  */
 export function filterFieldOf(
   text: string,

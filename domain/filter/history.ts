@@ -10,7 +10,7 @@ export interface ContactHistory {
   memberships: ReadonlySet<string>;
   /** When the contact had its last event of each name. */
   events: ReadonlyMap<string, Date>;
-  /** When each activity last happened to one of its emails. */
+  /** When each activity last happened to one of the contact's emails: see `lastActivity`. */
   activities: ReadonlyMap<EmailActivity, Date>;
 }
 
@@ -21,7 +21,6 @@ export const noHistory: ContactHistory = {
   activities: new Map(),
 };
 
-/** The parts of a history that conditions name. */
 export interface HistoryNames {
   events: string[];
   activities: EmailActivity[];
@@ -43,7 +42,10 @@ export function historyNames(conditions: Iterable<Condition>): HistoryNames {
   return { events: [...events], activities: [...activities], segments: [...segments] };
 }
 
-/** A contact with its history. A DYNAMIC segment has it as a member if the condition holds now. */
+/**
+ * Returns a contact with its history. The contact is a member of a DYNAMIC segment if the condition of
+ * the segment holds now.
+ */
 export function subjectOf(contact: ContactValues, history: ContactHistory, now: Date): Subject {
   const answers = new Map<string, boolean>();
   const subject: Subject = {
@@ -53,7 +55,7 @@ export function subjectOf(contact: ContactValues, history: ContactHistory, now: 
     isMember(id) {
       const known = answers.get(id);
       if (known !== undefined) return known;
-      // Ends a circle, which checked conditions never have.
+      // Prevents an endless recursion, if segments refer to each other; saved segments never do.
       answers.set(id, false);
       const condition = history.segments.get(id);
       const isMember = condition

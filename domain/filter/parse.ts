@@ -29,7 +29,7 @@ import { unknownKeyText } from '../text-rules.ts';
 
 /** A parsed condition, or its errors. */
 export interface ParsedCondition {
-  /** Null when there are problems. Unknown parts are left out. */
+  /** Null when there are problems. */
   condition: Condition | null;
   problems: FieldProblem[];
   /** Uses of segments, which only the database can check. */
@@ -40,7 +40,7 @@ export interface ParsedCondition {
 
 /** A parsed filter of a CONDITION. */
 export interface ParsedStepFilter extends ParsedCondition {
-  /** How many filters it has. */
+  /** Number of filters in all its groups. */
   filters: number;
   /** The names of fields of the contact and the context, each with its place. */
   names: { field: string; name: string }[];
@@ -88,7 +88,7 @@ function parsed(reader: Reader, input: unknown, field: string): ParsedCondition 
  * Returns the problems of the segments that a condition refers to: unknown ones, circular
  * references to the segment of the condition, and too many of them, here or in a segment that
  * refers to this one.
- * @param segments those referred to, and all of the project that refer to others.
+ * @param segments the segments in `mentions`, and all of the project that refer to other segments.
  * @param selfId the segment that is being changed; absent for a new one, and for audiences.
  */
 export function segmentProblems(
@@ -155,7 +155,6 @@ export function reachableSegments(
   return reached;
 }
 
-/** One issue of a comparison. */
 export interface ComparisonFault {
   at: 'operator' | 'value' | 'unit';
   code: FieldCode;
@@ -225,7 +224,10 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** A comparison with a field. Its key is one that objects inherit, which the type of a filter cannot name. */
+/**
+ * Returns `{ valueOf: operand }`. It is made from entries, because TypeScript knows `valueOf` only as
+ * the function that every object inherits.
+ */
 const ofField = (operand: string): { value?: unknown } =>
   Object.fromEntries([['valueOf', operand]]);
 
@@ -249,7 +251,6 @@ function isFlat(input: unknown): input is Json {
 
 const logics = ['AND', 'OR'] as const;
 
-/** The keys of each part of a condition. */
 const conditionKeys = {
   flat: ['operator', 'conditions'],
   condition: ['logic', 'groups'],
@@ -259,7 +260,7 @@ const conditionKeys = {
 /** The filters that a condition can have. */
 interface Grammar {
   filterKeys: readonly string[];
-  /** The field of a name: that of a contact, or a part of the context. */
+  /** Parses the name of a field: of a contact, or of the context; null: there is no such field. */
   fieldOf(text: string, operator: Operator): { root: FieldRoot; field: Field } | null;
   bareKeyOf(text: string): string | null;
   unknown: string;
@@ -282,10 +283,10 @@ const stepGrammar: Grammar = {
   unknown: 'Must be a field of contacts, or begin with event., context. or workflow.',
 };
 
-/** More than the filters of one condition. A hostile body could cause millions. */
+/** Maximum number of problems that are collected. A hostile body could cause millions. */
 const problemsMax = 500;
 
-/** One parse. It collects all problems, and the result is valid only without any. */
+/** Parses one condition and collects its problems. The result is valid only if there are none. */
 class Reader {
   readonly problems: FieldProblem[] = [];
   readonly mentions: SegmentMention[] = [];
@@ -421,7 +422,8 @@ class Reader {
   }
 
   /**
-   * An unknown part is refused: without it, the condition might match more contacts than intended.
+   * Adds a problem for each unknown key. If such a key were ignored, the condition might match more
+   * contacts than intended.
    */
   private known(keys: readonly string[], input: Json, field: string): void {
     for (const key of Object.keys(input)) {
@@ -438,7 +440,10 @@ class Reader {
     return null;
   }
 
-  /** Reads the items; none when there are too many, because every item has at least one filter. */
+  /**
+   * Returns the items of a list; no items if there are more than `limits.filters`, because each has at
+   * least one filter.
+   */
   private list(value: unknown, field: string, min: number): unknown[] {
     if (!Array.isArray(value)) {
       this.wrongType(field, value, 'a list');

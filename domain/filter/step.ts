@@ -16,30 +16,31 @@ export interface FieldScope {
   contact: ContactValues;
   /** The data of the event that has come; in a step, the context. */
   event: Json | null;
-  /** The execution's context; of a trigger there is none. */
+  /** The context of the execution; null for a trigger, which has no execution yet. */
   context: Json | null;
 }
 
 /**
- * An operator with the `value` that a field is compared with, or in `valueOf` the field with that value:
- * `operandOf` reads it, because every object inherits a function of that name.
+ * An operator and its operand: a `value`, or the name of a field in `valueOf`. Only `operandOf` reads
+ * `valueOf`, because every object inherits a function of that name.
  */
 export interface Comparison {
   operator: ValueOperator;
   value?: unknown;
 }
 
-/** A comparison of one field. */
 export interface FieldComparison extends Comparison {
   field: string;
 }
 
-/** The config of a CONDITION: one comparison, or several branches tried in order. */
+/**
+ * The config of a CONDITION without whole filters: one comparison, or several branches tried in order.
+ */
 export type StepCondition =
   | ({ mode?: 'binary' | undefined } & FieldComparison)
   | { mode: 'multi'; field: string; branches: ({ id: string } & Comparison)[] };
 
-/** The output of the step. For several branches: that of the matching branch. */
+/** The output of the step. With several branches, operator and value are those of the matching one. */
 export interface StepDecision {
   field: string;
   /** Null when no branch matched. */
@@ -52,16 +53,13 @@ export interface StepDecision {
   branch: string;
 }
 
-/**
- * Decides which branch an execution takes.
- * @param scope.context the execution's context.
- */
+/** Decides which branch an execution takes. */
 export function evaluateStepCondition(
   config: StepCondition,
   scope: Pick<FieldScope, 'contact' | 'context'>,
 ): StepDecision {
   const { field } = config;
-  // The context has the data of the events so far.
+  // `event.` reads the context, because it has the data of all events so far.
   const fields = { ...scope, event: scope.context };
   const actualValue = asJson(readField(stepFieldOf(field), fields));
   const decision = (by: Comparison | null, result: boolean, branch: string): StepDecision => ({
@@ -90,7 +88,7 @@ export function isMet(comparison: FieldComparison, scope: FieldScope): boolean {
   return compare(comparison.operator, value, comparedValue(place.field, expected));
 }
 
-/** The field that a comparison compares with; null: a value, or nothing (`exists`, `notExists`). */
+/** Returns the field in `valueOf`; null: the comparison has a value, or needs none (`exists`). */
 export function operandOf(comparison: Comparison): string | null {
   const { valueOf } = comparison as { valueOf?: unknown };
   return typeof valueOf === 'string' && needsOf(comparison.operator) === 'value' ? valueOf : null;
@@ -105,7 +103,7 @@ export function fieldsOf(items: readonly FieldComparison[]): { at: string; name:
   });
 }
 
-/** The value that a comparison compares with; null where the field in its `valueOf` has none. */
+/** The value that a comparison compares with; null: the field in its `valueOf` has no value. */
 export function expectedValue(comparison: Comparison, scope: FieldScope): unknown {
   const operand = operandOf(comparison);
   return operand === null ? comparison.value : asJson(readField(operandFieldOf(operand), scope));
@@ -118,7 +116,7 @@ export function readField(
 ): unknown {
   if (!place) return undefined;
   if (place.root === 'contact') return valueOf(place.field, contact);
-  // Both are read like the data of a contact.
+  // The event and the context are read like the data of a contact.
   return valueOf(place.field, { ...contact, data: place.root === 'event' ? event : context });
 }
 

@@ -23,11 +23,13 @@ const lastInstant = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
  * The instant of a date text in milliseconds since 1970, or null for any other text. A date text is
- * `2026-11-20` (midnight UTC) or an ISO 8601 date-time such as `2026-11-20T23:30:00.5+01:00`;
- * seconds may be left out, a comma may stand for the point, the offset may be `+0100` or `+01`, and
- * without one it is UTC. A date-time may have the basic form, `20261120T233000Z`; eight digits alone
- * are a number. The day must exist, and the instant lies in the years 1 to 9999. Digits beyond
- * milliseconds are cut.
+ *  - a date, `2026-11-20`: midnight UTC;
+ *  - an ISO 8601 date-time, `2026-11-20T23:30:00.5+01:00`. Seconds may be left out, a comma may replace
+ *    the point, and the offset may be `+0100` or `+01`; without an offset it is UTC;
+ *  - a date-time in the basic form, `20261120T233000Z`. Eight digits alone are a number, not a date.
+ *
+ * The day must exist, and the instant must be in the years 1 to 9999. Digits after the milliseconds are
+ * cut.
  */
 export function instantOfText(text: string): number | null {
   const match = dateText.exec(extendedForm(text));
@@ -107,7 +109,7 @@ export function isJsonEqual(one: unknown, other: unknown): boolean {
 
 /**
  * Returns the path by which a value is read: a key that contains dots wins over the path through
- * objects. So `address.city` is the column of that name if there is one.
+ * objects. So `address.city` is the key `address.city` if there is one, otherwise `city` in `address`.
  */
 export function ownPath(root: unknown, path: readonly string[]): readonly string[] {
   const name = path.join('.');

@@ -14,8 +14,9 @@ export function meetsTrigger(where: Where, scope: Omit<FieldScope, 'context'>): 
 }
 
 /**
- * The conditions of a wait that begins now. A `valueOf` of contact or context becomes the value that it
- * has now; one without a value stays, and is never met.
+ * Returns the conditions of a wait that begins now. If `valueOf` names a field of the contact or the
+ * context, the current value of the field replaces it. If the field has no value, or one that is too
+ * long, `valueOf` stays, and the condition is never met (`meetsWait`).
  */
 export function resolvedWhere(
   where: Where,
@@ -39,9 +40,10 @@ export function meetsWait(resolved: Where, scope: FieldScope): boolean {
 }
 
 /**
- * The values that the data of an event must have to meet conditions, by key: SQL finds the few waits of an
- * order among a thousand by them. Only a part of the conditions, null: none of them. Dates are left out,
- * because they equal other texts, and keys with dots, because they may also be paths.
+ * Returns values that the data of an event must have, by key, to meet the conditions; null: there are
+ * none. With these values, SQL finds the few waits for one order among a thousand, before the whole
+ * conditions are evaluated. Dates are left out, because they also equal other texts. Keys with dots
+ * are left out, because they may also be paths.
  */
 export function requiredData(resolved: Where): Record<string, unknown> | null {
   const required = resolved.flatMap(({ field, operator, value }) => {
@@ -52,7 +54,7 @@ export function requiredData(resolved: Where): Record<string, unknown> | null {
   return required.length === 0 ? null : Object.fromEntries(required);
 }
 
-/** The conditions of a wait for its record: null is the value of a `valueOf` that had none. */
+/** The conditions of a wait for its record: if the field in `valueOf` had no value, `value` is null. */
 export function shownWhere(resolved: Where): object[] {
   return resolved.map((item) => {
     const operand = operandOf(item);

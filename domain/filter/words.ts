@@ -6,7 +6,7 @@ import { type Condition, type Filter, filtersOf, needsOf, type Operator } from '
 /** Maximum number of characters of a value in a sentence. */
 const valueChars = 60;
 
-/** A value as JSON, cut. */
+/** A value as JSON, cut to `valueChars`. */
 export function valueText(value: unknown): string {
   return cutText(JSON.stringify(value ?? null), valueChars);
 }
@@ -20,7 +20,7 @@ export function comparisonText(compared: Compared): string {
   return `${compared.field} ${operatorText(compared.operator)}${operandText(compared)}`;
 }
 
-/** Several of them, of which all must hold. */
+/** Comparisons that must all hold, joined by "and". */
 export function comparisonsText(all: readonly Compared[]): string {
   return all.map(comparisonText).join(' and ');
 }
@@ -37,7 +37,7 @@ function operatorText(operator: Operator): string {
 
 function operandText(compared: Compared): string {
   const { operator, value, unit } = compared;
-  // Every object inherits a function of this name.
+  // Every object inherits a function `valueOf`.
   const operand = Object.hasOwn(compared, 'valueOf') ? compared.valueOf : undefined;
   switch (needsOf(operator)) {
     case 'nothing':

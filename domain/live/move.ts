@@ -13,8 +13,8 @@ import type { StepConfig } from '../workflow/steps/registry.ts';
 /** The state of an execution at its current step. */
 export type Rest =
   /**
-   * It is in a delay, waits for an event that has not arrived, or collects events, since `beganAt`: from
-   * then on the length of a digest is counted.
+   * It is in a delay, waits for an event that has not arrived, or collects events. `beganAt`: the time
+   * from which the length of the delay, wait or digest is counted.
    */
   | { kind: 'delay' | 'wait' | 'digest'; beganAt: Date }
   /** It is between two steps, or its step is running or has failed. */
@@ -41,10 +41,12 @@ export interface Move {
 
 /**
  * Returns the changes to an execution that moves from one graph to another; null: its current step
- * has no counterpart of its type there, or the counterpart replaces another step that the execution
- * has begun. A delay or wait keeps its beginning: if its config differs, its end is computed again
- * from there; a date is read again.
- * @param marks of all steps it has begun or scheduled
+ * has no counterpart of its type there, or the counterpart is that of another step, too, which the
+ * execution has begun.
+ *
+ * A delay, wait or digest keeps its beginning. If its config differs, its end is computed again from
+ * this beginning; a delay until a date reads the date again.
+ * @param execution.marks of all steps that it has begun or scheduled
  */
 export function planMove(
   [graph, other]: readonly [Graph, Graph],
@@ -108,7 +110,7 @@ interface Begun {
   mark: StepMark;
 }
 
-/** A step that was scheduled next, but left out when the run ended, has not begun. */
+/** A step that was scheduled, and then skipped because the execution ended, has not begun. */
 function hasBegun({ status, startedAt }: StepMark): boolean {
   return status !== 'SCHEDULED' && !(status === 'SKIPPED' && startedAt === null);
 }
@@ -118,10 +120,7 @@ function nextOf(other: Graph, { id }: GraphStep, begun: readonly Begun[]): strin
   return passOver(other, stepAfter(other, id, null), marks)?.id ?? null;
 }
 
-/**
- * The mapping may give two steps one counterpart. Then the execution has begun that one all the
- * same.
- */
+/** If the mapping gives two begun steps the same counterpart, only the first one is renamed. */
 function renames(begun: readonly Begun[]): { from: string; to: string }[] {
   const ids = new Set<string>();
   return begun.flatMap(({ from, mark: { stepId: to } }) => {

@@ -8,7 +8,7 @@ export interface Hold {
   until: Date;
 }
 
-/** The columns of a message that tell until when it waits. */
+/** The columns of a message that decide until when it waits. */
 export interface HeldMail {
   /** The shown status: `SENDING` for a message that is being given to the mail provider. */
   status: string;
@@ -37,8 +37,8 @@ export function holdOf(email: HeldMail, now: Date): Hold | null {
 }
 
 /**
- * Returns the `Date` of a message: when it was accepted, because it was written then. Mail that had
- * to wait is dated when it is given to the mail provider.
+ * Returns the header `Date` of a message: when it was created. Mail that was scheduled or held gets
+ * the time at which it is given to the mail provider.
  */
 export function dateOf(
   email: { created_at: Date; scheduled_for: Date | null; held_until: Date | null },

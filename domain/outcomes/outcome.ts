@@ -31,7 +31,7 @@ export type WithheldReason = (typeof withheldReasons)[number];
 export const policyHolds = ['quiet_hours', 'frequency_cap'] as const;
 export type PolicyHold = (typeof policyHolds)[number];
 
-/** Why a message has not been given to the mail provider yet. The first one that applies counts. */
+/** Why a message has not been given to the mail provider yet. */
 const pendingReasons = [
   'awaiting_start',
   'campaign_paused',
@@ -96,9 +96,9 @@ export interface MailOutcome {
 /** The columns from which the outcome of a message follows. */
 export interface JudgedMail extends HeldMail {
   error: string | null;
-  /** null: the provider has not refused it. */
+  /** One of `refusals`; null: the provider has not refused the message. */
   refusal: string | null;
-  /** The status of its campaign; null: no campaign, a deleted one, or the message was sent. */
+  /** The status of its campaign; null: it has none, or the message has been sent or has failed. */
   campaign_status: string | null;
   /** True if its attempt has ended and it is unknown if the provider accepted it. */
   is_unsettled: boolean;
@@ -131,7 +131,7 @@ export function pendingIn(campaignStatus: string): MailOutcome {
   return { outcome: 'pending', reasonCode: isAhead ? 'awaiting_start' : waiting };
 }
 
-/** @param code the column `refusal` of a failed message; where it is null, `error`. */
+/** @param code the column `refusal` of a failed message; if it is null, the column `error`. */
 export function outcomeOfFailure(code: string | null): MailOutcome {
   const withheld = withheldReasons.find((reason) => reason === code);
   if (withheld) return { outcome: 'withheld', reasonCode: withheld };

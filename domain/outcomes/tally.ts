@@ -9,7 +9,6 @@ import {
 
 /** Counts the recipients of a campaign by outcome. */
 
-/** The counts of a campaign at one moment. */
 export interface CampaignTally {
   status: string;
   totalRecipients: number;
@@ -17,7 +16,7 @@ export interface CampaignTally {
   made: number;
   /** Accepted by the provider. */
   sent: number;
-  /** Failed messages, grouped by the column `refusal`; where it is null, by `error`. */
+  /** Failed messages, grouped by the column `refusal`, or by `error` if `refusal` is null. */
   failures: readonly {
     code: string;
     count: number;
@@ -28,15 +27,16 @@ export interface CampaignTally {
   held: Readonly<Record<PolicyHold, number>>;
   /** Messages whose attempt has ended, while it is unknown if the provider accepted them. */
   unsettled: number;
-  /** Messages that wait for the moment of their contact, or for another attempt. */
+  /** Messages that wait for the local time of their contact. */
   scheduled: number;
+  /** Messages that wait for another attempt. */
   retrying: number;
 }
 
 export interface CampaignOutcomes {
   /** The sum is the number of recipients. */
   outcomes: Record<Outcome, number>;
-  /** Without zeros. The sum is the number of recipients who were not sent it. */
+  /** Without zeros. The sum is the number of recipients to whom the campaign was not sent. */
   reasons: Partial<Record<ReasonCode, number>>;
 }
 

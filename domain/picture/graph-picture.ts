@@ -65,7 +65,7 @@ export interface ExecutionState {
   steps: readonly StepDone[];
 }
 
-/** The record of an execution at a step. */
+/** The step execution of a step, with the columns that a picture needs. */
 export interface StepDone {
   stepId: string;
   status: string;
@@ -85,7 +85,7 @@ export function pictureOfExecution(graph: Graph, execution: ExecutionState): Pic
   const done = new Map(execution.steps.map((step) => [step.stepId, step]));
   const failedAt = failedStepOf(execution);
   const ways = waysByStep(graph);
-  /** Returns the transition by which it left a step, if it has reached the target. */
+  /** Returns the transition by which the execution left a step, if it has reached the target. */
   const wayFrom = (step: StepDone | undefined): GraphTransition | undefined => {
     const out = (step && ways.get(step.stepId)) ?? [];
     const branch = branchIn(step?.output ?? null);
@@ -161,7 +161,8 @@ function pictureStep(
 }
 
 /**
- * A delay lasts until the next step begins, or is given up; the last one until the execution ends.
+ * Returns when a delay ends: when the next step begins or is skipped; without a next step, when the
+ * execution ends.
  */
 function endOfDelay({ completedAt }: ExecutionState, next: StepDone | undefined): DelayEnd {
   return {
@@ -180,7 +181,7 @@ function currentWord({ isPaused, status }: ExecutionState): string {
   return status === 'WAITING' ? 'waiting' : 'running';
 }
 
-/** Returns when it began, and how long it took or until when it lasts. */
+/** Returns in words when a step began, and how long it took or until when it lasts. */
 function timesOf(state: StepState, step: StepDone, delay: DelayEnd | null): string[] {
   const { startedAt, completedAt, scheduledFor, executeAfter, output } = step;
   if (state === 'scheduled') return scheduledFor ? [`from ${timeText(scheduledFor)}`] : [];

@@ -33,9 +33,10 @@ export interface Line {
 }
 
 export interface Drawing {
-  /** The title, cut to fit, and the whole title. */
+  /** The title, cut to fit. */
   title: string;
   subtitle: string;
+  /** The whole title. */
   name: string;
   width: number;
   height: number;
@@ -93,7 +94,7 @@ export function layOut(picture: Picture): Drawing {
   layout(graph);
 
   const { width = 0, height = 0 } = graph.graph();
-  // Wide enough for the title, with the steps in the middle.
+  // At least `titleMin`, so that a title fits. The steps are in the middle.
   const inner = Math.max(width, titleMin);
   const left = sizes.margin + (inner - width) / 2;
   const top = sizes.margin + sizes.header;
@@ -188,7 +189,7 @@ function joined(points: Point[], start: Area, end: Area): Point[] {
   ];
 }
 
-/** Returns the nearest point on the edge of an area, except its corners. */
+/** Returns the nearest `x` on the upper or lower edge of an area, not too near to its corners. */
 function within(x: number, area: Area): number {
   const reach = area.width * 0.36;
   return Math.min(area.x + reach, Math.max(area.x - reach, x));

@@ -1,11 +1,11 @@
 /** The content of a picture of a graph, before its layout. */
 
-/** Maximum steps in a picture: larger pictures are unreadable, and their layout takes long. */
+/** Maximum number of steps in a picture. Larger ones are unreadable, and their layout takes long. */
 export const pictureStepsMax = 1_000;
 
 /**
  * The state of a step in an execution. `untouched`: not reached; `scheduled`: its time is in the
- * future; `done`: also when others were skipped or failed after it.
+ * future; `done`: ended, even if later steps were skipped or have failed.
  */
 export type StepState = 'done' | 'current' | 'scheduled' | 'skipped' | 'failed' | 'untouched';
 
@@ -16,7 +16,7 @@ export interface PictureStep {
   name: string;
   /** Null in the picture of a workflow. */
   state: StepState | null;
-  /** The state in words, shown beside its mark. */
+  /** The state in words, shown beside its mark; null: no word is shown. */
   word: string | null;
   /** Short lines below the name, such as times and numbers. */
   notes: string[];

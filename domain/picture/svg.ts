@@ -89,7 +89,7 @@ function box({ step, name, notes, fault, references, ...area }: StepBox): string
   const whole = [step.name, ...step.notes, ...(step.fault === null ? [] : [step.fault])];
   return [
     `<g class="step${step.state === null ? '' : ` ${step.state}`}">`,
-    // The whole text, if it is cut.
+    // The whole text, because parts of it may be cut.
     `<title>${escaped(whole.join('\n'))}</title>`,
     `<rect class="box" x="${n(left)}" y="${n(top)}" width="${area.width}" ` +
       `height="${area.height}" rx="9"/>`,
@@ -105,7 +105,7 @@ function box({ step, name, notes, fault, references, ...area }: StepBox): string
   ].join('');
 }
 
-/** Marks that fit in a circle of radius 7. */
+/** SVG paths of the marks, which fit in a circle of radius 7. */
 const marks: Record<StepState, string> = {
   done: 'M-3.2 .2 -1 2.6 3.4 -2.4',
   current: 'M-1.8 -3.2 2.8 0 -1.8 3.2Z',

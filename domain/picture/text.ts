@@ -67,7 +67,7 @@ function beginning(text: string, width: number, font: Font): string {
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** Longer texts are cut before they are measured, because none fits in a box anyway. */
+/** Maximum number of characters that are measured. No longer text fits in a box. */
 const measuredMax = 2_000;
 
 function oneLine(text: string): string {

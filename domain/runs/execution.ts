@@ -1,10 +1,9 @@
 import type { StepRef } from '../workflow/graph.ts';
 
 /**
- * The input of an execution's run: ids, and the first step by name. The context, the contact's data
- * and the graph are not in it. Steps read them when they run, and each result names the next step.
- * So a recorded history can be replayed anywhere, however large the graph is, and contains no
- * personal data.
+ * The input of an execution's run: ids, and the first step by name. Steps read the context, the
+ * contact's data and the graph when they run, and each result names the next step. So a recorded
+ * history is small however large the graph is, can be replayed anywhere, and has no personal data.
  */
 export interface ExecutionStart {
   executionId: string;
@@ -18,7 +17,7 @@ export interface ExecutionStart {
   startedAt: string;
   /** True if it was moved here from another version: it skips steps that it has begun. */
   isMoved?: boolean;
-  /** The step to resume at: after continue-as-new, or the failed step that is retried. */
+  /** The step to resume at, for example after continue-as-new, or when a failed step is retried. */
   resume?: { stepId: string; since: string };
   /** The first step, or the one to resume at; null: there is none. */
   next: StepRef | null;
@@ -32,13 +31,13 @@ export interface DueStart {
   key: string | null;
   /** Number of this start of the execution: each retry has a higher one. */
   generation: number;
-  /** True if its run ended before its start was recorded. */
+  /** True if the execution has ended before this start was recorded as sent. */
   hasEnded: boolean;
   /** Last change of the execution, to the microsecond. */
   updatedAt: string;
 }
 
-/** A start that was sent to Temporal. While the execution is unchanged, no worker has begun it. */
+/** A start that was sent to Temporal. While `updatedAt` is unchanged, no worker has begun it. */
 export type OpenStart = Pick<DueStart, 'updatedAt'> & { executionId: string };
 
 /** A run that belongs to a start of its execution. */

@@ -2,13 +2,13 @@
 export interface KnownSweeps {
   /** When its schedule was created. */
   createdAt: Date;
-  /** The planned times of about the last ten. */
+  /** The planned times of about the last ten sweeps. */
   plannedAt: readonly Date[];
 }
 
 /**
  * Returns the time since which Temporal has lost its data: 1970 when all are lost, or the last
- * sweep before the backup that was restored. null: nothing was lost.
+ * sweep before the backup that was restored; null: nothing was lost.
  * @param last planned time of the last sweep that has run, according to our own rows
  */
 export function forgottenSince(last: Date, { createdAt, plannedAt }: KnownSweeps): Date | null {
@@ -16,6 +16,6 @@ export function forgottenSince(last: Date, { createdAt, plannedAt }: KnownSweeps
   if (times.includes(last.getTime())) return null;
   const earlier = times.filter((at) => at < last.getTime());
   if (earlier.length > 0) return new Date(Math.max(...earlier));
-  // Without a worker, Temporal may have started more sweeps since then than it lists.
+  // Without a worker, Temporal may have started more sweeps after `last` than it lists.
   return createdAt > last ? new Date(0) : null;
 }

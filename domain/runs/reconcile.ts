@@ -1,15 +1,14 @@
 /** The state in Temporal of an execution's latest run, also after continue-as-new. */
 export type RunState =
-  /** The execution must still be sent to Temporal; `tries`: how often that was tried. */
+  /** The execution was not sent to Temporal yet; `tries`: number of attempts to send it. */
   | { kind: 'untold'; tries: number }
   | { kind: 'missing' }
   | {
       kind: 'open';
       runId: string;
-      /**
-       * How often its workflow task, and the activity it waits for, were tried; 0: there is none.
-       */
+      /** Number of attempts of its pending workflow task; 0: there is none. */
       taskAttempts: number;
+      /** Number of attempts of the activity that it waits for; 0: there is none. */
       activityAttempts: number;
       /** Milliseconds for which its workflow task has waited for a worker. */
       untakenMs: number;
@@ -20,7 +19,7 @@ export type RunState =
       kind: 'closed';
       /** `ended`: terminated, or timed out. */
       end: 'completed' | 'cancelled' | 'failed' | 'ended';
-      /** Number of the start that it belongs to; null: it has none. */
+      /** Number of the start that it belongs to; null: the run does not name one. */
       generation: number | null;
     };
 
@@ -34,15 +33,15 @@ export type Verdict =
   | { do: 'restart' }
   | { do: 'end'; as: { cancelled: true } | { error: string } };
 
-/** Milliseconds of retries after which a step counts as stuck. */
+/** Milliseconds since its beginning after which a step that is being retried counts as stuck. */
 const stuckStepMs = 10 * 60_000;
 /**
- * Number of tries to send an execution to Temporal after which it counts as refused, not just slow.
- * At least 15 seconds are between two tries.
+ * Number of attempts to send an execution to Temporal after which it counts as refused, not just
+ * slow. Two attempts are at least 15 seconds apart.
  */
 const refusedTries = 10;
 /**
- * Number of failures after which a workflow task will fail again: its code has a bug, or does not
+ * Number of attempts after which a workflow task will always fail: its code has a bug, or does not
  * match the history.
  */
 const taskAttemptsMax = 3;
@@ -50,7 +49,7 @@ const taskAttemptsMax = 3;
 export const noWorkerReason = 'No worker is running.';
 /** Why an execution is stuck that should have been reconciled with its run by now. */
 export const noSweepReason = 'The sweep is not running, so a lost run is not restarted.';
-/** Normally a worker takes a task within seconds. */
+/** Milliseconds after which a task that no worker takes is stuck. Normally it takes seconds. */
 const untakenMaxMs = 60_000;
 
 /**
@@ -63,7 +62,7 @@ export function judgeRun(
   run: RunState,
 ): Verdict {
   if (run.kind === 'untold') {
-    // In a large burst it may just be waiting for its turn.
+    // In a large burst, an execution may just wait for its turn.
     const isRefused = run.tries >= refusedTries && execution.stepMs > stuckStepMs;
     const stuck = isRefused ? 'Temporal refuses to start it.' : null;
     return { do: 'keep', runId: null, stuck };
@@ -71,9 +70,10 @@ export function judgeRun(
   if (run.kind === 'missing') return { do: 'restart' };
   if (run.kind === 'open')
     return { do: 'keep', runId: run.runId, stuck: stuckReason(execution, run) };
-  // Its latest start never reached Temporal, or the run ended without changing the row.
+  // The run is that of an earlier start, so the latest start never reached Temporal.
   if (run.generation !== null && run.generation < execution.generation) return { do: 'restart' };
   switch (run.end) {
+    // It has ended without changing the row.
     case 'completed':
       return { do: 'restart' };
     case 'cancelled':

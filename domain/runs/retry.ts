@@ -12,13 +12,13 @@ export function retryDelayMs(attempt: number): number {
 }
 
 /**
- * Consecutive failures after which mail waits for its provider. One or two may be a lost
+ * Number of consecutive failures after which mail waits for its provider. One or two may be a lost
  * connection.
  */
 export const providerFailuresMax = 3;
 
 /**
- * Milliseconds that one attempt of an open circuit may take: a little more than an SMTP server may
- * be idle. Then another caller may try.
+ * Milliseconds that the single attempt of an open circuit may take. Then another caller may try. An
+ * SMTP server may be silent for 120 seconds, and this is a little more.
  */
 export const probeLeaseMs = 150_000;

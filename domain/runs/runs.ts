@@ -20,14 +20,17 @@ export interface RunInputs {
   };
   /** `name`: the mail provider identifies the domain by it, even when the row is gone. */
   domainPoller: { projectId: string; domainId: string; name: string };
-  /** Open as long as the subscription exists. A reset of the project changes neither id. */
+  /**
+   * Open as long as the subscription exists. A reset of its project changes the id of the project's
+   * row, but an open run keeps the former `projectId`: it is only the fairness key.
+   */
   eventSubscription: { projectId: string; subscriptionId: string };
   contactErasure: { projectId: string; erasureId: string };
   optInRequest: { projectId: string; requestId: string };
-  /** The public id: the run removes all rows that had it. */
+  /** `projectId` is the public id: the run removes all rows that had this id. */
   projectReset: { projectId: string };
   projectDelete: { projectId: string };
-  /** One mail without an `email` row; no project: mail of the platform to a user. */
+  /** One mail without an `email` row. `projectId` null: mail of the platform to a user. */
   systemMail: {
     projectId: string | null;
     mailId: string;
@@ -151,10 +154,10 @@ export interface Dispatcher {
   dispatch(runs: readonly RunNotice[]): void;
   /** Begins to send entries that other processes should have sent by now. */
   dispatchOverdue(): Promise<void>;
-  /** Does so every ten seconds, until it is closed. */
+  /** Calls `dispatchOverdue` every ten seconds, until it is closed. */
   watch(): void;
   /** Starts one execution now. Returns its run's id, or null when Temporal does not respond. */
   startNow(executionId: string): Promise<string | null>;
-  /** Resolves when everything passed on so far was sent, or left in the outbox. */
+  /** Resolves when all entries taken so far were sent, or left in the outbox. */
   close(): Promise<void>;
 }

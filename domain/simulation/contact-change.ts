@@ -2,7 +2,6 @@ import { contactDataFault } from '../contact/data.ts';
 import { isJsonEqual } from '../filter/value.ts';
 import type { SimulatedContact } from './simulation.ts';
 
-/** A change of a simulated contact. */
 interface ContactChange {
   set: Record<string, unknown>;
   remove: readonly string[];
@@ -11,8 +10,8 @@ interface ContactChange {
 }
 
 /**
- * Returns a contact after a change, by the rules of `recordContact`; or, if its data would exceed a limit,
- * that limit.
+ * Returns a contact after a change, by the rules of `recordContact`. `fault`: the limit that its data
+ * would exceed.
  */
 export function changedContact(
   before: SimulatedContact,

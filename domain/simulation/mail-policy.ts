@@ -10,8 +10,9 @@ type Verdict = Pick<SimulatedMail, 'outcome' | 'reason' | 'heldUntil'>;
 const holdsMax = 1_000;
 
 /**
- * Decides about simulated mail of one contact, in the order of its due times. Frequency caps count
- * the real mail (`received`) and the simulated mail allowed so far.
+ * Returns a function that decides if simulated mail of one contact is sent. It is called in the order
+ * of the due times. Frequency caps count the real mail (`received`), and the simulated mail that was
+ * allowed so far.
  * @param received when the contact got real mail that counts for the caps.
  */
 export function createPolicyJudge(policy: SendPolicy, received: readonly Date[]) {
@@ -45,7 +46,7 @@ export function createPolicyJudge(policy: SendPolicy, received: readonly Date[])
   };
 }
 
-/** Decides about a message whenever it is due. `sentAt`: when it is sent; null: it is not. */
+/** Decides about a message each time it is due. `sentAt`: when it is sent; null: it is not sent. */
 function playHolds(
   mail: Omit<DueMail, 'suppression'>,
   entry: TimedSuppression | null,

@@ -39,7 +39,7 @@ export class OpenDigest {
     return { ...openOutput(this.#played), count: this.#taken.length, closesAt };
   }
 
-  /** Returns what it leaves if it closes now; null: it stays open. */
+  /** Returns its output and its context if it closes now; null: it stays open. */
   closing(
     { now, isOver }: { now: Date; isOver: boolean },
     newId: () => string,

@@ -12,7 +12,7 @@ export type Happening = Pick<SimulatedEvent, 'name' | 'at' | 'data'>;
 export class RecordedEvents {
   readonly #events: Happening[] = [];
   readonly #used = new Set<number>();
-  /** How many events the last wait has looked at. */
+  /** Number of events that the current wait or digest has checked. */
   #seen = 0;
   #from: number | null = null;
   /** The starting event, until a digest takes it. */
@@ -29,8 +29,8 @@ export class RecordedEvents {
   }
 
   /**
-   * Adds these events, and mail that has been sent, to the history from before the simulation. Mail is sent
-   * soon after its step: later steps see it as soon as time has passed.
+   * Adds these events, and mail that has been sent, to the history from before the simulation. Mail is
+   * sent soon after its step, so a later step finds it only if time has passed.
    */
   addTo(history: ContactHistory, emails: readonly SimulatedMail[], now: Date): ContactHistory {
     const events = new Map(history.events);
@@ -44,25 +44,25 @@ export class RecordedEvents {
     return { ...history, events, activities };
   }
 
-  /** Counts events from here on, unless it already counts: a wait or a webhook begins. */
+  /** Begins to count events, unless it counts already. Called when a wait or a webhook begins. */
   count(): void {
     this.#from ??= this.#events.length;
   }
 
-  /** Counts events from here on, whatever it counts already: a digest closes. */
+  /** Begins to count events anew. Called when a digest closes. */
   countAnew(): void {
     this.#from = this.#events.length;
   }
 
-  /** Drops the counted events, because time has passed in a step. */
+  /** Stops counting events. Called when time has passed in a step. */
   forget(): void {
     this.#from = null;
   }
 
   /**
-   * The first event of this name that counts and has not ended a wait. Behind it, all count that were
-   * recorded later.
-   * @param since null: the wait is open, and only later events than those looked at can end it
+   * Takes the first event of this name that counts, meets the conditions and was not taken before. From
+   * then on, only later events count.
+   * @param since null: the wait is already open, and only events that it has not checked can end it
    */
   take(
     eventName: string,
@@ -84,8 +84,8 @@ export class RecordedEvents {
   }
 
   /**
-   * The events of this name that a digest takes: those that no other step has used.
-   * @param since null: the digest is open, and takes only later events than those looked at
+   * Takes all events of this name that count, meet the conditions and were not taken before.
+   * @param since null: the digest is already open, and takes only events that it has not checked
    */
   takeAll(
     eventName: string,

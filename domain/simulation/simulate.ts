@@ -51,10 +51,7 @@ import { StepFailure, type StepModule } from '../workflow/steps/step.ts';
  * functions of real executions decide what a step does.
  */
 
-/**
- * Plays one execution.
- * @throws TooManySteps
- */
+/** @throws TooManySteps */
 export function simulate(
   input: SimulationInput,
   services: SimulationServices,
@@ -196,7 +193,6 @@ class Player {
     return this.#end(step, await play(step, this.#effects(step)));
   }
 
-  /** Ends a step with its result. */
   #end(step: GraphStep, played: Played): Promise<Outcome> | Outcome {
     switch (played.kind) {
       case 'done':
@@ -294,8 +290,8 @@ class Player {
   }
 
   /**
-   * Moves the clock, and applies the events up to then.
-   * @param max maximum number of events: during a wait they come one by one.
+   * Moves the clock, and applies the events up to the new time.
+   * @param max maximum number of events to apply. A wait applies one at a time.
    */
   #advance(to: Date, max = Infinity): void {
     const { events, stopAt } = this.#input;
@@ -311,7 +307,7 @@ class Player {
     if (to > this.#now) this.#now = to;
   }
 
-  /** Applies the effects of recording an event to the contact, and to an execution at rest. */
+  /** Records an event: changes the contact, and ends an execution at rest if an exit rule is met. */
   #record({ name, given, data }: SimulatedEvent): void {
     // An event whose data make the contact too large is refused when it is tracked.
     const changed = changedContact(this.#contact, planContactData(given), this.#now);

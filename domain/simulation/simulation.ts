@@ -10,10 +10,9 @@ import type { StepType } from '../workflow/steps/registry.ts';
 
 /** Input and result of a simulated execution. */
 
-/** Steps of one simulation, the trigger included. */
+/** Maximum number of steps of one simulation, including the trigger. */
 export const simulatedStepsMax = 200;
 
-/** The simulation would have too many steps. */
 export class TooManySteps extends Error {}
 
 /** Thrown when the execution ends, whatever it is doing. */
@@ -37,7 +36,7 @@ export interface SimulatedContact {
   data: Record<string, unknown> | null;
 }
 
-/** Something the contact does: its data reaches the contact, as with `/v1/track`. */
+/** An event of the contact. Its data change the contact, as with `/v1/track`. */
 export interface SimulatedEvent {
   name: string;
   at: Date;
@@ -52,7 +51,7 @@ export interface SimulatedReceiver {
   statusCode: number;
   /** Any JSON; undefined: no body. */
   response?: unknown;
-  /** How often it answers 503 before that. */
+  /** Number of first requests that it answers with 503. */
   failures: number;
 }
 
@@ -61,13 +60,16 @@ export interface SimulationInput {
   graph: Graph;
   /** The step and branch after which to continue. Absent: the execution starts at the trigger. */
   behind?: { stepId: string; branch: string };
-  /** The event that starts it; null: it is started manually. */
+  /** Name of the starting event, or `schedule`; null: it is started by hand. */
   triggerEventName: string | null;
-  /** The name of that event, if it is one of the contact. */
+  /** Name of the events that start the workflow; null: no event does. */
   startEventName: string | null;
   contact: SimulatedContact;
   subject: StepEffects['subject'];
-  /** Path of the keys in the data of events that start the workflow; null: it has none. */
+  /**
+   * Path of the execution key in the data of events that start the workflow; null: the workflow has no
+   * keys.
+   */
   executionKey: string | null;
   context: Record<string, unknown> | null;
   project: { id: string; name: string; language: string; subscription: string | null };
@@ -76,7 +78,7 @@ export interface SimulationInput {
   received: readonly Date[];
   /** Sorted by time. */
   events: readonly SimulatedEvent[];
-  /** By step id. Missing ones answer 200 without a body. */
+  /** Receivers by step id. A missing receiver answers 200 without a body. */
   receivers: ReadonlyMap<string, SimulatedReceiver>;
   startAt: Date;
   /** An execution that continues for longer is still WAITING. */
@@ -100,7 +102,7 @@ export interface SimulationServices {
   topics: ReadonlyMap<string, { id: string; key: string; subscribed: boolean }>;
   /** The hosts that the project's secrets are bound to, by name; null: any host. */
   secrets: ReadonlyMap<string, string[] | null>;
-  /** An unguessable text. */
+  /** An unguessable text: see `secretMark`. */
   mark: string;
   newId(): string;
   /** Lets other work run. */

@@ -18,18 +18,18 @@ const cheapFilters = new Set(
    plus minus times divided_by modulo round ceil floor abs at_least at_most date`.split(/\s+/),
 );
 
-/** Longer sources are costly even to parse: these take about 5 ms. */
+/** Maximum number of characters of a cheap source. Parsing so many takes about 5 ms. */
 export const cheapSourceChars = 200_000;
-/** Values with more characters are costly even to copy or to escape once: these take about 5 ms. */
+/** Maximum number of characters of cheap values. Copying or escaping so many takes about 5 ms. */
 export const cheapValueChars = 200_000;
-/** Heavier templates are costly even to parse: these take about 10 ms. */
+/** Maximum weight of cheap templates (`readingWeight`). Parsing them takes about 10 ms. */
 export const cheapWeight = 1_000;
 /** Minimum number of characters of an operation: a word, or a bar and a filter. */
 const operationChars = 10;
 
 /**
- * Returns the number of words in braces of a template, which decides the cost of parsing it.
- * Infinity: too many.
+ * Returns the approximate number of words in braces in a template, on which the time to parse it
+ * depends. Infinity: more than `cheapWeight`, or a source that is too long.
  */
 export function readingWeight(source: string, read: () => readonly TemplatePiece[]): number {
   if (source.length > cheapSourceChars || countTags(source) > cheapWeight) return Infinity;
@@ -40,7 +40,6 @@ export function readingWeight(source: string, read: () => readonly TemplatePiece
   return weight > cheapWeight ? Infinity : weight;
 }
 
-/** Returns true if all tags and filters are cheap. */
 export function isCheapToRender(pieces: readonly TemplatePiece[]): boolean {
   return pieces.every(({ liquid }) => {
     const isTag = liquid.startsWith('{%');
@@ -76,7 +75,8 @@ function isCostly(liquid: string): boolean {
   // A range may have any length.
   if (liquid.includes('..')) return true;
   const names = [...liquid.matchAll(/\|\s*([^\s:|}"']*)/g)].map(([, name = '']) => name);
-  // A width in a date format pads to any length, and each name of a month takes 0.1 ms.
+  // A format of the filter `date` may pad to any width (`%9999d`), and each name of a month (`%B`)
+  // takes 0.1 ms. So only a quoted format without digits, of at most 50 characters, is cheap.
   const dates = names.filter((name) => name === 'date').length;
   const plainDates =
     liquid.match(/\|\s*date\s*:\s*(?:"[^"\d]{0,50}"|'[^'\d]{0,50}')/g)?.length ?? 0;

@@ -98,8 +98,9 @@ class NameFinder {
   readonly #read = new Map<string, ReadName>();
   /** Names that a condition tests. */
   readonly #asked = new Set<string>();
-  /** Names that tags set, with the number of enclosing blocks that set one. */
+  /** Names that a tag such as `assign` sets for the rest of the template. */
   readonly #set = new Set<string>();
+  /** Names that a block such as `for` sets, each with the number of enclosing blocks that set it. */
   readonly #inBlocks = new Map<string, number>();
 
   missed(): ReadName[] {
@@ -172,8 +173,8 @@ function nameOf(token: PropertyAccessToken): ReadName {
 }
 
 /**
- * Returns only the arguments of the filter `default` and of later filters, if there is a default:
- * names before it may be missing.
+ * Returns the parts of an expression whose names must have a value. If it has the filter `default`,
+ * these are only the arguments of this filter and of later filters.
  */
 function withoutDefaults(argument: Value | ValueToken): (Value | ValueToken)[] {
   if (!(argument instanceof Value)) return [argument];

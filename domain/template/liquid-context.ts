@@ -9,9 +9,9 @@ const itemChars = 8;
 export type RenderLimits = Pick<Context, 'memoryLimit' | 'renderLimit'>;
 
 /**
- * Keeps stored text escaped whatever a template does with it. Every variable has an origin. An
- * expression has the least trusted origin of the variables it has read, and `assign`, `capture` and
- * loops keep it. Anything unknown counts as stored.
+ * Keeps stored text escaped, unless the template uses the filter `raw`. Every variable has an origin.
+ * An expression has the least trusted origin of the variables that it has read, and `assign`, `capture`
+ * and loops keep this origin. Anything unknown counts as stored.
  */
 export class TracingContext extends Context {
   readonly scope: TemplateScope;
@@ -85,8 +85,8 @@ export class TracingContext extends Context {
 }
 
 /**
- * Returns the path by which a name is read, at the top or in a namespace: as in filters, a key that
- * contains dots wins over the path through objects.
+ * Returns the path by which a name is read, at the top or in a namespace. As in conditions, a key
+ * that contains dots wins over the path through objects.
  */
 export function namedPath(values: unknown, path: readonly unknown[]): readonly unknown[] {
   if (path.length < 2 || !path.every((part) => typeof part === 'string')) return path;
@@ -175,10 +175,11 @@ export interface Target {
 const asIs = (text: string): string => text;
 const listItems = (items: string[]): string => items.map((item) => `<li>${item}</li>`).join('\n');
 
-/** HTML, and a text that is not HTML. */
+/** For HTML. */
 export const htmlTarget: Target = { escape: escapeHtml, list: listItems };
+/** For a text that is not HTML. */
 export const textTarget: Target = { escape: asIs, list: (items) => items.join(', ') };
-/** Values for HTML that are escaped later. */
+/** For values that are escaped later, when they are inserted into HTML. */
 export const slotsTarget: Target = { escape: asIs, list: listItems };
 
 /** Writes a value as text: lists item by item, objects as JSON, missing and null as ''. */

@@ -10,16 +10,16 @@ import { type TracingContext, least, mapStrings, origin, traced } from './liquid
 
 type FilterHandler = Extract<FilterImplOptions, (...args: never[]) => unknown>;
 
-/** Filters that neither decode text nor split markup: escaped text stays safe. */
+/**
+ * Filters that neither decode text nor split markup, so escaped text stays safe. After any other
+ * filter, escaped text counts as stored again, because the filter may have decoded it.
+ */
 const keepsEscaped = new Set(
   `append prepend strip lstrip rstrip strip_newlines squish normalize_whitespace upcase downcase
    capitalize newline_to_br escape_once raw default fallback`.split(/\s+/),
 );
 
-/**
- * Filters that differ from the standard ones. `fallback` implements `??`. After any other filter,
- * escaped text counts as stored again, because it may have been decoded.
- */
+/** Filters that differ from the standard ones. `fallback` implements `??`. */
 const ownFilters: Record<string, FilterHandler> = {
   raw(value: unknown) {
     traced(this.context).from = origin.trusted;

@@ -37,7 +37,10 @@ import { registerFilters } from './liquid-filters.ts';
 /** Time limit of related renderings, in milliseconds. */
 const renderMs = 1000;
 
-/** Characters that they may build: intermediate values, captured text and output together. */
+/**
+ * Maximum number of characters that related renderings may build: intermediate values, captured text
+ * and output together.
+ */
 export const renderChars = 10 * 1024 * 1024;
 
 /**
@@ -120,7 +123,7 @@ function* readLoopOrigin(collection: ForTag['collection'], context: TracingConte
 
 const operators = {
   ...defaultOperators,
-  /** Searching one text in another takes up to the product of their lengths. */
+  /** Searching one text in another takes time up to the product of their lengths. */
   *contains(left: unknown, right: unknown, context: Context): Generator<unknown, boolean, unknown> {
     context.renderLimit.check(performance.now());
     const [text, wanted] = [toValue(left), toValue(right)];
@@ -215,7 +218,7 @@ export function filterNames(): string[] {
   return Object.keys(lenient.filters).filter((name) => name !== 'fallback');
 }
 
-/** Returns limits that begin now: at most those of one rendering. */
+/** Returns limits that begin now. The defaults are the limits of one rendering. */
 export function startLimits({ chars = renderChars, ms = renderMs } = {}): RenderLimits {
   const context = new Context({}, lenient.options, { memoryLimit: chars, renderLimit: ms });
   return { memoryLimit: context.memoryLimit, renderLimit: context.renderLimit };

@@ -2,9 +2,9 @@ import { type Target, presentOne, origin } from './liquid-context.ts';
 import type { TemplatePiece } from './source.ts';
 
 /**
- * Most templates of mail are text with plain names, `{{name}}` or `{{name ?? you}}`. If each value
- * is a text, a number or missing, those need no Liquid, which takes ten times as long: the result
- * is the same.
+ * Most templates of mail are text with plain names, `{{name}}` or `{{name ?? you}}`. If no value is a
+ * list or an object, such a template is rendered without Liquid. The result is the same, and Liquid
+ * would take ten times as long.
  */
 export interface PlainTemplate {
   /** The text around the names: one piece more than names. */
@@ -45,8 +45,8 @@ export function plainTemplate(pieces: readonly TemplatePiece[]): PlainTemplate |
       plain.texts[plain.names.length] += written;
       continue;
     }
-    // A dash strips the white space around the name.
     if (inside.length > 0 || !plainName.test(name) || liquidNames.has(name)) return null;
+    // A dash strips the white space around the name.
     if (/^\{\{-|-\}\}$/.test(liquid)) return null;
     plain.names.push({ name, fallback });
     plain.texts.push('');
@@ -54,7 +54,7 @@ export function plainTemplate(pieces: readonly TemplatePiece[]): PlainTemplate |
   return plain;
 }
 
-/** Returns the text with its values; null when one of them needs Liquid. */
+/** Returns the text with its values; null: Liquid must render it, for a value or for its length. */
 export function renderPlain(
   { texts, names }: PlainTemplate,
   variables: PlainVariables,

@@ -12,16 +12,18 @@ import {
 class NotRendered extends Error {}
 
 /**
- * A text may need another one first, and both may need a second round if their values have just
- * changed.
+ * Maximum number of times that the work is run. One text may need another one first, and each may need
+ * one more run if its values have just changed.
  */
 const roundsMax = 4;
 
 /**
  * Runs work that others wait for, such as a transaction with locks, without rendering costly
- * templates inside it. When the work needs one, it is aborted; the text is rendered, and the work
- * starts again. So the work must be repeatable, must not swallow what rendering throws, and must
- * use the same values each time. If they keep changing, the work finally renders them itself.
+ * templates inside it. When the work needs such a text, the work is aborted, the text is rendered, and
+ * the work starts again. If the values of the texts keep changing, the last run renders inside the work.
+ *
+ * So the work must be repeatable, must not catch the errors of the renderer, and should use the same
+ * values each time.
  */
 export async function renderAhead<T>(
   renderer: Renderer,

@@ -28,7 +28,6 @@ import {
   namedPath,
 } from './liquid-context.ts';
 
-/** All variables of a template. */
 export interface TemplateVariables {
   /** The project of the template. Projects take turns in the queue for rendering. */
   owner?: string;
@@ -83,7 +82,7 @@ export class CompiledTemplate {
     return this.#parsed.fault;
   }
 
-  /** Set when it is text with plain names. */
+  /** The template as text with plain names; null: it has more than these, or takes long to read. */
   get plain(): PlainTemplate | null {
     if (this.#plain === undefined) {
       this.#plain = this.isQuicklyRead ? plainTemplate(this.#pieces) : null;
@@ -101,7 +100,7 @@ export class CompiledTemplate {
     return this.#readingWeight < Infinity;
   }
 
-  /** The work of rendering it, in words in braces. Infinity: costly, or unknown. */
+  /** The work of rendering it: about its number of words in braces. Infinity: costly, or unknown. */
   get weight(): number {
     this.#weight ??=
       this.isQuicklyRead && isCheapToRender(this.#pieces) ? this.#readingWeight : Infinity;
@@ -160,7 +159,6 @@ export type RenderKind = 'html' | 'slots' | 'text' | 'subject';
 
 const targets = { html: htmlTarget, slots: slotsTarget, text: textTarget, subject: textTarget };
 
-/** The text rendered from a template. */
 export interface Rendered {
   text: string;
   /** Why only `{{key}}` and `{{key ?? text}}` were replaced; null: everything was rendered. */
@@ -192,7 +190,6 @@ export function renderTemplates(
   });
 }
 
-/** Like `renderTemplates`, with one template. */
 export function renderTemplate(
   kind: RenderKind,
   template: CompiledTemplate,
@@ -202,7 +199,10 @@ export function renderTemplate(
   return rendered!;
 }
 
-/** Maximum output of cheap renderings beside their templates' text, in characters: about 10 ms. */
+/**
+ * Maximum number of characters that cheap renderings may build, besides the text of their templates.
+ * Building so many takes about 10 ms.
+ */
 export const cheapChars = 100_000;
 /** Time limit in milliseconds, for renderings that are slow but short. */
 const cheapMs = 40;
@@ -262,7 +262,7 @@ function isTyped(value: unknown): boolean {
   return typeof value === 'boolean' || (typeof value === 'object' && value !== null);
 }
 
-/** Returns the variables in the form of this kind: for HTML, links are written as HTML. */
+/** Returns the variables for a kind of rendering: for HTML, the links are escaped. */
 function inFormOf(kind: RenderKind, variables: TemplateVariables): TemplateVariables {
   const { unsubscribeUrl, subscribeUrl, manageUrl } = variables.urls;
   // Only the link of a topic has a character that needs escaping.
@@ -407,8 +407,7 @@ export function templateScope({
   const values: Record<string, unknown> = Object.create(null);
   const namespaces = context ? { data, event: context } : { data };
   const { id, email, subscribed } = contact;
-  // `contact.data.plan` works as in conditions. A key of the customer's with that name overrides
-  // it.
+  // `contact.data.plan` works as in conditions, unless the customer's data have a key `contact`.
   const whole = { contact: { id, email, subscribed, data } };
   const hasContact = Object.hasOwn(data, 'contact') || Object.hasOwn(context ?? {}, 'contact');
   const layers = [hasContact ? {} : whole, context ?? {}, data, namespaces, stored, system];

@@ -11,7 +11,7 @@ export interface TemplatePiece {
   path?: readonly string[];
   /** Text after `??`, used when the value is missing, null or an empty string. */
   fallback?: string;
-  /** The text after a bar that looks like a filter but is none, such as `upcase`. */
+  /** The text after a bar in the fallback: `upcase` in `{{ name ?? you | upcase }}`. It is no filter. */
   barred?: string;
 }
 

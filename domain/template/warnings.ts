@@ -57,7 +57,7 @@ export async function findMailWarnings(
   });
 }
 
-/** A part of a mail: its template, the inspection, and why it was rendered plainly. */
+/** A part of a mail. `fault`: why it was rendered plainly; null: it was not. */
 interface Part {
   name: 'subject' | 'body';
   source: string;
@@ -65,7 +65,7 @@ interface Part {
   fault: TemplateFault | null;
 }
 
-/** Maximum warnings for one template: a longer list is of no use to the reader. */
+/** Maximum number of warnings for a mail: a longer list is of no use to the reader. */
 const warningsMax = 100;
 /** Size of HTML in bytes from which on Gmail clips a message and hides its end. */
 export const clippedBytes = 102 * 1024;

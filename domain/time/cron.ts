@@ -44,16 +44,15 @@ const fieldRules: readonly FieldRule[] = [
   { min: 0, max: 7, names: weekdayNames },
 ];
 
-/** An error in a cron text. */
 export interface CronFault {
   code: Extract<FieldCode, 'too_big' | 'invalid_string' | 'custom' | 'too_small'>;
   message: string;
 }
 
 /**
- * Reads a cron text: minute, hour, day of month, month and day of week. Each is `*`, `a` or `a-b`,
- * the first and the last with a step (`*` + `/n`), or a list of those. Names of months and weekdays
- * may be in any case.
+ * Reads a cron text: minute, hour, day of month, month and day of week. Each is `*`, `a` or `a-b`, or
+ * a list of these; `*` and `a-b` may have a step, as in `a-b/n`. Names of months and weekdays may be in
+ * any case.
  */
 export function parseCron(given: string): Cron | CronFault {
   const text = given.trim();
@@ -111,7 +110,7 @@ function parseItem(
   // A step needs a range.
   if (every !== undefined && (Number(every) === 0 || (!all && last === undefined))) return null;
   const step = Number(every ?? 1);
-  // 7 is Sunday, like 0.
+  // Leaves out 7, because 0 is Sunday, too.
   if (all) return { from: rule.min, to: Math.min(rule.max, rule.max === 7 ? 6 : rule.max), step };
   const from = valueOf(first, rule);
   const to = last === undefined ? from : valueOf(last, rule);
@@ -139,13 +138,13 @@ function smallestGap(minutes: readonly number[]): number {
   return Math.min(...gaps);
 }
 
-/** The next 29th of February may be eight years away. */
+/** Maximum number of days to search. The next 29th of February may be eight years away. */
 const daysAheadMax = 9 * 366;
 
 /**
  * Returns the next planned instants of a cron text in a zone, strictly after `after`. Each planned
- * wall time counts once: one in a gap of the clock is the first instant after the gap, and of one
- * that occurs twice the first counts. Wall times that a gap moves to the same instant count as one.
+ * wall time counts once. A wall time in a gap of the clock means the first instant after the gap; for
+ * one that occurs twice, the first instant counts. Wall times with the same instant count as one.
  */
 export function nextInstants(cron: Cron, zone: string, after: Date, count: number): Date[] {
   const found: Date[] = [];
@@ -175,7 +174,7 @@ function matches({ days, months, weekdays }: Cron, date: Date): boolean {
   );
 }
 
-/** Returns the same for a trigger; nothing while it has no cron or no zone. */
+/** Returns the next planned instants of a trigger; none while it has no cron or no zone. */
 export function plannedInstants(
   { cron, timeZone }: { cron?: string | undefined; timeZone?: string | undefined },
   after: Date,

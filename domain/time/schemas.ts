@@ -3,9 +3,11 @@ import { fault } from '../errors.ts';
 import { parseCron } from './cron.ts';
 import { isZone, parseLocalDateTime, parseWallTime, weekdays } from './zones.ts';
 
-/** Schemas of zones and wall times in requests. All except days are stored and returned as sent. */
+/**
+ * Schemas of zones and wall times in requests. Days are sorted and cron expressions are trimmed; all
+ * others are stored and returned as sent.
+ */
 
-/** The name of a time zone. */
 export const Zone = z
   .string()
   .refine(isZone, fault('invalid_string', 'Must be the name of a time zone, such as Europe/Kyiv.'))

@@ -42,12 +42,12 @@ interface Stretch {
 }
 
 /**
- * Cache of such spans per zone, by its name in lower case. A lookup takes a thousandth of the time
- * of a library call. It stays small, because only the 600 or so valid names are stored.
+ * Cache of time spans per zone, by its name in lower case. A lookup takes a thousandth of the time of
+ * a library call. The cache stays small, because only the 600 or so valid names are stored.
  */
 const known = new Map<string, Stretch[]>();
 
-/** Stretches kept per zone. */
+/** Maximum number of stretches per zone. */
 const stretchesMax = 32;
 
 /** Texts that are no zone, newest last, because the library takes long to reject them. */
@@ -108,7 +108,7 @@ function stretchAt(zone: string, instant: number): Stretch {
   return added;
 }
 
-/** No zone is further ahead of UTC, or behind it. */
+/** Milliseconds: no zone is further ahead of UTC, or further behind it. */
 const offsetMax = 24 * 3_600_000;
 
 /**

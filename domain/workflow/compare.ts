@@ -3,7 +3,7 @@ import { findStep, type Graph, type GraphStep, reachableFrom, waysByStep } from 
 
 /** Compares graphs for an execution at a step of one of them. */
 
-/** Why an execution would take another path: the first difference that applies. */
+/** Why an execution would continue differently. If several apply, the first one is reported. */
 export const differences = ['config', 'next_step', 'branches', 'template', 'exit_rules'] as const;
 
 export type Difference = (typeof differences)[number];
@@ -50,7 +50,7 @@ export function differenceFrom(
   for (const id of reachableFrom(graph, step.id)) {
     const one = here.steps.get(id);
     const two = counterpart(one);
-    // The step is missing or elsewhere. Then a transition before it differs already.
+    // Without a reachable counterpart, a transition that leads to the step differs already.
     if (!one || !two || !reachable.has(two.id)) continue;
     if (!isJsonEqual(ownConfig(one), ownConfig(two))) met.add('config');
     if (one.templateId !== two.templateId) met.add('template');

@@ -1,9 +1,9 @@
 import { findStep, type Graph, type GraphStep, stepAfter, type StepRef } from './graph.ts';
 
 /**
- * How an execution walks its graph: a pure function picks the next command. The workflow run turns
- * commands into activities and timers; tests drive the same function with a virtual clock. Times
- * are ISO 8601 texts, so that a recorded history is readable.
+ * How an execution walks its graph: pure functions pick the next command. The workflow run (`follow`)
+ * turns commands into activities and timers. The simulator and tests (`decide`) use a virtual clock.
+ * Times are ISO 8601 texts, so that a recorded history is readable.
  */
 export type Command<S extends StepRef = GraphStep> =
   | Doing<S>
@@ -19,7 +19,7 @@ export type Doing<S extends StepRef = GraphStep> =
 
 /** The outcome of the last command. */
 export type Outcome =
-  /** The step is complete and has one outgoing edge. */
+  /** The step is complete and chose no branch. */
   | { kind: 'done' }
   /** The step is complete and chose a branch. */
   | { kind: 'branch'; branch: string }
@@ -47,14 +47,12 @@ export function isInterruption(outcome: Outcome | Interruption): outcome is Inte
   return outcome.kind === 'held' || outcome.kind === 'elsewhere';
 }
 
-/**
- * Returns the first command: the step after the trigger, or `stepId` when a failed step is retried.
- */
+/** Returns the first command: to run the step `stepId`; null: the step after the trigger. */
 export function begin(graph: Graph, stepId: string | null): Command {
   return runOrComplete(firstStep(graph, stepId));
 }
 
-/** Returns the step of the first command, if there is one. */
+/** Returns the step `stepId`; null: the step after the trigger. Undefined: there is none. */
 export function firstStep(graph: Graph, stepId: string | null): GraphStep | undefined {
   if (stepId !== null) return findStep(graph, stepId);
   const trigger = graph.steps.find((step) => step.type === 'TRIGGER');
@@ -80,7 +78,7 @@ export function nextStep(graph: Graph, stepId: string, outcome: Outcome): GraphS
   }
 }
 
-/** Returns the decision of `decide` if the next step is known and the graph is not. */
+/** As `decide`, for a caller that knows the next step but not the graph. */
 export function follow<S extends StepRef>(
   last: Doing<S>,
   outcome: Outcome,

@@ -6,31 +6,37 @@ import { type KeyFault, startKeyOf } from './start.ts';
 
 type Json = Record<string, unknown>;
 
-/** The data of a recorded event, and its contact with them. */
+/** The data of a recorded event, and its contact, which already has these data. */
 export interface EffectiveEvent {
   data: Json | null;
   contact: ContactValues;
 }
 
-/** A wait for an event of this name and contact. */
+/**
+ * A recorded event, and a wait or an open digest (`id`) that expects events of its name for its
+ * contact.
+ */
 export interface WaitCandidate {
   id: string;
   eventId: string;
-  /** As they were resolved when the wait began; null: none. */
+  /** The conditions, as they were resolved when the wait began; null: there are none. */
   where: Where | null;
-  /** As far as the conditions name it. */
+  /** The part of the execution's context that the conditions name. */
   context: Json | null;
-  /** null: the event ends the wait, instead of being taken. */
+  /** null: it is a wait, which the event ends. */
   digest: DigestCandidate | null;
 }
 
 /** The keys that decide, besides its conditions, which events a digest takes. */
 export interface DigestKey {
-  /** True if the events also start the workflow: then only those with its key are meant. */
+  /**
+   * True if events of this name also start the workflow. Then the digest takes only events with the
+   * key of its execution.
+   */
   isOfTrigger: boolean;
   /** The key of the execution. */
   key: string | null;
-  /** Path of keys in the data of events; null: the workflow has none. */
+  /** Path of the execution key in the data of events; null: the workflow has no keys. */
   executionKey: string | null;
 }
 
@@ -54,11 +60,11 @@ export interface StartChoice {
   workflowId: string;
   eventId: string;
   key: string | null;
-  /** Why it does not start, which is worth a note; null: it may. */
+  /** Why the event starts no execution; null: it may start one. */
   fault: KeyFault | null;
 }
 
-/** A wait or an open digest, with an event. */
+/** A wait or an open digest (`id`), and the event that ends the wait or that the digest takes. */
 export interface EventForStep {
   id: string;
   eventId: string;
@@ -74,9 +80,11 @@ export interface EventEffects {
 }
 
 /**
- * Returns the effects of events that were just recorded. A wait is ended by the first of them. Of several
- * open digests of a step the first takes an event, and an event that one takes does not start its workflow.
- * @param candidates in the order of their events, digests in that of the beginnings of their executions
+ * Returns the effects of events that were just recorded. The first suitable event ends a wait. If a
+ * step has several open digests, only the first takes the event. An event that a digest takes does
+ * not start the digest's workflow.
+ * @param candidates in the order of their events; those of one event with digests in the order in
+ *   which the executions began
  */
 export function chooseEffects(
   candidates: { waits: readonly WaitCandidate[]; starts: readonly StartCandidate[] },
@@ -84,7 +92,7 @@ export function chooseEffects(
 ): EventEffects {
   const ended = new Map<string, string>();
   const digests: EventForStep[] = [];
-  /** Steps that have taken an event, and their workflows. */
+  /** The events that digests took, each with the step and with the workflow of the digest. */
   const taken = new Set<string>();
   for (const { id, eventId, where, context, digest } of candidates.waits) {
     const event = events.get(eventId);

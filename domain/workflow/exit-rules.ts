@@ -1,9 +1,9 @@
 import { type FieldComparison, type FieldScope, isMet } from '../filter/step.ts';
 
-/** An event that ends the executions of its contact, whatever they are doing. */
+/** An event that ends its contact's executions of the workflow, at whichever step they are. */
 export interface ExitRule {
   eventName: string;
-  /** All must hold, when the event comes. */
+  /** Conditions that must all hold when the event comes. */
   where?: FieldComparison[] | undefined;
   /** Becomes the execution's exit reason. */
   reason: string;

@@ -5,7 +5,10 @@ import { stepModules } from './steps/registry.ts';
 /** Maximum number of characters of an explanation. */
 const explanationChars = 300;
 
-/** Says in words what a step waits for, or why its execution left it by this way; null: there is nothing to say. */
+/**
+ * Returns in words what a step waits for, or why its execution took this branch; null: its output
+ * does not show that.
+ */
 export function explanationOf(
   { type, config }: Pick<GraphStep, 'type' | 'config'>,
   output: Record<string, unknown> | null,

@@ -28,20 +28,20 @@ export function transitionFault(
 
 type Configured = Pick<GraphStep, 'type' | 'config'>;
 
-/** The ids of the branches of a step; none: it has one way, or none. */
+/** The ids of the branches of a step; empty if its type has no branches. */
 export function branchesOf({ type, config }: Configured): string[] {
   return (stepModules[type]?.branches?.(config) ?? []).map(({ id }) => id);
 }
 
-/** The name of a branch in pictures. One that the step no longer has is named by its id. */
+/** The name of a branch for people. A branch that the step no longer has is named by its id. */
 export function branchName({ type, config }: Configured, branch: string): string {
   const known = stepModules[type]?.branches?.(config) ?? [];
   return known.find(({ id }) => id === branch)?.name ?? branch;
 }
 
 /**
- * Returns the results that a step can have by its outgoing transitions: the named ones, or all if a
- * transition without a branch takes the rest. None: one transition is taken whatever the result.
+ * Returns the branches that the outgoing transitions of a step take: the named ones; all branches of
+ * the step if a transition without a branch takes the rest. Empty: no transition names a branch.
  */
 export function resultsOf(graph: Graph, step: GraphStep): string[] {
   const named = waysOut(graph, step.id).map((way) => way.branch);
@@ -51,8 +51,9 @@ export function resultsOf(graph: Graph, step: GraphStep): string[] {
 }
 
 /**
- * The step that a new one is linked to automatically: the newest leaf reachable from TRIGGER that
- * needs no branch. `graph.steps` is in order of creation.
+ * Returns the step after which a new step is linked automatically: the newest one that is reachable
+ * from TRIGGER, has no outgoing transition, and may have one without a branch. `graph.steps` is in
+ * order of creation.
  */
 export function autoConnectLeaf(graph: Graph): GraphStep | undefined {
   const trigger = graph.steps.find((step) => step.type === 'TRIGGER');
@@ -63,7 +64,7 @@ export function autoConnectLeaf(graph: Graph): GraphStep | undefined {
   );
 }
 
-/** Returns true if an outgoing transition of the step needs no branch. */
+/** Returns true if the step may have an outgoing transition without a branch. */
 function mayLeadOn({ type }: GraphStep): boolean {
   const { ways } = stepModules[type];
   return ways === 'one' || ways === 'outcomes';
@@ -77,9 +78,7 @@ export interface Removal {
   relinked: { transitionId: string; toStepId: string }[];
 }
 
-/**
- * Returns the steps and transitions to remove with a step: every step reachable only through it.
- */
+/** Returns the changes to remove a step with all steps that are reachable only through it. */
 export function pruning(graph: Graph, stepId: string): Removal {
   const below = reachableFrom(graph, stepId);
   const kept = new Set<string>();
@@ -134,7 +133,10 @@ export function enablingProblems(
   return problems;
 }
 
-/** A step whose transitions all name a branch needs one, and none of a branch it does not have. */
+/**
+ * Returns the problems of a step whose transitions must name branches: it has no such transition, or
+ * one of a branch that it does not have.
+ */
 function branchProblems(step: GraphStep, taken: readonly (string | null)[]): string[] {
   if (stepModules[step.type]?.ways !== 'branches') return [];
   const named = taken.flatMap((branch) => branch ?? []);
@@ -166,7 +168,10 @@ export interface GraphWarning extends StepWarning {
   step: string;
 }
 
-/** Returns warnings about the shape of a graph: unreachable steps, branches and events. */
+/**
+ * Returns warnings about the shape of a graph: steps that no path reaches, branches that are never
+ * taken, and events that a wait may miss.
+ */
 export function graphWarnings(graph: Graph): GraphWarning[] {
   const trigger = graph.steps.find(({ type }) => type === 'TRIGGER');
   const reached = trigger ? reachableFrom(graph, trigger.id) : new Set<string>();

@@ -2,8 +2,8 @@ import type { ExitRule } from './exit-rules.ts';
 import type { StepType } from './steps/registry.ts';
 
 /**
- * The graph of a workflow. It uses no clock and no zod, because it also runs in the workflow
- * sandbox.
+ * The graph of a workflow. This module uses no clock and no zod, because it also runs in the
+ * workflow sandbox.
  */
 
 export interface GraphStep {
@@ -24,7 +24,7 @@ export interface GraphTransition {
   id: string;
   fromStepId: string;
   toStepId: string;
-  /** The step result that takes this transition; null: any. */
+  /** The result of the step that takes this transition; null: any result. */
   branch: string | null;
 }
 
@@ -32,11 +32,11 @@ export interface GraphTransition {
 export interface Graph {
   steps: GraphStep[];
   transitions: GraphTransition[];
-  /** Absent: none. */
+  /** Absent: there are none. */
   exitRules?: readonly ExitRule[];
 }
 
-/** A graph with these exit rules. Without any, it has no such key. */
+/** Returns the graph with these exit rules; without the key `exitRules` if there are none. */
 export function withExitRules<G extends Graph>(graph: G, exitRules: readonly ExitRule[]): G {
   return exitRules.length === 0 ? graph : { ...graph, exitRules };
 }
@@ -56,8 +56,8 @@ export function waysOut(graph: Graph, stepId: string): GraphTransition[] {
 }
 
 /**
- * Returns the step after `branch` (null: a step with one outgoing transition): by the transition of
- * that branch, otherwise by the one without a branch, otherwise none.
+ * Returns the step that follows when a step ends with `branch` (null: it chose none): the target of
+ * the transition of that branch, otherwise of the transition without a branch.
  */
 export function stepAfter(
   graph: Graph,
@@ -86,7 +86,7 @@ export function waysByStep(graph: Graph): Map<string, GraphTransition[]> {
 export function reachableFrom(graph: Graph, ...stepIds: string[]): Set<string> {
   const seen = new Set(stepIds);
   const open = [...stepIds];
-  // Once for all steps: a graph may have thousands.
+  // Indexed once, because a graph may have thousands of steps.
   const ways = waysByStep(graph);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     for (const { toStepId } of ways.get(next) ?? []) {

@@ -4,21 +4,21 @@ import { stepModules } from './steps/registry.ts';
 
 /** The position of an execution, from its row and the rows of its steps. */
 
-/** Returns the reference to a step that a run has. */
+/** Returns the fields of a step that a run knows. */
 export function refOf({ id, type, name }: GraphStep): StepRef {
   // A version may have steps of a type that this build does not have.
   const queue = stepModules[type]?.queue;
   return { id, type, name, ...(queue !== undefined && { queue }) };
 }
 
-/** A step execution. Times are texts to the microsecond that can be compared. */
+/** A step execution. Times are texts with microseconds; their order as texts is that of time. */
 export interface StepMark {
   stepId: string;
   status: string;
   /** The branch taken, if it chose one. */
   branch: string | null;
   startedAt: string | null;
-  /** Its end; of a wait, when its event was recorded, or when it timed out. */
+  /** When it ended; for a wait, when its event was recorded or when it timed out. */
   endedAt: string | null;
   /** The event that ended it, if it was a wait. */
   eventId: string | null;
@@ -56,7 +56,7 @@ export interface Place {
   since: string;
 }
 
-/** Returns the position to continue at: the current step, or the one after it if that is done. */
+/** Returns the position to continue at: the current step, or the next one if the current is done. */
 export function placeOf(graph: Graph, standing: Standing): Place {
   const step = stepAt(graph, standing);
   const ends = standing.marks.flatMap(({ stepId, endedAt }) =>
@@ -103,11 +103,14 @@ export function passOver(
 }
 
 /**
- * Returns from when a wait for an event counts events, if that is not its beginning: no event
- * between two steps may be lost. After a wait that an event ended, it is the time when that event
- * was recorded; after a digest, the time when it closed. After a webhook, whose receiver may track the event before it responds, it is the
- * webhook's beginning. Steps that do not wait may lie between; of both times the earlier applies.
- * @param marks of the execution's steps; those that have ended come before the wait
+ * Returns since when a wait counts events, so that none between two steps is lost; null: since the
+ * wait began. Only steps without waiting time may lie between the wait and these earlier steps:
+ *  - A wait that an event ended: since that event was recorded.
+ *  - A digest: since it closed.
+ *  - A webhook: since it began, because its receiver may track the event before it responds.
+ *
+ * If several apply, the earliest time counts.
+ * @param marks of the execution's steps; all that have ended come before the wait
  */
 export function countsFrom(marks: readonly StepMark[]): string | null {
   const ended = marks.filter(({ endedAt }) => endedAt !== null);

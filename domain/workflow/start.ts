@@ -1,7 +1,10 @@
 import { readPath } from '../filter/value.ts';
 import { limits } from '../limits.ts';
 
-/** How executions of a workflow are started: which key they get, and when a contact may have another. */
+/**
+ * How executions of a workflow are started: which key they get, and when a contact may have another
+ * execution.
+ */
 
 export const reentryModes = ['once', 'after_end', 'parallel'] as const;
 
@@ -16,7 +19,7 @@ export interface Reentry {
   minIntervalSeconds: number | null;
 }
 
-/** Why an event starts no execution, where that is worth a note. */
+/** Why an event starts no execution. These reasons are stored, and customers see them. */
 export const notStartedReasons = ['no_key', 'key_too_long', 'too_many'] as const;
 export type NotStartedReason = (typeof notStartedReasons)[number];
 
@@ -26,8 +29,8 @@ export type KeyFault = Extract<NotStartedReason, 'no_key' | 'key_too_long'>;
 export type StartKey = { key: string | null } | { fault: KeyFault };
 
 /**
- * Returns the key that a value makes: text as it is, numbers and booleans as JSON. So `1` and `"1"` are
- * one key.
+ * Returns a value as the key of an execution: text as it is, numbers and booleans as JSON. So `1` and
+ * `"1"` are the same key.
  */
 export function keyOf(value: unknown): { key: string } | { fault: KeyFault } {
   const text =

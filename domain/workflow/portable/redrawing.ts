@@ -2,13 +2,12 @@ import { isJsonEqual } from '../../filter/value.ts';
 import { ownConfig } from '../compare.ts';
 import type { GraphStep, GraphTransition } from '../graph.ts';
 
-/** A step as currently edited. */
+/** A step with its key in the portable graph, and its position on the canvas. */
 export interface DrawnStep extends GraphStep {
   key: string;
   position: { x: number; y: number };
 }
 
-/** Steps and transitions as they are drawn. */
 export interface Drawing {
   steps: readonly DrawnStep[];
   transitions: readonly GraphTransition[];
@@ -56,7 +55,7 @@ function wayOf({ fromStepId, toStepId, branch }: GraphTransition): string {
   return JSON.stringify([fromStepId, toStepId, branch]);
 }
 
-/** The copy of the template's id in a config does not count. */
+/** Ignores the copy of the template's id in a config. */
 function isSame(one: DrawnStep, other: DrawnStep): boolean {
   return (
     one.name === other.name &&
@@ -67,7 +66,7 @@ function isSame(one: DrawnStep, other: DrawnStep): boolean {
   );
 }
 
-/** Returns false when both are equal. */
+/** Returns false if there are no changes. */
 export function isRedrawn(made: Redrawing): boolean {
   return Object.values(made).some((parts: unknown[]) => parts.length > 0);
 }

@@ -63,7 +63,7 @@ const MultiCondition = selection({
   checkBranchIds(context, 'branches', branches);
 });
 
-/** Filters of one step. */
+/** Maximum number of filters in all branches of a step. */
 const stepFiltersMax = 200;
 
 const jsonSchemas = conditionJsonSchemas(stepFilterProperties);
@@ -108,7 +108,7 @@ const ConditionConfig = ownKeys(
 type ConditionConfig = z.output<typeof ConditionConfig>;
 type FilterConfig = z.output<typeof FilterCondition>;
 
-/** Takes a branch that depends on the contact and the context. */
+/** Takes a branch that depends on the contact, its history and the context. */
 export const condition: StepModule<ConditionConfig> = {
   config: ConditionConfig,
   ways: 'branches',
@@ -126,7 +126,7 @@ export const condition: StepModule<ConditionConfig> = {
     return { kind: 'branch', branch: decision.branch, output: { ...decision } };
   },
   explain(config, output) {
-    // It may have decided by the config of another version.
+    // The output may come from the config of another version.
     if (output['mode'] === 'filter') {
       const branches = config.mode === 'filter' ? config.branches : [];
       return checkedText(branches, output as unknown as BranchDecision);
@@ -191,7 +191,7 @@ export const condition: StepModule<ConditionConfig> = {
 const conditionsOf = ({ branches }: FilterConfig) =>
   branches.map(({ filter }) => asCondition(filter));
 
-/** The branches that were looked at, each with its filters. */
+/** The branches that were evaluated, each with its filters, in words. */
 function checkedText(branches: FilterConfig['branches'], { checked }: BranchDecision): string {
   const texts = checked.map(({ id, result }) => {
     const branch = branches.find((one) => one.id === id);
@@ -201,7 +201,7 @@ function checkedText(branches: FilterConfig['branches'], { checked }: BranchDeci
   return texts.join(', ');
 }
 
-/** The history that the filters name; if they name none, nothing is read. */
+/** Reads the history that the filters name. If they name none, it reads nothing. */
 async function readHistory(config: FilterConfig, effects: StepEffects): Promise<ContactHistory> {
   const conditions = conditionsOf(config);
   const { events, activities, segments } = historyNames(conditions);
@@ -209,7 +209,7 @@ async function readHistory(config: FilterConfig, effects: StepEffects): Promise<
   return isNamed ? effects.readHistory(conditions) : noHistory;
 }
 
-/** The filters of its branches, by the names of their places in the config. */
+/** Returns the parsed filter of each branch. Its names and problems have their place in the config. */
 function parsedFilters(config: ConditionConfig): ParsedStepFilter[] {
   if (config.mode !== 'filter') return [];
   return config.branches.map(({ filter }, index) =>

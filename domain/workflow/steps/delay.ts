@@ -31,12 +31,12 @@ export type DelayConfig =
 
 export const DelayUnit = z.enum(Object.keys(unitMs) as Unit[]);
 
-/** The next time at which a clock shows this. */
+/** The next moment at which a clock shows this time, on one of these days. */
 export const UntilTime = z.object({
   time: WallTimeText,
-  /** Absent: all. */
+  /** Absent: all days. */
   days: Days.optional(),
-  /** Absent: the contact's. */
+  /** Absent: the time zone of the contact. */
   timeZone: z
     .string()
     .refine(
@@ -96,7 +96,7 @@ const DelaySettings = z
   })
   .transform((config) => config as DelayConfig);
 
-/** How far from its date a delay may end. */
+/** Maximum number of days between the date and the end of the delay. */
 const offsetDaysMax = 3650;
 
 function checkLength(
@@ -110,7 +110,7 @@ function checkLength(
   if (amount !== undefined && unit !== undefined) refuseLong(context, ['amount'], amount, unit);
 }
 
-/** An issue of a length of time that is too long. */
+/** Adds an issue if a length of time is too long. */
 export function refuseLong(
   context: z.core.$RefinementCtx,
   path: string[],
@@ -130,7 +130,6 @@ function checkDateField(context: z.core.$RefinementCtx, untilField: string): voi
   addFault(context, ['untilField'], 'unsupported_field', message);
 }
 
-/** Waits for a time. */
 export const delay: StepModule<DelayConfig> = {
   config: DelaySettings,
   ways: 'one',
@@ -193,7 +192,7 @@ export type DelayEnd =
       output: Record<string, unknown>;
     };
 
-/** Maximum number of days until a date. */
+/** Maximum number of days until a date. A later date counts as missing. */
 const daysAheadMax = 3650;
 
 /** Returns the delay if neither its start nor its contact affects its length, otherwise null. */

@@ -96,8 +96,8 @@ export const digest: StepModule<DigestConfig> = {
 };
 
 /**
- * Returns when a DIGEST closes whose length is counted from `from`.
- * @param scope null: its end is no time of day
+ * Returns when a DIGEST closes if its length is counted from `from`.
+ * @param scope null: the end of the DIGEST is no time of day
  */
 export function digestEnd(
   { for: length, until }: DigestConfig,
@@ -111,7 +111,7 @@ export function digestEnd(
   return end.until;
 }
 
-/** The events that a DIGEST takes which begins now. */
+/** Returns which events a DIGEST takes if it begins now. */
 export function digestExpectation(
   config: DigestConfig,
   scope: Parameters<typeof expectationOf>[1],
@@ -153,7 +153,6 @@ export function closingReason(
   return isOver ? 'time' : null;
 }
 
-/** An event that a DIGEST has taken. */
 export interface DigestedEvent {
   id: string;
   name: string;
@@ -161,7 +160,6 @@ export interface DigestedEvent {
   data: Record<string, unknown> | null;
 }
 
-/** A DIGEST that closes. */
 export interface ClosedDigest {
   eventName: string;
   count: number;
@@ -190,7 +188,7 @@ export function digestResult({ events, closedAt, firstAt, lastAt, ...closed }: C
   };
 }
 
-/** The first events, as many as the context may have. */
+/** Returns the first events: as many as the context may contain. */
 function shortened<T>(events: readonly T[]): T[] {
   let bytes = 0;
   const end = events.slice(0, limits.digestEvents).findIndex((event) => {

@@ -33,7 +33,7 @@ export type Played =
    * It waits for an event, at most until this moment. Then `afterWait` decides how it continues.
    */
   | ({ kind: 'wait'; until: Date | null } & Expectation)
-  /** It takes events, until this moment or earlier. `digestResult` is what it leaves. */
+  /** It collects events until this moment, or closes earlier. Then `digestResult` ends it. */
   | ({ kind: 'digest'; until: Date; settings: DigestSettings } & Expectation)
   /** It makes a request, several times if needed. Then `afterCall` decides how it continues. */
   | { kind: 'call'; call: StepCallout };
@@ -43,16 +43,16 @@ export interface Expectation {
   eventName: string;
   /** From when events count: from the beginning of the wait, or of its execution. */
   since: 'step' | 'execution';
-  /** null: any of the name. */
+  /** The conditions of the events; null: any event of the name. */
   where: {
     /** Resolved: see `resolvedWhere`. */
     items: Where;
-    /** Contact and context when the wait begins: events from before are compared with these. */
+    /** Contact and context when the wait begins. Earlier events are compared with these values. */
     scope: Pick<FieldScope, 'contact' | 'context'>;
   } | null;
 }
 
-/** An open DIGEST, as its row has it. */
+/** The settings of an open DIGEST, as its row stores them. */
 export interface DigestSettings {
   /** Number of events at which it closes early; null: it closes at its end. */
   max: number | null;
@@ -81,7 +81,7 @@ export interface EndingEvent {
 
 /**
  * The reads and side effects available to a step. Executions and the simulator play steps alike,
- * each with effects of its own. Every method throws a StepFailure when the contact is gone.
+ * each with effects of its own. Methods that need the contact throw a StepFailure when it is gone.
  */
 export interface StepEffects {
   /** When the step began. */
@@ -107,9 +107,9 @@ export interface StepEffects {
   findLastClosing(stepId: string): Promise<Date | null>;
   /** Reads the variables of templates that are not mail. */
   readVariables(): Promise<WebhookVariables>;
-  /** @param topicId the step's; undefined: the template's */
+  /** @param topicId the topic of the step; null: no topic; undefined: the topic of the template */
   findMail(templateId: string | null, topicId: string | null | undefined): Promise<FoundMail>;
-  /** Stores mail when the step ends. Returns its id; null: it is not stored. */
+  /** Stores mail when the step ends. Returns its id; null: a simulation stores no mail. */
   sendMail(
     mail: StepMail,
     from: { found: FoundMail; variables: TemplateVariables },
@@ -147,7 +147,7 @@ export interface StepMailSource {
 
 export interface FoundMail extends StepMailSource {
   topic: { id: string; key: string } | null;
-  /** @param topicKey the mail's; null: it has no topic */
+  /** @param topicKey key of the mail's topic; null: it has no topic */
   variables(topicKey: string | null): TemplateVariables;
 }
 

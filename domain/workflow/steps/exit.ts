@@ -4,7 +4,6 @@ import type { StepModule } from './step.ts';
 
 const ExitConfig = z.object({ reason: z.string().max(limits.exitReasonChars).optional() });
 
-/** Ends the execution. */
 export const exit: StepModule<z.output<typeof ExitConfig>> = {
   config: ExitConfig,
   ways: 'none',

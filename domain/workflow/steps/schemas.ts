@@ -22,7 +22,7 @@ export function addFault(
   code: FieldCode,
   message: string,
 ): void {
-  // A copy, because zod changes the paths of issues, and several may have one place.
+  // Copies the path, because zod changes the paths of issues, and several issues may share one.
   context.addIssue({ code: 'custom', path: [...path], ...fault(code, message) });
 }
 
@@ -36,7 +36,10 @@ export const EventName = z
   })
   .meta({ type: 'string', minLength: 1, maxLength: limits.eventNameChars });
 
-/** For events that start, continue or end something: under `email.` only some names ever occur. */
+/**
+ * Refuses a name under `email.` that no event ever has. It is for events that start, continue or end
+ * something.
+ */
 export function refuseUnmadeEvent(name: string, context: z.core.$RefinementCtx): void {
   const meant = meantMailEvent(name);
   if (meant === null) return;
@@ -62,9 +65,10 @@ export const StoredId = z
   .transform((id) => id.toLowerCase());
 
 /**
- * Issues of one comparison: of its operator, and of the value or the field that it compares with.
+ * Adds the issues of one comparison: of its operator, and of the value or the field that it compares
+ * with.
  * @param path its place in the config
- * @param place its field; null: not a valid one
+ * @param place its field; null: the field is not valid
  * @param roots of the fields that it can compare with
  */
 export function checkComparison(
@@ -95,7 +99,10 @@ export const BranchNames = {
   name: z.string().trim().min(1).max(limits.nameChars),
 };
 
-/** Issues of branches whose ids are not unique, or reserved. `key` is the place of the list in the config. */
+/**
+ * Adds the issues of branches whose ids are not unique, or are reserved.
+ * @param key the place of the list in the config
+ */
 export function checkBranchIds(
   context: z.core.$RefinementCtx,
   key: string,
@@ -128,7 +135,7 @@ export const operandRoots = ['event', 'context', 'contact'] as const;
 /** The roots of the field of a CONDITION. */
 export const conditionRoots = [...operandRoots, 'workflow'] as const;
 
-/** Issues of the field of a comparison. */
+/** Returns the field of a comparison; null: it is not valid, and an issue was added. */
 export function checkField(
   context: z.core.$RefinementCtx,
   path: (string | number)[],
@@ -179,13 +186,13 @@ function whereItem(roots: readonly FieldRoot[]) {
   return ownKeys(item);
 }
 
-/** The conditions of something that expects an event: all must hold. */
+/** The conditions of a step that expects an event: all must hold. */
 export const Where = z
   .array(whereItem(operandRoots))
   .max(limits.whereItems)
   .describe('All must hold for the event');
 
-/** The conditions of a trigger, which has no execution yet. */
+/** The conditions of a trigger: without `context.`, because there is no execution yet. */
 export const TriggerWhere = z
   .array(whereItem(['event', 'contact']))
   .max(limits.whereItems)

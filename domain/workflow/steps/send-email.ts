@@ -30,9 +30,9 @@ const Recipient = z
 
 const SendEmailSettings = z.object({
   recipient: Recipient.optional(),
-  /** A copy of the step's template id, which takes precedence. */
+  /** A copy of the step's own `templateId`, which is the one that counts. */
   templateId: StoredId.nullable().optional(),
-  /** The topic, instead of the template's; null: none. */
+  /** The topic of the mail; null: no topic; absent: the topic of the template. */
   topicId: StoredId.nullable().optional(),
 });
 
@@ -91,7 +91,7 @@ async function compose(
     // With billing, the mail of projects without a subscription has the badge.
     hasBadge: isBilled && project.subscription === null,
   });
-  // Mail to a custom address is not for the contact, so its subscription does not matter.
+  // Mail to a custom address is not for the contact, so the contact's subscription does not matter.
   const isUnwanted =
     needsSubscription(messageClass, 'WORKFLOW') &&
     recipient.type === 'CONTACT' &&

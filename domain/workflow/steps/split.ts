@@ -14,7 +14,7 @@ const SplitConfig = selection({
     .array(selection({ ...BranchNames, weight: z.int().min(0).max(weightMax) }))
     .min(2)
     .max(armsMax),
-  /** The arm is drawn for this. Absent: the contact. */
+  /** An arm is drawn for each contact, or for each key of an execution. Absent: for each contact. */
   by: z.enum(['contact', 'key']).optional(),
   /** Steps with the same salt draw alike. Absent: the id of the step. */
   salt: z.string().min(1).max(limits.nameChars).optional(),
@@ -57,15 +57,17 @@ export const split: StepModule<SplitConfig> = {
 };
 
 /**
- * The arm of a subject, by weighted rendezvous hashing: every arm gets a score from a hash of its own,
- * and the best one wins. So an arm has its weight's share of the subjects, and another weight moves
- * only those who gain or lose by it. The scores are those of the logarithmic method in Schindelhauer
- * and Schomaker, "Weighted Distributed Hash Tables", SPAA 2005.
- * @param subject a text that tells those apart for whom arms are drawn
+ * Returns the arm of a subject by weighted rendezvous hashing: each arm gets a score from a hash, and
+ * the best score wins. So an arm gets its weight's share of the subjects, and a change of its weight
+ * moves subjects only to or from this arm.
+ *
+ * Source: the logarithmic method in Schindelhauer and Schomaker, "Weighted Distributed Hash Tables",
+ * SPAA 2005.
+ * @param subject id of the contact, or key of the execution
  */
 export function drawArm(arms: readonly Arm[], salt: string, subject: string): Arm {
   const score = ({ id, weight }: Arm) => {
-    // Between 0 and 1, never one of both.
+    // Between 0 and 1, but neither 0 nor 1.
     const chance = (hashText(JSON.stringify([salt, id, subject])) + 0.5) / 2 ** 32;
     return Math.log(chance) / weight;
   };
@@ -79,7 +81,7 @@ export function forceArm(config: SplitConfig, armId: string): SplitConfig {
   return { ...config, arms };
 }
 
-/** In percent, to one decimal. */
+/** The share of a weight, in percent with one decimal. */
 function shareText(weight: number, arms: readonly Arm[]): string {
   const percent = (100 * weight) / arms.reduce((sum, arm) => sum + arm.weight, 0);
   if (percent > 0 && percent < 0.1) return '< 0.1 %';

@@ -16,8 +16,8 @@ export interface Step<Config = Record<string, unknown>> {
 /** A step type. */
 export interface StepModule<Config extends object = Record<string, unknown>> {
   /**
-   * Its config, stored as sent but without unknown keys. Defaults are not filled in; the code that
-   * reads a setting applies its default.
+   * The schema of its config. The config is stored without unknown keys and without defaults: the
+   * code that reads a setting applies its default.
    */
   config: z.ZodType<Config>;
   /**
@@ -33,13 +33,13 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
    */
   queue?: string;
   /**
-   * How executions wait at it: for a time, for the event of the config's `eventName`, or for all events
-   * of that name during a time. Absent: they do not.
+   * How executions wait at it: for a time, for one event of the config's `eventName`, or for all events
+   * of that name during a time. Absent: they do not wait.
    */
   rests?: 'delay' | 'wait' | 'digest';
   /**
-   * Returns how long it waits, if its config alone tells that. Then it may begin together with the
-   * end of the previous step.
+   * Returns how long it waits; null: that depends on more than its config. A step with a known length
+   * may begin in the same transaction in which the previous step ends.
    */
   fixedRest?(config: Config): FixedDelay | null;
   /** True if it sends mail, made from the step's template. */
@@ -48,7 +48,7 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   address?(config: Config): string;
   /** The fields that it reads, each with its place in the config, such as `field` or `where.0.field`. */
   fieldsRead?(config: Config): { at: string; name: string }[];
-  /** Its config as it is stored, where that has another form than the one that was sent. */
+  /** Returns the config in the form in which it is stored. Absent: in the form that was sent. */
   settled?(config: Config): Config;
   /** The segments that it names, each with its place in the config. */
   segmentsRead?(config: Config): SegmentMention[];
@@ -63,8 +63,8 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
    */
   play?(step: Step<Config>, effects: StepEffects): Promise<Played>;
   /**
-   * Returns how a step continues after its wait. @param event what ended the wait; null: its
-   * timeout
+   * Returns how a step continues after its wait.
+   * @param event the event that ended the wait; null: its timeout did
    */
   afterWait?(config: Config, event: EndingEvent | null): Ended;
   /**
@@ -74,8 +74,8 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
    */
   afterCall?(config: Config, output: WebhookOutput): Ended;
   /**
-   * Says in words what it waits for, or why the execution left it by this way: from its output and its
-   * config, for people. Null: the output says nothing of it.
+   * Returns in words, for people, what the step waits for, or why the execution took this branch; null:
+   * the output does not show that.
    */
   explain?(config: Config, output: Record<string, unknown>): string | null;
   /** Returns the reasons, as sentences, why a workflow with this step cannot be enabled. */
@@ -93,10 +93,10 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   examples: StepExample[];
 }
 
-/** One of the ways on from a step. The record of a step that took it keeps its id. */
+/** A result of a step that a transition can name. The step's record keeps the id of its branch. */
 export interface Branch {
   id: string;
-  /** For pictures. */
+  /** Shown in pictures and in the changes of versions. */
   name: string;
 }
 

@@ -27,7 +27,6 @@ const UpdateContactConfig = z
     whenRight('updates', 'subscriptionAction'),
   );
 
-/** Changes the data of the contact, or its subscription. */
 export const updateContact: StepModule<z.output<typeof UpdateContactConfig>> = {
   config: UpdateContactConfig,
   ways: 'one',
@@ -80,7 +79,7 @@ export async function renderedUpdates(
   return Object.fromEntries(
     Object.entries(updates).map(([key, written]) => {
       const value = replaceStrings(written, valueOf, asWritten);
-      // A value that the contact already has is stored as it is, even if it looks like a wrapper.
+      // A value that a template gives is stored as it is, even if it looks like a wrapper.
       const isWrapper = typeof written === 'string' && persistentWrapper(value) !== null;
       return [key, isWrapper ? { value, persistent: true } : value];
     }),

@@ -23,7 +23,7 @@ const WaitForEventConfig = selection({
 });
 
 type WaitConfig = z.output<typeof WaitForEventConfig>;
-/** The settings that say which events are meant. */
+/** The settings that select the events. */
 type Expected = Pick<WaitConfig, 'eventName' | 'where' | 'since'>;
 
 /** Waits until an event of its contact arrives, or until its timeout. */
@@ -77,14 +77,14 @@ export const waitForEvent: StepModule<WaitConfig> = {
   examples: [{ name: 'Has it ordered?', config: { eventName: 'order_placed', timeout: 259_200 } }],
 };
 
-/** Returns when a wait that begins now times out; null: never. */
+/** Returns when a wait that began at `beganAt` times out; null: never. */
 export function waitEnd({ timeout }: WaitConfig, beganAt: Date): Date | null {
   return timeout === undefined ? null : new Date(beganAt.getTime() + timeout * 1000);
 }
 
 /**
- * The events that end a wait which begins now.
- * @param scope null: it has no conditions
+ * Returns which events end a wait if it begins now.
+ * @param scope null: the wait has no conditions
  */
 export function expectationOf(
   { eventName, since = 'step', where = [] }: Expected,
@@ -104,12 +104,15 @@ export function expectSame(one: Expected, other: Expected): boolean {
   return isJsonEqual(here, there);
 }
 
-/** The output of a step while it waits: which event ends it; null: any of its name. */
+/** Returns the output of a step while it waits; null: any event of the name ends the wait. */
 export function waitingFor(eventName: string, where: Where | null): Record<string, unknown> | null {
   return where && { waitingFor: { eventName, where: shownWhere(where) } };
 }
 
-/** Says in words what a step waits for, from its output; null: it does not wait, or for any event of a name. */
+/**
+ * Returns in words what a step waits for, from its output; null: it does not wait, or waits for any
+ * event of the name.
+ */
 export function waitingText({ waitingFor: expected }: Record<string, unknown>): string | null {
   if (!expected) return null;
   const { eventName, where } = expected as { eventName: string; where: Where };

@@ -55,7 +55,6 @@ const WebhookConfig = z.object({
   onFailure: z.enum(['continue', 'fail']).optional(),
 });
 
-/** Calls a URL of the customer. */
 export const webhook: StepModule<z.output<typeof WebhookConfig>> = {
   config: WebhookConfig,
   ways: 'one',
@@ -69,7 +68,7 @@ export const webhook: StepModule<z.output<typeof WebhookConfig>> = {
     const shown = secrets.length === 0 ? request : rendered.build(() => hidden);
     if ('fault' in request) throw new StepFailure(request.fault);
     if ('fault' in shown) throw new StepFailure(shown.fault);
-    // A URL that cannot be parsed is not called.
+    // A URL that cannot be parsed gets no request, so it needs no check.
     const address = URL.canParse(request.url) ? new URL(request.url) : null;
     const [foreign] = address ? foreignSecrets(secrets, address) : [];
     if (foreign !== undefined) throw new StepFailure(`secret not allowed: ${foreign}`);

@@ -38,8 +38,8 @@ const textChars = 300;
 
 /**
  * Returns the changes of a version against the one before, in the order of `changeKinds`.
- * @param before null: there is none
- * @param restoredFrom the version that was restored; null: none was
+ * @param before null: `after` is the first version
+ * @param restoredFrom the version that was restored; null: the version is an edit
  */
 export function versionChanges(
   before: DrawnVersion | null,
@@ -64,7 +64,7 @@ export function versionChanges(
     ),
     ...made.changedSteps.flatMap((step) => {
       const old = stepsBefore.get(step.id) ?? step;
-      // The TRIGGER is called by its event.
+      // The TRIGGER's name and config follow from its event or schedule, whose change is listed.
       const isOnlyTrigger = step.type === 'TRIGGER' && triggerTexts.length > 0;
       const differences = isOnlyTrigger ? moved(old, step) : stepDifferences(old, step);
       return texts('step_changed', step, step.name, differences);
@@ -87,7 +87,7 @@ function change(kind: VersionChange['kind'], step: NamedStep | null, text: strin
   return { kind, stepId: id, name, text: cutText(text, textChars) };
 }
 
-/** One change with all differences of a thing; none when there are none. */
+/** Returns one change that lists all differences of `subject`; empty if there are none. */
 function texts(
   kind: VersionChange['kind'],
   step: NamedStep | null,

@@ -105,7 +105,7 @@ function settingDifferences(before: Config, after: Config): string[] {
 /** Maximum number of keys in a path. A deeper change is shown as a change of the whole object. */
 const pathMax = 6;
 
-/** The values inside a value by their paths. An empty list or object is a value. */
+/** Returns the values inside a value by their paths. An empty list or object counts as a value. */
 function leaves(value: unknown, path: readonly string[] = []): Map<string, unknown> {
   const isInner = typeof value === 'object' && value !== null && Object.keys(value).length > 0;
   if (!isInner || path.length === pathMax)

@@ -3,11 +3,14 @@ import { isJsonEqual } from '../../filter/value.ts';
 import type { Graph } from '../graph.ts';
 
 /**
- * How large graphs are stored: as the difference from an earlier whole graph. Ten thousand small edits
- * of a graph of a megabyte must not take ten gigabytes.
+ * Large graphs are stored as their difference from an earlier whole graph. Otherwise ten thousand
+ * small edits of a graph of a megabyte would take ten gigabytes.
  */
 
-/** Steps and transitions that changed, by their ids, null for those that are gone; the rest is whole. */
+/**
+ * The steps and transitions that changed, by their ids (null: removed), and all other fields of the
+ * graph.
+ */
 export type GraphDifference<G extends Graph> = Omit<G, 'steps' | 'transitions'> & {
   steps: Record<string, G['steps'][number] | null>;
   transitions: Record<string, G['transitions'][number] | null>;
@@ -15,13 +18,13 @@ export type GraphDifference<G extends Graph> = Omit<G, 'steps' | 'transitions'> 
 
 export interface StoredGraph<G extends Graph> {
   whole: G;
-  /** null: the graph is the whole one. */
+  /** null: the graph is the same as `whole`. */
   difference: GraphDifference<G> | null;
 }
 
-/** Bytes of JSON up to which a graph is stored whole. */
+/** Maximum number of bytes of JSON of a graph that is always stored whole. */
 const wholeBytes = 16 * 1024;
-/** A difference is stored where it takes at most this part of the whole graph. */
+/** A difference is stored only if its JSON is at most this part of the JSON of the graph. */
 const differencePart = 1 / 16;
 
 /** The difference of a graph from an earlier one; null: the graph is to be stored whole. */
@@ -50,7 +53,7 @@ function listDifference<Item extends { id: string }>(
   ]);
 }
 
-/** A graph as it was stored. */
+/** Returns a graph from its stored form. */
 export function graphAfter<G extends Graph>({ whole, difference }: StoredGraph<G>): G {
   if (!difference) return whole;
   return {
@@ -60,7 +63,10 @@ export function graphAfter<G extends Graph>({ whole, difference }: StoredGraph<G
   } as unknown as G;
 }
 
-/** New items come last, in the order of their ids, which is that of time. */
+/**
+ * New items come last, in the order of their ids, because `jsonb` sorts its keys. The ids contain the
+ * time (UUID version 7), so this is the order of creation.
+ */
 function listAfter<Item extends { id: string }>(
   before: readonly Item[],
   difference: Readonly<Record<string, Item | null>>,
