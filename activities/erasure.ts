@@ -21,7 +21,10 @@ export interface ErasureServices {
 
 export function createErasureActivities({ db, cipher }: ErasureServices) {
   return {
-    /** Removes the data of an erased contact for one time slice. It resumes where it stopped. */
+    /**
+     * Removes the data of an erased contact for one time slice. The next call resumes where this
+     * one stopped.
+     */
     ERASE_CONTACT: (erasureId: string) =>
       timeBoxed(async (shouldContinue): Promise<ErasureRest> => {
         for (;;) {
