@@ -29,7 +29,7 @@ export interface PostgresOptions {
 export interface PostgresServer {
   /**
    * `postgres://everpost:…@127.0.0.1:<port>/everpost`; this user is the superuser. A disposable
-   * server is reached by a socket of the file system, at half the processor time of a query.
+   * server is reached by a Unix domain socket, which halves the processor time of a query.
    */
   url: string;
   stop: () => Promise<void>;
