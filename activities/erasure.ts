@@ -6,7 +6,7 @@ import { timeBoxed } from './running/time-box.ts';
 /** The work that an erasure has left. */
 export interface ErasureRest {
   isOver: boolean;
-  /** The removal that comes next; null: all is removed. */
+  /** The removal that comes next; null: nothing is left to remove. */
   task: string | null;
   /** Milliseconds to wait because nothing can be removed now; 0: continue at once. */
   pauseMs: number;

@@ -102,8 +102,8 @@ function isSame(event: HistoryEvent, command: IssuedCommand | undefined): boolea
 
 /**
  * Returns the id of the event before which the code failed. Within a task, the code continues after
- * the result of each local activity. It had received the results of all local activities that it
- * had scheduled.
+ * the result of each local activity. So it failed after the last result of the local activities
+ * that it had scheduled.
  */
 function underWay({ completedId, events, commands }: Task): number | null {
   const asked = commands.filter(({ kind }) => kind === 'scheduleLocalActivity').length;

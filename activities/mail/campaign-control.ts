@@ -17,7 +17,7 @@ export interface CampaignControl {
   FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
   /**
    * Fails the waiting messages of a cancelled or deleted campaign, for one time slice. `isOver`: no
-   * message waits any more.
+   * unclaimed message waits any more.
    */
   SUPPRESS_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
 }

@@ -19,7 +19,7 @@ import type { Mailer } from '../../providers/mail/mailer.ts';
 interface CircuitPermit {
   /** Maximum number of messages to give to the provider. */
   max: number;
-  /** True if the circuit is open and this is its only attempt. */
+  /** True if the circuit is open and this caller makes the only attempt. */
   isProbe: boolean;
   /** True if an acceptance must be recorded, because there were failures before. */
   hasFailed: boolean;

@@ -275,8 +275,8 @@ async function deliverChunk<E extends Sendable>(
     await endClaim(services, projectId, stop, () => batch.release(attemptId));
     throw error;
   }
-  // Read for the first chunk only. Later, the count of this batch is newer than the one that the
-  // claim has read.
+  // The count of the claim is used for the first chunk only. Later, the count of this batch is
+  // newer.
   if (progress.emails.length === 0) progress.refusedInRow = progress.chunk?.refusedInRow ?? 0;
   progress.attemptIds.push(attemptId);
   progress.emails.push(...ready.emails);

@@ -100,7 +100,8 @@ export async function performCalled(
   if (!step) throw new Error(`Version ${version} of workflow ${workflowId} has no step ${stepId}.`);
   const marks = isMoved ? await listStepMarks(db, executionId) : [];
   const following = passOver(graph, stepAfter(graph, stepId, null), marks);
-  // A fixed length only: a delay until a date has a call of its own, which reads the contact.
+  // Only a delay of fixed length begins with the end of this step. A delay until a date has a call
+  // of its own, which reads the contact.
   const rule = following && stepModules[following.type]?.fixedRest?.(following.config);
   const delay = following &&
     rule && {
@@ -171,7 +172,7 @@ async function refusedResult(tx: Database, call: StepCall): Promise<StepResult> 
     case 'exit':
       await exitExecutions(tx, [{ id: call.executionId, reason: obstacle.reason }]);
       return exited;
-    // The job that moves the execution signals its run.
+    // Held until the job that moves the execution signals its run.
     case 'move':
       return { outcome: { kind: 'held' } };
     case 'paused':

@@ -28,7 +28,7 @@ const oldestMs = 35 * 86_400_000;
 
 /**
  * Reports sent messages of all customers, or of one, oldest first, for one time slice.
- * @throws the first error, after all reports were tried.
+ * @throws the first error, at the end of the time slice or after all reports.
  */
 export async function reportDueUsage(
   { db, payments, log }: UsageServices,

@@ -6,7 +6,7 @@ import { z } from 'zod';
 const StackFile = z.object({
   apiUrl: z.string(),
   temporalAddress: z.string(),
-  /** Null when TEMPORAL_ADDRESS names an external server. */
+  /** null: TEMPORAL_ADDRESS names an external server, and TEMPORAL_UI_URL is not set. */
   temporalUiUrl: z.string().nullable(),
   databaseUrl: z.string(),
   /** Process id of the launcher. */
