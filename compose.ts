@@ -48,8 +48,9 @@ import { describeSweep, hasSweep, updateSchedule } from './workflows/client/sche
 import { readQueueLags } from './workflows/client/task-queues.ts';
 
 /**
- * Puts together, from the settings, what the processes give to their handlers and activities. None of
- * it connects to anything or starts a thread before it is used.
+ * Puts together, from the settings, the services that the processes pass to their handlers and
+ * activities. The services connect to nothing and start no thread before they are used, with one
+ * exception: `composeWorker` may ask the mail provider for its quota.
  */
 
 /** Connections and settings that a process has opened before its services are made. */
@@ -58,13 +59,13 @@ export interface Opened {
   db: Database;
   client: Client;
   log: Logger;
-  /** Its own when not given. */
+  /** Absent: the process gets metrics of its own. */
   metrics?: Metrics;
 }
 
 /**
- * The services that the API and the worker share.
- * @param options.callsMax calls to Temporal under way at once
+ * Creates the services that the API and the worker share.
+ * @param options.callsMax maximum number of concurrent calls to Temporal
  */
 function composeShared(
   { config, db, client, log, metrics = new Metrics() }: Opened,
@@ -101,7 +102,7 @@ export interface OpenedByApi extends Omit<Opened, 'db' | 'client'> {
   temporal: Temporal;
 }
 
-/** The services of the API. `overrides` replace some of them. */
+/** Creates the services of the API. `overrides` replace some of them. */
 export function composeApi(
   { database, watch, temporal, ...opened }: OpenedByApi,
   overrides: Partial<Services> = {},
@@ -145,13 +146,14 @@ export function composeApi(
   return services;
 }
 
-/** The services of the activities. `close` closes them. */
+/** Creates the services of the activities. `close` closes them. */
 export async function composeWorker(opened: Opened): Promise<{
   services: WorkersOptions['services'];
   close(): Promise<void>;
 }> {
   const { config, db, client, log } = opened;
-  // Bulk actions, imports and the sweep start thousands of runs, and no request waits for them.
+  // Fewer than in the API: bulk actions, imports and the sweep start thousands of runs, and no
+  // request waits for them.
   const shared = composeShared(opened, { callsMax: 4 });
   const mailer = guarded(
     config.mail.sender.createMailer({
@@ -204,7 +206,7 @@ export async function composeWorker(opened: Opened): Promise<{
   };
 }
 
-/** The account's sending quota, or null when there is none or it cannot be read now. */
+/** Returns the account's sending quota; null: it has none, or it cannot be read now. */
 async function quotaOf(mailer: Mailer, log: Logger): Promise<number | null> {
   return mailer.quotaPerSecond().catch((error: unknown) => {
     log.warn({ error }, 'The sending quota could not be read; a low rate is assumed');
@@ -216,8 +218,9 @@ async function quotaOf(mailer: Mailer, log: Logger): Promise<number | null> {
 const backlogTimeouts = { lockMs: 1_000, statementMs: 3_000, connectionMs: 2_000 };
 
 /**
- * Serves the metrics of this process where the settings say so. Resolves with what ends that.
- * @param more the text of other metrics of this process
+ * Serves the metrics of this process if METRICS_PORT is set. Resolves with a function that stops
+ * serving.
+ * @param more returns the text of other metrics of this process
  * @throws Error with a sentence for the operator when the port is not available.
  */
 export async function serveMetrics(
@@ -226,7 +229,8 @@ export async function serveMetrics(
   more?: () => Promise<string>,
 ): Promise<() => Promise<void>> {
   if (config.metricsPort === null) return async () => {};
-  // A connection of its own, closed when it is not used: the reading should see a pool in full use.
+  // The metrics have a connection of their own, because they must be readable while all connections
+  // of the pool are in use.
   const database = openDatabase(config.databaseUrl, { poolMax: 1, timeouts: backlogTimeouts });
   metrics.addReadings('process', () => readPool(pool()));
   metrics.addReadings('database', async () => {
@@ -282,7 +286,7 @@ function readPool(pool: Pool | null): Reading[] {
   ];
 }
 
-/** These are of the whole installation: each process says the same. */
+/** These readings are about the whole installation, so each process reports the same. */
 function describeBacklog(backlog: Awaited<ReturnType<typeof readBacklog>>): Reading[] {
   const counted = (what: string) => `${what}; counted up to ${countedMax}.`;
   return [

@@ -34,14 +34,14 @@ export const optionalNumber = z
   .transform(Number)
   .optional();
 
-/** A comma list of `part`. */
+/** Values of the kind `part`, separated by commas. */
 export const listOf = (part: z.ZodType<string, string>) =>
   z
     .string()
     .transform((value) => value.split(',').flatMap((item) => item.trim() || []))
     .pipe(z.array(part))
     .optional();
-/** A comma list of 1 to 20 whole numbers from 1 on. */
+/** 1 to 20 whole numbers from 1 on, separated by commas. */
 export const seconds = (fallback: number[]) =>
   z
     .string()
@@ -61,7 +61,7 @@ export const encryptionKey = z
   .string()
   .refine((value) => Buffer.from(value, 'base64').length === 32, 'must be 32 bytes as base64');
 
-/** `ip[:port]`; an IPv6 address with a port in brackets. */
+/** `ip[:port]`. An IPv6 address with a port needs brackets: `[::1]:53`. */
 const nameServer = z.union([
   z.ipv4(),
   z.ipv6(),

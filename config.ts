@@ -20,7 +20,10 @@ import { judgeSettings } from './domain/unsafe-settings.ts';
 import { mailProviders } from './providers/mail-providers.ts';
 import type { MailProvider, MailSender, TrustedTopics } from './providers/mail/provider.ts';
 
-/** The only reader of the environment. Empty means not set; all errors are reported at once. */
+/**
+ * Reads all settings from the environment. An empty variable counts as not set. All errors are
+ * reported at once.
+ */
 
 /** Providers that can insert their own pixel and links. */
 const trackers = mailProviders.flatMap(({ kind, tracks }) => (tracks ? [kind] : []));
@@ -133,7 +136,10 @@ const AllVariables = z.object({
   ...Environment.shape,
 });
 
-/** The value of every variable when only the two required ones are set; undefined: none. */
+/**
+ * Returns the default of every variable; undefined: the variable has none. The two required
+ * variables have example values.
+ */
 export function settingDefaults(): Record<string, unknown> {
   const needed = { DATABASE_URL: 'postgres://localhost/everpost', JWT_SECRET: 'x'.repeat(32) };
   const given: Record<string, unknown> = AllVariables.parse(needed);
@@ -158,7 +164,9 @@ function readEnvironment(environment: Record<string, string | undefined>): Setti
   return parsed.data as Settings;
 }
 
-/** Warnings about unsafe settings. @throws ConfigError with a sentence for each that is refused. */
+/**
+ * Returns warnings about unsafe settings. @throws ConfigError with a sentence for each refused one.
+ */
 function refuseUnsafe(env: Settings, rules: MailProvider['rules']): string[] {
   const key = env.DATA_ENCRYPTION_KEY;
   const encryptionKey = key === undefined ? null : Buffer.from(key, 'base64').toString('latin1');
@@ -195,14 +203,13 @@ export function readConfig(environment: Record<string, string | undefined>) {
     dataEncryptionKey: env.DATA_ENCRYPTION_KEY ?? null,
     /** Former keys: what was encrypted with them can still be read. */
     dataEncryptionKeysPrevious: env.DATA_ENCRYPTION_KEY_PREVIOUS ?? [],
-    /** How long after a login dangerous requests are allowed; 0: as long as the session. */
+    /** Minutes after a login in which dangerous requests are allowed; 0: as long as the session. */
     reauthenticationMinutes: env.REAUTHENTICATION_MINUTES,
-    /** How long the rows of the security log are kept. */
     securityLogDays: env.SECURITY_LOG_RETENTION_DAYS,
     databaseUrl: env.DATABASE_URL,
     databasePoolMax: env.DATABASE_POOL_MAX,
     databaseMigrateOnStart: env.DATABASE_MIGRATE_ON_START,
-    /** For the database, in milliseconds; 0: none. */
+    /** Time limits of the database, in milliseconds; 0: no limit. */
     databaseTimeouts: databaseTimeouts(env),
     trustProxy: env.TRUST_PROXY,
     logLevel: env.LOG_LEVEL,
@@ -234,9 +241,9 @@ export function readConfig(environment: Record<string, string | undefined>) {
     eventWorkerConcurrency: env.EVENT_WORKER_CONCURRENCY,
     /** Settings of event subscriptions. */
     eventDelivery: {
-      /** The waits after each failed attempt; one more attempt than these. */
+      /** Seconds to wait after each failed attempt. So there is one more attempt than waits. */
       retrySeconds: env.EVENT_DELIVERY_RETRY_SECONDS,
-      /** How long all requests fail until the subscription is disabled. */
+      /** Seconds for which all requests must fail before the subscription is disabled. */
       failingSeconds: env.EVENT_DELIVERY_FAILING_SECONDS,
     },
     mail,
@@ -255,9 +262,9 @@ export function readConfig(environment: Record<string, string | undefined>) {
       authPerMinute: env.RATE_LIMIT_AUTH_PER_MINUTE,
     },
     idempotencyTtlHours: env.IDEMPOTENCY_KEY_TTL_HOURS,
-    /** Sender of account mail; null: none is sent, and addresses count as verified. */
+    /** Sender of account mail; null: no account mail is sent, and addresses count as verified. */
     platformFrom: env.PLATFORM_FROM_ADDRESS ?? null,
-    /** Its domain, which no project can claim. */
+    /** Domain of `platformFrom`, which no project can claim. */
     platformDomain: normaliseDomainName(domainOf(env.PLATFORM_FROM_ADDRESS ?? '')),
     verifyEmailOnSignup: env.VERIFY_EMAIL_ON_SIGNUP,
     oauth: {
@@ -266,7 +273,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     billing: billingSettings(env),
     storage: storageSettings(env),
-    /** Most bytes for the files of one project; null: without limit. */
+    /** Maximum number of bytes of the files of one project; null: no limit. */
     uploadQuotaBytes: env.UPLOAD_QUOTA_MB === 0 ? null : env.UPLOAD_QUOTA_MB * 1024 * 1024,
     webhook: webhookSettings(env, provider),
   };
@@ -278,7 +285,7 @@ function webhookSettings(env: Settings, { mode }: MailProvider) {
     timeoutMs: env.WEBHOOK_TIMEOUT_MS,
     attemptsMax: env.WEBHOOK_MAX_ATTEMPTS,
     allowPrivate: env.WEBHOOK_ALLOW_PRIVATE === true,
-    /** A laptop's receivers are on the laptop. */
+    /** On a laptop, the receivers of webhooks usually run on the laptop, too. */
     allowLoopback: isLaptop && env.WEBHOOK_ALLOW_PRIVATE === undefined,
   };
 }
@@ -326,7 +333,10 @@ function missingPartners(given: Record<string, string | undefined>): string[] {
   );
 }
 
-/** An application registered with a login provider, or null unless both parts are set. */
+/**
+ * Returns an application registered with a login provider; null: one of its two settings is
+ * missing.
+ */
 function clientOf(id: string | undefined, secret: string | undefined) {
   return id && secret ? { id, secret } : null;
 }
@@ -345,7 +355,10 @@ function billingSettings(env: Settings) {
   };
 }
 
-/** Storage of uploaded files: S3 when its bucket and keys are set, else the disk. */
+/**
+ * Storage of uploaded files: STORAGE_DRIVER, if it is set. Otherwise S3 when its bucket and keys
+ * are set, else the disk.
+ */
 function storageSettings(env: Settings) {
   const s3 =
     env.S3_BUCKET && env.S3_ACCESS_KEY_ID && env.S3_ACCESS_KEY_SECRET
@@ -366,7 +379,7 @@ function storageSettings(env: Settings) {
   return { driver: 'local', dir } as const;
 }
 
-/** An address without trailing slashes: paths are appended to it. */
+/** Returns an address without trailing slashes, because paths are appended to it. */
 function withoutSlashes(address: string): string {
   return address.endsWith('/') ? withoutSlashes(address.slice(0, -1)) : address;
 }
@@ -391,17 +404,21 @@ function mailSettings(env: Settings, { kind, mode, tracks }: MailProvider, sende
   return {
     sender,
     mode,
-    /** Topics whose reports are accepted, by the kind of provider; null: none. */
+    /**
+     * Topics whose reports are accepted, by the kind of provider; null: no reports are accepted.
+     */
     trustedTopics: trustedTopics(env, kind),
     mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
     dkimTargetHost: env.DKIM_TARGET_HOST,
-    /** null: the provider's limit. */
+    /** null: the quota of the provider, or its default rate. */
     ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? null,
     ratePerProjectPerSecond:
       env.EMAIL_RATE_PER_PROJECT_PER_SECOND ?? sender.defaultRatePerProjectPerSecond,
-    /** Consecutive refusals by the provider that pause a campaign; 0: never. */
+    /**
+     * Number of consecutive refusals by the provider after which a campaign is paused; 0: never.
+     */
     pauseOnFailures: env.CAMPAIGN_PAUSE_ON_FAILURES,
-    /** How long mail is tried that the provider cannot take. */
+    /** Milliseconds for which mail is retried while the provider cannot take it. */
     retryMs: env.DELIVERY_RETRY_HOURS * 3_600_000,
     settleMinutes: env.DELIVERY_SETTLE_MINUTES,
     unknownPolicy: env.DELIVERY_UNKNOWN_POLICY,

@@ -53,7 +53,7 @@ export function createDomainActivities(services: DomainServices) {
     },
     /** Removes an unclaimed domain at the mail provider, if this server created it there. */
     async FORGET_DOMAIN(name: string): Promise<void> {
-      // Keep it: a project had claimed it before the platform used it.
+      // Keep the domain, because the platform sends from it. A project had claimed it before.
       if (name === platformDomain) return;
       await forgetUnclaimedIdentity(db, name, () => identities.remove(name));
     },

@@ -6,7 +6,7 @@ import { timeBoxed } from './running/time-box.ts';
 /** The work that an erasure has left. */
 export interface ErasureRest {
   isOver: boolean;
-  /** The removal that comes next; null: all is removed. */
+  /** The removal that comes next; null: nothing is left to remove. */
   task: string | null;
   /** Milliseconds to wait because nothing can be removed now; 0: continue at once. */
   pauseMs: number;
@@ -21,7 +21,10 @@ export interface ErasureServices {
 
 export function createErasureActivities({ db, cipher }: ErasureServices) {
   return {
-    /** Removes the data of an erased contact for one time slice. It resumes where it stopped. */
+    /**
+     * Removes the data of an erased contact for one time slice. The next call resumes where this
+     * one stopped.
+     */
     ERASE_CONTACT: (erasureId: string) =>
       timeBoxed(async (shouldContinue): Promise<ErasureRest> => {
         for (;;) {

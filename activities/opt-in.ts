@@ -78,7 +78,10 @@ function advance(services: OptInServices, requestId: string): Promise<OptInRest 
   });
 }
 
-/** Makes the mail of a locked request. Returns false when it has no sender any more. */
+/**
+ * Makes the mail of a locked request. Returns false when neither its template nor its project has a
+ * sender any more.
+ */
 async function insertOptInMail(
   tx: Database,
   services: OptInServices,
@@ -120,7 +123,7 @@ async function insertOptInMail(
   return true;
 }
 
-/** Counts the mail against the project's limit. Over the limit it fails. */
+/** Counts the mail against the project's limit. Over the limit, the mail is stored as failed. */
 async function takeShare(
   tx: Database,
   rules: BillingRules,
@@ -136,7 +139,8 @@ async function takeShare(
 }
 
 /**
- * Composes a confirmation mail with a placeholder in its link. The token is set when it is sent.
+ * Composes a confirmation mail with a placeholder in its link. The token replaces it when the mail
+ * is sent.
  */
 async function composeMail(
   { apiUrl, renderer, billingRules }: OptInServices,
@@ -148,7 +152,7 @@ async function composeMail(
   warnings: TemplateWarning[];
 }> {
   const { contact, emailId, isOfMail } = mail;
-  // As long as a token, and unknown to all clients.
+  // As long as a token. No client knows it, so only the link of this mail contains it.
   const placeholder = randomBytes(32).toString('hex');
   const url = confirmUrl(apiUrl, placeholder);
   const masked = ({ subject, body }: { subject: string; body: string }) => ({

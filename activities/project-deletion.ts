@@ -29,7 +29,7 @@ export interface RemovalBulk {
 export interface RemovalControl {
   /** Lists the ids of removed projects whose public id was `projectId`. Each reset leaves one. */
   LIST_REMOVED_PROJECTS(call: { projectId: string; removal: Removal }): Promise<string[]>;
-  /** Cancels or terminates open runs. Returns their number. */
+  /** Cancels the open runs, or terminates them with `force`. Returns their number. */
   STOP_PROJECT_RUNS(call: RemovalCall & { force: boolean }): Promise<{ open: number }>;
   /** Deletes the rest: files and subscription of a deleted project, and its row. */
   FORGET_PROJECT(call: RemovalCall): Promise<void>;
@@ -46,9 +46,9 @@ export interface RemovalServices {
   stopProjectRuns(projectId: string, options: { force: boolean }): Promise<number>;
 }
 
-/** Milliseconds until the next look for rows that cannot be deleted yet. */
+/** Milliseconds until the next try when the remaining rows cannot be deleted yet. */
 const waitMs = 1_000;
-/** Longest wait for reporting the last usage, well within the timeout of FORGET_PROJECT. */
+/** Maximum milliseconds for reporting the last usage, well within the timeout of FORGET_PROJECT. */
 const settlingMs = 5 * 60_000;
 
 export function createRemovalActivities(services: RemovalServices): {
@@ -90,8 +90,9 @@ export function createRemovalActivities(services: RemovalServices): {
   return { control, bulk };
 
   /**
-   * Bills the mail sent until the end, and ends the subscription. If reporting takes too long, the
-   * sweep reports the rest later: a deleted project must not be charged further.
+   * Reports the usage until the end, and ends the subscription. If reporting takes too long, the
+   * sweep reports the rest later. The subscription ends in any case, because a deleted project must
+   * not be charged further.
    */
   async function settle(customer: string, subscription: string | null, to: Payments) {
     const options = { customer, forMs: settlingMs };

@@ -18,7 +18,10 @@ export interface ScheduleServices {
 
 export function createScheduleActivities({ db, updateSchedule }: ScheduleServices) {
   return {
-    /** Updates Temporal's schedule of a workflow, and lists firings that were missed. */
+    /**
+     * Updates Temporal's schedule of a workflow. Also records the firings that did not begin in
+     * time, and starts the late ones.
+     */
     async KEEP_SCHEDULE(workflowId: string): Promise<void> {
       const update = await prepareSchedule(db, workflowId);
       if (!update) return;

@@ -17,7 +17,8 @@ const target = join(root, 'dist');
 export async function build(): Promise<void> {
   await rm(target, { recursive: true, force: true });
   await compile();
-  // Browsers load these scripts as written; the compiler would turn each into a module.
+  // Browsers load the scripts of `api/docs/browser` as written. The compiler would turn each into a
+  // module.
   for (const folder of ['db/migrations', 'docs', 'api/docs/browser']) {
     await cp(join(root, folder), join(target, folder), { recursive: true });
   }

@@ -18,7 +18,7 @@ const api = apiUrl;
 
 let cookie = '';
 
-/** Sends a request, prints it in one line, and keeps the session that the response may start. */
+/** Sends a request, and prints it in one line. Keeps the session if the response starts one. */
 async function told(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   console.log(`  ${init.method?.padEnd(5)} ${url.slice(api.length)} ${response.status}`);

@@ -15,7 +15,7 @@ import { explanationOf } from '../domain/workflow/explanation.ts';
 import type { HistoryLine } from '../worker/history-events.ts';
 import { type FoundRun, NoHistory } from './history-source.ts';
 
-/** Reads the data of an execution that its run's history does not have from the database. */
+/** Reads from the database the data of an execution that the history of its run does not have. */
 
 /**
  * Returns the execution of a run from its rows.
@@ -49,7 +49,7 @@ export function drawExecution({ graph, state }: KnownExecution): string {
   return svgOf(layOut(pictureOfExecution(graph, state)));
 }
 
-/** Input and result of a step. It contains a customer's data. */
+/** Input and result of a step. They contain a customer's data. */
 export interface StepData {
   stepId: string;
   /** The step as in the lines of a history: `WEBHOOK "Call"`. */
@@ -95,7 +95,7 @@ export async function dataOf(db: Database, known: KnownExecution): Promise<Execu
   };
 }
 
-/** Returns the lines of a history; after the last line about a step come its input and output. */
+/** Returns the lines of a history. The input and output of a step follow the last line about it. */
 export function linesWithData(lines: readonly HistoryLine[], data: ExecutionData): string[] {
   const about = ({ text }: HistoryLine, { step }: StepData) => text.includes(step);
   const shown = (step: StepData): string[] => [

@@ -11,10 +11,13 @@ export interface Verdict {
   at: string;
   workflowId: string;
   runId: string;
-  /** Place and reason of the failure, as described. */
+  /** Place and reason of the failure, in the words of `describeHistory`. */
   failure: string;
   divergence: Divergence | null;
-  /** The execution's newest run, if a retry or a reset has started one since. */
+  /**
+   * Newest run of the execution, if a retry or a reset has started one since; null: this run is the
+   * newest.
+   */
   later: { runId: string; status: string } | null;
 }
 
@@ -23,7 +26,7 @@ interface FailedRun extends RecordedRun {
   later: Verdict['later'];
 }
 
-/** A Temporal query for executions that failed in the 24 hours before this moment. */
+/** Returns a query for Temporal that finds executions that failed in the 24 hours before `now`. */
 export function failedSince(now: Date): string {
   const since = new Date(now.getTime() - 24 * 60 * 60 * 1000).toISOString();
   return `${statusKey.name} = "FAILED" AND CloseTime > "${since}"`;
@@ -71,7 +74,7 @@ async function newerRun(client: Client, workflowId: string, runId: string) {
   return { runId: newest.runId, status };
 }
 
-/** Null when Temporal has removed the run. */
+/** Resolves with null when Temporal has removed the run. */
 function orGone<T>(asked: Promise<T>): Promise<T | null> {
   return asked.catch((error: unknown) => {
     if (error instanceof WorkflowNotFoundError) return null;

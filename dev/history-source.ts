@@ -14,11 +14,11 @@ import type { RecordedRun } from '../worker/replay.ts';
 export class NoHistory extends Error {}
 
 export interface FoundRun extends RecordedRun {
-  /** Null where a file does not say. */
+  /** null: the file does not contain it. */
   runId: string | null;
 }
 
-/** Listed runs of the same workflow id. */
+/** Maximum number of other runs of the same workflow id that are listed. */
 const earlierMax = 10;
 
 /** Reads an exported history. @throws NoHistory when the file contains none. */
@@ -42,7 +42,7 @@ export async function readHistory(path: string): Promise<FoundRun> {
 /** Names of maps in a history. Temporal returns their keys in any order. */
 const mapNames = ['indexedFields', 'fields', 'details'];
 
-/** Returns a history as the text of a file, always the same. */
+/** Returns a history as the text of a file. Equal histories give equal texts. */
 export function fileOf(history: History): string {
   return `${JSON.stringify(JSON.parse(historyToJSON(history)), sortedMap, 2)}\n`;
 }
@@ -54,8 +54,8 @@ function sortedMap(name: string, value: unknown): unknown {
 }
 
 /**
- * Fetches the history of a run by its workflow id in Temporal, or by the id of its row: an
- * execution, a campaign, a domain, a project. Without `runId`, the newest run.
+ * Fetches the history of a run by its workflow id in Temporal, or by the id of its row, for example
+ * of an execution, a campaign, a domain or a project. Without `runId`, fetches the newest run.
  * @throws NoHistory when Temporal has no such run, or when the id is ambiguous.
  */
 export async function fetchHistory(
@@ -115,7 +115,7 @@ export function refuseSource(source: string, runId: string | undefined): void {
   if (/["\s]/.test(source)) throw new NoHistory(`"${source}" is no id.`);
 }
 
-/** Returns the workflow ids that contain an id. */
+/** Returns the workflow ids that the run of a row with this id may have. */
 function idsAround(id: string): string[] {
   return [
     executionRunId(id),

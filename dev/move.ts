@@ -30,13 +30,13 @@ interface Contact {
 
 type Cells = Record<string, string>;
 
-/** Concurrent requests. */
+/** Maximum number of concurrent requests. */
 const parallelism = 4;
 const attemptsMax = 6;
 
 /** The meaning of the columns of each platform. All other columns are data. */
 const platforms: Record<string, { toContact(cells: Cells): Contact; dropped: string[] }> = {
-  /** `email`, `subscribed`, and a column for each field of data. */
+  /** `email`, `subscribed`, and a column for each field of data, or `data` with a JSON object. */
   plunk: {
     dropped: ['id', 'createdAt', 'updatedAt', 'projectId'],
     toContact: ({ email = '', subscribed = '', ...rest }) =>
@@ -55,8 +55,8 @@ function contactOf(email: string, isSubscribed: boolean, data: Contact['data']):
 }
 
 /**
- * Returns cells as values. Those of the columns in `objects` are JSON objects, whose keys become
- * data.
+ * Returns the cells as values of data. A cell of a column in `objects` is a JSON object; its keys
+ * become keys of data.
  * @throws SyntaxError when such a cell contains anything else.
  */
 function dataOf(cells: Cells, objects: string[]): Contact['data'] {
@@ -115,8 +115,8 @@ async function* readRows(
 }
 
 /**
- * Sends a contact, and repeats that if it may help.
- * @returns the result, or why the API refuses it.
+ * Sends a contact. Repeats the request after errors that may pass.
+ * @returns the result, or why the API refuses the contact.
  * @throws Error when the API accepts no contact at all.
  */
 async function send(
@@ -139,7 +139,8 @@ async function send(
       if (answer.status === 401 || answer.status === 403) throw new Error(error.message);
       if (answer.status !== 429 && answer.status < 500) return { refused: reason ?? error.message };
       if (answer.status === 429) {
-        // A limit per minute is no failure, so wait until it ends.
+        // The limit of requests per minute is no failure of this request, so wait until the minute
+        // is over.
         attempt = 0;
         await sleep(Number(answer.headers.get('retry-after') ?? 1) * 1000);
         continue;

@@ -25,7 +25,8 @@ if (!stack?.temporalUiUrl) {
 const { apiUrl, temporalUiUrl } = stack;
 const owner = { email: `books-${Date.now()}@shop.example`, password: 'a long enough password' };
 
-// A receiver of webhooks: some orders are unknown to it, and some are too much for it.
+// This server receives the webhooks. It answers 404 to some contacts and 503 to others, so that
+// steps fail and are retried.
 const receiver = createServer(async (request, response) => {
   const { who } = JSON.parse(await text(request)) as { who: string };
   const status = /^[d-g]/.test(who) ? 404 : who.startsWith('h') ? 503 : 204;
@@ -161,13 +162,15 @@ async function workflow(name: string, eventName: string, steps: Step[]): Promise
   return (await shop.post('/workflows', { body: body as never })).id;
 }
 
-/** Records an event of a contact. */
 async function track(name: string, event: string): Promise<void> {
   const body = { email: `${name}@shop.example`, event, data: { name } };
   await shop.post('/v1/track', { body });
 }
 
-/** Returns the execution of a contact, once its status and step contain this: `WAITING Paid?`. */
+/**
+ * Returns the execution of a contact, once its status and step contain `state`, such as `WAITING
+ * Paid?`.
+ */
 async function executionOf(name: string, state: string) {
   for (let patience = 300; patience > 0; patience -= 1) {
     const request = { path: { id: orders }, query: { pageSize: 100 } };

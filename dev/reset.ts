@@ -7,7 +7,7 @@ import { findServers } from './servers/connect.ts';
 
 /**
  * `npm run reset -- <executionId>`: continues an active execution whose run has ended or cannot be
- * replayed by the current code. Says why when a reset does not help.
+ * replayed by the current code. If a reset does not help, prints why.
  */
 async function main(): Promise<number> {
   const [executionId] = process.argv.slice(2);

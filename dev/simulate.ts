@@ -32,7 +32,7 @@ function readArguments() {
     process.exit(2);
   }
 }
-// A single seed is played to look at it.
+// A user who names a seed wants to see that one history.
 const isOne = process.argv.includes('--seed');
 const { status } = spawnSync('npx', ['vitest', 'run', 'test/simulation/simulate.test.ts'], {
   stdio: 'inherit',

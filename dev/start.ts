@@ -123,7 +123,10 @@ ${isVerbose ? '' : quiet}Ctrl-C stops everything. The data stays.
 `;
 }
 
-/** Terminals and log files keep the output, and the database may be the user's own. */
+/**
+ * The password is left out, because terminals and log files keep the output, and the database may
+ * be the user's own.
+ */
 function withoutPassword(databaseUrl: string): string {
   const url = new URL(databaseUrl);
   url.password = '';

@@ -13,20 +13,25 @@ import {
 
 /** One workflow task of a run: why its code ran, and what it then did. */
 export interface TraceTask {
-  /** ISO 8601, when it had run. */
+  /** Time at which the task had run, ISO 8601. */
   at: string;
   /** Number of the event that completed it; null: it has not run yet. */
   eventId: number | null;
-  /** The events that started it, in order. */
+  /** Descriptions of the events that started the task, in order. */
   woken: string[];
-  /** Its commands with their results, in order. Results of activities start a later task. */
+  /**
+   * Commands of the task with their results, in order. Results of activities start a later task.
+   */
   did: string[];
 }
 
 /** Maximum number of characters of a value; the history has the whole value. */
 const valueCharsMax = 2_000;
 
-/** Returns the tasks of a recorded run, oldest first: the points at which a debugger would stop. */
+/**
+ * Returns the tasks of a recorded run, oldest first. The code of the run continues at the beginning
+ * of each.
+ */
 export function traceHistory({ events }: History): TraceTask[] {
   const tasks: TraceTask[] = [];
   const byId = new Map((events ?? []).map((event) => [Number(event.eventId), event]));
@@ -41,7 +46,7 @@ export function traceHistory({ events }: History): TraceTask[] {
     else woken.push(...wakingOf(event, byId));
   }
   const [last] = (events ?? []).slice(-1);
-  // Events that arrived since, or that ended the run from outside.
+  // These events arrived after the last task, or ended the run from outside.
   if (last && woken.length > 0) tasks.push({ at: timeOf(last), eventId: null, woken, did: [] });
   return tasks;
 }
@@ -76,7 +81,7 @@ function commandOf(event: HistoryEvent, byId: EventsById): string | null {
     );
     return `set ${set.join(', ')}`;
   }
-  // Termination and a deadline come from outside.
+  // The code does not issue a termination: it comes from outside.
   const isOwn = !event.workflowExecutionTerminatedEventAttributes;
   const end = isOwn ? ending(event) : null;
   return end === null ? null : `end: ${end}`;

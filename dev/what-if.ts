@@ -14,7 +14,7 @@ import { createRenderer } from '../providers/rendering/renderer.ts';
 import { NoHistory } from './history-source.ts';
 import { branchesOf } from '../domain/workflow/graph-rules.ts';
 
-/** Simulates another outcome of a step than an execution had. */
+/** Simulates an execution as if one of its steps had taken another branch. */
 
 /** Longest simulated time, in days. */
 const horizonDays = 400;

@@ -74,7 +74,7 @@ class ExecutionReader {
   readonly #steps = new Map<string, StepRef>();
   /** Failures of an activity's earlier attempts. */
   #earlier = '';
-  /** Names of the steps' timers, by the event that started them. */
+  /** Summaries of the timers, by the id of the event that started the timer. */
   readonly #timers = new Map<number, string>();
   /** The failure that the last lines have described. */
   #told: string | null = null;
@@ -101,7 +101,7 @@ class ExecutionReader {
     return name(this.#step());
   }
 
-  /** Describes an event in one line or, for two steps, in two. */
+  /** Describes an event in one line or, for two steps, in two; null: the event needs no line. */
   tell(event: HistoryEvent): string | string[] | null {
     const begun = event.activityTaskStartedEventAttributes;
     if (begun) this.#earlier = attempts(begun);

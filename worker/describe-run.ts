@@ -9,7 +9,7 @@ import {
   timeOf,
 } from './history-events.ts';
 
-/** Characters of a value in a line; the whole value is in the history. */
+/** Maximum number of characters of a value in a line. The history has the whole value. */
 const valueCharsMax = 200;
 
 /**

@@ -9,7 +9,7 @@ import { stepAt } from './describe-history.ts';
 export interface Divergence {
   /** One sentence: the place, what the history has there, and what the code does. */
   text: string;
-  /** The event of the history; null when Temporal does not say. */
+  /** Id of the event of the history; null: it is unknown. */
   eventId: number | null;
   /** The error message of Temporal. */
   cause: string;
@@ -17,7 +17,10 @@ export interface Divergence {
   stack: string | null;
 }
 
-/** Explains a failed replay. `issued`: the commands of the code up to the failure. */
+/**
+ * Explains a failed replay.
+ * @param issued the commands of the code up to the failure
+ */
 export function explainDivergence(
   history: History,
   error: Error,
@@ -56,7 +59,7 @@ function taskOf({ events }: History, issued: readonly IssuedCommands[]): Task {
     ({ workflowTaskCompletedEventAttributes: task }) => Number(task?.startedEventId) === length,
   );
   const after = completed ? events!.slice(events!.indexOf(completed) + 1) : [];
-  // The commands of a task follow it directly, before any other event.
+  // The events of a task's commands directly follow the task, before any other event.
   const next = after.findIndex((event) => doingOf(event) === null && !isChangeList(event));
   const own = next < 0 ? after : after.slice(0, next);
   return {
@@ -70,7 +73,10 @@ function taskOf({ events }: History, issued: readonly IssuedCommands[]): Task {
   };
 }
 
-/** The attribute that lists all `patched` changes, which the code does not issue itself. */
+/**
+ * Returns true for the event of the search attribute that lists all `patched` changes. The code
+ * issues no command for it.
+ */
 function isChangeList({ upsertWorkflowSearchAttributesEventAttributes: upsert }: HistoryEvent) {
   return Object.hasOwn(upsert?.searchAttributes?.indexedFields ?? {}, 'TemporalChangeVersion');
 }
@@ -95,8 +101,9 @@ function isSame(event: HistoryEvent, command: IssuedCommand | undefined): boolea
 }
 
 /**
- * Returns the event before which the code failed. Within a task, the code continues after the
- * result of each local activity, and it had received those of all that it had asked for.
+ * Returns the id of the event before which the code failed. Within a task, the code continues after
+ * the result of each local activity. So it failed after the last result of the local activities
+ * that it had scheduled.
  */
 function underWay({ completedId, events, commands }: Task): number | null {
   const asked = commands.filter(({ kind }) => kind === 'scheduleLocalActivity').length;
@@ -105,7 +112,10 @@ function underWay({ completedId, events, commands }: Task): number | null {
   return last ? Number(last.eventId) + 1 : completedId;
 }
 
-/** @param before the event before which the step is searched, if not `eventId` */
+/**
+ * @param before id of the event before which the run was at the step to be named; default:
+ *   `eventId`
+ */
 function place(
   history: History,
   eventId: number | null,
@@ -121,7 +131,10 @@ function place(
   return `at ${where}${eventId === null ? '' : ` (event ${eventId})`}`;
 }
 
-/** Descriptions of commands; with the name where only the name differs. */
+/**
+ * Descriptions of commands. The second one precedes a name, if history and code differ only in the
+ * name.
+ */
 const doings: Record<string, readonly [plain: string, named?: string]> = {
   scheduleActivity: ['schedules an activity', 'schedules the activity'],
   scheduleLocalActivity: ['runs a local activity', 'runs the local activity'],

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
-/** The checks that decide the health of a worker process. */
 export interface HealthChecks {
   /** True if all workers of the process poll their task queues. */
   workers(): Promise<boolean>;
@@ -10,8 +9,8 @@ export interface HealthChecks {
 }
 
 /**
- * Serves `GET /health/live` (200 while the process runs) and `GET /health/ready` (200, or 503 with
- * the failed checks), as the API does.
+ * Serves `GET /health/live` (200 while the process runs), and `GET /health/ready` (200, or 503 with
+ * the failed checks) as the API does.
  * @throws Error with a sentence for the operator when the port is not available.
  */
 export async function serveHealth(

@@ -8,9 +8,9 @@ import { runInNewContext } from 'node:vm';
 const growingPercent = 100;
 
 /**
- * Keeps the heap near the memory in use, from now on. By default, V8 lets it grow to several times
- * that if the machine has memory, so a campaign would end with a heap full of garbage. It is not a
- * limit: work that needs more memory gets it.
+ * Keeps the heap near the memory in use, from now on. By default, V8 lets the heap grow to several
+ * times this size if the machine has memory, so a campaign would end with a heap full of garbage.
+ * It is not a limit: work that needs more memory gets it.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString(`--heap-growing-percent=${growingPercent}`);

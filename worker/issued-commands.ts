@@ -7,7 +7,10 @@ import {
 
 /** The commands that a run's code issued in one activation. */
 export interface IssuedCommands {
-  /** Length of the history: the event that started the workflow task. */
+  /**
+   * Length of the history when the workflow task started, which is the id of the event of its
+   * start.
+   */
   historyLength: number;
   /** In the order in which they were issued. */
   commands: IssuedCommand[];

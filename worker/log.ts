@@ -24,8 +24,8 @@ export function createLog(
 }
 
 /**
- * The SDK warns of this at every start. It is intended: the queues of mail and bulk work have no
- * workflows.
+ * A warning of the SDK at every start. It is no problem: the queues of mail and bulk work have no
+ * workflows on purpose.
  */
 const intended = 'No workflows registered, not polling for workflow tasks';
 
@@ -34,7 +34,7 @@ const failedTask = /^Failing workflow /;
 
 /**
  * Passes warnings and errors of the Temporal SDK's log to ours. Failing workflow tasks are counted
- * here, because no other signal reports them.
+ * here, because the SDK has no other hook for them.
  */
 export function temporalLog(
   log: Logger,

@@ -32,7 +32,8 @@ const retryMs = 1_000;
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config);
-  // Our own signal handler stops the process: the mail worker must stop before it ends.
+  // No `shutdownSignals`: our own handler stops the process, because the workers must stop before
+  // the database and Temporal are closed.
   const metrics = new Metrics();
   const sdk = await sdkMetrics(config);
   Runtime.install({
@@ -51,7 +52,7 @@ async function main(): Promise<void> {
   const starting = start(config, temporal, log, metrics, (opened) => (pool = opened));
   const closeHealth = await openHealth(config, temporal, starting);
   const running = await Promise.race([starting, stopped]);
-  // Asked to stop while it waits for its servers: nothing has begun.
+  // The process was asked to stop while it waited for its servers: nothing has begun.
   if (!running) return;
   keepHeapSmall();
   log.info('ready');
@@ -101,7 +102,8 @@ async function start(
   metrics: Metrics,
   onPool: (pool: Pool) => void,
 ): Promise<Workers> {
-  // Bundling may take seconds and needs no server, so it runs while we connect.
+  // Bundling may take seconds and needs no server, so it runs while the process waits for its
+  // servers.
   const bundling = loadWorkflows();
   bundling.catch(() => {});
 
@@ -153,7 +155,10 @@ async function start(
   };
 }
 
-/** @throws IncompatibleVersion. If the check itself fails, it only warns. */
+/**
+ * Replays open runs. If the replay itself fails, only logs a warning.
+ * @throws IncompatibleVersion
+ */
 async function checkOpenRuns(
   config: Config,
   { client }: Temporal,

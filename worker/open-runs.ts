@@ -7,13 +7,13 @@ import * as workflows from '../workflows/index.ts';
 import { bundleWorkflows } from './bundle.ts';
 import { type RecordedRun, replayHistories, replayHistory } from './replay.ts';
 
-/** Ages of the replayed runs in hours: for each age, the newest runs that are older. */
+/** Minimum ages in hours. For each, the newest runs that are at least as old are replayed. */
 const ages = [0, 1, 24, 7 * 24, 30 * 24, 180 * 24];
-/** Replayed runs per type and age. */
+/** Maximum number of replayed runs per type and age. */
 const runsPerAge = 2;
-/** Concurrent calls to Temporal. */
+/** Maximum number of concurrent calls to Temporal. */
 const callsMax = 8;
-/** Longest time of the whole check, in milliseconds: a start must stay quick. */
+/** Maximum milliseconds of the whole check, because a start must stay quick. */
 const checkMs = 10_000;
 
 interface OpenRun {
@@ -26,8 +26,8 @@ export class IncompatibleVersion extends Error {}
 
 /**
  * Replays a sample of the open runs of a task queue against the code of `bundle`: some new and some
- * old ones of each type, up to 108. Stuck runs are left out, because this version does not make
- * them worse. Resolves with the number of replayed runs, or null when ten seconds were not enough.
+ * old ones of each type, up to 12. Stuck runs are left out, because this version does not make them
+ * worse. Resolves with the number of replayed runs; null: ten seconds were not enough.
  * @throws IncompatibleVersion naming the first run that the code cannot continue.
  */
 export async function replayOpenRuns(

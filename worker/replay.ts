@@ -17,7 +17,8 @@ export interface RecordedRun {
 /**
  * Replays a recorded history against the current workflow code. No activity runs: the results come
  * from the history. Resolves with null when the code issues the same commands, otherwise with the
- * place where it diverges. A bundle with `forReplay` also tells what the code does instead.
+ * place where it diverges. With a bundle made `forReplay`, the divergence also contains what the
+ * code does instead.
  */
 export async function replayHistory(
   bundle: WorkflowBundleOption,

@@ -26,8 +26,10 @@ export class NotReset extends Error {}
 /**
  * Continues an active execution whose run has ended, or cannot be replayed by the current code, in
  * a new run. The new run keeps the history up to its last safe point and repeats the rest. No
- * effect happens twice, because a completed step is found completed. Returns the id of the new run.
- * @throws NotReset when a reset does not help; nothing has been changed then.
+ * effect happens twice, because a completed step returns its stored result. Returns the id of the
+ * new run.
+ * @throws NotReset when a reset does not help (then nothing has changed), or when the execution was
+ *   deleted or started again meanwhile.
  */
 export async function resetExecution(
   services: ResetServices,
@@ -47,7 +49,7 @@ export async function resetExecution(
     requestId: randomUUID(),
   });
   if (!(await updateExecutionRun(db, { executionId, generation, runId }))) {
-    // A cancel may have come before the new run existed.
+    // The execution was deleted or started again meanwhile, so this run must not continue.
     await client.workflow.getHandle(workflowId, runId).cancel();
     throw new NotReset('The execution was cancelled meanwhile.');
   }
@@ -128,9 +130,10 @@ async function resetPoint(
 }
 
 /**
- * Returns the ends of workflow tasks that a run may be reset to, oldest first. None is safe after a
- * step failed for good or after the run was asked to stop, because the new run would repeat that.
- * So the last safe one is the task that scheduled the step, or the last one before the request.
+ * Returns the ends of workflow tasks that a run may be reset to, oldest first. A point after a
+ * failed step or after a cancel request is not safe, because the new run would end in the same way.
+ * So the last safe point is the task that scheduled the failed step, or the last task before the
+ * request.
  */
 function safePoints(events: HistoryEvent[]): HistoryEvent[] {
   const failed = events.findLast(

@@ -82,7 +82,7 @@ export interface WorkersOptions {
   emailConcurrency: number;
   bulkConcurrency: number;
   webhookConcurrency: number;
-  /** Concurrent requests of event subscriptions. */
+  /** Maximum number of concurrent requests of event subscriptions. */
   eventConcurrency: number;
 }
 
@@ -96,8 +96,9 @@ export interface Workers {
 }
 
 /**
- * Concurrent workflow tasks. They share one thread. Tasks that a worker has taken run in the order
- * they came; those that wait in Temporal are scheduled fairly between projects.
+ * Maximum number of concurrent workflow tasks. They share one thread. Tasks that a worker has taken
+ * run in the order in which they came; tasks that wait in Temporal are scheduled fairly between
+ * projects. So a worker should not take many.
  */
 const workflowTasksMax = 20;
 /** Longest wait for running activities when the process is asked to stop. */
@@ -107,7 +108,7 @@ function stepActivities(services: StepServices, webhookSlots: number): StepActiv
   return withHeartbeats(createStepActivities(services, webhookSlots));
 }
 
-/** Counts the tasks of the sweep. Each sweep begins with their list. */
+/** Counts the sweeps, and the failures of their tasks. Each sweep begins with LIST_TASKS. */
 function countedSweep(tasks: SweepActivities, metrics: Metrics): SweepActivities {
   const counted = Object.entries<() => Promise<unknown>>({ ...tasks }).map(([name, task]) => [
     name,
@@ -124,7 +125,10 @@ function countedSweep(tasks: SweepActivities, metrics: Metrics): SweepActivities
   return Object.fromEntries(counted) as SweepActivities;
 }
 
-/** Counts the activities of a queue. A cancelled one has not failed. */
+/**
+ * Counts the activities of a queue, and the executions that failed. A cancelled activity has not
+ * failed.
+ */
 function countsActivities(queue: string, metrics: Metrics): WorkerInterceptors {
   return {
     activity: [
@@ -166,7 +170,7 @@ function bulkActivities(services: WorkersOptions['services']) {
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { connection, namespace, taskQueue, services } = options;
   const deployment = options.version && { workerDeploymentOptions: inVersion(options.version) };
-  // Half of the slots, so that throttled mail does not delay the mail of others.
+  // Waits may take half of the worker slots, so that throttled mail does not delay other mail.
   const waitSlots = createWaitSlots(Math.floor(options.emailConcurrency / 2));
   const create = (queue: string, own: Omit<WorkerOptions, 'taskQueue'>) =>
     Worker.create({
@@ -202,10 +206,11 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
         ...createSystemMailActivities(services),
       },
       maxConcurrentActivityTaskExecutions: options.emailConcurrency,
-      // A cancelled delivery stops at its next batch, and keeps what it has done.
+      // No grace time: a cancelled delivery stops before its next message, and records what it has
+      // sent.
       shutdownGraceTime: 0,
-      // Long enough for an attempt that Temporal has timed out, while its outcomes wait for the
-      // database.
+      // Temporal may have timed out an activity whose outcomes still wait for the database. Such an
+      // activity does not notice the shutdown, so the worker stops without it after this time.
       shutdownForceTime: '3 minutes',
     }),
     // A separate queue: a large import must not take the whole database.
@@ -245,8 +250,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
 }
 
 /**
- * Runs of every type move on to the current version. Each run is open for longer than an update
- * takes, and the new code can continue it (docs/upgrading.md).
+ * Runs of every type move on to the current version, because each may be open for longer than an
+ * update takes, and the new code can continue it (docs/upgrading.md).
  */
 function inVersion(version: NonNullable<WorkersOptions['version']>): WorkerDeploymentOptions {
   return { useWorkerVersioning: true, version, defaultVersioningBehavior: 'AUTO_UPGRADE' };

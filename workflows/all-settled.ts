@@ -1,6 +1,6 @@
 /**
- * Waits for all, even if one fails, because mail that was given to the mail provider must be
- * recorded.
+ * Waits for all activities, even if one fails, because the outcomes of mail that was given to the
+ * mail provider must be recorded.
  * @throws the error of the first in the list that failed
  */
 export async function allSettled(activities: readonly Promise<unknown>[]): Promise<void> {

@@ -16,7 +16,7 @@ import type { CampaignPhase } from '../domain/campaign/campaign.ts';
 import { priorities } from '../domain/runs/runs.ts';
 import { allSettled } from './all-settled.ts';
 
-/** Parallel batches: while one is being recorded, others are sent. */
+/** Number of parallel SEND_BATCHES activities: while one records its outcomes, others send. */
 const senders = 4;
 
 /**
@@ -87,7 +87,7 @@ export async function campaignSend(campaign: {
   }
 }
 
-/** Shows its progress in the Temporal UI. */
+/** Shows the campaign's progress in the Temporal UI. */
 function showProgress(phase: CampaignPhase): void {
   if (phase.phase === 'scheduled') setCurrentDetails(`Starts at ${phase.startsAt}`);
   if (!('sent' in phase)) return;

@@ -22,7 +22,6 @@ export async function bulkContacts(job: { projectId: string; jobId: string }): P
     await continueAsNew<typeof bulkContacts>(job);
 }
 
-/** Imports the contacts of one file. */
 export async function contactImport(job: { projectId: string; jobId: string }): Promise<void> {
   const { IMPORT_CONTACTS } = proxyActivities<ImportActivities>(sliceOptions(job.projectId));
   if (await workInSlices('contacts', () => IMPORT_CONTACTS(job)))
@@ -30,8 +29,8 @@ export async function contactImport(job: { projectId: string; jobId: string }): 
 }
 
 /**
- * Removes the data of an erased contact, once mail that is being given to the mail provider has
- * settled.
+ * Removes the data of an erased contact. Waits for mail that is being given to the mail provider,
+ * because its outcome must be recorded first.
  */
 export async function contactErasure(erasure: {
   projectId: string;
@@ -49,15 +48,15 @@ export async function contactErasure(erasure: {
       await continueAsNew<typeof contactErasure>(erasure);
     }
     pauses = pauseMs > 0 ? pauses + 1 : 0;
-    // Mail with an unknown outcome settles after minutes.
+    // An unknown outcome of mail settles after minutes, so the pause grows.
     const waitMs = Math.min(pauseMs * 2 ** Math.min(pauses, 6), 30_000);
     if (pauseMs > 0) await sleep(waitMs, { summary: 'Wait for mail that is being handed over' });
   }
 }
 
 /**
- * Mails an opt-in request, sends its reminder and ends it, unless it is confirmed or cancelled
- * before.
+ * Sends the mail of an opt-in request and its reminder, and ends the request, unless it is
+ * confirmed or cancelled before.
  */
 export async function optInRequest(request: {
   projectId: string;

@@ -14,14 +14,14 @@ import { allSettled } from './all-settled.ts';
 /** Mail of the project has become due. */
 export const mailDueSignal = defineSignal('mailDue');
 
-/** How long an idle run stays open, so that the next mail finds it running. */
+/** Milliseconds for which an idle run stays open, so that the next mail finds it running. */
 const idleMs = 60_000;
 
 /**
- * Delivers the transactional and workflow mail of one project: batch after batch while mail is due,
- * then asleep until the next mail is due, and closed after an idle minute. Several activities
- * deliver a large backlog in parallel, on any free workers. The state is in the database; this run
- * only schedules the activities.
+ * Delivers the transactional and workflow mail of one project: batch after batch while mail is due.
+ * Then the run sleeps until the next mail is due, and closes after an idle minute. Several
+ * activities deliver a large backlog in parallel, on any free workers. The state is in the
+ * database; the run only schedules the activities.
  */
 export async function deliveryQueue(projectId: string): Promise<void> {
   const { DELIVER } = proxyActivities<DeliveryActivities>({

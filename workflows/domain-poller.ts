@@ -12,15 +12,15 @@ import type { DomainActivities } from '../activities/domain-poller.ts';
 import type { RunInputs } from '../domain/runs/runs.ts';
 
 /**
- * Interval in milliseconds. It also applies to a domain whose checks have stopped, since its row
- * may have been deleted.
+ * Milliseconds between two reads of a domain that is not checked any more, because its row may have
+ * been deleted.
  */
 const lookEveryMs = 24 * 3_600_000;
 
 /**
- * Checks the DNS records of one domain for as long as it exists: often while it waits for
- * verification, daily afterwards. Its row says when. The run also makes the mail provider remove a
- * deleted domain.
+ * Checks the DNS records of one domain for as long as the domain exists: often while it waits for
+ * verification, daily afterwards. The row of the domain has the time of the next check. When the
+ * domain was deleted, the run removes it at the mail provider.
  */
 export async function domainPoller(domain: RunInputs['domainPoller']): Promise<void> {
   const { CHECK_DOMAIN, FORGET_DOMAIN } = proxyActivities<DomainActivities>({

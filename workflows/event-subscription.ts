@@ -14,13 +14,13 @@ import type { RunInputs } from '../domain/runs/runs.ts';
 
 /**
  * Sends the events of one subscription for as long as it exists: in time slices while something is
- * due, then asleep until the next retry or signal. Its state is in the database.
+ * due. Then the run sleeps until the next retry or signal. Its state is in the database.
  */
 export async function eventSubscription(input: RunInputs['eventSubscription']): Promise<void> {
   const { SEND_EVENTS } = proxyActivities<SubscriptionActivities>({
     taskQueue: `${workflowInfo().taskQueue}-events`,
     startToCloseTimeout: '15 minutes',
-    // How long it pauses after its worker was killed.
+    // How long the subscription pauses after its worker was killed.
     heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '15 seconds' },

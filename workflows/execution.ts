@@ -32,10 +32,10 @@ const eventSignal = defineSignal<[{ stepId: string }]>('event');
 /** The execution's row has changed: it was paused, released, skipped, moved or exited. */
 const changedSignal = defineSignal('changed');
 
-/** Maximum number of commands per run. Then it continues as new, with a short history. */
+/** Maximum number of commands per run. Then the run continues as new, with a short history. */
 const commandsPerRun = 100;
 
-/** Pause before the database is asked again although no signal came, in milliseconds. */
+/** Milliseconds before the row is read again although no signal came. */
 const backOffMs = 1_000;
 
 const statusKey = defineSearchAttributeKey('CustomerWorkflowStatus', SearchAttributeType.KEYWORD);
@@ -55,9 +55,10 @@ interface Position {
 }
 
 /**
- * One execution of a customer's workflow for one contact. It walks the graph: `decide` picks the
- * next step, activities perform it, Temporal provides the clock and the order of events. An operator's
- * action changes the execution's row; the run is signalled and asks the row where it continues.
+ * One execution of a customer's workflow for one contact. The run walks the graph: an activity
+ * performs each step and names the next one, `follow` turns its outcome into the next command, and
+ * Temporal provides the clock and the order of events. An operator's action changes the execution's
+ * row and signals the run, which then reads from the row where it continues.
  */
 export async function customerWorkflow(input: ExecutionStart): Promise<ExecutionEnd> {
   const signals: SignalState = { events: new Set(), isChanged: false };
@@ -123,13 +124,13 @@ async function walk(
     if (outcome.kind !== 'resting' && outcome.kind !== 'resumed') unsignalledInterruptions = 0;
     since = result.since ?? since;
     if (command.do === 'complete') return 'COMPLETED';
-    // The result with which a delay began has named the step after it.
+    // When a delay is over, `next` is still the step that the result at its beginning has named.
     if (outcome.kind !== 'resumed') next = result.next;
     command = follow(at ? { do: 'run', step: at } : command, outcome, next);
   }
 }
 
-/** Waits, without a timer, until the row of an execution changes that is held before a step. */
+/** Waits without a timer while the execution is held before a step, until its row changes. */
 async function untilChanged(
   input: ExecutionStart,
   command: Command<StepRef>,
@@ -140,8 +141,8 @@ async function untilChanged(
 }
 
 /**
- * Asks the row where the execution continues. If that is in another version, it continues in a new
- * run.
+ * Reads from the row where the execution continues. If its position is in another version, the
+ * execution continues in a new run.
  */
 async function findPosition(
   input: ExecutionStart,
@@ -205,7 +206,7 @@ function untilMs(moment: string): number {
   return Math.max(1, Date.parse(moment) - Date.now());
 }
 
-/** Shows where the run is. */
+/** Shows the position of the run in the Temporal UI. */
 function showProgress(input: ExecutionStart, details: string): void {
   // The run's summary contains the version on which the execution was started.
   setCurrentDetails(input.isMoved ? `Moved to v${input.version}. ${details}` : details);

@@ -27,9 +27,9 @@ export function sliceOptions(projectId: string): ActivityOptions {
 }
 
 /**
- * Runs a job in time slices until it has ended. The job's row holds its progress, so a run that
- * finds it ended does nothing. Returns true when the run must continue as new.
- * @param what the rows that the job works on, for operators.
+ * Runs a job in time slices until the job has ended. The row of the job holds its progress, so a
+ * run that finds an ended job does nothing. Returns true when the run must continue as new.
+ * @param what unit of the progress, for operators.
  * @throws ApplicationFailure of type JOB_FAILED, not retryable, when the job has failed.
  */
 export async function workInSlices(

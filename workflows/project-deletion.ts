@@ -11,15 +11,15 @@ import {
 } from '@temporalio/workflow';
 import type { Removal, RemovalBulk, RemovalControl } from '../activities/project-deletion.ts';
 
-/** More data was removed under the same project id. */
+/** The project was reset or deleted once more. */
 const changedSignal = defineSignal('changed');
 
 /**
- * Pause between the first and the second pass, in milliseconds: requests in progress when the
- * project became unreachable may have written rows after the first.
+ * Milliseconds between two passes: requests that were in progress when the project became
+ * unreachable may have written rows after the first pass.
  */
 const graceMs = 5_000;
-/** Number of cancel requests before open runs are terminated. */
+/** Number of passes that only ask open runs to stop. Later passes terminate them. */
 const softStops = 6;
 
 /** Deletes the data that a project had before its reset. */
@@ -35,7 +35,8 @@ export async function projectDelete(input: { projectId: string }): Promise<void>
 }
 
 /**
- * Deletes in passes; the rows tell what is left. Returns true when the run must continue as new.
+ * Deletes the data of each removal of the project, one after the other. Returns true when the run
+ * must continue as new.
  */
 async function removeAll(projectId: string, removal: Removal): Promise<boolean> {
   const options: ActivityOptions = {
@@ -72,7 +73,10 @@ async function removeAll(projectId: string, removal: Removal): Promise<boolean> 
   }
 }
 
-/** Returns false when the history became too long before the end. */
+/**
+ * Deletes the data of one removal in passes, until a pass finds nothing. Returns false when the
+ * history became too long before the end.
+ */
 async function removeOne(
   activities: RemovalBulk & Omit<RemovalControl, 'LIST_REMOVED_PROJECTS'>,
   call: { id: string; removal: Removal },

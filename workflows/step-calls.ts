@@ -17,8 +17,8 @@ import { type PerformedType } from '../domain/workflow/steps/registry.ts';
 
 /** The calls that an execution's run makes to its activities. */
 
-// Transient errors are retried without limit: a step fails only when its activity says so. On
-// cancellation, the run waits for effects that cannot be undone.
+// Transient errors are retried without limit: a step fails only by an error that is not retryable.
+// On cancellation, the run waits for effects that cannot be undone.
 const retry = { initialInterval: '500 ms', maximumInterval: '1 minute' } as const;
 const effects = proxyActivities<StepActivities>({
   startToCloseTimeout: '1 minute',
@@ -27,8 +27,8 @@ const effects = proxyActivities<StepActivities>({
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   retry,
 });
-// A local activity costs one history event instead of six. It must not hold a workflow task while
-// it waits, so after a second try the step continues as an activity.
+// A local activity costs one history event instead of six. It must not occupy a workflow task while
+// it waits for a retry, so after a second try the step continues as an activity.
 const tried = proxyLocalActivities<StepActivities>({
   startToCloseTimeout: '10 seconds',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -66,7 +66,7 @@ export function settleWait(
   return runLocally(input, 'SETTLE_WAIT', step, since);
 }
 
-/** Asks the row where an execution continues, or how it has ended. */
+/** Reads from the row where an execution continues, or how it has ended. */
 export function askPosition({
   executionId,
 }: ExecutionStart): ReturnType<StepActivities['FIND_POSITION']> {

@@ -3,9 +3,9 @@ import type { SweepActivities } from '../activities/upkeep/sweep.ts';
 import { priorities } from '../domain/runs/runs.ts';
 
 /**
- * Run by the only schedule. It finds work that a crash left behind and work that has become due.
- * The worker lists the tasks, so a new task does not change this run's history. A task that fails
- * does not stop the others.
+ * Run by a schedule every half minute. It does work that a crash left behind and work that has
+ * become due. The worker lists the tasks, so a new task does not change the commands of a run that
+ * is open. A task that fails does not stop the others.
  */
 export async function sweep(): Promise<void> {
   const activities = proxyActivities<SweepActivities>({

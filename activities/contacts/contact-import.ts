@@ -61,7 +61,8 @@ async function importRows(
     while (shouldContinue()) {
       const { value: piece } = await reading;
       if (!piece) break;
-      // Reads the next piece while the database works. A read error surfaces when it is awaited.
+      // Reads the next piece while the database works. A read error is thrown when the piece is
+      // awaited.
       reading = pieces.next();
       reading.catch(() => {});
       // An earlier time slice may have imported the first rows of this piece.

@@ -12,9 +12,9 @@ const everyMinutes = 5;
 const budgetMs = 20_000;
 
 /**
- * Updates overdue segments: computes the members of tracked ones and records events, and counts the
- * others. A segment that cannot be evaluated does not stop the others.
- * @throws the first error, once all are done.
+ * Updates overdue segments: computes the members of tracked segments and records events, and counts
+ * the members of the others. A segment that cannot be evaluated does not stop the others.
+ * @throws the first error, when no segment is due or the time is over.
  */
 export async function recomputeSegments(db: Database): Promise<void> {
   const end = Date.now() + budgetMs;

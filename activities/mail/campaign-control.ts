@@ -10,20 +10,24 @@ import type { SendingServices } from './deliver.ts';
 export interface CampaignControl {
   /** Moves the campaign to the state that its row and the time call for. Returns its phase. */
   ADVANCE_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
-  /** Inserts messages for the audience for one time slice. It resumes where it stopped. */
+  /**
+   * Inserts messages for the audience, for one time slice. The next call resumes where this one
+   * stopped.
+   */
   FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
   /**
-   * Fails the waiting messages of a cancelled campaign for one time slice. `isOver`: none is left.
+   * Fails the waiting messages of a cancelled or deleted campaign, for one time slice. `isOver`: no
+   * unclaimed message waits any more.
    */
   SUPPRESS_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
 }
 
-/** Messages suppressed in one statement. */
+/** Approximate maximum number of messages that one statement fails. */
 const suppressedPage = 2_000;
 
 export function createCampaignControl({ db, mailer, rates }: SendingServices): CampaignControl {
   return {
-    // May wait for the lock on the campaign's row.
+    // With heartbeats, because the activity may wait for the lock on the campaign's row.
     ADVANCE_CAMPAIGN: (campaign: CampaignRef) =>
       whileAlive(() => advanceCampaign(db, campaign, { ...mailer, rates })),
     FREEZE_AUDIENCE: (campaign: CampaignRef) =>

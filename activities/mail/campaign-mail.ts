@@ -68,9 +68,12 @@ interface Skeleton {
   bodyTemplate: string;
 }
 
-/** Cached contents: one for each campaign that is sending. */
+/** Maximum number of cached contents. Each campaign that is sending needs one. */
 const contentsMax = 20;
-/** Cached skeletons per content: recipients share a few languages. */
+/**
+ * Maximum number of cached skeletons per content. A few suffice, because recipients share a few
+ * languages.
+ */
 const skeletonsMax = 20;
 
 /**
@@ -151,9 +154,9 @@ function recipientOf(
 }
 
 /**
- * Composes a message synchronously, as nearly all are: promises for each would cost as much as
- * rendering it. Returns undefined when its skeleton is not made yet or does not suffice, or when a
- * value is costly to render.
+ * Composes a message without promises, which would cost as much as rendering it. Nearly all
+ * messages are composed here. Returns undefined when the skeleton is not made yet or does not
+ * suffice, or when a value is costly to render.
  */
 function composeAtOnce(prepared: Prepared, recipient: Recipient): Composed | undefined {
   const skeleton = prepared.skeletons.get(keyOf(recipient))?.made;
@@ -187,7 +190,7 @@ async function compose(
 /**
  * Composes a message from the shared skeleton. Returns undefined when the skeleton does not
  * suffice.
- * @param given.rendered the values, by `MailSkeleton.values`.
+ * @param given.rendered the values, rendered from `MailSkeleton.values`.
  */
 function composeBySkeleton(
   skeleton: Skeleton,
@@ -195,7 +198,7 @@ function composeBySkeleton(
   { email, tracking }: Recipient,
   { subject, rendered }: { subject: Rendered; rendered: Rendered },
 ): Composed | undefined {
-  // The message is then rendered as a whole, so that its fault has a place in the template.
+  // The caller then renders the whole message, so that the fault gets its place in the template.
   if (rendered.fault) return undefined;
   const values = slotValues(skeleton.mail, sampleRecipient, email.contact_id, rendered.text);
   if (!values) return undefined;
@@ -230,8 +233,8 @@ function composeBySkeleton(
 }
 
 /**
- * Returns true if a body is too large with its values. It is rendered only if an estimate cannot
- * decide.
+ * Returns true if the body is too large with these values. Puts the body together only if an
+ * estimate cannot decide: a character takes at most three bytes in UTF-8.
  */
 function isFilledTooLarge(body: TextTemplate, values: SlotValues): boolean {
   const valueOf = (slot: Slot) => (typeof slot === 'number' ? (values.html[slot] ?? '') : sampleId);
@@ -310,8 +313,9 @@ function headersFor(
 }
 
 /**
- * Returns the parts of the pixel and the tracked links that differ per recipient, as HTML, by slot
- * number: signatures (letters, digits, `-` and `_`) and addresses.
+ * Returns what differs per recipient in the pixel and the tracked links, as HTML, by slot number:
+ * signatures (letters, digits, `-` and `_`) and addresses. null: the skeleton does not suffice for
+ * one of the links.
  */
 function trackingOf(
   mail: MailSkeleton,

@@ -26,20 +26,23 @@ export interface CampaignSending {
 export interface CampaignServices extends SendingServices {
   apiUrl: string;
   renderer: Renderer;
-  /** Consecutive refusals that pause a campaign; 0: never. */
+  /** Number of consecutive refusals after which a campaign is paused; 0: never. */
   pauseOnFailures: number;
 }
 
 /**
- * The shortest wait for tokens in milliseconds, because a batch of one message costs as much as a
- * full one.
+ * Minimum wait for tokens, in milliseconds. A shorter wait would lead to small batches, and a batch
+ * of one message costs as much as a full one.
  */
 const throttleMs = 500;
-/** The longest wait for tokens. A slower campaign gives its slot back, and its run waits. */
+/**
+ * Maximum wait for tokens in this activity, in milliseconds. If the wait is longer, the activity
+ * ends and the run of the campaign waits.
+ */
 const throttleMaxMs = 2_000;
-/** Milliseconds until the next look for messages that are still being inserted. */
+/** Milliseconds until the next try while messages of the campaign are still being inserted. */
 const freezingMs = 100;
-/** Milliseconds until the next look for messages that another worker has claimed. */
+/** Milliseconds to pause when messages are due but none could be sent. */
 const heldMs = 1_000;
 
 export function createCampaignSending(
@@ -74,7 +77,7 @@ async function sendBatches(
       // The wait is too long, or no wait slot is free: the campaign's phase says when to continue.
       if (waitMs > throttleMaxMs) return;
       if (!(await services.waitSlots.wait(campaignId, Math.max(waitMs, throttleMs), stop))) return;
-      // The limits can change while the campaign is paused.
+      // A user may have paused the campaign meanwhile, and changed its limits.
       limits = await findCampaignLimits(db, campaignId);
       continue;
     }
@@ -99,7 +102,8 @@ async function sendBatches(
     await pause(freezingMs, stop);
   }
   if (hasSent || stop.aborted) return;
-  // Mail is due but its content is unavailable. Pause, or the run would ask in a tight loop.
+  // Mail is due but none could be sent, for example because the provider cannot take mail. Without
+  // a pause, the run would call this activity in a tight loop.
   const { nextDueMs } = await findCampaignWork(db, campaignId);
   if (nextDueMs === 0) await pause(heldMs, stop);
 }

@@ -19,7 +19,7 @@ import type { Mailer } from '../../providers/mail/mailer.ts';
 interface CircuitPermit {
   /** Maximum number of messages to give to the provider. */
   max: number;
-  /** True if the circuit is open and this is its only attempt. */
+  /** True if the circuit is open and this caller makes the only attempt. */
   isProbe: boolean;
   /** True if an acceptance must be recorded, because there were failures before. */
   hasFailed: boolean;
@@ -51,13 +51,13 @@ export async function enterCircuit({
 /** The part of an attempt's outcome that concerns the provider. */
 interface ProviderSignal {
   kind: string;
-  /** True if the provider failed to take any message, not this one alone. */
+  /** True if the provider cannot take mail at all, not only this message. */
   isProviderFailure?: boolean | undefined;
 }
 
 /**
  * Records what the attempts, in order, have shown about the provider. The first acceptance after an
- * outage wakes everything that waits.
+ * outage signals the deliveries and campaigns that wait.
  */
 export async function leaveCircuit(
   services: CircuitServices,
@@ -89,17 +89,24 @@ export async function leaveCircuit(
   } else if (isProbe) await probeSoon(db, provider);
 }
 
-/** Maximum number of projects and campaigns woken at once. The sweep wakes the others. */
+/**
+ * Maximum number of projects, and of campaigns, that are signalled at once. The sweep signals the
+ * others.
+ */
 const wokenMax = 1_000;
 
-/** Returns true if the provider has judged a message, so it is available. */
+/**
+ * Returns true if the provider has judged a message, which shows that the provider is available.
+ */
 function isTaken({ kind, isProviderFailure }: ProviderSignal): boolean {
   return ['accepted', 'refused', 'again', 'retry'].includes(kind) && !isProviderFailure;
 }
 
 /**
- * Returns the milliseconds until a waiting delivery asks again. A delivery that has tried asks at
- * the end of the wait; the others ask later, each at a random time.
+ * Returns the milliseconds until a delivery enters the circuit again. A delivery that has given
+ * mail to the provider enters it as soon as a wait of less than a minute is over. The others wait
+ * longer, by a random part of the spread. The spread is `waitMs`, but at least 5 seconds and at
+ * most a minute.
  */
 export function circuitRetryMs(waitMs: number, hasTried: boolean): number {
   if (hasTried && waitMs < longMs) return waitMs;

@@ -17,18 +17,21 @@ import { suppressionReason } from '../../domain/mail/send-decision.ts';
 import type { WithheldReason } from '../../domain/outcomes/outcome.ts';
 import { simulatedFeedback } from '../../domain/mail/feedback.ts';
 
-/** Delivers one batch of emails, from the claim to the outcomes. All senders share this. */
+/**
+ * Delivers one batch of emails, from the claim to the outcomes. Campaigns, transactional mail and
+ * workflow mail share this; system mail does not.
+ */
 
 export interface SendingServices extends CircuitServices {
   metrics: Pick<Metrics, 'countOutcomes'>;
   rates: SendingRates;
-  /** null: left to the mail provider. */
+  /** null: the mail provider inserts pixel and links, if any. */
   tracking: Tracking | null;
   /** null: billing is off. */
   billingRules: BillingRules;
   /**
-   * Milliseconds, from the first attempt on, for which a message is retried while the provider
-   * cannot take mail.
+   * Milliseconds after the first attempt for which a message is retried. After that time, the
+   * message fails.
    */
   retryMs: number;
 }
@@ -66,9 +69,9 @@ export interface Sendable extends ClaimedShare {
   /** Why the message must not be sent, as decided with its claim. */
   withheld?: WithheldReason;
   project_tracking: TrackingSetting;
-  /** Its attachments, if the sender allows any. */
+  /** The attachments of the message; absent: the sender allows none. */
   attachments?: readonly { bytes: number }[];
-  /** Its body, if it was rendered earlier. */
+  /** The body of the message, if it was rendered earlier. */
   body?: string | null;
 }
 
@@ -103,12 +106,15 @@ export interface Batch<E extends Sendable> {
   /** Set when all messages belong to this campaign. */
   campaign?: {
     id: string;
-    /** Consecutive refusals after which sending stops; 0: never. */
+    /** Number of consecutive refusals after which sending stops; 0: never. */
     pauseOnFailures: number;
   };
 }
 
-/** Claimed messages. A campaign's messages are from one chunk, so `max` is at most its size. */
+/**
+ * Claimed messages. The messages of a campaign come from one chunk, so a claim should not ask for
+ * more than a chunk holds.
+ */
 export interface Claimed<E> {
   emails: readonly E[];
   /** Undefined without a campaign, or when no chunk was free. */
@@ -117,7 +123,7 @@ export interface Claimed<E> {
 
 /** Values that the messages of a chunk share. */
 export interface CampaignChunk extends ChunkOrigin {
-  /** Consecutive refusals of the campaign's mail before this chunk. */
+  /** Number of consecutive refusals of the campaign's mail before this chunk. */
   refusedInRow: number;
   /**
    * Maximum number of messages that the campaign may send per minute; null: the campaign sets no
@@ -126,40 +132,47 @@ export interface CampaignChunk extends ChunkOrigin {
   maxPerMinute: number | null;
 }
 
-/** Length of a claim's lease. A claim that is not settled by its end belongs to a dead process. */
+/**
+ * Seconds of a claim's lease. If a claim is still open at the end of its lease, its process counts
+ * as dead.
+ */
 const leaseSeconds = 120;
 /**
  * Milliseconds before the end of a lease in which no message is given to the mail provider: as long
- * as SES may take to respond. An SMTP server may take longer than the lease, but not longer than
- * the settle time after it.
+ * as SES may take to respond. An SMTP server may take longer than the lease, but by default not
+ * longer than the settle time after the lease.
  */
 const leaseMarginMs = 60_000;
 /**
  * Limits the attachments of all messages that this process is sending, in bytes: enough for four
- * messages of the largest size. Each byte is in memory about four times: as stored, in base64 and
- * in the message.
+ * messages with the largest attachments (10 MB by default). Each byte is in memory about four
+ * times: as stored, in base64 and in the message.
  */
 const filesUnderWay = createSemaphore(40 * 1024 * 1024);
 /**
- * Limits the bodies of these messages, in characters: enough for six of the largest. Each is in
- * memory about ten times: as the document, with tracked links, as text, each of them encoded, and
- * in the message.
+ * Limits the bodies of all messages that this process is sending, in characters: enough for six of
+ * the largest. Each character is in memory about ten times: in the document, with tracked links, as
+ * text, each of them encoded, and in the message.
  */
 const bodiesUnderWay = createSemaphore(12 * 1024 * 1024);
-/** Characters of sent bodies that a batch keeps in memory before it records them. */
+/**
+ * Maximum number of characters of sent bodies that a batch keeps in memory before it records them.
+ */
 const unrecordedChars = 4 * 1024 * 1024;
 /**
- * Limits the sends to a provider under way in this process, for all batches together. A message
- * waits here, where its lease is checked. In the mailer it waits only as long as the margin of the
- * lease allows.
+ * Limits the number of messages that this process is sending to a provider, for all batches
+ * together. A message waits here for a connection, because its lease is checked after this wait.
+ * The wait in the mailer is short enough for the margin of the lease.
  */
 const connectionsByMailer = new WeakMap<Mailer, Semaphore>();
 /**
- * Messages claimed at once. When a process dies, all messages it had claimed become unknown, sent
- * or not. So it claims only those it is about to send.
+ * Maximum number of messages claimed at once. When a process dies, the outcome of each message that
+ * it had claimed is unknown. So a process claims only messages that it sends at once.
  */
 const chunkSize = 50;
-/** How long outcomes may wait to be recorded together, in milliseconds. */
+/**
+ * Milliseconds after which a batch claims no further chunk, so that its outcomes are recorded soon.
+ */
 const unrecordedMs = 5_000;
 
 interface Progress<E> {
@@ -168,11 +181,11 @@ interface Progress<E> {
   /** The last chunk claimed. */
   chunk: CampaignChunk | undefined;
   outcomes: DeliveryOutcome[];
-  /** Consecutive messages that the provider refused. */
+  /** Number of consecutive messages that the provider refused. */
   refusedInRow: number;
-  /** Consecutive messages that failed because the provider could not take mail. */
+  /** Number of consecutive messages that failed because the provider could not take mail. */
   failedInRow: number;
-  /** Characters of bodies in the outcomes that are not recorded yet. */
+  /** Number of characters of bodies in the outcomes that are not recorded yet. */
   unrecordedChars: number;
   /** Set when no more messages can be composed. */
   fault?: ContentUnavailable;
@@ -180,7 +193,7 @@ interface Progress<E> {
 
 export interface Delivered {
   claimed: number;
-  /** Their chunk, if they belong to a campaign. */
+  /** The last chunk claimed, if the messages belong to a campaign. */
   chunk?: CampaignChunk | undefined;
   /** Milliseconds until the next attempt, if the provider cannot take mail; otherwise null. */
   waitMs: number | null;
@@ -188,8 +201,8 @@ export interface Delivered {
 
 /**
  * Delivers one batch in chunks: claim, last check, compose, send. The outcomes are recorded
- * together. A message is given to the mail provider at most once for each claim, and every
- * committed claim ends in an outcome.
+ * together. A message is given to the mail provider at most once for each claim. Every committed
+ * claim ends in an outcome or is released, unless the process dies.
  * @param stop when aborted, no more messages are sent and the remaining claims are released.
  */
 export async function deliverBatch<E extends Sendable>(
@@ -252,17 +265,18 @@ async function deliverChunk<E extends Sendable>(
     const { emails, chunk } = await batch.claim({ attemptId, leaseSeconds, max });
     progress.chunk = chunk;
     if (emails.length === 0) return false;
-    // Mail that will not be sent uses none of the rate.
+    // Mail that will not be sent must not count against the allowance of the project.
     const meant = emails.filter((email) => reasonAgainst(email) === null);
     const overLimit = await takeAllowances(db, services.billingRules, projectId, meant);
     ready = { emails, overLimit, compose: await batch.prepare(emails) };
   } catch (error) {
-    // The claim may have been committed even if the call failed. Nothing has been given to the mail
-    // provider yet.
+    // The claim may have been committed even if the call failed. A release is safe, because nothing
+    // has been given to the mail provider yet.
     await endClaim(services, projectId, stop, () => batch.release(attemptId));
     throw error;
   }
-  // This batch has refusals that are newer than those the claim has read.
+  // The count of the claim is used for the first chunk only. Later, the count of this batch is
+  // newer.
   if (progress.emails.length === 0) progress.refusedInRow = progress.chunk?.refusedInRow ?? 0;
   progress.attemptIds.push(attemptId);
   progress.emails.push(...ready.emails);
@@ -358,7 +372,7 @@ async function deliver<E extends Sendable>(
   progress: Progress<E>,
 ): Promise<DeliveryOutcome> {
   const emailId = email.id;
-  // Only its reader may see the link of a confirmation mail, so it is not tracked.
+  // A confirmation mail is not tracked, because only its reader may see the link.
   const tracked =
     !email.opt_in_state && isTracked(email.project_tracking, email.message_class as MessageClass);
   let composed: Composed;
@@ -373,7 +387,7 @@ async function deliver<E extends Sendable>(
     if (error instanceof BodyTooLarge) {
       return { emailId, kind: 'withheld', reason: 'message_too_large' };
     }
-    // An internal error: it must not affect the rest of the batch.
+    // An internal error must not affect the rest of the batch.
     const failed = { kind: 'retry', error: String(error), isAboutMessage: true } as const;
     return deliveryOutcomeOf(email, failed, undefined, retryMs);
   }
@@ -406,8 +420,8 @@ function deliveryOutcomeOf(
   content: Composed['content'],
   retryMs: number,
 ): DeliveryOutcome {
-  // Keep this order: V8 makes a hidden class for each object whose spread is followed by a new
-  // property.
+  // The spread comes last, because V8 makes a hidden class for each object in which a new property
+  // follows a spread.
   if (outcome.kind === 'refused') {
     const refusal = outcome.isRecipient ? 'recipient_refused' : 'provider_refused';
     return { emailId, content, kind: 'refused', error: outcome.error, refusal };
@@ -429,8 +443,8 @@ function isProviderFailure(outcome: DeliveryOutcome): boolean {
 }
 
 /**
- * Returns true for addresses at `simulator.test`, whose reports are simulated if the provider
- * reports no deliveries.
+ * Returns true if the reports about mail to this address are simulated: it is an address at
+ * `simulator.test`, and the provider reports no deliveries.
  */
 export function isSimulated(mailer: Mailer, address: string): boolean {
   return !mailer.reportsDelivery && simulatedFeedback(address, new Date()) !== null;

@@ -28,14 +28,15 @@ import { wrapDocument } from '../../domain/template/html.ts';
 export interface DeliveryActivities {
   /**
    * Delivers the due transactional and workflow mail of a project.
-   * @param mayShare true: it may end early if there is enough work for several parallel deliveries.
+   * @param mayShare true: the delivery may end early, if there is enough work for several parallel
+   *   deliveries.
    */
   DELIVER(projectId: string, mayShare?: boolean): Promise<Rest>;
 }
 
 /** The work that a delivery leaves. */
 export interface Rest {
-  /** Milliseconds until the next message is due; null: none waits. */
+  /** Milliseconds until the next message is due; null: no message waits. */
   nextDueMs: number | null;
   /** Number of deliveries that should continue in parallel, if more than one. */
   parallelism?: number;
@@ -49,9 +50,9 @@ export interface DeliveryServices extends SendingServices {
   optInTokensOf: (requestId: string) => readonly string[];
 }
 
-/** Messages delivered together. */
+/** Maximum number of messages delivered together. */
 const batchSize = 100;
-/** Due messages for which one more parallel delivery pays: some seconds of work. */
+/** Number of due messages per parallel delivery, so that each delivery has some seconds of work. */
 const deliveryBacklog = 1_000;
 /**
  * Maximum number of parallel deliveries, the same as for a campaign. More would only take slots
@@ -59,11 +60,14 @@ const deliveryBacklog = 1_000;
  */
 const parallelismMax = 4;
 /**
- * Time slice in milliseconds. It is longer than others because a delivery run has few activities,
- * mostly one.
+ * Time slice in milliseconds. It is longer than that of other activities, so that the run of a
+ * project needs few activities, mostly one.
  */
 const sliceMs = 60_000;
-/** Milliseconds until the next look for messages that another worker has claimed. */
+/**
+ * Milliseconds until the next try when messages are due but none could be claimed, for example
+ * because another worker has just claimed them.
+ */
 const heldMs = 1_000;
 /**
  * Mail that is due in at most `soonMsMax` milliseconds is waited for in the activity. A timer for
@@ -76,9 +80,10 @@ const soonMsMax = 250;
  */
 const gatherMs = 100;
 /**
- * Milliseconds for which a throttled delivery gives its slot back. A project's bucket holds at most
- * one second of its rate. So a delivery that was not throttled for `throttledMs` is not limited by
- * the rate, and more deliveries would help.
+ * One second, in milliseconds. The token bucket of a project holds the tokens of about one second.
+ * A delivery that must wait longer gives its worker slot back, for at least this time. A delivery
+ * that ran for this time without a wait is not limited by the rate, so parallel deliveries would
+ * help.
  */
 const throttledMs = 1_000;
 
@@ -120,13 +125,18 @@ async function deliverAllDue(
 }
 
 interface Progress {
-  /** True if a message was given to the mail provider. */
+  /** True if messages were claimed to be given to the mail provider. */
   hasTried: boolean;
-  /** True if it had to wait for tokens and found no wait slot. */
+  /**
+   * True if this delivery has waited for tokens in its worker slot, because no wait slot was free.
+   */
   hasWaited: boolean;
-  /** Stays true until no mail is due: until then, mail may have waited because of the limits. */
+  /**
+   * True since the first wait for tokens, until no mail is due: the mail in between may be late
+   * because of the limits.
+   */
   throttled: boolean;
-  /** True if more was due than one batch. */
+  /** True if a full batch was due, so more mail may be due. */
   hasBacklog: boolean;
 }
 
@@ -154,8 +164,8 @@ async function deliverNext(
   if (tokens.waitMs > 0) {
     progress.throttled = true;
     if (!(await waitSlots.wait(`delivery ${projectId}`, tokens.waitMs, stop))) {
-      // The first time it waits in its own slot: otherwise campaigns would always take the next
-      // tokens first.
+      // No wait slot is free. The first time, the delivery waits in its worker slot. If it gave the
+      // slot back, campaigns would always take the next tokens first.
       if (progress.hasWaited || tokens.waitMs > throttledMs) {
         await giveBack(tokens.granted);
         return Math.max(tokens.waitMs, throttledMs);
@@ -178,7 +188,6 @@ async function deliverNext(
   return claimed > 0 ? null : heldMs;
 }
 
-/** Delivers the next batch by `deliverBatch`. */
 async function deliverDue(
   services: DeliveryServices,
   given: { projectId: string; max: number; throttled: boolean; isPoliced: boolean },
@@ -208,8 +217,8 @@ async function deliverDue(
 }
 
 /**
- * Reads attachments just before they are sent. The last ones are cached: the recipients of one
- * request share them and are sent one after the other.
+ * Reads attachments just before they are sent. Caches those of the last message, because the
+ * recipients of one request share them and are sent one after the other.
  */
 function createFileReader(db: Database) {
   let last: { key: string; files: Promise<Map<string, Buffer>> } | null = null;

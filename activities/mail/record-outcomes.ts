@@ -10,13 +10,13 @@ interface WarningLog {
 
 /**
  * Milliseconds for which a stopping worker retries recording outcomes while the database is
- * unavailable. The supervisor will kill it soon after.
+ * unavailable. Process managers kill a stopping process after about this time.
  */
 const shutdownTimeoutMs = 30_000;
 
 /**
  * Records the outcomes of a batch, and retries as long as the database is unavailable. If the
- * database rejects an outcome, it halves the batch until only that outcome fails.
+ * database rejects an outcome, halves the batch until only that outcome fails.
  */
 export async function recordOutcomes(
   services: { db: Database; log: WarningLog },
@@ -47,9 +47,10 @@ export async function recordOutcomes(
 }
 
 /**
- * Reduces an outcome that the database rejected: first it drops the provider's id and the content,
- * then it reports "unknown", which the settle time ends. null: it cannot be reduced further. Then
- * the message stays claimed, and becomes unknown when its lease expires.
+ * Reduces an outcome that the database rejected. An accepted outcome first loses the id of the
+ * provider and the content. Then the outcome becomes `uncertain`, and the settle time ends it.
+ * null: it cannot be reduced further. Then the message stays claimed, and its outcome is unknown
+ * when the lease ends.
  */
 function withoutUnstorableParts(refused: DeliveryOutcome, error: unknown): DeliveryOutcome | null {
   const { emailId } = refused;
@@ -61,10 +62,10 @@ function withoutUnstorableParts(refused: DeliveryOutcome, error: unknown): Deliv
 }
 
 /**
- * Ends a claim, and retries while the database is unavailable. Otherwise accepted messages that
- * were not recorded, and claimed ones that were not released, would become unknown. A late call
- * changes only rows that this claim still holds. It gives up only when the worker shuts down, or on
- * an error for which `isFinal` is true.
+ * Ends a claim, and retries while the database is unavailable. Otherwise the outcome would be
+ * unknown for accepted messages that were not recorded, and for claimed messages that were not
+ * released. A late call changes only rows that this claim still holds. Gives up only when the
+ * worker shuts down, or on an error for which `isFinal` is true.
  */
 export async function endClaim<T>(
   { log }: { log: WarningLog },
@@ -87,7 +88,10 @@ export async function endClaim<T>(
   }
 }
 
-/** Temporal also cancels an activity that has timed out, while the process lives on. */
+/**
+ * Returns true if the worker shuts down. Temporal also cancels an activity that has timed out, but
+ * then the process lives on.
+ */
 function isShutdown(stop: AbortSignal): boolean {
   return stop.reason instanceof CancelledFailure && stop.reason.message === 'WORKER_SHUTDOWN';
 }

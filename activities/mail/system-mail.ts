@@ -60,8 +60,8 @@ async function sendMail(
   if ('waitMs' in passage) return { retryMs: circuitRetryMs(passage.waitMs, true) };
   const { waitMs } = await takeSendingTokens(db, rates, mail.project_id, 1, { urgent: true });
   await pause(waitMs, cancellationSignal());
-  // A new id for each call: no later attempt can know whether this one has given the mail to the
-  // mail provider.
+  // A new id for each call, because a later attempt cannot know whether this one has given the mail
+  // to the mail provider.
   const attemptId = randomUUID();
   const attempt = await changeClaim(services, mailId, () => claimSystemMail(db, mailId, attemptId));
   if (attempt === undefined) {

@@ -1,16 +1,17 @@
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
 
 /**
- * Length of an activity's time slice, in milliseconds: fewer history events than one activity per
- * batch, and short enough to let others run on a busy worker.
+ * Length of an activity's time slice, in milliseconds. It is long, because one activity per batch
+ * would make the history long. It is short enough to let others run on a busy worker.
  */
 const usualSliceMs = 10_000;
-/** Heartbeat interval; the heartbeat timeout is five times as long. */
+/** Milliseconds between two heartbeats. Heartbeat timeouts are at least five times as long. */
 const heartbeatMs = 3_000;
 
 /** Runs `work` in the current activity, with heartbeats. */
 export async function whileAlive<T>(work: () => Promise<T>): Promise<T> {
-  // A timer sends them, so that a slow database or provider does not look like a dead worker.
+  // A timer sends the heartbeats, so that a slow database or provider does not look like a dead
+  // worker.
   const beat = setInterval(heartbeat, heartbeatMs);
   try {
     return await work();
@@ -36,9 +37,9 @@ export function withHeartbeats<A extends object>(activities: A): A {
 }
 
 /**
- * Works in batches, in the current activity.
+ * Works in batches for one time slice, in the current activity.
  * @param work starts the next batch while `shouldContinue` returns true: the slice is not over and
- *   the worker is not stopping; `stop` is aborted when it stops.
+ *   the worker is not stopping. `stop` is aborted when the worker stops.
  */
 export function timeBoxed<T>(
   work: (shouldContinue: () => boolean, stop: AbortSignal) => Promise<T>,

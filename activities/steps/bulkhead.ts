@@ -15,18 +15,19 @@ export interface Bulkhead {
 const firstGuessMs = 1_000;
 /** Weight of the last call in the moving average. */
 const lastCounts = 0.2;
-/** Bounds of the pause before the next try, because the expectation may be wrong. */
+/**
+ * Bounds in milliseconds of the pause before the next try, because the expectation may be wrong.
+ */
 const retryMinMs = 500;
 const retryMaxMs = 60_000;
 
-/** A project's share of the slots. */
 interface Share {
   taken: number;
-  /** The sum of the times at which the slots were taken. */
+  /** Sum of the times at which the slots were taken, in milliseconds since 1970. */
   since: number;
   /** Moving average of the duration of the project's calls, in milliseconds. */
   callMs: number;
-  /** When the last waiting call of this project is expected to get its turn. */
+  /** Time at which the last waiting call of this project is expected to get its turn. */
   turnAt: number;
 }
 
@@ -36,15 +37,16 @@ function expectedMs({ taken, since, callMs }: Share, now: number): number {
 }
 
 /**
- * A project gets a slot while it has fewer than are free (the dynamic thresholds of shared packet
- * buffers; Choudhury and Hahne, 1998). A single project gets half of them, two projects a third
- * each, and some are always free for the next one. A call without a slot waits as long as the calls
- * before it are expected to take, so a long queue does not ask more often than it moves.
+ * A project gets a slot while it holds fewer slots than are free (the dynamic thresholds of shared
+ * packet buffers; Choudhury and Hahne, 1998). A single project gets half of them, two projects a
+ * third each, and some are usually free for the next project. A call without a slot waits as long
+ * as the calls before it are expected to take. So the calls of a long queue ask about as often as
+ * slots become free.
  * @param slots the number of shared slots.
  * @param now a clock, in milliseconds.
  */
 export function createBulkhead(slots: number, now: () => number = Date.now): Bulkhead {
-  /** Only projects that hold a slot, so there are never more than slots. */
+  /** Only the projects that hold a slot, so there are at most `slots` entries. */
   const projects = new Map<string, Share>();
   let free = slots;
 

@@ -30,7 +30,10 @@ import { stepModules } from '../../domain/workflow/steps/registry.ts';
 interface CallIds {
   executionId: string;
   projectId: string;
-  /** When the step began, which is when the previous one ended. Later events count. */
+  /**
+   * Time at which the step began, which is the end of the previous step. The step counts events
+   * from this time on.
+   */
   since: string;
 }
 
@@ -50,7 +53,7 @@ export interface StepCall extends CallIds {
   step: GraphStep;
   /** The version that the step belongs to. */
   version: number;
-  /** The next step, for a step with one outgoing edge. */
+  /** Id of the next step, for a step with one outgoing edge; null: it is the last step. */
   nextStepId: string | null;
   /** The delay that follows, if one does. It begins in the transaction that ends this step. */
   delay?: NextDelay;
@@ -63,18 +66,21 @@ export interface NextDelay {
   nextStepId: string | null;
 }
 
-/** The outcome of a step. `since`: when the next step begins, if the database knows it. */
+/** The outcome of a step. `since`: when the next step begins; absent: it does not begin now. */
 export interface StepResult {
   outcome: Outcome | Interruption;
   since?: string;
   /**
-   * The delay to which the step has continued. The outcome is that of the delay; the step itself is
+   * The delay that has begun after the step. Then `outcome` is that of the delay, and the step is
    * done.
    */
   at?: StepRef;
   /** The step that follows, if one does. */
   next?: StepRef;
-  /** Why a step failed that continues all the same (`onFailure: continue`), for operators. */
+  /**
+   * Why the step failed, if the execution continues all the same (`onFailure: continue`). For
+   * operators.
+   */
   gaveUp?: string;
 }
 
@@ -94,7 +100,8 @@ export async function performCalled(
   if (!step) throw new Error(`Version ${version} of workflow ${workflowId} has no step ${stepId}.`);
   const marks = isMoved ? await listStepMarks(db, executionId) : [];
   const following = passOver(graph, stepAfter(graph, stepId, null), marks);
-  // A fixed length only: a delay until a date has a call of its own, which reads the contact.
+  // Only a delay of fixed length begins with the end of this step. A delay until a date has a call
+  // of its own, which reads the contact.
   const rule = following && stepModules[following.type]?.fixedRest?.(following.config);
   const delay = following &&
     rule && {
@@ -111,8 +118,8 @@ export async function performCalled(
 }
 
 /**
- * The effect of a step, inside the transaction that has entered it. It throws a StepFailure before
- * it writes anything, because its writes would be committed with the failure.
+ * The effect of a step, inside the transaction that has entered the step. An effect must throw a
+ * StepFailure before it writes anything, because its writes would be committed with the failure.
  */
 export type StepEffect<T = StepResult> = (
   tx: Database,
@@ -150,7 +157,6 @@ export async function performStep<T = StepResult>(
   return result;
 }
 
-/** Returns the step of a call, as the statements need it. */
 export function placeOfCall({ executionId, step, version }: StepCall) {
   return { executionId, stepId: step.id, version };
 }
@@ -166,7 +172,7 @@ async function refusedResult(tx: Database, call: StepCall): Promise<StepResult> 
     case 'exit':
       await exitExecutions(tx, [{ id: call.executionId, reason: obstacle.reason }]);
       return exited;
-    // The job that moves the execution signals its run.
+    // Held until the job that moves the execution signals its run.
     case 'move':
       return { outcome: { kind: 'held' } };
     case 'paused':
@@ -229,7 +235,9 @@ async function finishIntoDelay(
   return { outcome: { kind: 'resting', until: until.toISOString() }, at: refOf(step) };
 }
 
-/** The type of the failure that ends an activity whose step, and with it its execution, has failed. */
+/**
+ * Type of the ApplicationFailure of an activity whose step has failed, and so its execution, too.
+ */
 const stepFailedType = 'STEP_FAILED';
 
 export function isStepFailure(error: unknown): boolean {

@@ -48,7 +48,7 @@ export function enterAndPlay<T>(
       call,
       async (tx, visit): Promise<T | StepResult> => {
         if (visit.completedAt) return repeatedResult(tx, visit, visit.completedAt, call);
-        // Its run begins again here, or the end of its wait was moved.
+        // The step waits already: its run has begun again, or the end of its wait was moved.
         if (visit.stepExecution.status === 'WAITING') return settle(tx, visit, call, false);
         const { play } = stepModules[call.step.type];
         if (!play) throw new Error(`Steps of type ${call.step.type} are not performed.`);
@@ -60,7 +60,7 @@ export function enterAndPlay<T>(
   );
 }
 
-/** Ends a step according to its result. */
+/** Ends a step that was played, or begins its delay, wait or digest. */
 export async function endPlayed(
   tx: Database,
   { visit, pending }: Pick<RowEffects, 'visit' | 'pending'>,
@@ -106,8 +106,8 @@ async function repeatedResult(
 ): Promise<StepResult> {
   const { rests, branches } = stepModules[call.step.type];
   const output = visit.stepExecution.output as Record<string, unknown> | null;
-  // If the end of the wait was moved, the output has the new end; without one, the date was in the
-  // past.
+  // The output of a delay contains its end (`resumeAt`), also a moved one. A delay until a past
+  // date has none.
   const resumeAt = output?.['resumeAt'];
   if (rests === 'delay' && typeof resumeAt === 'string') {
     await updateExecutionWaiting(tx, placeOfCall(call), new Date(resumeAt));
@@ -141,7 +141,7 @@ export function settleStep(db: Database, call: StepCall): Promise<StepResult> {
   );
 }
 
-/** @param isOver true if the run has reached the end of the wait */
+/** @param isOver true if the run has reached the end of the wait, or its event. */
 async function settle(
   tx: Database,
   visit: StepVisit,
@@ -151,7 +151,7 @@ async function settle(
   if (stepModules[call.step.type].rests === 'digest') return settleOpenDigest(tx, visit, call);
   const settled = await settleWait(tx, visit.stepExecution.id, isOver);
   if ('event' in settled) return endWait(tx, visit, call, settled);
-  // A step that is retried is running until its wait.
+  // A retry has set the execution to RUNNING. Now it waits again.
   await updateExecutionWaiting(tx, placeOfCall(call), settled.until);
   return { outcome: { kind: 'waiting', until: settled.until?.toISOString() ?? null } };
 }

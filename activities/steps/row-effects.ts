@@ -21,7 +21,7 @@ import type { FoundMail, StepEffects, StepMail } from '../../domain/workflow/ste
 import { StepFailure } from '../../domain/workflow/steps/step.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 
-/** Time for each statement that reads the history of a contact, in milliseconds. */
+/** Maximum time of each statement that reads the history of a contact, in milliseconds. */
 const historyMs = 5_000;
 /** PostgreSQL's code of `query_canceled`. */
 const statementTimeout = '57014';
@@ -47,7 +47,9 @@ interface ContactAndProject {
 export class RowEffects implements StepEffects {
   readonly renderer: Renderer;
   readonly isBilled: boolean;
-  /** The current visit: an event that the step itself recorded may have met an exit rule. */
+  /**
+   * The current visit. It is read again when an event of the step itself may have met an exit rule.
+   */
   visit: StepVisit;
   /** Statements that are awaited together with those that end the step, in one round trip. */
   readonly pending: Promise<unknown>[] = [];
@@ -87,7 +89,10 @@ export class RowEffects implements StepEffects {
     };
   }
 
-  /** Within a time, because a customer decides how much is read. Only reads are undone behind it. */
+  /**
+   * The time is limited, because the filters of a customer decide how much is read. The rollback
+   * undoes only the time limit and an aborted statement: nothing was written.
+   */
   async readHistory(conditions: readonly Condition[]) {
     const { project_id, contact_id: id } = this.visit.execution;
     await sql`savepoint read_history`.execute(this.#tx);

@@ -13,7 +13,7 @@ import { playStep, settleStep } from './play.ts';
 import { createWebhookCalls, type WebhookServices } from './webhook.ts';
 
 /**
- * One activity for each step type that is performed, and two more. They are named as in the
+ * One activity for each step type that is performed, and three more. They are named as in the
  * product, because operators read the names in the Temporal UI.
  */
 export interface StepActivities extends Record<
@@ -22,7 +22,8 @@ export interface StepActivities extends Record<
 > {
   SETTLE_WAIT(call: StepCallById): Promise<StepResult>;
   /**
-   * Ends an execution that has no step left in this version, unless its row has changed meanwhile.
+   * Completes an execution that has no step left in this version, unless its row has changed
+   * meanwhile.
    */
   COMPLETE(executionId: string, version: number): Promise<Interruption | void>;
   /** Returns the position at which the row lets an execution continue. */
@@ -37,8 +38,8 @@ export type StepServices = WebhookServices;
 type CalledStep = (call: StepCallById) => Promise<StepResult>;
 
 /**
- * The activities of the steps. Each but WEBHOOK is one transaction, and may be repeated.
- * @param webhookSlots concurrent webhook calls of all projects.
+ * The activities of the steps. Each is one transaction, and WEBHOOK is two. All may be repeated.
+ * @param webhookSlots maximum number of concurrent webhook calls, of all projects together.
  */
 export function createStepActivities(services: StepServices, webhookSlots: number): StepActivities {
   const { db } = services;

@@ -58,10 +58,10 @@ export function createWebhookCalls(
 }
 
 /**
- * One attempt of a step's webhook. The request is made between two transactions, never inside one,
- * so neither a slow receiver nor a slow template holds a lock. Temporal retries a failed attempt
- * after the pause that the response asks for. Operators see the number of attempts and the last
- * error. Secrets are only in the request; in the stored response they are masked.
+ * Makes one attempt of a step's webhook. The request is made between two transactions, never inside
+ * one, so a slow receiver holds no lock. Temporal retries a failed attempt after the pause of
+ * `retryAfterAttempt`. Operators see the number of attempts and the last error. Secrets are only in
+ * the request; in the stored response they are masked.
  * @throws ApplicationFailure to be retried, or STEP_FAILED.
  */
 async function callWebhook(services: WebhookServices, call: StepCall): Promise<StepResult> {
@@ -134,7 +134,6 @@ function typeOf({ headers }: WebhookCall): string | undefined {
   return Object.entries(headers).findLast(([name]) => name.toLowerCase() === 'content-type')?.[1];
 }
 
-/** Returns the outcome of an attempt, without secrets. */
 function masked(outcome: WebhookOutcome, mask: SecretMask): WebhookOutcome {
   switch (outcome.kind) {
     case 'answered':

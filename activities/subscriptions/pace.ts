@@ -10,7 +10,9 @@ export interface Pace {
   work<T>(work: () => Promise<T>): Promise<T>;
   /** Pauses in proportion to the work since the last pause, if others need the machine. */
   rest(lagMs: number): Promise<void>;
-  /** Returns how many of `requests` may begin before the next pause: at least one. */
+  /**
+   * Returns how many of `requests` may begin before the next pause: at least one, if there is one.
+   */
   share(requests: number): number;
 }
 
@@ -22,7 +24,10 @@ export interface Paces {
 
 /** Milliseconds for which a measurement of the machine's load is reused. */
 const lookMs = 100;
-/** Weight of the newest measurement in the moving average: the load changes by the millisecond. */
+/**
+ * Weight of the newest measurement in the moving average, because a single measurement says little:
+ * the load changes from one millisecond to the next.
+ */
 const newestPart = 0.3;
 
 export function createPaces(db: Database, processors = availableParallelism()): Paces {

@@ -11,7 +11,10 @@ export interface ReplayServices {
 
 export function createReplayActivities({ db }: ReplayServices) {
   return {
-    /** Makes the events of a replay pending for one time slice, or until all are. Returns its progress. */
+    /**
+     * Makes the deliveries of a replay's events pending. Works for one time slice, or until all are
+     * pending. Returns the progress of the job.
+     */
     REPLAY_EVENTS: (job: JobRef) =>
       timeBoxed(async (shouldContinue) => {
         while (shouldContinue() && !(await recordReplayPage(db, job)));

@@ -43,19 +43,23 @@ export interface RequestServices {
   dashboardUrl: string;
 }
 
-/** A request about to be made. */
 export interface EventRequest extends Pick<Unit, 'batchId'> {
   /** The deliveries with their events, in recorded order. */
   deliveries: readonly ReadyEvent[];
-  /** Their entries in a list of events; null: the request has a single event, without a list. */
+  /**
+   * Entries of the deliveries in the list of a batch; null: the request has a single event and no
+   * list.
+   */
   items: readonly string[] | null;
-  /** The receiver seems down: a failure does not count in the schedule of the deliveries. */
+  /**
+   * True if the receiver seems down, so that this request only probes it. A failure then does not
+   * count in the schedule of the deliveries.
+   */
   isProbe: boolean;
 }
 
 export type ReadyEvent = Ready & { event: NonNullable<Ready['event']> };
 
-/** The entries of events in the list of a batch. */
 export function batchItems(target: Target, deliveries: readonly ReadyEvent[]): string[] {
   return deliveries.map((one) =>
     batchItem(deliveryIdOf(one.eventId, target.id), sentEvent(target, one), one.contact),
@@ -120,7 +124,7 @@ export async function sendDeliveries(
           answer: statusCode === null ? null : { text },
         },
   };
-  // Recorded without a pause before: only the loop that begins the next request pauses.
+  // The result is recorded at once. Only the loop that begins the next request pauses.
   await services.pace.work(() =>
     transact(db, async (tx) => {
       await settle(tx, target.id, settled);
@@ -150,8 +154,8 @@ function waitsOf(
 }
 
 /**
- * Disables a subscription whose receiver is gone, or has failed for too long, and tells the
- * administrators by mail.
+ * Disables a subscription whose receiver is gone or has failed for too long, and writes to the
+ * administrators.
  */
 async function giveUp(
   { eventDelivery, platformFrom, dashboardUrl }: RequestServices,

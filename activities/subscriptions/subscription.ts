@@ -37,7 +37,10 @@ export type SubscriptionActivities = ReturnType<typeof createSubscriptionActivit
 export interface SubscriptionRest {
   /** null: the subscription is gone, with its deliveries. */
   state: Target['state'] | null;
-  /** Milliseconds until the next delivery is due; null: none waits for a time. */
+  /**
+   * Milliseconds until the run must continue (0: at once); null: it continues only when it is
+   * signalled.
+   */
   nextDueMs: number | null;
   requests: number;
 }
@@ -53,9 +56,12 @@ export interface SubscriptionServices extends RequestServices {
 const sliceMs = 300_000;
 /** The time slice in milliseconds if others wait for the slot. */
 const crowdedSliceMs = 10_000;
-/** Milliseconds between two looks for due deliveries while requests are under way. */
+/** Milliseconds between two reads of due deliveries while requests are under way. */
 const lookMs = 100;
-/** Milliseconds between two looks while no place is free: the look then only lists new events. */
+/**
+ * Milliseconds between two reads while no place is free: each then only creates deliveries of new
+ * events.
+ */
 const fullLookMs = 1_000;
 
 /**
@@ -93,7 +99,7 @@ function createShare(places: number) {
     enter: () => void (sharing += 1),
     leave: () => void (sharing -= 1),
     sharing: () => sharing,
-    /** True if all slots are taken, so others may wait for one. */
+    /** True if the subscriptions at work may have taken all worker slots, so that others wait. */
     isFull: () => sharing >= places,
     places: () => Math.max(1, Math.min(requestsMax, Math.floor(places / Math.max(1, sharing)))),
   };
@@ -134,7 +140,7 @@ async function sendEvents(
   let target: Target | null = null;
   try {
     for (;;) {
-      // Rest before the look, so that it sees the newest change of the subscription.
+      // Rest before reading the subscription, so that its newest change is seen.
       await pace.rest(target?.lagMs ?? 0);
       if (!slice.shouldContinue())
         return { state: target?.state ?? 'enabled', nextDueMs: 0, requests };
@@ -152,7 +158,8 @@ async function sendEvents(
         sending.add(entry);
         entry.end.finally(() => sending.delete(entry)).catch(() => {});
       }
-      // A contact with many deliveries may hide those of others: read again.
+      // All deliveries that were read may belong to one contact, and hide those of other contacts:
+      // read again.
       if (units > 0 && (units < free || free < places)) continue;
       if (sending.size === 0 && isBehind) continue;
       if (sending.size === 0) {
@@ -173,9 +180,9 @@ async function sendEvents(
 }
 
 /**
- * Reads the event log, and finishes a change of the subscription. It reads the time before the
- * subscription one page at a time, so that sending goes on between. Returns true while there is
- * more of it.
+ * Creates the deliveries of new events, and finishes a change of the subscription. Events from
+ * before the subscription (the backlog) are read one page per call, so that sending goes on in
+ * between. Returns true while the backlog has more pages.
  */
 async function catchUp(
   db: Database,

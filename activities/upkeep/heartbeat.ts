@@ -5,14 +5,14 @@ import { beatMs, recordWorker, recordWorkerStop } from '../../db/delivery/worker
 import type { SendingRates } from '../../db/delivery/send-rate.ts';
 
 /**
- * Milliseconds for which a stopping worker tries to record that it stops. Soon it counts as dead
- * anyway.
+ * Milliseconds for which a stopping worker tries to record that it stops. Without that record, it
+ * counts as dead soon after.
  */
 const farewellMs = 2_000;
 
 /**
  * Records every five seconds that the workers of this process are alive. Returns a function that
- * records that they have stopped. If the database misses a beat, the next one makes up for it.
+ * records that they have stopped.
  */
 export function startHeartbeat(
   { db, provider, rates }: { db: Database; provider: string; rates: SendingRates },

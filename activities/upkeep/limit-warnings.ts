@@ -16,7 +16,7 @@ export interface WarningServices {
 
 /**
  * Warns the administrators of projects that have used most of a limit, once per month and category.
- * The free tier covers all categories.
+ * In the free tier, one limit covers all categories.
  */
 export async function warnOfLimits({
   db,

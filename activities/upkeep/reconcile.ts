@@ -17,20 +17,24 @@ export interface ReconcileServices {
   db: Database;
   /** Asks Temporal for the state of an execution's run. @throws when Temporal does not respond. */
   describeExecutionRun(executionId: string): Promise<RunState>;
-  /** Lists the executions whose run was closed since a moment without completing. */
+  /** Lists the executions whose run was closed after `since`, but not as completed. */
   listClosedExecutions(since: Date): AsyncIterable<string>;
   log: { warn(details: object, message: string): void };
 }
 
-/** Executions claimed at once, and concurrent calls to Temporal for them. */
+/**
+ * Maximum number of executions claimed at once (`pageSize`), and of concurrent calls to Temporal
+ * for them (`callsMax`).
+ */
 const pageSize = 100;
 const callsMax = 8;
-/** Time for one sweep in milliseconds; the next one continues. */
+/** Maximum milliseconds of one sweep. The next sweep continues. */
 const lookingMs = 20_000;
-/** On the first sweep, how far back to search closed runs, in milliseconds. */
+/** Length of the time before the first sweep in which closed runs are searched, in milliseconds. */
 const firstWindowMs = 15 * 60_000;
 /**
- * Milliseconds that are searched again, because closed runs appear in Temporal's list with a delay.
+ * Milliseconds before the last sweep that are searched again, because closed runs appear in
+ * Temporal with a delay.
  */
 const overlapMs = 60_000;
 
@@ -50,8 +54,8 @@ export async function reconcileExecutions(services: ReconcileServices): Promise<
 }
 
 /**
- * Makes active executions whose run was closed due for reconciliation, and closes the steps of
- * ended ones.
+ * Makes active executions due for reconciliation if their run was closed, and closes the steps of
+ * ended executions.
  */
 async function hurryClosed({ db, listClosedExecutions }: ReconcileServices): Promise<void> {
   const now = new Date();
@@ -69,8 +73,8 @@ async function hurryClosed({ db, listClosedExecutions }: ReconcileServices): Pro
 }
 
 /**
- * Reconciles executions whose runs are closed. An ended execution may have an open step if its
- * worker died at work.
+ * Handles executions whose runs are closed. An execution that has ended may have an open step if
+ * its worker died.
  */
 async function endWithRuns(db: Database, ids: readonly string[]): Promise<void> {
   await reconcileSoon(db, ids);

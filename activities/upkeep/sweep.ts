@@ -69,23 +69,23 @@ export interface SweepServices extends WarningServices, UsageServices, Reconcile
 }
 
 /**
- * Milliseconds for which one sweep cancels executions of disabled projects, and as many for those
- * of workflows.
+ * Milliseconds for which one sweep cancels executions and fails mail of disabled projects, and as
+ * many for cancelling executions of workflows.
  */
 const cancellingMs = 10_000;
-/** Milliseconds for which one sweep releases held executions. */
+/** Milliseconds for which one sweep releases held executions, and as many for held mail. */
 const releasingMs = 20_000;
-/** Milliseconds for which one sweep deletes rows of deleted workflows and segments. */
+/** Milliseconds for which one sweep deletes rows of deleted workflows, segments and topics. */
 const removingMs = 20_000;
-/** Milliseconds for which one sweep deletes old rows of a kind; the next one continues. */
+/** Milliseconds for which one sweep deletes old rows of one kind. The next sweep continues. */
 const clearingMs = 10_000;
-/** Milliseconds for which one sweep counts days of mail; the next one continues. */
+/** Milliseconds for which one sweep counts the mail of past days. The next sweep continues. */
 const tallyingMs = 5_000;
-/** Rows dispatched or repaired at once. */
+/** Maximum number of rows dispatched or repaired at once. */
 const pageSize = 500;
-/** How far the clocks of Temporal and PostgreSQL may differ, in milliseconds. */
+/** Maximum difference of the clocks of Temporal and PostgreSQL, in milliseconds. */
 const skewMs = 60_000;
-/** Chunks of campaigns handled in one transaction. */
+/** Maximum number of campaign chunks handled in one transaction. */
 const chunksMax = 20;
 
 /** @param runIdOf returns the id of the run that scheduled the current activity */
@@ -113,8 +113,8 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
      */
     NOTICE_FORGOTTEN: () => noticeForgotten(services, runIdOf()),
     /**
-     * Dispatches committed rows that Temporal does not have, because a process died or Temporal was
-     * unavailable.
+     * Sends the starts and signals of committed rows that Temporal has not received, because a
+     * process died or Temporal was unavailable.
      */
     async DISPATCH_FORGOTTEN() {
       await dispatcher.dispatchOverdue();
@@ -126,9 +126,9 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
     /** Compares executions with their runs, which may be lost, stuck or ended in Temporal. */
     REPAIR_EXECUTIONS: () => reconcileExecutions(services),
     /**
-     * Signals rows whose run seems to be lost: campaigns, jobs, domains, removals and system mails.
-     * Also schedules that are late or have changed, and event subscriptions that missed the signal of
-     * a due event.
+     * Signals the runs that seem to be lost: of campaigns, jobs, domains, removals, erasures,
+     * opt-in requests and system mails. Also updates schedules that are late or have changed, and
+     * signals event subscriptions that have missed the signal of a due event.
      */
     async SIGNAL_STALLED_RUNS() {
       while ((await signalStalledCampaigns(db, pageSize)) === pageSize);
@@ -142,8 +142,8 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
       await signalSubscriptions(services);
     },
     /**
-     * Ends executions of disabled projects, and the remaining ones of workflows that are being
-     * cancelled.
+     * Cancels executions and fails mail of disabled projects, and cancels the remaining executions
+     * of workflows that are being cancelled.
      */
     async CANCEL_LATE_EXECUTIONS() {
       const isLate = after(cancellingMs);
@@ -151,14 +151,20 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
       while (!isLate() && (await failLateMail(db, pageSize)) === pageSize);
       await continueCancellations(db, after(cancellingMs));
     },
-    /** Releases the remaining held executions of released workflows. */
+    /**
+     * Releases the remaining held executions of released workflows, and the remaining held mail of
+     * projects whose policy has changed.
+     */
     async RELEASE_EXECUTIONS() {
       await continueReleases(db, after(releasingMs));
       await continueHeldMail(db, after(releasingMs));
     },
-    /** Deletes the remaining rows of deleted workflows and segments. */
+    /** Deletes the remaining rows of deleted workflows, segments and topics. */
     CONTINUE_REMOVALS: () => continueRemovals(db, after(removingMs)),
-    /** Ends messages whose outcome stayed unknown for the settle time. */
+    /**
+     * Fails messages whose outcome stayed unknown for the settle time, or sends them again
+     * (`unknownPolicy`).
+     */
     async SETTLE_UNCERTAIN() {
       const { settleMinutes, unknownPolicy: policy } = services;
       while ((await expireChunks(db, chunksMax)) === chunksMax);
@@ -172,17 +178,20 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
     CLEAR_SUPPRESSIONS: () => deleteExpired(db, 'suppression', after(clearingMs)),
     /** Adds the appended rows to the event counts. */
     FOLD_EVENT_TALLY: () => foldEventTally(db),
-    /** Counts the opens, clicks and other events of mail for days that are over. */
+    /**
+     * Merges the counts of campaigns. Counts the opens, clicks and other events of mail for past
+     * days.
+     */
     async TALLY_MAIL() {
       const isLate = after(tallyingMs);
       while (!isLate() && (await foldCampaignTally(db)));
       while (!isLate() && (await tallyMoments(db)));
     },
-    /** Deletes notes of events that started no execution, after 30 days. */
+    /** Deletes the records of events that started no execution, after 30 days. */
     CLEAR_NOT_STARTED: () => deleteExpired(db, 'not_started', after(clearingMs)),
     /** Deletes jobs that are too old to be read. */
     CLEAR_JOBS: () => deleteExpired(db, 'job'),
-    /** Computes or counts the segments that are due, every five minutes each. */
+    /** Computes or counts the segments that are due. Each is due every five minutes. */
     RECOMPUTE_SEGMENTS: () => recomputeSegments(db),
     /**
      * Deletes expired sessions, security events, links of account mails and receipts of providers.
@@ -199,7 +208,10 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
   };
 }
 
-/** Compares the previous sweep in our rows with the sweeps that Temporal has. */
+/**
+ * Compares the last sweep in our database with the sweeps that Temporal has. If Temporal has lost
+ * some, signals the executions that have changed since, and makes all schedules due.
+ */
 async function noticeForgotten(
   { db, log, describeSweep }: SweepServices,
   runId: string,

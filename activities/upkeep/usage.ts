@@ -15,19 +15,20 @@ export interface UsageServices {
 }
 
 const concurrency = 16;
-/** Messages read from the database at once. */
+/** Maximum number of messages read from the database at once. */
 const pageSize = 500;
-/** Time in milliseconds: other tasks wait for this one, and the next sweep continues. */
+/** Maximum milliseconds of one call, because other tasks wait for it. The next sweep continues. */
 const sliceMs = 20_000;
 /**
- * Stripe accepts no meter event that is older (docs.stripe.com/api/billing/meter-event/create). A
- * newer one that Stripe refuses is kept, because the meter may still be set up.
+ * Maximum age of a meter event that Stripe accepts
+ * (docs.stripe.com/api/billing/meter-event/create), in milliseconds. A newer one that Stripe
+ * refuses is kept, because the meter may still be set up.
  */
 const oldestMs = 35 * 86_400_000;
 
 /**
- * Reports sent messages, oldest first, for one time slice: of all customers, or of one.
- * @throws the first error, after all were tried.
+ * Reports sent messages of all customers, or of one, oldest first, for one time slice.
+ * @throws the first error, at the end of the time slice or after all reports.
  */
 export async function reportDueUsage(
   { db, payments, log }: UsageServices,
@@ -44,7 +45,7 @@ export async function reportDueUsage(
     const over = [...told, ...refused];
     if (over.length > 0) await deleteUsageReports(db, over);
     failures.push(...failed);
-    // Continue behind failed reports, so that they do not block the rest.
+    // Continue after failed reports, so that they do not block the rest.
     after = page.length < pageSize ? undefined : page.at(-1);
   } while (after && Date.now() < end);
   if (failures.length > 0) throw failures[0];

@@ -25,7 +25,9 @@ export function lineReader({ colour }: { colour: boolean }) {
     ignore: [...ignored, 'method', 'path', 'status', 'ms', 'requestId'].join(','),
     messageFormat: '{method} {path} {status} in {ms} ms',
   });
-  /** Lines that are no log entries are printed unchanged. */
+  /**
+   * Formats one line, after the name of its program. A line that is no log entry stays as it is.
+   */
   return (program: string, line: string): string => {
     const entry = parsed(line);
     if (entry === null) return `${program.padEnd(6)} | ${line}`;

@@ -24,7 +24,10 @@ export async function holdLock(name: string): Promise<Release | null> {
   }
 }
 
-/** Does the same for a directory, which must exist. Different paths to it mean the same lock. */
+/**
+ * Takes a lock for a directory, which must exist; null: another process has it. Different paths to
+ * the directory mean the same lock.
+ */
 export async function holdDirectory(path: string): Promise<Release | null> {
   const digest = createHash('sha256').update(await realpath(path));
   return holdLock(`dir-${digest.digest('hex').slice(0, 16)}`);

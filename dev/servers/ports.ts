@@ -38,7 +38,7 @@ export async function claimPort(
 
 /**
  * Claims any free port. Searches from a random port below the range that operating systems use for
- * outgoing connections, so that none of those takes it before we listen.
+ * outgoing connections, so that no such connection takes the port before the server listens.
  */
 export function claimFreePort(): Promise<ClaimedPort> {
   return claimFrom(20_000 + Math.floor(Math.random() * 10_000));

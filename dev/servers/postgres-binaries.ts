@@ -68,9 +68,9 @@ export function postgresAccount(paths: readonly string[]): Account | null {
 }
 
 /**
- * Returns the command line that runs a program as that user. It keeps the one capability that skips
- * file permission checks, so that the program can access a checkout below a directory that only
- * root may enter (/root, mktemp -d).
+ * Returns the command line that runs a program as this user. With `override`, the program keeps the
+ * one capability that skips checks of file permissions. So it can access a checkout below a
+ * directory that only root may enter (/root, mktemp -d).
  */
 export function asAccount(
   account: Account | null,
@@ -86,7 +86,7 @@ export function asAccount(
     '--clear-groups',
     '--inh-caps=+dac_override',
     '--ambient-caps=+dac_override',
-    // Without this flag access(), with which the server checks its own files, ignores the
+    // Without this flag, access(), with which the server checks its own files, would ignore the
     // capability.
     '--securebits=+no_setuid_fixup',
   ];
@@ -110,7 +110,8 @@ async function createLinks(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   const links = JSON.parse(list) as { source: string; target: string }[];
   for (const { source, target } of links) {
-    // Paths in the list start at the package; a link has the bare name of its neighbour.
+    // Paths in the list begin at the package. The link names only the file, which is in the same
+    // directory.
     const path = join(native, '..', target);
     await mkdir(dirname(path), { recursive: true });
     await symlink(join(native, '..', source).slice(dirname(path).length + 1), path).catch(

@@ -29,7 +29,7 @@ export interface PostgresOptions {
 export interface PostgresServer {
   /**
    * `postgres://everpost:…@127.0.0.1:<port>/everpost`; this user is the superuser. A disposable
-   * server is reached by a socket of the file system, at half the processor time of a query.
+   * server is reached by a Unix domain socket, which halves the processor time of a query.
    */
   url: string;
   stop: () => Promise<void>;
@@ -102,7 +102,8 @@ function serverArguments(cluster: string, options: PostgresOptions): string[] {
   const settings = {
     listen_addresses: '127.0.0.1',
     port: String(options.port),
-    // TCP only, because the usual socket directory belongs to the system's own PostgreSQL.
+    // Only a disposable server has a socket in the file system: the usual directory for it belongs
+    // to the PostgreSQL of the system.
     unix_socket_directories: options.disposable ? tmpdir() : '',
     // Enough for one API and one worker with full pools, a demo, and a few consoles.
     max_connections: '200',

@@ -22,8 +22,8 @@ export interface Search {
 
 /**
  * Returns the directory `name` of the cache, with these programs in it. When one is missing, `fill`
- * puts all of them into an empty directory, which is moved into place when complete, so that the
- * cache never has an incomplete program. Two simultaneous starts fill it once.
+ * puts all of them into an empty directory. When all are complete, they are moved into place, so
+ * that the cache never has an incomplete program. Of two simultaneous starts, one fills the cache.
  */
 export async function cachedPrograms(
   name: string,

@@ -6,7 +6,7 @@ import { z } from 'zod';
 const StackFile = z.object({
   apiUrl: z.string(),
   temporalAddress: z.string(),
-  /** Null when TEMPORAL_ADDRESS names an external server. */
+  /** null: TEMPORAL_ADDRESS names an external server, and TEMPORAL_UI_URL is not set. */
   temporalUiUrl: z.string().nullable(),
   databaseUrl: z.string(),
   /** Process id of the launcher. */
@@ -22,13 +22,13 @@ export async function writeStackFile(dataDir: string, stack: StackFile): Promise
   await writeFile(pathIn(dataDir), `${JSON.stringify(stack, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** Reads it; null when no stack runs on this directory (or none has finished starting). */
+/** Reads `stack.json`; null: no stack runs on this directory, or none has finished starting. */
 export async function readStackFile(dataDir: string): Promise<StackFile | null> {
   const text = await readFile(pathIn(dataDir), 'utf8').catch(() => null);
   return text === null ? null : StackFile.parse(JSON.parse(text));
 }
 
-/** Removes it; no error when there is none. */
+/** Removes `stack.json`, if there is one. */
 export function removeStackFile(dataDir: string): Promise<void> {
   return rm(pathIn(dataDir), { force: true });
 }

@@ -27,7 +27,7 @@ export interface StackOptions {
   programs: Programs;
   /** Receives the launcher's own messages. */
   print: (line: string) => void;
-  /** Receives each line that a program writes; all of them are in its log file, too. */
+  /** Receives each line that a program writes. The log file of the program also gets all lines. */
   log: (program: keyof Programs, line: string) => void;
   /** Aborts the start. */
   signal: AbortSignal;
@@ -108,7 +108,7 @@ function programEnv(
     DATABASE_URL: found.facts.databaseUrl,
     TEMPORAL_ADDRESS: found.facts.temporalAddress,
     JWT_SECRET: found.secret,
-    // By default only this machine, because it is a developer's.
+    // By default only this machine can reach the API, because it is a developer's.
     HOST: env['HOST'] || '127.0.0.1',
     PORT: String(found.port),
     API_URL: found.facts.apiUrl,
@@ -170,7 +170,7 @@ function workerMetrics({ METRICS_PORT: port }: NodeJS.ProcessEnv): NodeJS.Proces
   return port ? { METRICS_PORT: String(Number(port) + 1) } : {};
 }
 
-// One stack per data directory: two would write the same files.
+// Two stacks on one data directory would write the same files.
 async function takeDirectory(dataDir: string, stops: Stops): Promise<void> {
   const release = await holdDirectory(dataDir);
   if (release) {
@@ -216,7 +216,8 @@ async function claim(
 
 type Servers = Pick<StackFile, 'databaseUrl' | 'temporalAddress' | 'temporalUiUrl'>;
 
-// Both at once. When one fails, the other is aborted too, so that nothing is left half started.
+// Starts PostgreSQL and Temporal at once. When one fails, the other is aborted, too, so that
+// nothing is left half started.
 async function startServers(
   options: StackOptions,
   dataDir: string,

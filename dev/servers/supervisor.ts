@@ -11,11 +11,13 @@ export interface Supervision extends Command {
   name: string;
   /** True when its lines are shown in the terminal, so that a failure need not repeat them. */
   shown?: boolean;
-  /** File for its process id, for the next start to find it. */
+  /** File with the process id, in which the next start finds a process that was left running. */
   pidFile?: string;
-  /** Resolves when the process is ready. Aborted when the process ends or is stopped. */
+  /**
+   * Resolves when the process is ready. `signal` is aborted when the process ends or is stopped.
+   */
   ready(child: ChildProcess, signal: AbortSignal): Promise<void>;
-  /** Receives one sentence when it died and when it will be restarted. */
+  /** Receives one sentence when the process died, with the time until it is restarted. */
   onNotice: (sentence: string) => void;
   /** Aborts the start. */
   signal?: AbortSignal;
@@ -29,15 +31,17 @@ export interface Supervised {
 const readyWithinMs = 180_000;
 const firstPauseMs = 500;
 const longestPauseMs = 30_000;
-/** A process that ran this long was healthy: its next restart is quick again. */
+/**
+ * Milliseconds after which a process counts as healthy, so that its next restart is quick again.
+ */
 const healthyAfterMs = 60_000;
 const lastLinesMax = 6;
 
 /**
  * Starts a process, waits until it is ready, and from then on restarts it whenever it dies, after
  * 0.5 s, 1 s, 2 s … 30 s.
- * @throws Error when the first start dies, or is not ready within 3 minutes, because retrying would
- *   not help. The process has ended then.
+ * @throws Error when the process dies at its first start, or is not ready within 3 minutes, because
+ *   retrying would not help. The process has ended then.
  */
 export async function supervise(spec: Supervision): Promise<Supervised> {
   const lastLines: string[] = [];

@@ -118,7 +118,10 @@ function databaseFile(dataDir: string): string {
   return join(dataDir, 'temporal.db');
 }
 
-/** The description of a server of any kind. */
+/**
+ * Returns the parts of the description that any Temporal server needs, also one with another
+ * database.
+ */
 export async function describedServer(): Promise<{
   searchAttributes: string[];
   dynamicConfig: [key: string, value: unknown][];
@@ -139,9 +142,9 @@ function namesOf(args: readonly string[]): string[] {
 }
 
 /**
- * Returns true if the namespace has its search attributes. The server listens earlier. It creates
- * attributes only together with the namespace, so those that are newer than the data are added
- * here.
+ * Returns true if the namespace has its search attributes. The server listens before it has them.
+ * It creates attributes only together with the namespace, so attributes that are newer than the
+ * data directory are added here.
  */
 export async function isComplete(
   address: string,

@@ -6,8 +6,6 @@ import {
   makeGrpcRetryInterceptor,
 } from '@temporalio/client';
 
-/** Connects to Temporal. */
-
 export interface TemporalSettings {
   address: string;
   namespace: string;
@@ -21,7 +19,10 @@ export interface TemporalSettings {
 /** Longest wait for a response from Temporal before a call fails, in milliseconds. */
 const callTimeoutMs = 5_000;
 
-/** Calls that must fail quickly when the server is unavailable, because others wait behind them. */
+/**
+ * Calls that must fail quickly when the server is unavailable, because other calls or requests wait
+ * for them.
+ */
 const promptCalls = new Set([
   'DescribeNamespace',
   'DescribeTaskQueue',
@@ -35,20 +36,20 @@ const promptCalls = new Set([
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
 /**
- * Sets the deadline of these calls. `client.withDeadline` would use an AsyncLocalStorage: once that
- * is used, Node.js calls a hook for every promise of the process, a tenth of what a request costs
- * the API.
+ * Sets the deadline of `promptCalls`. `client.withDeadline` would use an AsyncLocalStorage. Then
+ * Node.js calls a hook for every promise of the process, which takes a tenth of the time that the
+ * API needs for a request.
  */
 const deadlines: Interceptor = (options, nextCall) => {
   const name = options.method_definition.path.split('/').at(-1) ?? '';
   const deadline = promptCalls.has(name) ? { deadline: Date.now() + callTimeoutMs } : {};
-  // The type wants the class, but the library needs only its interface.
+  // The type asks for the class `InterceptingCall`, but the library needs only its interface.
   return nextCall({ ...options, ...deadline }) as ReturnType<Interceptor>;
 };
 
 /**
- * The errors that are retried. A message too large for gRPC is not retried, because others wait
- * behind it.
+ * The errors that are retried. A message too large for gRPC is not retried, because it would fail
+ * again while other calls wait.
  */
 const retries = defaultGrpcRetryOptions();
 const retryOptions: typeof retries = {
@@ -83,7 +84,8 @@ export interface Temporal {
 
 /**
  * A connection without the AsyncLocalStorage in which the library keeps the namespace of each call.
- * All calls of a process have the same namespace, so `deadlines` sends it with every call.
+ * All calls of a process have the same namespace, so `connectTemporal` sets it for the whole
+ * connection.
  */
 class PlainConnection extends Connection {
   override withMetadata<T>(_metadata: unknown, call: () => Promise<T>): Promise<T> {
@@ -91,7 +93,10 @@ class PlainConnection extends Connection {
   }
 }
 
-/** Creates a client that connects on first use: Temporal may be unavailable when we start. */
+/**
+ * Creates a client that connects on first use, because Temporal may be unavailable when the process
+ * starts.
+ */
 export function connectTemporal(settings: TemporalSettings): Temporal {
   const connection = PlainConnection.lazy({
     ...connectionOptions(settings),

@@ -5,7 +5,6 @@ import { graphReader } from '../../db/workflows/graphs.ts';
 import type { OpenStart } from '../../domain/runs/execution.ts';
 import type { SentEntry } from '../../domain/runs/runs.ts';
 
-/** The queries of the dispatcher. */
 export type DispatchStore = ReturnType<typeof dispatchStore>;
 
 export function dispatchStore(db: Database) {

@@ -32,26 +32,27 @@ export interface DispatcherOptions {
   taskQueue: string;
   store: DispatchStore;
   log: { warn(details: object, message: string): void };
-  /** Concurrent calls to Temporal. */
+  /** Maximum number of concurrent calls to Temporal. */
   callsMax?: number;
 }
 
 /**
- * Default for concurrent calls to Temporal. More would only wait in the server, where one project's
- * starts could delay the steps of all others.
+ * Default of `callsMax`. More calls would only wait in the server, where the starts of one project
+ * could delay the steps of all others.
  */
 const callsMaxUsual = 8;
 /**
- * Milliseconds within which signals for one project become one signal. The time doubles while mail
- * keeps coming: a delivery is running by then, and a signal costs as much as a mail.
+ * Milliseconds within which signals for one project become one signal. The time doubles up to
+ * `signalGapMaxMs` while mail keeps coming, because a delivery is running by then, and a signal
+ * costs as much as a mail.
  */
 const signalGapMs = 25;
 const signalGapMaxMs = 400;
 /** Milliseconds between two signals to the run of an event subscription. */
 const wakeGapMs = 1_000;
-/** Rows read at once. */
+/** Maximum number of runs read and sent at once. */
 const pageSize = 50;
-/** Milliseconds until the next check if the workers have begun the starts. */
+/** Milliseconds between two checks of which starts the workers have begun. */
 const windowCheckMs = 50;
 /** Milliseconds between two searches for overdue rows. Each is one short query by index. */
 const watchEveryMs = 10_000;
@@ -60,13 +61,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log } = options;
   const window = createStartWindow((starts) => store.listUnbegun(starts));
   const starts = createSendQueue(options, { window, whenEmpty: claimMore });
-  // A queue apart from new executions, so that running ones continue however many are to be
-  // started.
+  // All other calls, such as signals to running executions, have a queue of their own. So they do
+  // not wait for starts, however many there are.
   const others = createSendQueue(options, { whenEmpty: claimMore });
   const { client, taskQueue } = options;
   const deliveries = createSignals(options, { gapMs: signalGapMs, gapMaxMs: signalGapMaxMs });
   const subscriptions = createSignals(options, { gapMs: wakeGapMs, gapMaxMs: wakeGapMs });
-  /** True if the outbox may have more rows than memory. */
+  /** True if the outbox may have rows that are not in memory. */
   let isMore = false;
   let isClosing = false;
   let watching: NodeJS.Timeout | null = null;
@@ -155,7 +156,7 @@ interface SendQueue {
 }
 
 /**
- * Sends runs in pages, one after the other.
+ * Sends runs in pages, one page after the other.
  * @param options.window limits the starts that wait for a worker
  * @param options.whenEmpty called when all were sent
  */
@@ -168,7 +169,7 @@ function createSendQueue(
   let isClosing = false;
 
   async function drain(): Promise<void> {
-    // Lets other callers of the same tick add theirs, so that one read serves them all.
+    // Lets other callers of the same tick add their runs, so that one read serves them all.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting.size() > 0) {
       const runIds = waiting.take(pageSize, window?.open);
@@ -208,7 +209,7 @@ function createSendQueue(
   };
 }
 
-/** Sends what is due for a page of runs. @throws when nothing could be sent. */
+/** Makes the calls to Temporal that are due for a page of runs. @throws when none succeeded. */
 async function sendPage(
   options: DispatcherOptions,
   runIds: readonly string[],
@@ -253,7 +254,7 @@ async function send(
   switch (entry.action) {
     case 'start': {
       const due = startOf.get(executionId);
-      // A missing row was deleted, so nothing is left to do.
+      // Without a start, the execution or its workflow was deleted, so nothing is left to do.
       return due ? { entry, started: await startRun(options, due) } : { entry };
     }
     case 'signal': {
@@ -292,14 +293,14 @@ async function startRun(
 }
 
 interface Signals {
-  /** Sends the signal for a key, or repeats it when the one under way is over. */
+  /** Sends the signal for a key. If one is under way, sends another one after it. */
   signal(key: string, send: () => Promise<void>): void;
   close(): Promise<void>;
 }
 
 /**
- * At most one signal per key at a time: the first at once, later ones together after a pause that
- * doubles from `gapMs` to `gapMaxMs` milliseconds.
+ * Sends at most one signal per key at a time: the first at once, and later ones together after a
+ * pause that doubles from `gapMs` to `gapMaxMs` milliseconds.
  */
 function createSignals(
   { log }: DispatcherOptions,

@@ -1,6 +1,6 @@
 import type { RunNotice } from '../../domain/runs/runs.ts';
 
-/** Maximum number of runs in memory, per project and in all. Further ones stay in the outbox. */
+/** Maximum number of runs in memory, of one project and of all. Further runs stay in the outbox. */
 const projectQueueMax = 1_000;
 const queueMax = 20_000;
 
@@ -40,7 +40,7 @@ export function createFairQueue(): FairQueue {
         runs.delete(runId);
         size -= 1;
         taken.push(runId);
-        // Moves the project to the end of the line, where this loop meets it again.
+        // Moves the project to the end of the map, where this loop meets it again.
         projects.delete(projectId);
         if (runs.size > 0) projects.set(projectId, runs);
       }

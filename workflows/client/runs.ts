@@ -28,7 +28,7 @@ import {
 } from './search-attributes.ts';
 
 /**
- * Starts, signals and cancels runs from outside. It refers to workflow types by name and imports
+ * Starts, signals and cancels runs from outside. This file names workflow types by text and imports
  * none, so its users do not depend on workflow code.
  */
 
@@ -47,7 +47,7 @@ export async function startExecution(
   const started = await tryStart(client, taskQueue, due, reuse);
   if (started) return started;
   const found = await client.workflow.getHandle(executionRunId(due.start.executionId)).describe();
-  // It was started by a process that died before it recorded that.
+  // The run has ended. A process had started it, and died before it recorded the start.
   if (due.hasEnded) return found.runId;
   if (servesStart(found, due)) {
     // The row may have changed since that start, so the run must read it again.
@@ -128,7 +128,7 @@ export async function signalExecution(
 }
 
 /**
- * Lists executions whose run on our task queue was closed since `since` without completing.
+ * Lists executions whose run on our task queue was closed after `since`, but not as completed.
  * Temporal's visibility lags by a second or so, and drops runs after the namespace's retention.
  */
 export async function* listClosedExecutions(client: Client, taskQueue: string, since: Date) {
@@ -191,7 +191,7 @@ export async function signalDelivery(
     workflowId: deliveryRunId(projectId),
     args: [projectId],
     signal: 'mailDue',
-    // Its few tasks do not wait behind those of the project's executions, however many there are.
+    // The few tasks of this run do not wait behind those of the executions, however many there are.
     priority: { priorityKey: priorities.requested, fairnessKey: projectId },
     staticSummary: 'Transactional and workflow mail',
     typedSearchAttributes: [{ key: projectKey, value: projectId }],
@@ -221,9 +221,10 @@ export async function signalRun(
 }
 
 /**
- * Asks the open runs of a removed project to stop, or terminates them with `force`. It leaves out
- * the removal itself, and runs that end by themselves: those of domains, which first have the mail
- * provider remove the domain, of event subscriptions and of erasures. Returns how many were open.
+ * Asks the open runs of a removed project to stop, or terminates them with `force`. Returns how
+ * many were open. The removal itself is left out. So are runs that end by themselves: those of
+ * event subscriptions, of erasures, and of domains, which first remove the domain at the mail
+ * provider.
  */
 export async function stopProjectRuns(
   client: Client,

@@ -10,7 +10,10 @@ import { priorities, runIds, sweepIdOf, sweepTimeOf } from '../../domain/runs/ru
 import { ensureSearchAttributes, projectKey } from './search-attributes.ts';
 
 const everyMs = 30_000;
-/** Several times as long as a sweep with much to do, in milliseconds. */
+/**
+ * Milliseconds after which Temporal ends a run of the sweep: several times as long as a sweep with
+ * much to do.
+ */
 const runTimeoutMs = 15 * 60_000;
 
 /**
@@ -38,13 +41,14 @@ export async function ensureSweep(client: Client, taskQueue: string): Promise<vo
 }
 
 /**
- * Milliseconds between two checks that the sweep's schedule exists: a lost one is back in a minute.
+ * Maximum milliseconds between two checks that the schedule of the sweep exists. So a lost schedule
+ * is back within a minute.
  */
 const lookEveryMs = 20_000;
 
 /**
- * Creates the sweep's schedule again when it is missing, until it is stopped: Temporal may lose its
- * data, or be restored from a backup, while the processes run.
+ * Creates the sweep's schedule again whenever it is missing, until `stop` is called. Temporal may
+ * lose its data, or be restored from a backup, while the processes run.
  */
 export function keepSweep(
   client: Client,
@@ -101,8 +105,8 @@ export async function describeSweep(client: Client, taskQueue: string): Promise<
 }
 
 /**
- * Makes Temporal's schedule of a workflow fire at these times; with none, deletes it. They are sent
- * as calendar entries in UTC, each of one second.
+ * Makes Temporal's schedule of a workflow fire at these times; with none, deletes the schedule.
+ * Each time is sent as a calendar entry in UTC, to the second.
  */
 export async function updateSchedule(
   client: Client,
@@ -143,7 +147,7 @@ async function store(client: Client, scheduleId: string, schedule: Schedule): Pr
     await client.schedule.create({ scheduleId, ...schedule });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    // Keep the state: an operator may have paused it.
+    // Keep the state, because an operator may have paused the schedule.
     await client.schedule.getHandle(scheduleId).update(({ state }) => ({ ...schedule, state }));
   }
 }

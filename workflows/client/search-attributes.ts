@@ -25,7 +25,10 @@ export const workflowNameKey = defineSearchAttributeKey(
 
 const executionKeyKey = defineSearchAttributeKey('ExecutionKey', SearchAttributeType.KEYWORD);
 
-/** The search attribute of the key of an execution. Only a key that looks like an id goes to Temporal. */
+/**
+ * The search attribute of the key of an execution. Only a key that looks like an id goes to
+ * Temporal, because other keys may be personal data.
+ */
 export function executionKey(key: string | null) {
   const isId = key !== null && /^[A-Za-z0-9._:-]{1,64}$/.test(key);
   return isId ? [{ key: executionKeyKey, value: key }] : [];
@@ -41,7 +44,7 @@ const keys = [
   executionKeyKey,
 ];
 
-/** `FailedStep` is set by the runs themselves. */
+/** Only the runs set `FailedStep`, so it needs no key here. */
 const names = [...keys.map((key) => key.name), 'FailedStep'];
 
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */

@@ -2,20 +2,22 @@ import type { RunNotice } from '../../domain/runs/runs.ts';
 import type { OpenStart } from '../../domain/runs/execution.ts';
 
 /**
- * Maximum number of starts of one process that the workers have not begun. More would not begin any
- * sooner: they would wait in Temporal's queues, where they delay the steps of all others.
+ * Maximum number of starts of one process that no worker has begun. More would not begin sooner:
+ * they would wait in the queues of Temporal and delay the steps of other executions.
  */
 const startsMax = 32;
-/** Milliseconds after which a start no longer counts: the workers are then unavailable. */
+/**
+ * Milliseconds after which a start no longer counts, because the workers seem to be unavailable.
+ */
 const startMs = 10_000;
 
 /** Limits the starts that wait for a worker. Further starts wait in the outbox. */
 export interface StartWindow {
   /** Returns true if one more start of this project may be sent, and counts it. */
   open(run: RunNotice): boolean;
-  /** Says which of the runs were sent. The others no longer count. */
+  /** Records which of `runIds` were started (`starts`). The others no longer count. */
   sent(runIds: readonly string[], starts: ReadonlyMap<string, OpenStart>): void;
-  /** Looks which starts the workers have begun. */
+  /** Asks which starts the workers have begun. These no longer count. */
   look(): Promise<void>;
 }
 
@@ -37,7 +39,8 @@ export function createStartWindow(
 
   return {
     open({ projectId, runId }) {
-      // The rule of `Shares`: a project alone gets half, so there is room for the next one.
+      // The rule of `createBulkhead`: a single project gets half, so there is room for the next
+      // one.
       const own = held.get(projectId) ?? 0;
       if (own + 1 > startsMax - counted.size) return false;
       counted.set(runId, { projectId, at: Date.now() });

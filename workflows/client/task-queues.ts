@@ -8,7 +8,7 @@ export interface QueueLag {
   tasks: number;
   /** Seconds for which the first of them has waited. */
   age: number;
-  /** Workers that poll for tasks. One that died counts for a few more minutes. */
+  /** Number of workers that poll for tasks. A worker that died counts for a few more minutes. */
   workers: number;
 }
 
