@@ -1,13 +1,13 @@
 import {
+  continueAsNew,
   defineSignal,
   proxyActivities,
-  setCurrentDetails,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ScheduleActivities } from '../activities/schedules.ts';
 import { runIds } from '../domain/runs/runs.ts';
-import { sliceOptions } from './job.ts';
+import { sliceOptions, workInSlices } from './job.ts';
 
 /** Updates Temporal's schedule of a workflow to match its row. */
 export async function workflowSchedule({ workflowId }: { workflowId: string }): Promise<void> {
@@ -38,12 +38,6 @@ export async function firing(input: {
   const prefix = runIds.firing({ projectId, workflowId, at: '' });
   const at = input.at ?? workflowInfo().workflowId.slice(prefix.length);
   const { FIRE } = proxyActivities<ScheduleActivities>(sliceOptions(projectId));
-  // Every slice reads the row, so the signal needs no action.
-  setHandler(defineSignal('changed'), () => {});
-  // Temporal allows 51,200 events per history: enough for about 8,500 slices, which last 23 hours.
-  for (;;) {
-    const { state, done } = await FIRE({ workflowId, at });
-    setCurrentDetails(`${done} contacts`);
-    if (state !== 'active') return;
-  }
+  if (await workInSlices('contacts', () => FIRE({ workflowId, at })))
+    await continueAsNew<typeof firing>({ projectId, workflowId, at });
 }

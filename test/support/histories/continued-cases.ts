@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { transact } from '../../../db/database.ts';
 import { enqueue } from '../../../db/outbox/outbox.ts';
 import { executionRunId, deliveryRunId } from '../../../domain/runs/execution.ts';
+import { runIds } from '../../../domain/runs/runs.ts';
 import { act, createCampaign, insertContacts } from '../projects/campaigns.ts';
 import type { Engine } from '../engine.ts';
 import { askForJob, insertFailed } from './execution-jobs.ts';
@@ -10,7 +11,7 @@ import { beginOptIn } from './opt-in-cases.ts';
 import { beginExecution, createContact, createWorkflow, startByHand } from './executions.ts';
 import { newAddress } from '../projects/shop.ts';
 import { importFile } from '../projects/upload.ts';
-import { askForReplay, beginErasing, subscribedTo } from './run-cases.ts';
+import { askForReplay, beginErasing, insertScheduled, subscribedTo } from './run-cases.ts';
 import { waitFor } from '../wait-for.ts';
 
 /** A run that continues as new. Its history is the one that ends with that. */
@@ -158,11 +159,29 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
       return continued(engine, await askForJob(engine, workflow.id, 'executions/retry-all'));
     },
   },
+  'firing-continued': {
+    afterEvents: 8,
+    async play(engine) {
+      await insertContacts(engine, 40_000);
+      const input = await insertScheduled(engine);
+      await transact(engine.api.db, (tx) =>
+        enqueue(tx, { kind: 'firing', input, summary: 'Firing' }),
+      );
+      await interruptSlice(engine, () =>
+        engine.api.db
+          .selectFrom('firing')
+          .where('workflow_id', '=', input.workflowId)
+          .where('status', '=', 'RUNNING')
+          .select('at')
+          .executeTakeFirst(),
+      );
+      return continued(engine, runIds.firing(input));
+    },
+  },
   'project-reset-continued': { afterEvents: 14, play: (engine) => removed(engine, 'reset') },
   'project-delete-continued': { afterEvents: 14, play: (engine) => removed(engine, 'delete') },
 };
 
-/** Repeats an action until the first run of an id has continued as new. */
 /** Lets an execution wait at a step, and moves it to another version there. */
 async function moved(
   engine: Engine,
@@ -183,6 +202,7 @@ async function moved(
   return continued(engine, executionRunId(id));
 }
 
+/** Repeats an action until the first run of an id has continued as new. */
 async function continued(
   { temporal }: Engine,
   workflowId: string,
@@ -205,15 +225,18 @@ async function continued(
 }
 
 /** Stops a worker in the middle of a job's first time slice; another worker continues. */
-async function interruptShift(engine: Engine, jobId: string): Promise<void> {
-  await waitFor('the job to be under way', async () => {
-    const row = await engine.api.db
+const interruptShift = (engine: Engine, jobId: string) =>
+  interruptSlice(engine, () =>
+    engine.api.db
       .selectFrom('job')
-      .select('state')
       .where('id', '=', jobId)
-      .executeTakeFirst();
-    return row?.state === 'active';
-  });
+      .where('state', '=', 'active')
+      .select('id')
+      .executeTakeFirst(),
+  );
+
+async function interruptSlice(engine: Engine, active: () => Promise<object | undefined>) {
+  await waitFor('the work to begin', async () => (await active()) !== undefined);
   await engine.stopWorker();
   await engine.startWorker();
 }

@@ -213,7 +213,7 @@ async function removed({ api, temporal }: Engine, removal: 'reset' | 'delete'): 
 }
 
 /** Inserts a workflow that should have fired within the last quarter of an hour. */
-async function insertScheduled(engine: Engine) {
+export async function insertScheduled(engine: Engine) {
   const steps = [{ type: 'EXIT', name: 'Out', config: { reason: 'done' } }];
   const { id: workflowId } = await createWorkflow(engine, { eventName: randomUUID(), steps });
   const triggerConfig = { cron: '*/15 * * * *', timeZone: 'UTC' };
