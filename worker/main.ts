@@ -167,7 +167,8 @@ async function checkOpenRuns(
 ): Promise<void> {
   try {
     const replayed = await replayOpenRuns(client, config.temporal.taskQueue, bundle);
-    if (replayed !== 0) log.info({ replayed }, 'open runs were replayed');
+    if (replayed === null) log.warn('replaying open runs took too long and was left');
+    else if (replayed > 0) log.info({ replayed }, 'open runs were replayed');
   } catch (error) {
     if (error instanceof IncompatibleVersion) throw error;
     log.warn({ error }, 'open runs could not be replayed');

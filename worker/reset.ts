@@ -49,9 +49,8 @@ export async function resetExecution(
     requestId: randomUUID(),
   });
   if (!(await updateExecutionRun(db, { executionId, generation, runId }))) {
-    // The execution was deleted or started again meanwhile, so this run must not continue.
     await client.workflow.getHandle(workflowId, runId).cancel();
-    throw new NotReset('The execution was cancelled meanwhile.');
+    throw new NotReset('The execution has ended or was started again meanwhile.');
   }
   return { runId, eventId: Number(point.eventId) };
 }

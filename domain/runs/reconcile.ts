@@ -45,8 +45,10 @@ const refusedTries = 10;
  * match the history.
  */
 const taskAttemptsMax = 3;
-/** The reason for a stuck execution whose task no worker takes. */
+/** Why an execution is stuck while no worker runs. */
 export const noWorkerReason = 'No worker is running.';
+/** Why an execution is stuck whose task no worker takes. */
+const untakenReason = 'No worker takes its next task: none is running, or all are overloaded.';
 /** Why an execution is stuck that should have been reconciled with its run by now. */
 export const noSweepReason = 'The sweep is not running, so a lost run is not restarted.';
 /** Milliseconds after which a task that no worker takes is stuck. Normally it takes seconds. */
@@ -90,7 +92,7 @@ function stuckReason(
   if (run.taskAttempts >= taskAttemptsMax) {
     return 'The server cannot run this version of the workflow.';
   }
-  if (run.untakenMs > untakenMaxMs) return noWorkerReason;
+  if (run.untakenMs > untakenMaxMs) return untakenReason;
   if (run.activityAttempts > 1 && stepMs > stuckStepMs) {
     return 'Its step has been retried for over ten minutes.';
   }

@@ -119,8 +119,8 @@ export async function listUnbegun(db: Database, starts: readonly OpenStart[]): P
 }
 
 /**
- * Records the run that an operator's reset has created for an execution. Returns false when another
- * start was requested meanwhile, so this run does not count.
+ * Records the run that an operator's reset has created for an execution. Returns false if the
+ * execution has ended meanwhile, or another start was requested: the run must not continue.
  */
 export async function updateExecutionRun(
   db: Database,
@@ -131,6 +131,7 @@ export async function updateExecutionRun(
     .set({ temporal_run_id: runId })
     .where('id', '=', executionId)
     .where('start_generation', '=', generation)
+    .where('status', 'in', ['RUNNING', 'WAITING'])
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { executionRunId } from '../../../domain/runs/execution.ts';
 import { resetExecution } from '../../../worker/reset.ts';
 import { bundleChanged } from '../../support/histories/changed-bundle.ts';
@@ -76,6 +76,25 @@ describe('npm run reset', () => {
     await waiting.handle.cancel();
     await waiting.handle.result().catch(() => {});
     await expectToGoOn(waiting, (await reset(waiting.id)).runId);
+  });
+
+  it('leaves no run behind when the execution is cancelled meanwhile', async () => {
+    const { id, workflow, handle } = await waitingExecution();
+    await handle.terminate('by hand');
+    const { workflowService } = engine.temporal.client;
+    const given = workflowService.resetWorkflowExecution.bind(workflowService);
+    const spy = vi.spyOn(workflowService, 'resetWorkflowExecution');
+    onTestFinished(() => spy.mockRestore());
+    spy.mockImplementation((async (...args: Parameters<typeof given>) => {
+      const path = `/workflows/${workflow.id}/executions/${id}`;
+      expect((await engine.call('DELETE', path)).status).toBe(200);
+      return given(...args);
+    }) as typeof given);
+    await expect(reset(id)).rejects.toThrow('has ended');
+    await waitFor(
+      'the end of the run',
+      async () => (await handle.describe()).status.name === 'CANCELLED',
+    );
   });
 
   it('leaves a run alone that goes on by itself', async () => {

@@ -179,7 +179,11 @@ describe('what is made of a run', () => {
     ['cancelled', { ...closed, end: 'cancelled' }, { do: 'end', as: { cancelled: true } }],
     ['open', open, keep(null)],
     ['with a failing workflow task', { ...open, taskAttempts: 3 }, keep(expect.any(String))],
-    ['without a worker', { ...open, untakenMs: 61_000 }, keep('No worker is running.')],
+    [
+      'without a worker',
+      { ...open, untakenMs: 61_000 },
+      keep('No worker takes its next task: none is running, or all are overloaded.'),
+    ],
     ['with a step tried again', { ...open, activityAttempts: 2 }, keep(expect.any(String))],
   ] as const)('%s', (_, run, verdict) => {
     expect(judgeRun(execution, run)).toEqual(verdict);
