@@ -142,7 +142,7 @@ class Player {
       this.#enter(trigger);
       this.#leave(null, triggerOutput(triggerEventName, startAt));
     }
-    return begin(graph, null);
+    return begin(graph);
   }
 
   async #perform(command: Doing): Promise<Outcome> {

@@ -1,4 +1,4 @@
-import { findStep, type Graph, type GraphStep, stepAfter, type StepRef } from './graph.ts';
+import { type Graph, type GraphStep, stepAfter, type StepRef } from './graph.ts';
 
 /**
  * How an execution walks its graph: pure functions pick the next command. The workflow run (`follow`)
@@ -47,14 +47,13 @@ export function isInterruption(outcome: Outcome | Interruption): outcome is Inte
   return outcome.kind === 'held' || outcome.kind === 'elsewhere';
 }
 
-/** Returns the first command: to run the step `stepId`; null: the step after the trigger. */
-export function begin(graph: Graph, stepId: string | null): Command {
-  return runOrComplete(firstStep(graph, stepId));
+/** Returns the first command of an execution. */
+export function begin(graph: Graph): Command {
+  return runOrComplete(firstStep(graph));
 }
 
-/** Returns the step `stepId`; null: the step after the trigger. Undefined: there is none. */
-export function firstStep(graph: Graph, stepId: string | null): GraphStep | undefined {
-  if (stepId !== null) return findStep(graph, stepId);
+/** Returns the step after the trigger; undefined: there is none. */
+export function firstStep(graph: Graph): GraphStep | undefined {
   const trigger = graph.steps.find((step) => step.type === 'TRIGGER');
   return trigger && stepAfter(graph, trigger.id, null);
 }

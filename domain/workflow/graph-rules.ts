@@ -17,7 +17,7 @@ export function transitionFault(
   branch: string | null,
 ): ProblemCode | null {
   if (from.id === to.id) return 'TRANSITION_SELF';
-  if (stepModules[from.type].ways === 'none') return 'TRANSITION_FROM_EXIT';
+  if (stepModules[from.type]?.ways === 'none') return 'TRANSITION_FROM_EXIT';
   if (to.type === 'TRIGGER') return 'TRANSITION_TO_TRIGGER';
   if (waysOut(graph, from.id).some((way) => way.branch === branch)) {
     return branch === null ? 'TRANSITION_EXISTS' : 'TRANSITION_BRANCH_EXISTS';
@@ -66,7 +66,7 @@ export function autoConnectLeaf(graph: Graph): GraphStep | undefined {
 
 /** Returns true if the step may have an outgoing transition without a branch. */
 function mayLeadOn({ type }: GraphStep): boolean {
-  const { ways } = stepModules[type];
+  const ways = stepModules[type]?.ways;
   return ways === 'one' || ways === 'outcomes';
 }
 
@@ -100,7 +100,7 @@ export function pruning(graph: Graph, stepId: string): Removal {
  */
 export function splicing(graph: Graph, step: GraphStep): Removal | null {
   const [way, ...others] = waysOut(graph, step.id);
-  if (stepModules[step.type].ways === 'branches' || others.length > 0) return null;
+  if (stepModules[step.type]?.ways === 'branches' || others.length > 0) return null;
   const waysIn = graph.transitions.filter((transition) => transition.toStepId === step.id);
   return {
     stepIds: [step.id],

@@ -80,7 +80,7 @@ function stepAt(graph: Graph, { currentStepId, marks }: Standing): GraphStep | u
     !mark.isOver;
   if (current && current.type !== 'TRIGGER' && (!isDone || isResting)) return current;
   if (scheduled) return findStep(graph, scheduled.stepId);
-  if (!current) return firstStep(graph, null);
+  if (!current) return firstStep(graph);
   return passOver(graph, stepAfter(graph, current.id, mark?.branch ?? null), marks);
 }
 

@@ -19,7 +19,7 @@ function simulate(graph: Graph, world: World): string[] {
   const start = Date.parse(world.startedAt);
   let now = start;
   const path: string[] = [];
-  let command: Command = begin(graph, null);
+  let command: Command = begin(graph);
   while ('step' in command) {
     if (command.do === 'run') path.push(`${command.step.name} on day ${(now - start) / dayMs}`);
     const outcome = perform(command, world, start, now);
