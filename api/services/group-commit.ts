@@ -1,6 +1,6 @@
 import { type Database, limitLockWaits, transact } from '../../db/database.ts';
 import type { Shares } from '../../db/shares.ts';
-import { isLockTimeout, isTimeLimit, isUnavailable } from '../../db/sql-state.ts';
+import { isLockTimeout, isTimeLimit, isTransient, isUnavailable } from '../../db/sql-state.ts';
 import { Problem } from '../../domain/errors.ts';
 
 /** Maximum number of items of a transaction. With more, PostgreSQL's work per item hardly decreases. */
@@ -140,9 +140,9 @@ export function settle<Item, Answer>(
 }
 
 /**
- * Returns true if the connection was lost, or conflicts have ended each attempt of the transaction.
- * After a lost connection, the transaction may have been committed.
+ * Returns true if the connection was lost or could not be made. A lost transaction may have been
+ * committed.
  */
 export function isLost(error: unknown): boolean {
-  return isUnavailable(error) && !isTimeLimit(error);
+  return isUnavailable(error) && !isTimeLimit(error) && !isTransient(error);
 }
