@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { z } from 'zod';
 import { type Database, transact } from '../../db/database.ts';
 import { listAdministrators } from '../../db/accounts/members.ts';
@@ -71,24 +72,18 @@ export const paymentEndpoints = [
   receivePayments('receiveStripe', '/webhooks/incoming/stripe'),
 ];
 
-/**
- * Number of events that may still begin, of at most two at a time. Each holds a database connection
- * while it calls the provider.
- */
-let freeTurns = 2;
-const waiting: (() => void)[] = [];
+/** Each event holds a database connection while it calls the provider, which may be slow. */
+const turns = pLimit(2);
+/** With more, an event would wait longer than the provider waits for the response. */
+const waitingMax = 100;
 
-/** Waits for a free turn, because a slow provider must not take every connection. */
-async function inTurn(work: () => Promise<void>): Promise<void> {
-  if (freeTurns > 0) freeTurns -= 1;
-  else await new Promise<void>((go) => waiting.push(go));
-  try {
-    await work();
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else freeTurns += 1;
+/** @throws Problem SERVICE_UNAVAILABLE when too many events are waiting */
+function inTurn(work: () => Promise<void>): Promise<void> {
+  if (turns.pendingCount >= waitingMax) {
+    const message = 'Too many events of the payment provider are waiting.';
+    throw new Problem('SERVICE_UNAVAILABLE', { message });
   }
+  return turns(work);
 }
 
 function readEvent(payments: Payments, body: Buffer, signature: string): PaymentEvent {

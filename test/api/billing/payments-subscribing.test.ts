@@ -102,4 +102,19 @@ describe('a slow provider', () => {
     gate.open();
     for (const { status } of await Promise.all([...sent, ...changes])) expect(status).toBe(200);
   });
+
+  it('gets 503 for an event while a hundred are waiting', async () => {
+    const gate = { open: () => {} };
+    stripe.answersAfter = new Promise((resolve) => (gate.open = resolve));
+    const statuses: number[] = [];
+    const sent = Array.from({ length: 110 }, async (_, index) => {
+      const about = { id: `sub_many${index}`, customer: `cus_many${index}` };
+      statuses.push((await send('customer.subscription.updated', about)).status);
+    });
+    await waitFor('the refusals', () => statuses.length >= 8);
+    expect(statuses).toEqual(Array.from({ length: 8 }, () => 503));
+    gate.open();
+    await Promise.all(sent);
+    expect(statuses.slice(8)).toEqual(Array.from({ length: 102 }, () => 200));
+  });
 });
