@@ -38,7 +38,12 @@ import { editGraph, TransitionById } from './graph.ts';
 import { presentStep, Step, stepExample, WorkflowById } from './record.ts';
 import { stepExamples } from './step-examples.ts';
 import { requireTopics } from '../../topics/references.ts';
-import { refuseForeignSecrets, refuseUnknownNames, settledConfig } from './trigger.ts';
+import {
+  lockNamedSegments,
+  refuseForeignSecrets,
+  refuseUnknownNames,
+  settledConfig,
+} from './trigger.ts';
 
 export const Position = z.object({ x: z.number(), y: z.number() });
 
@@ -169,6 +174,7 @@ async function addStep(
   workflow: WorkflowRow,
   given: Typed<typeof NewStep> & { position: z.output<typeof Position> },
 ): Promise<StepRow> {
+  await lockNamedSegments(tx, workflow.project_id, [given]);
   const config = await settle(tx, workflow.project_id, given, null);
   const templateId = given.templateId ?? templateOfConfig(given.config) ?? null;
   await requireTemplates(tx, workflow.project_id, [templateId]);
@@ -275,8 +281,9 @@ export const updateStep = endpoint({
       const before = foundStep(steps, stepId);
       const { type, config: stored } = before;
       const { project_id: projectId } = workflow;
-      const given = body.config && checkConfig(call, type, body.config);
-      const config = given && (await settle(tx, projectId, { type, config: given }, stored));
+      const given = body.config && { type, config: checkConfig(call, type, body.config) };
+      if (given) await lockNamedSegments(tx, projectId, [given]);
+      const config = given && (await settle(tx, projectId, given, stored));
       const fromConfig = config && templateOfConfig(config);
       const templateId = [body.templateId, fromConfig, before.template_id].find(
         (given) => given !== undefined,

@@ -17,6 +17,7 @@ import { segmentProblems } from '../../../domain/filter/parse.ts';
 import type { FieldComparison } from '../../../domain/filter/step.ts';
 import { isJsonEqual } from '../../../domain/filter/value.ts';
 import { foreignSecrets, knownAddress, namedSecrets } from '../../../domain/secrets/hosts.ts';
+import { segmentsOfStep } from '../../../domain/workflow/field-uses.ts';
 import { noSchedule } from '../../../domain/workflow/graph-rules.ts';
 import { selection } from '../../../domain/filter/selection.ts';
 import {
@@ -97,7 +98,18 @@ export async function refuseUnknownNames(
   );
 }
 
-/** If `db` is a transaction, no segment of the project can be deleted until it ends. */
+/**
+ * Prevents the deletion of segments until the transaction ends, if the config of a step names one.
+ * Call it before `refuseUnknownNames` in a transaction that stores the steps.
+ */
+export async function lockNamedSegments(
+  tx: Database,
+  projectId: string,
+  steps: readonly GivenStep[],
+): Promise<void> {
+  if (steps.flatMap(segmentsOfStep).length > 0) await lockSegmentReferences(tx, projectId);
+}
+
 async function refuseUnknownSegments(
   db: Database,
   projectId: string,
@@ -111,7 +123,6 @@ async function refuseUnknownSegments(
   );
   const ids = mentions.flat().map(({ segmentId }) => segmentId);
   if (ids.length === 0) return;
-  await lockSegmentReferences(db, projectId);
   const segments = await listSegmentReferences(db, projectId, ids);
   const errors = mentions.flatMap((ofStep) => segmentProblems(ofStep, segments));
   if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });

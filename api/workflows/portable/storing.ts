@@ -24,6 +24,7 @@ import {
   refuseUnknownNames,
   changeExitRules,
   changeTrigger,
+  lockNamedSegments,
   refuseExitRules,
   refuseForeignSecrets,
   refuseTrigger,
@@ -168,6 +169,7 @@ async function drawingOf(
   before: Drawing,
   path: readonly string[],
 ): Promise<Drawing> {
+  await lockNamedSegments(tx, projectId, given.steps);
   const steps = await drawnSteps(tx, projectId, given.steps, before.steps, path);
   const ids = new Map(steps.map(({ key, id }) => [key, id]));
   const transitions = keyed.transitions.map(({ fromStepId, toStepId, branch }) => ({

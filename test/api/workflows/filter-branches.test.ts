@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { lockSegmentReferences } from '../../../db/segments/segments.ts';
 import { keyed, trigger, ways } from '../../support/projects/portable-graph.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 import { errorFields } from '../../support/projects/workflow-api.ts';
@@ -113,6 +114,28 @@ describe('a CONDITION by filters', () => {
       `${at}.1.filter.groups.0.filters.0.field not_found`,
       `${at}.1.filter.groups.0.filters.1.field not_found`,
     ]);
+  });
+
+  it('is refused at once while another transaction changes segments', async () => {
+    const config = byFilter(flat(compare(`segment.${randomUUID()}`, 'memberOfSegment')));
+    const { id, graph } = await drawn(byFilter(flat(compare('data.a', 'exists'))));
+    const [, which] = graph.steps;
+    const step = `/workflows/${id}/steps`;
+    const { steps } = (await call('GET', `/workflows/${id}`)).body;
+    const stepId = steps.find(({ type }: { type: string }) => type === 'CONDITION').id;
+    await shop.api.db.transaction().execute(async (tx) => {
+      await lockSegmentReferences(tx, shop.project.id);
+      const refused = await Promise.all([
+        draw(config),
+        call('PUT', `/workflows/${id}/graph`, {
+          ...graph,
+          steps: [graph.steps[0], { ...which, config }, ...graph.steps.slice(2)],
+        }),
+        call('POST', step, { type: 'CONDITION', config }),
+        call('PATCH', `${step}/${stepId}`, { name: '', config }),
+      ]);
+      expect(refused.map(({ status }) => status)).toEqual([422, 422, 422, 422]);
+    });
   });
 
   it('keeps the segments, fields and events that it names', async () => {
