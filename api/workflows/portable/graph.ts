@@ -45,12 +45,19 @@ const setWorkflowGraph = endpoint({
     'a known key keep their id, which waits, statistics and migrations use; steps that are left ' +
     'out are removed. A step without a key gets one from its name. Settings (`name`, ' +
     '`description`, `allowReentry`, `executionKey`, `reentry`, `trigger`, `exitRules`) that are ' +
-    'left out keep their value. An equal graph makes no new version. Errors name a step by its key.',
+    'left out keep their value. An equal graph makes no new version. Errors name a step by its key. ' +
+    'WORKFLOW_INVALID: the workflow is enabled, and the schedule has no times.',
   access: 'secret',
   params: WorkflowById,
   body: GivenGraph,
   response: WholeWorkflow,
-  problems: ['WORKFLOW_NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'TOPIC_NOT_FOUND', 'SEGMENT_NOT_FOUND'],
+  problems: [
+    'WORKFLOW_NOT_FOUND',
+    'TEMPLATE_NOT_FOUND',
+    'TOPIC_NOT_FOUND',
+    'SEGMENT_NOT_FOUND',
+    'WORKFLOW_INVALID',
+  ],
   example: { body: portableExample, response: workflowGraphExample },
   async check({ db, caller: { projectId }, params: { id }, body }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));

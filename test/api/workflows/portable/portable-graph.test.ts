@@ -345,6 +345,16 @@ describe('putting a graph', () => {
     }
   });
 
+  it('refuses a schedule without times while the workflow is enabled', async () => {
+    const drawn = { steps: [trigger, keyed('out', 'EXIT')], transitions: ways('trigger>out') };
+    const weekly = { cron: '0 9 * * mon', timeZone: 'Europe/Kyiv' };
+    await put({ ...drawn, trigger: { type: 'SCHEDULE', config: weekly } });
+    expect((await inWorkflow('PATCH', '', { enabled: true })).status).toBe(200);
+    const { status, body } = await put({ ...drawn, trigger: { type: 'SCHEDULE', config: {} } });
+    expect([status, body.error.code]).toEqual([422, 'WORKFLOW_INVALID']);
+    expect((await get()).trigger.config).toEqual(weekly);
+  });
+
   it('refuses another type for a known key', async () => {
     await put({ steps: [trigger, keyed('a', 'DELAY')], transitions: [] });
     const refused = await put({ steps: [trigger, keyed('a', 'EXIT')], transitions: [] });
