@@ -3541,12 +3541,12 @@ export type ContactExport = {
   exportedAt: string;
   contact: Contact;
   topics: Array<ContactTopic>;
-  consent: Array<ConsentLine>;
   suppression: Suppression | null;
   segments: Array<{
     id: string;
     name: string;
   }>;
+  consent: Array<ConsentLine>;
   events: Array<Event>;
   emails: Array<{
     id: string;
@@ -3649,6 +3649,21 @@ export type ContactTopic = {
   changedAt: string | null;
 };
 
+export type Suppression = {
+  /** null in lists while only a hash of it is kept */
+  email: string | null;
+  /** true: only a hash of the address is kept */
+  hashed: boolean;
+  reason: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased' | 'opt_out';
+  /** `marketing`: no mail of class MARKETING; `all`: no mail at all */
+  scope: 'marketing' | 'all';
+  /** The mail whose feedback or link made the entry */
+  emailId: string | null;
+  /** Its end; null: never */
+  until: string | null;
+  createdAt: string;
+};
+
 export type ConsentLine = {
   at: string;
   action: 'requested' | 'confirmed' | 'expired' | 'granted' | 'imported' | 'withdrawn' | 'address_changed';
@@ -3664,21 +3679,6 @@ export type ConsentLine = {
   text: string | null;
   /** pk, sk or the id of a user; null: another source */
   actor: string | null;
-};
-
-export type Suppression = {
-  /** null in lists while only a hash of it is kept */
-  email: string | null;
-  /** true: only a hash of the address is kept */
-  hashed: boolean;
-  reason: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased' | 'opt_out';
-  /** `marketing`: no mail of class MARKETING; `all`: no mail at all */
-  scope: 'marketing' | 'all';
-  /** The mail whose feedback or link made the entry */
-  emailId: string | null;
-  /** Its end; null: never */
-  until: string | null;
-  createdAt: string;
 };
 
 export type Event = {

@@ -4,7 +4,7 @@ import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
  * Returns SQL that matches any of the values, for the right side of `=`. They are one parameter, so
  * the statement is the same for any number of them.
  */
-export function anyOf(values: readonly string[], type: 'uuid' | 'text' = 'uuid') {
+export function anyOf(values: readonly string[], type: 'uuid' | 'text' | 'bigint' = 'uuid') {
   return sql<string>`any(${values}::${sql.raw(type)}[])`;
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listConsent } from '../../db/consent/log.ts';
+import { readConsent } from '../../db/consent/log.ts';
 import { type ContactRow, findContact } from '../../db/contacts/contacts.ts';
 import {
   type ExportedList,
@@ -15,7 +15,6 @@ import { listContactTopics } from '../../db/topics/choices.ts';
 import { findExecutionOf } from '../../db/workflows/executions/executions.ts';
 import { listStepExecutions } from '../../db/workflows/executions/steps.ts';
 import { found } from '../../domain/errors.ts';
-import { limits } from '../../domain/limits.ts';
 import { ConsentLine, presentConsent } from '../consent/log.ts';
 import { Email, readEmail, waitingExample } from '../emails/emails.ts';
 import { EventAnswer, eventExample, presentEvent } from '../events/record.ts';
@@ -39,9 +38,9 @@ const ContactExport = named('ContactExport', {
   exportedAt: Time,
   contact: Contact,
   topics: z.array(ContactTopicAnswer),
-  consent: z.array(ConsentLine),
   suppression: SuppressionEntry.nullable(),
   segments: z.array(z.object({ id: z.uuid(), name: z.string() })),
+  consent: z.array(ConsentLine),
   events: z.array(EventAnswer),
   emails: z.array(
     Email.extend({
@@ -61,8 +60,8 @@ const exportContact = endpoint({
   path: '/contacts/{id}/export',
   summary: 'Export all data of a contact, as one file',
   description:
-    'The data as of one moment, oldest first: events, mail with bodies and traces, ' +
-    'executions with their steps. Files are listed without their content. The response is ' +
+    'The data as of one moment, oldest first: the whole consent log, events, mail with bodies and ' +
+    'traces, executions with their steps. Files are listed without their content. The response is ' +
     'streamed, and may be long; one that breaks off is incomplete. It breaks off when the ' +
     'client reads nothing for five seconds. A project has two exports at a time; further ' +
     'ones wait. SERVICE_UNAVAILABLE: they have waited too long.',
@@ -75,9 +74,9 @@ const exportContact = endpoint({
       exportedAt: '2026-11-21T08:30:00.000Z',
       contact: contactExample,
       topics: [],
-      consent: [],
       suppression: null,
       segments: [],
+      consent: [],
       events: [eventExample],
       emails: [{ ...waitingExample, attachments: [] }],
       executions: [{ ...executionExample, stepExecutions: [] }],
@@ -119,17 +118,17 @@ async function* exported(
     exportedAt: time(new Date()),
     contact: presentContact(contact, exporting.project),
     topics: (await listContactTopics(db, contact)).map(presentContactTopic),
-    consent: (await listConsent(db, id, limits.consentLines)).map(presentConsent),
     suppression: entry ? presentSuppression(entry, contact.email) : null,
     segments: await listMemberships(db, id),
   };
   yield JSON.stringify(head).slice(0, -1);
   const read: Record<ExportedList, (ids: string[]) => AsyncIterable<object>> = {
+    consent: (ids) => consentOf(db, id, ids),
     events: (ids) => eventsOf(exporting, db, ids),
     emails: (ids) => emailsOf(exporting, db, ids),
     executions: (ids) => executionsOf(exporting, db, ids),
   };
-  for (const list of ['events', 'emails', 'executions'] as const) {
+  for (const list of ['consent', 'events', 'emails', 'executions'] as const) {
     yield `,"${list}":[`;
     let before = '';
     for await (const ids of exportedIds(db, contact, list)) {
@@ -141,6 +140,10 @@ async function* exported(
     yield ']';
   }
   yield '}';
+}
+
+async function* consentOf(db: Database, contactId: string, ids: string[]) {
+  for (const line of await readConsent(db, contactId, ids)) yield presentConsent(line);
 }
 
 async function* eventsOf({ project }: Exporting, db: Database, ids: string[]) {

@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 import type { Consent } from '../tables.ts';
 
 /** Action in an entry of the consent log. */
@@ -111,20 +112,30 @@ export function actionOf(subscribed: boolean, source: ConsentSource): ConsentAct
   return source === 'import' ? 'imported' : 'granted';
 }
 
-export type ConsentRow = Selectable<Consent>;
+type ConsentRow = Omit<Selectable<Consent>, 'id' | 'contact_id' | 'project_id'>;
 
 /** The newest lines of a contact's log, oldest first. */
 export async function listConsent(
   db: Database,
   contactId: string,
   max: number,
-): Promise<Omit<ConsentRow, 'id' | 'contact_id' | 'project_id'>[]> {
-  const rows = await db
+): Promise<ConsentRow[]> {
+  const rows = await linesOf(db, contactId).orderBy('id', 'desc').limit(max).execute();
+  return rows.toReversed();
+}
+
+/** The lines with these ids of a contact's log, oldest first. */
+export async function readConsent(
+  db: Database,
+  contactId: string,
+  ids: readonly string[],
+): Promise<ConsentRow[]> {
+  return linesOf(db, contactId).where('id', '=', anyOf(ids, 'bigint')).orderBy('id').execute();
+}
+
+function linesOf(db: Database, contactId: string) {
+  return db
     .selectFrom('consent')
     .select(['at', 'action', 'source', 'topic', 'ip', 'user_agent', 'text', 'actor'])
-    .where('contact_id', '=', contactId)
-    .orderBy('id', 'desc')
-    .limit(max)
-    .execute();
-  return rows.toReversed();
+    .where('contact_id', '=', contactId);
 }

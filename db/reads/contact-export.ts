@@ -13,7 +13,7 @@ const pageSize = 200;
 const exportMs = 10 * 60_000;
 
 /** The parts of an export that may be long, oldest first. */
-export type ExportedList = 'events' | 'emails' | 'executions';
+export type ExportedList = 'consent' | 'events' | 'emails' | 'executions';
 
 /**
  * Reads in one transaction that sees one state of the data and changes nothing. The transaction ends
@@ -88,6 +88,7 @@ const ownedBy = ({ id, project_id: projectId }: Owner) =>
   sql`contact_id = ${sql.lit(id)} and project_id = ${sql.lit(projectId)}`;
 
 const idsOf: Record<ExportedList, (owner: Owner) => RawBuilder<unknown>> = {
+  consent: (owner) => sql`select id from consent where ${ownedBy(owner)} order by id`,
   events: (owner) => {
     const derived = derivedEvents.map(
       (event) =>

@@ -92,3 +92,15 @@ it('an export without a connection within ten seconds gets an error', async () =
   for (const slot of slots) services.exports.leave(slot);
   expect((await api.request('GET', project.path, { key: project.key })).status).toBe(200);
 }, 30_000);
+
+it('has the whole consent log, also more lines than one page of the log', async () => {
+  const { id: projectId, secretKey: key } = await api.createProject(cookie);
+  const body = { email: 'ada@people.test', subscribed: true };
+  const { id } = (await api.request('POST', '/contacts', { key, body })).body;
+  await sql`insert into consent (contact_id, project_id, action, source, text)
+    select ${id}, ${projectId}, 'granted', 'public_page', 'text ' || place
+      from generate_series(1, 1200) place`.execute(api.db);
+  const { consent } = (await api.request('GET', `/contacts/${id}/export`, { key })).body;
+  const texts = consent.map(({ text }: { text: string | null }) => text);
+  expect(texts).toEqual([null, ...Array.from({ length: 1200 }, (_, index) => `text ${index + 1}`)]);
+});
