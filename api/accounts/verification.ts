@@ -4,6 +4,7 @@ import {
   findTokenOwner,
   findUser,
   findUserByEmail,
+  readTokenWait,
   updateEmailVerified,
   updatePassword,
   useToken,
@@ -74,11 +75,11 @@ const requestVerification = endpoint({
     const user = await findUser(db, caller.userId);
     if (!user) throw new Problem('UNAUTHORIZED');
     if (user.email_verified) return { message: 'Your address is verified already.' };
-    const recorded = await transact(db, (tx) =>
-      recordVerification(tx, config, user, 'verify_email'),
-    );
+    const purpose = 'verify_email';
+    const recorded = await transact(db, (tx) => recordVerification(tx, config, user, purpose));
     if (!recorded) {
-      throw new Problem('RATE_LIMIT_EXCEEDED', { details: { retryAfter: 60 * 60 } });
+      const retryAfter = await readTokenWait(db, { userId: user.id, purpose });
+      throw new Problem('RATE_LIMIT_EXCEEDED', { details: { retryAfter } });
     }
     return { message: 'The mail is on its way.' };
   },

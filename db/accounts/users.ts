@@ -189,7 +189,7 @@ export type TokenPurpose =
   | 'members_by_key';
 
 /** Links that were created after this moment work, and are counted. */
-const tokenLife = sql<Date>`now() - interval '1 hour'`;
+const tokenLife = sql<Date>`(now() - interval '1 hour')`;
 
 /**
  * Stores the hash of a link's token. Returns false, and stores nothing, when the user has got
@@ -215,6 +215,25 @@ export async function insertToken(
     .values({ token_hash: token.hash, user_id: token.userId, purpose: token.purpose })
     .execute();
   return true;
+}
+
+/** Returns the seconds after which `insertToken` stores a token again, at least one. */
+export async function readTokenWait(
+  db: Database,
+  { userId, purpose }: { userId: string; purpose: TokenPurpose },
+): Promise<number> {
+  const { seconds } = await db
+    .selectFrom('account_token')
+    .select(
+      sql<number>`greatest(1, ceil(extract(epoch from min(created_at) - ${tokenLife})))::int`.as(
+        'seconds',
+      ),
+    )
+    .where('user_id', '=', userId)
+    .where('purpose', '=', purpose)
+    .where('created_at', '>', tokenLife)
+    .executeTakeFirstOrThrow();
+  return seconds;
 }
 
 /** The user of a token that is still valid. */
