@@ -262,6 +262,7 @@ export const duplicateTemplate = endpoint({
     const original = found('TEMPLATE', id, await findTemplate(db, projectId, id));
     const { id: _, created_at: _c, updated_at: _u, ...values } = original;
     const copy = await transact(db, async (tx) => {
+      await holdProject(tx, projectId);
       const topicId = await keptTopic(tx, projectId, values.topic_id);
       const name = copyName(original.name);
       return insertTemplate(tx, { ...values, topic_id: topicId, name });

@@ -1,5 +1,6 @@
 import { v7 as uuidV7 } from 'uuid';
 import { type Database, transact } from '../../db/database.ts';
+import { holdProject } from '../../db/projects/projects.ts';
 import { storeVersion } from '../../db/workflows/versions.ts';
 import {
   insertGraph,
@@ -29,6 +30,7 @@ export const duplicateWorkflow = endpoint({
   async handle({ db, caller, params: { id } }) {
     const { projectId, project } = caller;
     return transact(db, async (tx) => {
+      await holdProject(tx, projectId);
       const [row] = await lockWorkflows(tx, projectId, [id], { for: 'edit' });
       const original = found('WORKFLOW', id, row);
       const {
