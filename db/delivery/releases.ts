@@ -39,6 +39,14 @@ export async function continueHeldMail(db: Database, isOver: () => boolean): Pro
 /** Releases one page. Returns true if it was the last one. */
 async function releasePage(db: Database, projectId: string): Promise<boolean> {
   return transact(db, async (tx) => {
+    // Locked before the mail is read, so a later change of the policy cannot move `released_to` in
+    // between.
+    await tx
+      .selectFrom('send_policy')
+      .select('project_id')
+      .where('project_id', '=', projectId)
+      .forUpdate()
+      .execute();
     const { rows } = await sql<{ campaign_id: string | null }>`
       with held as (
         select email.id from send_policy
@@ -62,8 +70,11 @@ async function releasePage(db: Database, projectId: string): Promise<boolean> {
       .execute();
     for (const campaign of campaigns) await signalCampaign(tx, campaign);
     if (rows.length === pageSize) return false;
-    await sql`update send_policy set released_to = null
-      where project_id = ${projectId} and released_to < now()`.execute(tx);
+    await tx
+      .updateTable('send_policy')
+      .set({ released_to: null })
+      .where('project_id', '=', projectId)
+      .execute();
     return true;
   });
 }

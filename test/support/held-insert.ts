@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -7,12 +7,19 @@ const lock = 4_711;
 
 /** Makes inserts of mail to an address wait until they are released. */
 export async function holdBack(db: Database, address: string) {
+  return holdBackAt(
+    db,
+    sql`insert on email for each row when (new.to_email = ${sql.lit(address)})`,
+  );
+}
+
+/** Makes the changes before which this trigger is called wait until they are released. */
+export async function holdBackAt(db: Database, change: RawBuilder<unknown>) {
   await sql`create or replace function hold_back() returns trigger language plpgsql as
     $$ begin perform pg_advisory_xact_lock_shared(${sql.lit(lock)}); return new; end $$`.execute(
     db,
   );
-  await sql`create trigger hold_back before insert on email for each row
-    when (new.to_email = ${sql.lit(address)}) execute function hold_back()`.execute(db);
+  await sql`create trigger hold_back before ${change} execute function hold_back()`.execute(db);
   let release = () => {};
   const released = new Promise<void>((resolve) => (release = resolve));
   let isHeld = false;
@@ -23,9 +30,9 @@ export async function holdBack(db: Database, address: string) {
   });
   await waitFor('the lock', () => isHeld);
   return {
-    /** Resolves when an insert waits. */
+    /** Resolves when a change waits. */
     isReached: () =>
-      waitFor('an insert that waits', async () => {
+      waitFor('a change that waits', async () => {
         const { rows } = await sql`select from pg_locks
           where locktype = 'advisory' and objid = ${lock} and not granted`.execute(db);
         return rows.length > 0;

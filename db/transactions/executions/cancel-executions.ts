@@ -108,6 +108,14 @@ async function cancelPage(
   workflowId: string,
 ): Promise<{ cancelled: number; isOver: boolean }> {
   return transact(db, async (tx) => {
+    // Locked before the executions are read, so a later request cannot move `until` in between: it
+    // waits, and inserts its own row after this one is deleted.
+    await tx
+      .selectFrom('workflow_cancellation')
+      .select('workflow_id')
+      .where('workflow_id', '=', workflowId)
+      .forUpdate()
+      .execute();
     const rows = await tx
       .selectFrom('workflow_cancellation as cancellation')
       .innerJoin('execution', 'execution.workflow_id', 'cancellation.workflow_id')
@@ -116,14 +124,10 @@ async function cancelPage(
       .where('execution.status', 'in', activeStatuses)
       .whereRef('execution.started_at', '<=', 'cancellation.until')
       .limit(pageSize)
-      // If there are executions, this locks the row of the cancellation: a later request waits, and
-      // its own row is not deleted below.
-      .forUpdate('cancellation')
       .execute();
     const ids = rows.map(({ id }) => id);
     const cancelled = (await cancelExecutions(tx, ids, 'cancelled')).length;
     if (ids.length === pageSize) return { cancelled, isOver: false };
-    // A later request may be waiting for this row. It then inserts its own.
     await tx.deleteFrom('workflow_cancellation').where('workflow_id', '=', workflowId).execute();
     return { cancelled, isOver: true };
   });

@@ -192,9 +192,8 @@ async function releasePage(db: Database, workflowId: string): Promise<boolean> {
       .where('workflow_id', '=', workflowId)
       .where('held_at', 'is not', null)
       .where('paused_at', 'is', null)
-      .where('status', 'in', activeStatuses)
-      .limit(pageSize);
-    const ids = (await held.execute()).map(({ id }) => id);
+      .where('status', 'in', activeStatuses);
+    const ids = (await held.limit(pageSize).execute()).map(({ id }) => id);
     const rows = await lockExecutions(tx, ids);
     // Locked, so that a new pause of the workflow waits for this page; after the contacts, because
     // that is the common order.
@@ -209,8 +208,8 @@ async function releasePage(db: Database, workflowId: string): Promise<boolean> {
       tx,
       rows.filter((row) => row.held_at && !row.paused_at && isActive(row)),
     );
-    // Compares the ids read, not the released ones, because a contact may be deleted meanwhile.
-    if (ids.length === pageSize) return false;
+    // Read again, because another pause may have held more before this transaction locked the row.
+    if (await held.limit(1).executeTakeFirst()) return false;
     await tx.deleteFrom('workflow_release').where('workflow_id', '=', workflowId).execute();
     return true;
   });
