@@ -432,7 +432,9 @@ create trigger campaign_tally_begin after insert on email for each row
   execute function tally_campaign_mail();
 
 create trigger campaign_tally_change after update of status on email for each row
-  when (new.campaign_id is not null and (old.status = 'FAILED') <> (new.status = 'FAILED'))
+  when (new.campaign_id is not null and 'FAILED' in (old.status, new.status)
+    and (old.status, old.refusal, old.error, old.sent_at is null)
+      is distinct from (new.status, new.refusal, new.error, new.sent_at is null))
   execute function tally_campaign_mail();
 
 create trigger campaign_tally_end after delete on email for each row

@@ -90,7 +90,7 @@ $$;
 -- A statement that settles a chunk of messages records their usage itself, and sets
 -- `everpost.noted`. A trigger for each row took a tenth of the cost of a campaign's message.
 create trigger email_sent after update of sent_at on email for each row
-  when (old.sent_at is null and new.sent_at is not null
+  when (old.sent_at is null and new.sent_at is not null and new.status <> 'FAILED'
     and current_setting('everpost.noted', true) is distinct from 'together')
   execute function note_usage();
 

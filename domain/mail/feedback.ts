@@ -94,9 +94,9 @@ type TraceWord =
  * Returns the effects of feedback on a message, or null when there are none. Times keep the earliest
  * occurrence; `opens` and `clicks` count each.
  *
- * All feedback except a rejection proves that the provider accepted the message. So a message with
- * an unknown outcome becomes SENT first, even if it was given up meanwhile. Feedback on a message
- * that was never given to the mail provider (`attempts` 0) is ignored.
+ * All feedback, also a rejection, proves that the provider accepted the message. So a message with an
+ * unknown outcome becomes SENT first, even if it was given up meanwhile. Feedback on a message that
+ * was never given to the mail provider (`attempts` 0) is ignored.
  * @param before.isUnderWay an attempt is still waiting for its response, and feedback may be
  *   faster.
  * @param given.acceptedAt when the provider accepted it, if reported.
@@ -115,10 +115,10 @@ export function applyFeedback(
     counters: [],
     unsubscribes: null,
   };
-  if (feedback.kind === 'rejection') return reject(effects, feedback.text);
   // The provider accepted the message and rejected it later, so more feedback cannot belong to it.
   if (state.status === 'FAILED' && state.sent_at !== null) return null;
   if (state.sent_at === null) settle(effects, feedback, isUnderWay, given);
+  if (feedback.kind === 'rejection') return reject(effects, feedback.text);
   note(effects, feedback);
   return effects.trace.length + effects.events.length > 0 ? effects : null;
 }
@@ -224,7 +224,7 @@ function rankOf(status: EmailStatus): number {
 /** A message in a later state than "sent" was not rejected. */
 function reject(effects: FeedbackEffects, text: string): FeedbackEffects | null {
   const { state } = effects;
-  if (rankOf(state.status) > rankOf('SENT') || state.status === 'FAILED') return null;
+  if (rankOf(state.status) > rankOf('SENT')) return null;
   state.status = 'FAILED';
   state.error = text;
   effects.trace.push({ state: 'refused', detail: { error: text } });

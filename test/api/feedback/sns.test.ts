@@ -314,6 +314,29 @@ describe('a message whose outcome is unknown', () => {
     ['due once more', { ...unknown, status: 'PENDING' }],
   ];
 
+  it.each(states)('stays rejected if that is reported before Send: %s', async (_, fields) => {
+    const customer = `cus_${randomUUID()}`;
+    await sql`update project set customer = ${customer} where id = ${project.id}`.execute(api.db);
+    const campaignId = await insertTestCampaign(api.db, project.id);
+    const { id, contactId } = await sentEmail(fields, campaignId);
+    await notify(sesEvent('Reject', { emailId: id }, { reason: 'Bad content' }));
+    await notify(sesEvent('Send', { emailId: id }));
+    const error = 'SES: Bad content';
+    const email = await emailOf(id);
+    expect(email).toMatchObject({ status: 'FAILED', error, refusal: 'provider_refused' });
+    expect(email.sent_at).not.toBeNull();
+    expect(await namesOf(contactId)).toEqual(['email.sent']);
+    expect((await campaignOf(campaignId)).sent_count).toBe(1);
+    expect((await traceOf(id)).map(([state]) => state)).toEqual(['settled', 'refused']);
+    const billed = await sql`select from usage_report where email_id = ${id}`.execute(api.db);
+    expect(billed.rows).toEqual([]);
+    const { rows: tally } = await sql`
+      select code, sum(count)::int as count, sum(sent)::int as sent from campaign_tally
+        where campaign_id = ${campaignId} group by code having sum(count) <> 0`.execute(api.db);
+    expect(tally).toEqual([{ code: 'provider_refused', count: 1, sent: 1 }]);
+    await sql`update project set customer = null where id = ${project.id}`.execute(api.db);
+  });
+
   it.each(states)('counts as sent first when it was %s', async (_, fields) => {
     const campaignId = await insertTestCampaign(api.db, project.id);
     const { id, contactId } = await sentEmail(fields, campaignId);
