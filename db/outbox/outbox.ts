@@ -177,40 +177,42 @@ export async function markSent(db: Database, sent: readonly SentEntry[]): Promis
         and execution.start_generation = run.generation`.execute(db);
 }
 
-/** Maximum number of overdue entries claimed at once, per project and in all. */
-const projectClaimMax = 100;
+/** Maximum number of overdue entries claimed at once: of all projects, and of the platform. */
 const claimMax = 500;
+const platformClaimMax = 100;
 
 /**
- * Claims entries that are overdue, for the caller to send. Every project gets its turn, so a large
- * backlog of one does not delay the others.
+ * Claims entries that are overdue, for the caller to send. All projects with such entries get an
+ * equal share, so a large backlog of one does not delay the others. If there are too many projects,
+ * those go first whose entries have waited longest.
  * @returns the runs, and true if there may be more.
  */
 export async function claimOverdue(db: Database): Promise<{ runs: RunNotice[]; isMore: boolean }> {
   // One index lookup per project, not one per entry.
   const next = (after: RawBuilder<unknown>) => sql`
     (select project_id from outbox where ${after} order by project_id limit 1)`;
-  const due = (owner: RawBuilder<unknown>) => sql`
+  const due = (owner: RawBuilder<unknown>, max: RawBuilder<unknown>) => sql`
     (select run_id from outbox where ${owner} and due_at < now()
-      order by due_at limit ${projectClaimMax} for update skip locked)`;
+      order by due_at limit ${max} for update skip locked)`;
   const { rows } = await sql<{ runId: string; projectId: string | null; action: string }>`
     with recursive project(id) as (
       select project_id from ${next(sql`project_id is not null`)} first
       union all
       select ${next(sql`project_id > project.id`)} from project where project.id is not null
-    ), overdue as (
-      select run_id from ${due(sql`project_id is null`)} platform
-      union all
-      select run_id from project, lateral ${due(sql`project_id = project.id`)} own
+    ), late as (
+      select id, count(*) over () as projects
+        from project, lateral (
+          select due_at from outbox where project_id = project.id order by due_at limit 1) oldest
+        where due_at < now() order by due_at limit ${claimMax}
     ), claimed as (
-      select run_id from overdue limit ${claimMax}
+      select run_id from ${due(sql`project_id is null`, sql`${platformClaimMax}`)} platform
+      union all
+      select run_id from late, lateral
+        ${due(sql`project_id = late.id`, sql`greatest(${claimMax} / late.projects, 1)`)} own
     )
     update outbox set due_at = now() + interval '15 seconds', tries = least(tries + 1, 1000)
       from claimed where outbox.run_id = claimed.run_id
       returning outbox.run_id as "runId", project_id as "projectId", action`.execute(db);
-  const counts = new Map<string | null, number>();
-  for (const { projectId } of rows) counts.set(projectId, (counts.get(projectId) ?? 0) + 1);
-  const isMore = rows.length === claimMax || [...counts.values()].includes(projectClaimMax);
   const runs = rows.map(({ action, ...run }) => ({ ...run, isStart: action === 'start' }));
-  return { runs, isMore };
+  return { runs, isMore: runs.length > 0 };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { transact } from '../../../db/database.ts';
 import { dispatchStore } from '../../../workflows/client/dispatch-store.ts';
 import { retryExecution } from '../../../db/transactions/executions/retry-execution.ts';
@@ -161,22 +161,48 @@ describe('a request that was sent', () => {
     expect(await triesOf()).toEqual({ tries: 0 });
   });
 
-  it('is claimed in turns, so the leftovers of one project delay no other', async () => {
-    const left = (owner: string | null, count: number, age: string) =>
+  describe('is claimed in turns', () => {
+    const leave = (owner: string | null, count: number, age: string) =>
       sql`
       insert into outbox (run_id, project_id, kind, action, due_at)
         select gen_random_uuid()::text, ${owner}::uuid, 'campaignSend', 'signal',
             now() - ${age}::interval
           from generate_series(1, ${count}::int)`.execute(db);
-    const [much, little] = [randomUUID(), randomUUID()];
-    await left(much, 600, '1 hour');
-    await left(little, 1, '1 minute');
-    await left(null, 1, '1 minute');
-    const { runs, isMore } = await claimOverdue(db);
-    const of = (owner: string | null) => runs.filter(({ projectId }) => projectId === owner).length;
-    expect([of(much), of(little), of(null)]).toEqual([100, 1, 1]);
-    expect(isMore).toBe(true);
-    await db.deleteFrom('outbox').where('kind', '=', 'campaignSend').execute();
+    afterEach(() => db.deleteFrom('outbox').where('kind', '=', 'campaignSend').execute());
+
+    it('so the leftovers of one project delay no other', async () => {
+      const [much, little] = [randomUUID(), randomUUID()];
+      await leave(much, 600, '1 hour');
+      await leave(little, 1, '1 minute');
+      await leave(null, 1, '1 minute');
+      const { runs, isMore } = await claimOverdue(db);
+      const of = (owner: string | null) =>
+        runs.filter(({ projectId }) => projectId === owner).length;
+      expect([of(much), of(little), of(null)]).toEqual([250, 1, 1]);
+      expect(isMore).toBe(true);
+    });
+
+    it('by many projects at once, and by those first that have waited longest', async () => {
+      for (let project = 0; project < 12; project += 1) await leave(randomUUID(), 100, '1 hour');
+      const ownersOf = ({ runs }: { runs: { projectId: string | null }[] }) =>
+        new Set(runs.map(({ projectId }) => projectId));
+      expect(ownersOf(await claimOverdue(db)).size).toBe(12);
+      const last = 'ffffffff-ffff-4fff-bfff-ffffffffffff';
+      await sql`
+        insert into outbox (run_id, project_id, kind, action, due_at)
+          select gen_random_uuid()::text, gen_random_uuid(), 'campaignSend', 'signal',
+              now() - interval '1 minute'
+            from generate_series(1, 600)`.execute(db);
+      await leave(last, 1, '2 hours');
+      expect(ownersOf(await claimOverdue(db))).toContain(last);
+      expect((await claimOverdue(db)).isMore).toBe(true);
+    });
+
+    it('until none is left', async () => {
+      await leave(randomUUID(), 1, '1 minute');
+      expect((await claimOverdue(db)).runs).toHaveLength(1);
+      expect(await claimOverdue(db)).toEqual({ runs: [], isMore: false });
+    });
   });
 });
 

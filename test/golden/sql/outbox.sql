@@ -48,27 +48,34 @@ with recursive project(id) as (
     order by project_id
     limit 1)
   from project
-  where project.id is not null ), overdue as (
+  where project.id is not null ), late as (
+  select id, count(*) over () as projects
+  from project, lateral (
+    select due_at
+    from outbox
+    where project_id = project.id
+    order by due_at
+    limit 1) oldest
+  where due_at < now()
+  order by due_at
+  limit $1 ), claimed as (
   select run_id
   from (
     select run_id
     from outbox
     where project_id is null and due_at < now()
     order by due_at
-    limit $1
+    limit $2
     for update skip locked) platform
   union all
   select run_id
-  from project, lateral (
+  from late, lateral (
     select run_id
     from outbox
-    where project_id = project.id and due_at < now()
+    where project_id = late.id and due_at < now()
     order by due_at
-    limit $2
-    for update skip locked) own ), claimed as (
-  select run_id
-  from overdue
-  limit $3 )
+    limit greatest($3 / late.projects, 1)
+    for update skip locked) own )
 update outbox
 set due_at = now() + interval '15 seconds', tries = least(tries + 1, 1000)
 from claimed
