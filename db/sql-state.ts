@@ -56,17 +56,20 @@ const unreachableTexts = [
  * during the commit: see `isAnswerLost`.
  */
 export function isUnavailable(error: unknown): boolean {
-  if (unreachableCode.test(codeOf(error) ?? '') || isTimeLimit(error)) return true;
-  if (isTransient(error)) return true;
-  return error instanceof Error && unreachableTexts.some((text) => error.message.startsWith(text));
+  return isUnreachable(error) || isTimeLimit(error) || isTransient(error);
 }
 
 /**
- * Returns true if PostgreSQL is unavailable (`isUnavailable`), or refuses the user (class 28) or
- * the database (3D000).
+ * Returns true if PostgreSQL cannot be reached, or refuses the user (class 28) or the database
+ * (3D000).
  */
 export function isConnectionRefused(error: unknown): boolean {
-  return /^(28|3D000)/.test(codeOf(error) ?? '') || isUnavailable(error);
+  return isUnreachable(error) || /^(28|3D000)/.test(codeOf(error) ?? '');
+}
+
+function isUnreachable(error: unknown): boolean {
+  if (unreachableCode.test(codeOf(error) ?? '')) return true;
+  return error instanceof Error && unreachableTexts.some((text) => error.message.startsWith(text));
 }
 
 /** Returns true if the connection broke during a statement, which may still have been committed. */
