@@ -8,6 +8,14 @@ export function hasForbiddenText(text: string): boolean {
   return forbidden.test(text);
 }
 
+/**
+ * Returns true if JSON may contain text that PostgreSQL cannot store: `JSON.stringify` escapes NUL
+ * and lone surrogates.
+ */
+export function mayHaveForbiddenText(json: string): boolean {
+  return /\\u(?:0000|d[89a-f])/.test(json);
+}
+
 /** Replaces characters that PostgreSQL cannot store by U+FFFD, the replacement character. */
 export function storableText(text: string): string {
   return hasForbiddenText(text) ? text.replace(/[\0\p{Cs}]/gu, '\u{fffd}') : text;

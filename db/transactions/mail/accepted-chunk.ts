@@ -9,6 +9,7 @@ import type { Attempt } from './attempts.ts';
 import type { ChunkOrigin } from './claims.ts';
 import { timeOfId } from '../../../domain/ids.ts';
 import { notedSubscription } from '../../../domain/runs/runs.ts';
+import { mayHaveForbiddenText } from '../../../domain/text-rules.ts';
 
 /**
  * Records the outcomes of a chunk in the usual case: the provider has accepted every message at the
@@ -82,9 +83,7 @@ function allAccepted({ projectId, attemptIds, outcomes, claimed, campaign }: Att
   const contactIds = claimed.flatMap(({ contact_id: id }) => id ?? []);
   if (contactIds.length !== claimed.length) return null;
   const json = JSON.stringify(messages);
-  // `JSON.stringify` escapes the characters that PostgreSQL cannot store: NUL, and halves of
-  // surrogate pairs.
-  if (/\\u(?:0000|d[89a-f])/.test(json)) return null;
+  if (mayHaveForbiddenText(json)) return null;
   const { id: campaignId, chunk } = campaign;
   const shared = { projectId, campaignId, chunk, contactIds, isDelivered, bodyTemplate };
   return { ...shared, messages: json, count: messages.length };

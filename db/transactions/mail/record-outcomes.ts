@@ -25,7 +25,7 @@ import { emailEventData, recordFeedback, simulatedReport } from './record-feedba
 import { type FeedbackReport, findReportedMessages } from './reports.ts';
 import { sendAttemptsMax } from '../../../domain/runs/retry.ts';
 import { notedSubscription } from '../../../domain/runs/runs.ts';
-import { storableText } from '../../../domain/text-rules.ts';
+import { mayHaveForbiddenText, storableText } from '../../../domain/text-rules.ts';
 
 const statuses: Record<DeliveryOutcome['kind'], string> = {
   accepted: 'SENT',
@@ -145,7 +145,8 @@ function deliveredOrSent({ outcomes }: Attempt, id: string): string {
  */
 const contentOfOutcome = sql`
   subject = coalesce(outcome.subject, email.subject),
-  headers = coalesce(outcome.headers, email.headers),
+  headers = case when outcome.subject is null
+    then email.headers else coalesce(outcome.headers, '[]') end,
   body = case when outcome.subject is null then email.body else outcome.body end,
   body_template = case when outcome.subject is null
     then email.body_template else outcome.body_template end,
@@ -264,9 +265,7 @@ async function recordReports(tx: Database, reports: readonly FeedbackReport[]): 
  */
 function storableJson(value: unknown): string {
   const json = JSON.stringify(value);
-  // `JSON.stringify` escapes the characters that PostgreSQL cannot store: NUL, and halves of
-  // surrogate pairs.
-  if (!/\\u(?:0000|d[89a-f])/.test(json)) return json;
+  if (!mayHaveForbiddenText(json)) return json;
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'string' ? storableText(part) : part,
   );

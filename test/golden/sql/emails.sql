@@ -677,14 +677,15 @@ with settled as (
       1 else 0 end, derived_events = 0, lease_until = case when outcome.status = 'SENDING' then
       now() end, sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end,
       delivered_at = case when outcome.status = 'DELIVERED' then clock_timestamp() end, subject =
-      coalesce(outcome.subject, email.subject), headers = coalesce(outcome.headers, email.headers),
-      body = case when outcome.subject is null then email.body else outcome.body end, body_template
-      = case when outcome.subject is null then email.body_template else outcome.body_template end,
-      body_values = case when outcome.subject is null then email.body_values else
-      outcome.body_values end, trace = case when false then email.trace when outcome.kind =
-      'accepted' then email.trace || trace_entry('accepted', jsonb_build_object('messageId',
-      outcome.message_id)) || case when outcome.status = 'DELIVERED' then trace_entry('delivered',
-      null) else '[]' end when outcome.kind = 'refused' then email.trace || trace_entry('refused',
+      coalesce(outcome.subject, email.subject), headers = case when outcome.subject is null then
+      email.headers else coalesce(outcome.headers, '[]') end, body = case when outcome.subject is
+      null then email.body else outcome.body end, body_template = case when outcome.subject is null
+      then email.body_template else outcome.body_template end, body_values = case when
+      outcome.subject is null then email.body_values else outcome.body_values end, trace = case when
+      false then email.trace when outcome.kind = 'accepted' then email.trace ||
+      trace_entry('accepted', jsonb_build_object('messageId', outcome.message_id)) || case when
+      outcome.status = 'DELIVERED' then trace_entry('delivered', null) else '[]' end when
+      outcome.kind = 'refused' then email.trace || trace_entry('refused',
       jsonb_build_object('error', outcome.error)) when outcome.kind = 'again' then email.trace ||
       trace_entry('refused', jsonb_build_object('error', outcome.error, 'nextTryInMs',
       outcome.delay_ms)) when outcome.kind = 'uncertain' then email.trace ||
