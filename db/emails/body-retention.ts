@@ -30,7 +30,7 @@ export async function reopenRetention(tx: Database, emailIds: readonly string[])
 /**
  * Removes the next page of bodies of messages that were created, or were to be sent, before a
  * moment, and a page of the contents of attachments of that age. Unsent messages keep both. Returns
- * false when no such message is left to check.
+ * false when none is left to check.
  */
 export async function deleteOldBodies(db: Database, before: Date): Promise<boolean> {
   // The smallest id of that moment: a UUID of version 7 begins with the milliseconds.
@@ -53,7 +53,7 @@ export async function deleteOldBodies(db: Database, before: Date): Promise<boole
         where exists (select from page)
     )
     select count(*)::int as rows_read from page`.execute(db);
-  await sql`
+  const { numAffectedRows: attachments } = await sql`
     delete from attachment where id in (
       select id from attachment
         where created_at < ${before} and coalesce(kept_from < ${before}, true) and not exists (
@@ -63,7 +63,7 @@ export async function deleteOldBodies(db: Database, before: Date): Promise<boole
               @> jsonb_build_array(jsonb_build_object('attachmentId', attachment.id)))
         order by created_at limit ${pageSize})`.execute(db);
   const isMoreScheduled = await deleteScheduledBodies(db, before);
-  return isMoreScheduled || rows[0]?.rows_read === pageSize;
+  return isMoreScheduled || rows[0]?.rows_read === pageSize || attachments === BigInt(pageSize);
 }
 
 /**

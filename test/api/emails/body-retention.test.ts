@@ -69,6 +69,17 @@ describe('bodies of mail', () => {
     expect([await fileOf(old), await fileOf(young), await fileOf(unsent)]).toEqual([0, 1, 1]);
   });
 
+  it('are removed with all old files, however many there are', async () => {
+    await sql`insert into attachment (project_id, content, created_at)
+      select ${shop.project.id}, '', now() - interval '91 days' from generate_series(1, 10_500)
+      `.execute(shop.api.db);
+    await clear(90);
+    const { rows } = await sql`
+      select from attachment where created_at < now() - interval '90 days' and content = ''
+      `.execute(shop.api.db);
+    expect(rows).toHaveLength(0);
+  });
+
   it('are removed, too, of mail that waited for longer than that before it was sent', async () => {
     const id = await mailOf(91, 'PENDING');
     await clear(90);
