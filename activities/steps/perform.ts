@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { v7 as uuidV7 } from 'uuid';
 import { type Database, transact } from '../../db/database.ts';
-import { endExecution } from '../../db/workflows/executions/executions.ts';
+import { completeStepAndEnd } from '../../db/workflows/executions/executions.ts';
 import { exitExecutions } from '../../db/transactions/executions/exit-executions.ts';
 import { holdStep } from '../../db/workflows/executions/pausing.ts';
 import {
@@ -204,16 +204,14 @@ export async function finishStep(
     return exited;
   }
   if (call.delay && mayBegin(visit)) return finishIntoDelay(tx, visit, call.delay, output);
-  const completed = completeStep(tx, visit.stepExecution.id, output);
-  if (visit.execution.move_job_id !== null) {
-    await completed;
-    // The other version decides which step comes next.
-    return { outcome: { kind: 'held' } };
+  const isMoving = visit.execution.move_job_id !== null;
+  if (call.nextStepId === null && !isMoving) {
+    await completeStepAndEnd(tx, visit, output, { status: 'COMPLETED' });
+    return { outcome: { kind: 'ended' } };
   }
-  if (call.nextStepId !== null) return { outcome: { kind: 'done' }, since: await completed };
-  // One round trip for both statements.
-  await Promise.all([completed, endExecution(tx, call.executionId, { status: 'COMPLETED' })]);
-  return { outcome: { kind: 'ended' } };
+  const since = await completeStep(tx, visit.stepExecution.id, output);
+  // The version to which an execution is moved decides which step comes next.
+  return isMoving ? { outcome: { kind: 'held' } } : { outcome: { kind: 'done' }, since };
 }
 
 /** Returns true if an execution that is running may begin its next step. */
@@ -227,11 +225,8 @@ async function finishIntoDelay(
   { step, rule, nextStepId }: NextDelay,
   output: Record<string, unknown>,
 ): Promise<StepResult> {
-  // One round trip for both statements.
-  const [, until] = await Promise.all([
-    completeStepAndEnter(tx, visit, output, { stepId: step.id, newId: uuidV7() }),
-    completeDelay(tx, visit.execution, { stepId: step.id, nextStepId }, rule),
-  ]);
+  await completeStepAndEnter(tx, visit, output, { stepId: step.id, newId: uuidV7() });
+  const until = await completeDelay(tx, visit.execution, { stepId: step.id, nextStepId }, rule);
   return { outcome: { kind: 'resting', until: until.toISOString() }, at: refOf(step) };
 }
 

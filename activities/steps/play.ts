@@ -1,6 +1,6 @@
 import { v7 as uuidV7 } from 'uuid';
 import type { Database } from '../../db/database.ts';
-import { endExecution } from '../../db/workflows/executions/executions.ts';
+import { completeStepAndEnd } from '../../db/workflows/executions/executions.ts';
 import {
   completeDelay,
   completeStep,
@@ -63,13 +63,13 @@ export function enterAndPlay<T>(
 /** Ends a step that was played, or begins its delay, wait or digest. */
 export async function endPlayed(
   tx: Database,
-  { visit, pending }: Pick<RowEffects, 'visit' | 'pending'>,
+  { visit }: Pick<RowEffects, 'visit'>,
   call: StepCall,
   played: Played,
 ): Promise<StepResult> {
   switch (played.kind) {
     case 'done': {
-      const [result] = await Promise.all([finishStep(tx, visit, call, played.output), ...pending]);
+      const result = await finishStep(tx, visit, call, played.output);
       return played.gaveUp === undefined ? result : { ...result, gaveUp: played.gaveUp };
     }
     case 'branch': {
@@ -77,10 +77,10 @@ export async function endPlayed(
       return { outcome: { kind: 'branch', branch: played.branch }, since };
     }
     case 'exit':
-      await Promise.all([
-        completeStep(tx, visit.stepExecution.id, played.output),
-        endExecution(tx, visit.execution.id, { status: 'EXITED', reason: played.reason }),
-      ]);
+      await completeStepAndEnd(tx, visit, played.output, {
+        status: 'EXITED',
+        reason: played.reason,
+      });
       return { outcome: { kind: 'exited' } };
     case 'rest': {
       const place = { stepId: call.step.id, nextStepId: call.nextStepId };

@@ -51,8 +51,6 @@ export class RowEffects implements StepEffects {
    * The current visit. It is read again when an event of the step itself may have met an exit rule.
    */
   visit: StepVisit;
-  /** Statements that are awaited together with those that end the step, in one round trip. */
-  readonly pending: Promise<unknown>[] = [];
   readonly #tx: Database;
   readonly #services: PlayServices;
   readonly #emailId: string;
@@ -147,7 +145,7 @@ export class RowEffects implements StepEffects {
   async sendMail(mail: StepMail): Promise<string> {
     const { execution, stepExecution } = this.visit;
     const { content, withheld, warnings } = mail;
-    const inserted = insertEmail(this.#tx, {
+    await insertEmail(this.#tx, {
       id: this.#emailId,
       project_id: execution.project_id,
       contact_id: execution.contact_id,
@@ -167,7 +165,6 @@ export class RowEffects implements StepEffects {
       ...(withheld && { withheld }),
       renderedPlainly: warnings[0],
     });
-    this.pending.push(inserted);
     return this.#emailId;
   }
 
@@ -223,11 +220,8 @@ export class RowEffects implements StepEffects {
 
   async #readContactAndProject(): Promise<ContactAndProject> {
     const { project_id: projectId, contact_id: contactId } = this.visit.execution;
-    const [contact, project] = await Promise.all([
-      findContact(this.#tx, projectId, contactId),
-      findProject(this.#tx, projectId),
-    ]);
-    return { contact: required(contact), project: required(project) };
+    const contact = required(await findContact(this.#tx, projectId, contactId));
+    return { contact, project: required(await findProject(this.#tx, projectId)) };
   }
 
   #context(): Record<string, unknown> | null {

@@ -94,7 +94,7 @@ async function callWebhook(services: WebhookServices, call: StepCall): Promise<S
     }
     const { afterCall } = stepModules[call.step.type];
     if (!afterCall) throw new Error(`Steps of type ${call.step.type} make no requests.`);
-    return endPlayed(tx, { visit, pending: [] }, call, afterCall(call.step.config, output));
+    return endPlayed(tx, { visit }, call, afterCall(call.step.config, output));
   });
   if (result === 'again') {
     throw ApplicationFailure.create({

@@ -9,10 +9,12 @@ import { anyOf } from '../../expressions.ts';
  * statement must have a part `ended` before it, with the `id` of each execution.
  * @param options.atWork the status that a running step gets. RUNNING: it cannot be recalled, and its
  *   result will be recorded
+ * @param options.except the id of a step execution that another part of the statement completes
  */
 export function closingSteps({
   atWork = 'SKIPPED',
-}: { atWork?: 'SKIPPED' | 'FAILED' | 'RUNNING' } = {}): RawBuilder<unknown> {
+  except,
+}: { atWork?: 'SKIPPED' | 'FAILED' | 'RUNNING'; except?: string } = {}): RawBuilder<unknown> {
   const closed = ['PENDING', 'SCHEDULED', 'WAITING', ...(atWork === 'RUNNING' ? [] : ['RUNNING'])];
   return sql`
     closed as (
@@ -21,6 +23,7 @@ export function closingSteps({
         from ended
         where step_execution.execution_id = ended.id
           and step_execution.status in (${sql.join(closed.map((status) => sql.lit(status)))})
+          ${except === undefined ? sql`` : sql`and step_execution.id <> ${except}`}
     ), forgotten as (
       delete from wait using ended where wait.execution_id = ended.id
     )`;

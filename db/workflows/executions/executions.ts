@@ -29,25 +29,32 @@ export function isAtWork(row: Pick<ExecutionRow, 'status' | 'paused_at' | 'held_
 }
 
 /**
- * Ends an active execution, and its open steps and waits. Returns false when it had ended already.
- * An earlier statement has completed the step that ends it.
+ * Completes a step with its output, and ends its execution with all other open steps and waits, if
+ * it is still active.
  */
-export async function endExecution(
+export async function completeStepAndEnd(
   tx: Database,
-  executionId: string,
+  { execution, stepExecution }: { execution: { id: string }; stepExecution: { id: string } },
+  output: Record<string, unknown>,
   end: { status: 'COMPLETED' } | { status: 'EXITED'; reason: string },
-): Promise<boolean> {
-  const { rows } = await sql`
-    with ended as (
+): Promise<void> {
+  await sql`
+    with completed as (
+      update step_execution set status = 'COMPLETED', output = ${JSON.stringify(output)},
+          completed_at = clock_timestamp(), updated_at = now()
+        where id = ${stepExecution.id}
+        returning id
+    ), ended as (
       update execution set status = ${end.status},
           exit_reason = ${end.status === 'EXITED' ? end.reason : null},
           current_step_id = ${end.status === 'COMPLETED' ? null : sql.ref('current_step_id')},
           completed_at = clock_timestamp(), updated_at = now()
-        where id = ${executionId} and status in ('RUNNING', 'WAITING')
-        returning id
-    ), ${closingSteps()}
-    select id from ended`.execute(tx);
-  return rows.length > 0;
+        -- So that it ends after that step, also in the history.
+        from completed
+        where execution.id = ${execution.id} and status in ('RUNNING', 'WAITING')
+        returning execution.id
+    ), ${closingSteps({ except: stepExecution.id })}
+    select from ended`.execute(tx);
 }
 
 /**

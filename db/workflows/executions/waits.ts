@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
+import { isoInstant } from '../../expressions.ts';
 import { derivedNamed, selectDerived } from '../../sql/derived-events.ts';
 import { clockSkew } from '../../sql/execution-predicates.ts';
-import { microseconds } from './history.ts';
 import { listStepMarks } from './starts.ts';
 import type { StepVisit } from './steps.ts';
 import { countsFrom } from '../../../domain/workflow/place.ts';
@@ -45,32 +45,32 @@ export async function registerWait(
   const where = wait.where && wait.where.items;
   const required = where && requiredData(where);
   const output = waitingFor(wait.eventName, where);
-  await Promise.all([
-    tx
-      .insertInto('wait')
-      .values({
-        step_execution_id: stepExecution.id,
-        project_id: execution.project_id,
-        execution_id: execution.id,
-        contact_id: execution.contact_id,
-        event_name: wait.eventName,
-        expires_at: wait.expiresAt,
-        conditions: where && JSON.stringify(where),
-        required_data: required && JSON.stringify(required),
-      })
-      .onConflict((conflict) => conflict.column('step_execution_id').doNothing())
-      .execute(),
-    tx
-      .updateTable('step_execution')
-      .set({
-        status: 'WAITING',
-        execute_after: wait.expiresAt,
-        updated_at: sql<Date>`now()`,
-        ...(output && { output: JSON.stringify(output) }),
-      })
-      .where('id', '=', stepExecution.id)
-      .execute(),
-  ]);
+  // One statement for both rows.
+  await tx
+    .with('registered', (query) =>
+      query
+        .insertInto('wait')
+        .values({
+          step_execution_id: stepExecution.id,
+          project_id: execution.project_id,
+          execution_id: execution.id,
+          contact_id: execution.contact_id,
+          event_name: wait.eventName,
+          expires_at: wait.expiresAt,
+          conditions: where && JSON.stringify(where),
+          required_data: required && JSON.stringify(required),
+        })
+        .onConflict((conflict) => conflict.column('step_execution_id').doNothing()),
+    )
+    .updateTable('step_execution')
+    .set({
+      status: 'WAITING',
+      execute_after: wait.expiresAt,
+      updated_at: sql<Date>`now()`,
+      ...(output && { output: JSON.stringify(output) }),
+    })
+    .where('id', '=', stepExecution.id)
+    .execute();
   return null;
 }
 
@@ -105,7 +105,7 @@ export async function findEarlierEvent(
         from (${selectDerived(mailed, sql`${isOwn(mailed.at)} and ${isSince}`)}) as mail`;
     });
     const { rows } = await sql<MatchedEvent>`
-      select id, name, data, created_at as "createdAt", ${microseconds(sql`recorded_at`)} as "recordedAt"
+      select id, name, data, created_at as "createdAt", ${isoInstant(sql`recorded_at`)} as "recordedAt"
         from (
           select ${found} from event
             where name = ${wait.eventName} and ${isOwn('recorded_at')} and recorded_at > ${from}
@@ -139,7 +139,7 @@ export async function findBeginning(
   executionId: string,
 ): Promise<{ at: string; eventId: string | null } | undefined> {
   const { rows } = await sql<{ at: string; eventId: string | null }>`
-    select ${microseconds(sql`coalesce(event.recorded_at, execution.started_at)`)} as at,
+    select ${isoInstant(sql`coalesce(event.recorded_at, execution.started_at)`)} as at,
         starting_event_id as "eventId"
       from execution left join event on event.id = execution.starting_event_id
       where execution.id = ${executionId}`.execute(tx);
@@ -193,7 +193,7 @@ export async function settleWait(
     .selectFrom('event')
     .select(['id', 'name', 'created_at as createdAt'])
     .select(sql<MatchedEvent['data']>`data`.as('data'))
-    .select(microseconds(sql`recorded_at`).as('recordedAt'))
+    .select(isoInstant(sql`recorded_at`).as('recordedAt'))
     .where('id', '=', wait.event_id)
     .executeTakeFirst();
   return event ? { event } : timedOut;

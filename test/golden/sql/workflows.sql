@@ -7,11 +7,6 @@ where id = any($1::uuid[])
 delete from workflow_transition
 where id = any($1::uuid[])
 
-insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name, expires_at,
-    conditions, required_data)
-values ($1, $2, $3, $4, $5, $6, $7, $8)
-on conflict (step_execution_id) do nothing
-
 insert into workflow (project_id, name, trigger_event_name, execution_key, reentry_mode,
     reentry_min_interval, trigger_where)
 values ($1, $2, $3, $4, $5, $6, $7)
@@ -357,10 +352,6 @@ set status = 'RUNNING', updated_at = now(), context = case when $1::jsonb = 'nul
 where id = $3
 
 update step_execution
-set status = $1, execute_after = $2, updated_at = now()
-where id = $3
-
-update step_execution
 set status = $1, output = $2, completed_at = clock_timestamp(), updated_at = now()
 where id = $3
 returning completed_at::text as at
@@ -618,3 +609,12 @@ with recorded as (
   returning run_id, action )
 select run_id as "runId", action = 'start' as "isStart"
 from enqueued
+
+with registered as (
+  insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name, expires_at,
+      conditions, required_data)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)
+  on conflict (step_execution_id) do nothing)
+update step_execution
+set status = $9, execute_after = $10, updated_at = now()
+where id = $11

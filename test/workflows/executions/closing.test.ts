@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { cancelExecutions } from '../../../db/transactions/executions/cancel-executions.ts';
-import { completeExecution, endExecution } from '../../../db/workflows/executions/executions.ts';
+import {
+  completeExecution,
+  completeStepAndEnd,
+} from '../../../db/workflows/executions/executions.ts';
 import { insertExecution } from '../../../db/transactions/executions/start-execution.ts';
 import { closeSteps } from '../../../db/workflows/executions/closing.ts';
 import type { Database } from '../../../db/database.ts';
@@ -89,11 +92,26 @@ async function failAt(tx: Database, executionId: string): Promise<void> {
   await failStep(tx, visit!, 'It failed.', null);
 }
 
+async function endAt(
+  tx: Database,
+  executionId: string,
+  end: Parameters<typeof completeStepAndEnd>[3],
+): Promise<void> {
+  const visit = await enterStep(tx, { executionId, stepId, version }, randomUUID());
+  await completeStepAndEnd(tx, visit!, { at: 'end' }, end);
+  const step = await tx
+    .selectFrom('step_execution')
+    .select(['status', 'output'])
+    .where('id', '=', visit!.stepExecution.id)
+    .executeTakeFirst();
+  expect(step).toEqual({ status: 'COMPLETED', output: { at: 'end' } });
+}
+
 describe('an execution leaves no step open', () => {
   it.each<[string, (tx: Database, id: string) => Promise<unknown>, readonly OpenStatus[]]>([
-    ['by its last step', (tx, id) => endExecution(tx, id, { status: 'COMPLETED' }), all],
+    ['by its last step', (tx, id) => endAt(tx, id, { status: 'COMPLETED' }), all],
     ['without one left', (tx, id) => completeExecution(tx, id, version), all],
-    ['by an exit', (tx, id) => endExecution(tx, id, { status: 'EXITED', reason: 'out' }), all],
+    ['by an exit', (tx, id) => endAt(tx, id, { status: 'EXITED', reason: 'out' }), all],
     [
       'by an exit rule',
       (tx, id) => exitExecutions(tx, [{ id, reason: 'rule' }]),
