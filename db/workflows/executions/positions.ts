@@ -79,6 +79,6 @@ export async function findActiveStep(
       join workflow_graph stored
         on stored.workflow_id = ${workflowId} and stored.version = active.version,
       lateral graph_step(stored.whole, stored.difference, ${stepId}) as step
-      where step is not null limit 1`.execute(db);
+      where step is not null order by active.version desc limit 1`.execute(db);
   return rows[0]?.step;
 }

@@ -368,7 +368,7 @@ export async function findObstacle(
   const [row] = rows;
   if (!row) return { kind: 'ended', status: 'CANCELLED', error: null };
   if (row.status !== 'RUNNING' && row.status !== 'WAITING') {
-    // A step that failed may have ended its execution as EXITED.
+    // If an exit rule was met meanwhile, a step that fails ends its execution as EXITED.
     const hasFailed = row.status === 'FAILED' && row.stepStatus === 'FAILED';
     const error = hasFailed ? (row.error ?? '') : null;
     return { kind: 'ended', status: row.status, error };
