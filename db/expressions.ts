@@ -16,6 +16,11 @@ export function containsText(columns: readonly string[], text: string) {
   return sql<boolean>`(${sql.join(matches, sql` or `)})`;
 }
 
+/** SQL of the domain of a mail address. */
+export function addressDomain(address: RawBuilder<unknown>): RawBuilder<string> {
+  return sql<string>`split_part(${address}, '@', -1)`;
+}
+
 /** The number of rows of a query. */
 export async function countRows<D, T extends keyof D>(
   query: SelectQueryBuilder<D, T, object>,
@@ -61,7 +66,7 @@ export function isoTime(moment: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
-/** A timestamp to the microsecond, for positions in lists that are sorted by a timestamp. */
+/** A timestamp to the microsecond, to compare with others or to mark a position in a list. */
 export function isoInstant(moment: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }

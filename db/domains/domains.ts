@@ -1,9 +1,10 @@
 import { type Selectable, sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { lockDomainName } from './ses-identities.ts';
-import { millisecondsUntil } from '../expressions.ts';
+import { addressDomain, millisecondsUntil } from '../expressions.ts';
 import { enqueue } from '../outbox/outbox.ts';
 import type { Domain } from '../tables.ts';
+import { openCampaignStatuses } from '../../domain/campaign/campaign.ts';
 import { domainOf } from '../../domain/email-address.ts';
 import { Problem } from '../../domain/errors.ts';
 import {
@@ -282,19 +283,17 @@ export async function listDomainUsers(
       .selectFrom(table)
       .select(['id', 'name'])
       .where('project_id', '=', project_id)
-      .where(sql<boolean>`split_part(from_email, '@', 2) = ${name}`)
+      .where(addressDomain(sql`from_email`), '=', name)
       .orderBy('created_at')
       .orderBy('id');
   const [templates, campaigns, policies] = await Promise.all([
     usersIn('template').execute(),
-    usersIn('campaign')
-      .where('status', 'in', ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'])
-      .execute(),
+    usersIn('campaign').where('status', 'in', openCampaignStatuses).execute(),
     db
       .selectFrom('project')
       .select('id')
       .where('id', '=', project_id)
-      .where(sql<boolean>`split_part(opt_in_from_email, '@', 2) = ${name}`)
+      .where(addressDomain(sql`opt_in_from_email`), '=', name)
       .execute(),
   ]);
   return { templates, campaigns, consentPolicy: policies.length > 0 };

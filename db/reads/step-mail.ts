@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { ContactRow } from '../contacts/contacts.ts';
 import type { Database } from '../database.ts';
+import { addressDomain } from '../expressions.ts';
 import type { StepMailSource } from '../../domain/workflow/steps/effects.ts';
 
 /**
@@ -30,7 +31,7 @@ export async function findStepMail(
     .leftJoin('domain', (join) =>
       join
         .onRef('domain.project_id', '=', 'contact.project_id')
-        .on('domain.name', '=', sql<string>`substring(template.from_email from '[^@]*$')`),
+        .on('domain.name', '=', addressDomain(sql`template.from_email`)),
     )
     .leftJoin('topic', (join) =>
       join
@@ -110,7 +111,7 @@ export async function findTemplateMail(
     .leftJoin('domain', (join) =>
       join
         .onRef('domain.project_id', '=', 'template.project_id')
-        .on('domain.name', '=', sql<string>`substring(template.from_email from '[^@]*$')`),
+        .on('domain.name', '=', addressDomain(sql`template.from_email`)),
     )
     .select([
       'template.id',

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { addressDomain } from '../expressions.ts';
 
 /**
  * SQL that is true if a message that had to wait has lost its sender: the domain is no longer
@@ -11,7 +12,7 @@ export function isSenderGone(email: string): RawBuilder<boolean> {
   return sql<boolean>`((${column('scheduled_for')} is not null or ${column('held_until')} is not null)
     and not exists (select from domain inner_domain
     where inner_domain.project_id = ${column('project_id')} and inner_domain.status = 'verified'
-      and inner_domain.name = split_part(${column('from_email')}, '@', -1)))`;
+      and inner_domain.name = ${addressDomain(column('from_email'))}))`;
 }
 
 /**

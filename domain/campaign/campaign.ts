@@ -12,6 +12,14 @@ export const campaignStatuses = [
 ] as const;
 export type CampaignStatus = (typeof campaignStatuses)[number];
 
+/** The statuses of campaigns that may still send mail. */
+export const openCampaignStatuses = [
+  'DRAFT',
+  'SCHEDULED',
+  'SENDING',
+  'PAUSED',
+] as const satisfies CampaignStatus[];
+
 export const audienceTypes = ['ALL', 'SEGMENT', 'FILTERED'] as const;
 
 export interface CampaignAudience {

@@ -5,6 +5,7 @@ import { listPinned, type PinnedPart, textsInJson } from './pinned.ts';
 import type { TriggerSchedule } from '../../schedules/schedules.ts';
 import { listDynamicSegments } from '../../segments/segments.ts';
 import { exitRulesOf, triggerWhereOf } from '../../workflows/workflows.ts';
+import { openCampaignStatuses } from '../../../domain/campaign/campaign.ts';
 import { conditionNamesField, type ContactField } from '../../../domain/contact/field.ts';
 import { type Condition, fieldOf, filtersOf, segmentIdsOf } from '../../../domain/filter/filter.ts';
 import {
@@ -199,7 +200,7 @@ export async function listSegmentUsers(
     .selectFrom('campaign')
     .select(['id', 'name', 'status', 'segment_id', 'audience_condition'])
     .where('project_id', '=', projectId)
-    .where('status', 'in', ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'])
+    .where('status', 'in', openCampaignStatuses)
     .where((or) => or.or([or('segment_id', '=', id), mentions('audience_condition')]))
     .orderBy('created_at')
     .orderBy('id')
@@ -254,7 +255,7 @@ async function listOpenAudiences(
     .select(['id', 'name', 'audience_condition as condition'])
     .where('project_id', '=', projectId)
     .where('audience_type', '=', 'FILTERED')
-    .where('status', 'in', ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'])
+    .where('status', 'in', openCampaignStatuses)
     .where('audience_condition', 'is not', null)
     .orderBy('name')
     .orderBy('id')

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 import { listPinned, type StepUse, withPinned } from './pinned.ts';
+import { openCampaignStatuses } from '../../../domain/campaign/campaign.ts';
 
 /** Users of a topic or a template, which must not be deleted while it has any. */
 
@@ -10,9 +11,6 @@ export interface TopicUses {
   campaigns: { id: string; name: string; status: string }[];
   workflowSteps: StepUse[];
 }
-
-/** States of a campaign that may still send mail. */
-const usingStates = ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED'];
 
 /**
  * Lists the users of a topic, which the caller has locked: steps as edited, or in a version with
@@ -36,7 +34,7 @@ export async function listTopicUses(
     .select(['id', 'name', 'status'])
     .where('project_id', '=', projectId)
     .where('topic_id', '=', id)
-    .where('status', 'in', usingStates)
+    .where('status', 'in', openCampaignStatuses)
     .orderBy('created_at')
     .orderBy('id')
     .execute();

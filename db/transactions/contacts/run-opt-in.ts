@@ -5,7 +5,7 @@ import { noEvidence, recordConsent } from '../../consent/log.ts';
 import { closeOptIns, type OptInRow, signalRuns } from '../../consent/opt-ins.ts';
 import { type ContactRow, lockContact } from '../../contacts/contacts.ts';
 import { type Database, transact } from '../../database.ts';
-import { anyOf } from '../../expressions.ts';
+import { addressDomain, anyOf } from '../../expressions.ts';
 
 /** Reads and writes for the runs of opt-in requests. */
 
@@ -79,8 +79,8 @@ export async function findOptInMail(
         array(select name from topic where id = ${anyOf(topicIds)} order by created_at, id) as topics,
         exists (select from domain
           where domain.project_id = project.id and domain.status = 'verified'
-            and domain.name =
-              split_part(coalesce(template.from_email, opt_in_from_email), '@', -1)) as "isVerified"
+            and domain.name = ${addressDomain(sql`coalesce(template.from_email, opt_in_from_email)`)}
+          ) as "isVerified"
       from project
       left join template on template.id = opt_in_template_id and template.project_id = project.id
         and template.type = 'TRANSACTIONAL'

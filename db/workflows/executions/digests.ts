@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database.ts';
+import { isoInstant } from '../../expressions.ts';
 import { derivedNamed, selectDerived, selectEvents } from '../../sql/derived-events.ts';
 import { digestOf, takeEvents } from './digest-events.ts';
-import { microseconds } from './history.ts';
 import { reconcileWhenRunning } from './reconciliation.ts';
 import { listStepMarks } from './starts.ts';
 import type { StepVisit } from './steps.ts';
@@ -44,7 +44,7 @@ type StoredDigest = DigestSettings & { lookBack: LookBack | null };
  */
 export function lookingBack(after: LookBack['after']): RawBuilder<unknown> {
   return sql`jsonb_build_object('lookBack', jsonb_build_object(
-    'after', ${JSON.stringify(after)}::jsonb, 'until', ${microseconds(sql`clock_timestamp()`)}))`;
+    'after', ${JSON.stringify(after)}::jsonb, 'until', ${isoInstant(sql`clock_timestamp()`)}))`;
 }
 
 /** The highest possible id. */
@@ -295,7 +295,7 @@ async function readPage(
         where ${isAfter}
         order by recorded_at, id limit ${max}
     )
-    select id, ${withData ? sql`data` : sql`null`} as data, ${microseconds(sql`recorded_at`)} as "recordedAt",
+    select id, ${withData ? sql`data` : sql`null`} as data, ${isoInstant(sql`recorded_at`)} as "recordedAt",
         id = any(${ended}::uuid[])
           or exists (select from digest_event taken
             join step_execution step on step.id = taken.step_execution_id

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { isoInstant } from '../../expressions.ts';
 
 /** History entry of an action that does not change the status. */
 export interface Act {
@@ -13,11 +14,6 @@ export interface Act {
  * same update changes `status`: a trigger then writes the history itself.
  */
 export function historyWith({ from, to, detail }: Act): RawBuilder<string> {
-  return sql<string>`history || jsonb_build_object('at', ${microseconds(sql`clock_timestamp()`)},
+  return sql<string>`history || jsonb_build_object('at', ${isoInstant(sql`clock_timestamp()`)},
     'from', ${from}::text, 'to', ${to}::text, 'detail', ${detail}::jsonb)`;
-}
-
-/** A time to the microsecond, as histories have it. Such texts can be compared. */
-export function microseconds(time: RawBuilder<unknown>): RawBuilder<string> {
-  return sql<string>`to_char(${time} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }

@@ -1,8 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database.ts';
-import { anyOf } from '../../expressions.ts';
+import { anyOf, isoInstant } from '../../expressions.ts';
 import { isActive } from './executions.ts';
-import { microseconds } from './history.ts';
 import { type FindGraph, graphReader } from '../graphs.ts';
 import type { DueStart, OpenStart, StartedRun } from '../../../domain/runs/execution.ts';
 import { placeOf, type StepMark, refOf } from '../../../domain/workflow/place.ts';
@@ -22,9 +21,9 @@ export function stepMarks(execution: string): RawBuilder<StepMark[]> {
   return sql<StepMark[]>`(
   select coalesce(jsonb_agg(jsonb_build_object('stepId', step_id, 'status', status,
       'branch', ${branchOf('inner_mark_of')},
-      'startedAt', ${microseconds(sql`started_at`)},
+      'startedAt', ${isoInstant(sql`started_at`)},
       'endedAt', case when status in ('COMPLETED', 'SKIPPED')
-        then ${microseconds(sql`coalesce(settled_at, completed_at)`)} end,
+        then ${isoInstant(sql`coalesce(settled_at, completed_at)`)} end,
       'eventId', ending_event_id,
       'hasCalled', coalesce(output ? 'statusCode', false),
       'hasClosed', coalesce(output ? 'closedBy', false),
@@ -32,7 +31,7 @@ export function stepMarks(execution: string): RawBuilder<StepMark[]> {
         or history @> '[{"to": "WAITING"}]',
       -- A step whose delay was given an end in the past begins now, so earlier events do not count
       -- for it.
-      'dueAt', ${microseconds(sql`case when status = 'SCHEDULED'
+      'dueAt', ${isoInstant(sql`case when status = 'SCHEDULED'
         then greatest(scheduled_for, updated_at) else scheduled_for end`)},
       'isOver', coalesce((output ->> 'resumeAt')::timestamptz <= clock_timestamp(),
         (output ->> 'past')::boolean, false))), '[]')
@@ -68,7 +67,7 @@ export async function listExecutionStarts(
       'execution.contact_id as contactId',
       'project.name as projectName',
       'execution.key',
-      microseconds(sql`execution.started_at`).as('startedAt'),
+      isoInstant(sql`execution.started_at`).as('startedAt'),
       'execution.current_step_id as currentStepId',
       'execution.start_generation as generation',
       'execution.status',

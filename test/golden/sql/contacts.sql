@@ -124,8 +124,7 @@ select contact.consent, contact.created_at, contact.data, contact.email, contact
 inner join project on project.id = contact.project_id
 left join template on template.project_id = contact.project_id and template.id = $1
 left join domain on domain.project_id = contact.project_id and domain.name =
-    substring(template.from_email
-  from '[^@]*$')
+    split_part(template.from_email, '@', -1)
 left join topic on topic.project_id = contact.project_id and topic.id = template.topic_id
 where contact.project_id = $2 and contact.id = $3
 
