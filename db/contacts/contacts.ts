@@ -175,6 +175,28 @@ export async function refuseMergedData(
 }
 
 /**
+ * Locks contacts in the common order, which prevents deadlocks: contacts before anything of theirs,
+ * by id. Returns the ids of those that exist.
+ * @param options.skipsLocked leaves out contacts that another transaction has locked, and does not
+ *   wait for them
+ */
+export async function lockContacts(
+  tx: Database,
+  ids: readonly string[],
+  options: { skipsLocked?: boolean } = {},
+): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('contact')
+    .select('id')
+    .where('id', '=', anyOf([...new Set(ids)]))
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .$if(options.skipsLocked ?? false, (query) => query.skipLocked())
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/**
  * Locks the contacts with these addresses, in the order that all callers use; the caller may then
  * write to them in any order. New contacts cannot be locked, and two callers could create them in
  * opposite orders. So callers that would create contacts in one project run one after the other.

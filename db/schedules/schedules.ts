@@ -355,6 +355,7 @@ export async function beginFiring(tx: Database, workflowId: string, at: Date): P
   const [next] = following;
   // If `next_at` is before this firing, earlier ones are not recorded yet: the sweep records them.
   if (next && row.next_at >= at) await updateNext(tx, workflowId, next);
-  if (!row.planned_until || following.at(-1)! >= row.planned_until) await keep(tx, workflowId);
+  const last = following.at(-1);
+  if (!row.planned_until || (last && last >= row.planned_until)) await keep(tx, workflowId);
   return !running && !isMissed;
 }

@@ -75,7 +75,7 @@ export async function listDueForBatches(
   target: Target,
   { underWay, isHeld, most }: { underWay: readonly Unit[]; isHeld: boolean; most: number },
 ): Promise<Candidate[]> {
-  const { id, batchTurn } = target;
+  const { batchTurn } = target;
   const due = (isRetry: boolean) => sql`
     (select event_id, contact_id, is_retry, recorded_at, batch_id, batch_turn
       from event_delivery delivery
@@ -91,7 +91,7 @@ export async function listDueForBatches(
       select event_id, contact_id, is_retry, recorded_at, batch_id, batch_turn
         from event_delivery delivery
         where ${isWaiting(target)} and batch_turn = ${batchTurn} and batch_id in (
-          select batch_id from due where batch_turn = ${batchTurn}) and subscription_id = ${id}
+          select batch_id from due where batch_turn = ${batchTurn})
     ) found order by recorded_at, event_id`.execute(db);
   return rows;
 }

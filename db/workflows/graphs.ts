@@ -71,7 +71,7 @@ export function graphReader(db: Database): FindGraph {
   ): Promise<Graph | undefined> {
     try {
       const texts = await readGraph(db, workflowId, version);
-      if (texts) keep(key, texts.whole.length);
+      if (texts) keep(key, texts.whole.length + (texts.difference?.length ?? 0));
       else known.delete(key);
       return texts && parsed(texts);
     } catch (error) {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { notifyAfterCommit } from '../../commits.ts';
 import type { Database } from '../../database.ts';
+import { lockContacts } from '../../contacts/contacts.ts';
 import { anyOf, isoTime } from '../../expressions.ts';
 import { replacingEarlier, signalExecutions } from '../../outbox/outbox.ts';
 import { isExitEvent, mayBeEnded } from '../../sql/event-conditions.ts';
@@ -57,7 +58,12 @@ export async function recordEvents(
   events: readonly NewEvent[],
   options: { contactsLocked?: boolean; executionId?: string | undefined } = {},
 ): Promise<RecordedEvent[]> {
-  if (!options.contactsLocked) await lockContacts(tx, events);
+  if (!options.contactsLocked) {
+    await lockContacts(
+      tx,
+      events.flatMap(({ contactId }) => contactId ?? []),
+    );
+  }
   const ofProject = events.map((event) => ({ ...event, projectId }));
   return recordEventsOfProjects(tx, ofProject, options);
 }
@@ -373,17 +379,6 @@ function enqueueing(projectId: string) {
           join step_execution on step_execution.id = matched.step_execution_id
       ${replacingEarlier}
       returning run_id, action`;
-}
-
-async function lockContacts(tx: Database, events: readonly NewEvent[]): Promise<void> {
-  const contactIds = [...new Set(events.flatMap((event) => event.contactId ?? []))];
-  await tx
-    .selectFrom('contact')
-    .select('id')
-    .where('id', '=', anyOf(contactIds))
-    .orderBy('id')
-    .forNoKeyUpdate()
-    .execute();
 }
 
 /**

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { columnsOf } from '../../columns.ts';
 import { notifyAfterCommit } from '../../commits.ts';
 import { type Database, transact } from '../../database.ts';
+import { lockContacts } from '../../contacts/contacts.ts';
 import { anyOf, isoTime } from '../../expressions.ts';
 import { replacingEarlier } from '../../outbox/outbox.ts';
 import type { FiringRow } from '../../schedules/firings.ts';
@@ -123,13 +124,7 @@ async function startAll(
 ): Promise<{ matched: number; started: number }> {
   if (ids.length === 0) return { matched: 0, started: 0 };
   // Serializes starts for a contact, in the common order of locks.
-  const held = await tx
-    .selectFrom('contact')
-    .select('id')
-    .where('id', '=', anyOf(ids))
-    .orderBy('id')
-    .forNoKeyUpdate()
-    .execute();
+  const held = await lockContacts(tx, ids);
   const context = JSON.stringify({ firedAt: at.toISOString() });
   const { rows } = await sql<{ runId: string }>`
     with started as (
@@ -139,7 +134,7 @@ async function startAll(
             step.id, ${context}::jsonb, ${newSlot('workflow', withoutKey)}
           from workflow
           join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
-          join contact on contact.id = ${anyOf(held.map(({ id }) => id))}
+          join contact on contact.id = ${anyOf(held)}
           where workflow.id = ${workflowId}
             and ${startRefusal('workflow', { contactId: sql`contact.id`, key: withoutKey })} is null
         ${unlessStarted}

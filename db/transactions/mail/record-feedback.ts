@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { noEvidence, recordConsentOfProjects } from '../../consent/log.ts';
 import { endOptIns } from '../../consent/opt-ins.ts';
+import { lockContacts } from '../../contacts/contacts.ts';
 import type { Database } from '../../database.ts';
 import { storeDerived } from '../../events/derived.ts';
 import { anyOf } from '../../expressions.ts';
@@ -60,7 +61,8 @@ export async function recordFeedback(
     );
   }
   const skipsLocked = options.skipsLocked ?? false;
-  const contacts = await lockContacts(tx, reports, skipsLocked);
+  const contactIds = reports.map(({ contactId }) => contactId);
+  const contacts = new Set(await lockContacts(tx, contactIds, { skipsLocked }));
   const emails = await lockMessages(
     tx,
     reports.filter(({ contactId }) => contacts.has(contactId)),
@@ -119,22 +121,6 @@ async function lockProjects(tx: Database, ids: readonly string[]): Promise<void>
   await sql`
     select from project where id = ${anyOf([...new Set(ids)])} order by id
       for no key update`.execute(tx);
-}
-
-async function lockContacts(
-  tx: Database,
-  reports: readonly FoundReport[],
-  skipsLocked: boolean,
-): Promise<Set<string>> {
-  const rows = await tx
-    .selectFrom('contact')
-    .select('id')
-    .where('id', '=', anyOf([...new Set(reports.map(({ contactId }) => contactId))]))
-    .orderBy('id')
-    .forNoKeyUpdate()
-    .$if(skipsLocked, (query) => query.skipLocked())
-    .execute();
-  return new Set(rows.map(({ id }) => id));
 }
 
 /**
@@ -214,7 +200,8 @@ function changesOf(
   const changes = new Map(emails.map((email) => [email.id, unchanged(email)]));
   for (const report of reports) {
     const change = changes.get(report.emailId);
-    for (const feedback of change ? report.feedback : []) apply(change!, feedback, report);
+    if (!change) continue;
+    for (const feedback of report.feedback) apply(change, feedback, report);
   }
   return changes;
 }
@@ -260,7 +247,8 @@ function apply(change: MessageChange, feedback: Feedback, report: FoundReport): 
   change.events.push(...effects.events);
   change.counters.push(...effects.counters);
   change.unsubscribes ??= effects.unsubscribes;
-  change.measures.push(...[measureOf(feedback) ?? []].flat());
+  const measure = measureOf(feedback);
+  if (measure) change.measures.push(measure);
   if (feedback.kind === 'complaint') change.badAddress.push('complaint');
   if (feedback.kind === 'bounce' && feedback.bounceType === 'Permanent') {
     change.badAddress.push('hard_bounce');
