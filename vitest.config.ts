@@ -41,6 +41,7 @@ const slow = [
   'test/workflows/emails/held.test.ts',
   'test/workflows/emails/lost-answers.test.ts',
   'test/workflows/emails/scheduled.test.ts',
+  'test/workflows/emails/stopped.test.ts',
   'test/workflows/executions/move-waits.test.ts',
   'test/workflows/executions/retry-all.test.ts',
   'test/workflows/projects/project-deletion.test.ts',

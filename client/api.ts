@@ -1591,7 +1591,7 @@ export interface Api {
         message: string;
       };
     };
-    /** Pause a campaign that is sending; mail already handed over is still delivered */
+    /** Pause a campaign that is sending */
     '/campaigns/{id}/pause': {
       request: {
         path: {

@@ -16,7 +16,7 @@ import type { Mailer } from '../../providers/mail/mailer.ts';
 /** A circuit breaker that all workers share. It decides if mail may be given to the provider. */
 
 /** The permission to give mail to the provider. */
-interface CircuitPermit {
+export interface CircuitPermit {
   /** Maximum number of messages to give to the provider. */
   max: number;
   /** True if the circuit is open and this caller makes the only attempt. */
@@ -46,6 +46,14 @@ export async function enterCircuit({
     return { max: 1, isProbe: true, hasFailed: true };
   }
   return { waitMs: waitMs || probeLeaseMs };
+}
+
+/** Returns true if other callers have opened the circuit since this permission was given. */
+export async function hasOpened(
+  { db, mailer: { provider } }: CircuitServices,
+  { isProbe }: CircuitPermit,
+): Promise<boolean> {
+  return !isProbe && (await readCircuit(db, provider)).waitMs !== null;
 }
 
 /** The part of an attempt's outcome that concerns the provider. */

@@ -2,14 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { type BillingRules, type ClaimedShare, takeAllowances } from '../../db/billing/billing.ts';
 import type { ChunkOrigin } from '../../db/transactions/mail/claims.ts';
 import type { DeliveryOutcome } from '../../db/transactions/mail/attempts.ts';
+import { listStopped } from '../../db/transactions/mail/recheck.ts';
 import type { SendingRates } from '../../db/delivery/send-rate.ts';
 import { domainOf } from '../../domain/email-address.ts';
 import { providerFailuresMax, retryDelayMs } from '../../domain/runs/retry.ts';
 import { type Sign, type TrackingSetting, isTracked } from '../../domain/mail/tracking.ts';
 import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
 import type { Metrics } from '../../providers/metrics.ts';
-import { type CircuitServices, enterCircuit, leaveCircuit } from './circuit.ts';
+import {
+  type CircuitPermit,
+  type CircuitServices,
+  enterCircuit,
+  hasOpened,
+  leaveCircuit,
+} from './circuit.ts';
 import { type Semaphore, createSemaphore } from './semaphore.ts';
+import { type Recheck, startRecheck } from './recheck.ts';
 import { endClaim, recordOutcomes } from './record-outcomes.ts';
 import type { MessageClass } from '../../domain/mail/headers.ts';
 import type { Suppression } from '../../domain/mail/suppression.ts';
@@ -210,9 +218,9 @@ export async function deliverBatch<E extends Sendable>(
   batch: Batch<E>,
   stop: AbortSignal,
 ): Promise<Delivered> {
-  const passage = await enterCircuit(services);
-  if ('waitMs' in passage) return { claimed: 0, ...passage };
-  const max = Math.min(batch.max, passage.max);
+  const permit = await enterCircuit(services);
+  if ('waitMs' in permit) return { claimed: 0, ...permit };
+  const max = Math.min(batch.max, permit.max);
   const { projectId, campaign } = batch;
   const progress: Progress<E> = {
     attemptIds: [],
@@ -226,7 +234,7 @@ export async function deliverBatch<E extends Sendable>(
   const { attemptIds, emails, outcomes } = progress;
   const recordBy = Date.now() + unrecordedMs;
   try {
-    while (await deliverChunk(services, batch, max, progress, stop)) {
+    while (await deliverChunk(services, batch, { max, permit, progress }, stop)) {
       if (emails.length >= max || Date.now() > recordBy) break;
     }
   } finally {
@@ -241,7 +249,7 @@ export async function deliverBatch<E extends Sendable>(
       await recordOutcomes(services, attempt, stop);
       services.metrics.countOutcomes(services.mailer.provider, outcomes);
     }
-    await leaveCircuit(services, passage, outcomes);
+    await leaveCircuit(services, permit, outcomes);
   }
   if (progress.fault) throw progress.fault;
   return { claimed: emails.length, chunk: progress.chunk, waitMs: null };
@@ -251,13 +259,17 @@ export async function deliverBatch<E extends Sendable>(
 async function deliverChunk<E extends Sendable>(
   services: SendingServices,
   batch: Batch<E>,
-  batchMax: number,
-  progress: Progress<E>,
+  {
+    max: batchMax,
+    permit,
+    progress,
+  }: { max: number; permit: CircuitPermit; progress: Progress<E> },
   stop: AbortSignal,
 ): Promise<boolean> {
   const { db } = services;
   const { projectId, campaign } = batch;
   const attemptId = randomUUID();
+  const claimedAt = performance.now();
   const handOverUntil = Date.now() + leaseSeconds * 1000 - leaseMarginMs;
   const max = Math.min(chunkSize, batchMax - progress.emails.length);
   let ready: Pick<HandOver<E>, 'emails' | 'overLimit' | 'compose'>;
@@ -289,7 +301,23 @@ async function deliverChunk<E extends Sendable>(
     (campaign !== undefined &&
       campaign.pauseOnFailures > 0 &&
       progress.refusedInRow >= campaign.pauseOnFailures);
-  await handOver(services, { progress, isOver, urgent: campaign === undefined, ...ready });
+  const ids = ready.emails.map(({ id }) => id);
+  const recheck = startRecheck(ids, claimedAt, async (emailIds) =>
+    (await hasOpened(services, permit))
+      ? emailIds
+      : listStopped(db, { projectId, campaignId: campaign?.id ?? null, emailIds }),
+  );
+  try {
+    await handOver(services, {
+      progress,
+      isOver,
+      recheck,
+      urgent: campaign === undefined,
+      ...ready,
+    });
+  } finally {
+    recheck.close();
+  }
   return ready.emails.length === max && !isOver();
 }
 
@@ -300,6 +328,8 @@ interface HandOver<E extends Sendable> {
   progress: Progress<E>;
   /** Returns true if no further message should be given to the mail provider. */
   isOver: () => boolean;
+  /** Finds messages that must no longer be sent. */
+  recheck: Recheck;
   /** True if this mail goes before other mail. */
   urgent: boolean;
 }
@@ -314,7 +344,7 @@ function reasonAgainst(email: Sendable): WithheldReason | null {
  */
 async function handOver<E extends Sendable>(
   services: SendingServices,
-  { emails, overLimit, compose, progress, isOver, urgent }: HandOver<E>,
+  { emails, overLimit, compose, progress, isOver, recheck, urgent }: HandOver<E>,
 ): Promise<void> {
   const { outcomes } = progress;
   const connections = connectionsOf(services.mailer);
@@ -322,7 +352,7 @@ async function handOver<E extends Sendable>(
     if (isOver()) return { emailId: email.id, kind: 'released' };
     const reason = reasonAgainst(email) ?? (overLimit.has(email.id) ? 'billing_limit' : null);
     if (reason) return { emailId: email.id, kind: 'withheld', reason };
-    const outcome = await deliver(services, email, compose, progress);
+    const outcome = await deliver(services, email, { compose, progress, recheck });
     if (outcome.kind === 'accepted') progress.refusedInRow = 0;
     if (outcome.kind === 'refused') progress.refusedInRow += 1;
     if (isProviderFailure(outcome)) progress.failedInRow += 1;
@@ -342,6 +372,7 @@ async function handOver<E extends Sendable>(
         releases.push(room.tryAcquire(amount) ?? (await room.acquire(amount, { urgent })));
       }
       outcomes.push(await attempt(email));
+      recheck.done(email.id);
       for (const release of releases) release();
     }
   }
@@ -368,8 +399,7 @@ function bytesOf({ attachments }: Sendable): number {
 async function deliver<E extends Sendable>(
   { mailer, tracking, retryMs }: SendingServices,
   email: E,
-  compose: HandOver<E>['compose'],
-  progress: Progress<E>,
+  { compose, progress, recheck }: Pick<HandOver<E>, 'compose' | 'progress' | 'recheck'>,
 ): Promise<DeliveryOutcome> {
   const emailId = email.id;
   // A confirmation mail is not tracked, because only its reader may see the link.
@@ -391,8 +421,10 @@ async function deliver<E extends Sendable>(
     const failed = { kind: 'retry', error: String(error), isAboutMessage: true } as const;
     return deliveryOutcomeOf(email, failed, undefined, retryMs);
   }
+  await recheck.renew();
   const answer = await mailer.send({
     emailId,
+    mayBegin: () => recheck.mayBegin(emailId),
     envelopeFrom: `bounce@${domainOf(email.from_email)}`,
     to: email.to_email,
     raw: composed.raw,
@@ -426,6 +458,7 @@ function deliveryOutcomeOf(
     const refusal = outcome.isRecipient ? 'recipient_refused' : 'provider_refused';
     return { emailId, content, kind: 'refused', error: outcome.error, refusal };
   }
+  if (outcome.kind === 'stopped') return { emailId, kind: 'released' };
   if (outcome.kind !== 'retry') return { emailId, content, ...outcome };
   const { error } = outcome;
   const isProviderFailure = !outcome.isAboutMessage;

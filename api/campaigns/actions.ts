@@ -25,8 +25,9 @@ export const cancelCampaign = endpoint({
   path: '/campaigns/{id}/cancel',
   summary: 'Cancel a campaign; no more of its mail is sent',
   description:
-    'Mail that was handed to the provider cannot be recalled. CAMPAIGN_NOT_CANCELLABLE: a ' +
-    'campaign in `details.status` cannot be cancelled.',
+    'A second after the response, no more mail is given to the mail provider. Mail that the ' +
+    'provider has cannot be recalled. CAMPAIGN_NOT_CANCELLABLE: a campaign in ' +
+    '`details.status` cannot be cancelled.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   params: ById,
@@ -51,8 +52,10 @@ export const pauseCampaign = endpoint({
   id: 'pauseCampaign',
   method: 'POST',
   path: '/campaigns/{id}/pause',
-  summary: 'Pause a campaign that is sending; mail already handed over is still delivered',
-  description: 'CAMPAIGN_NOT_PAUSABLE: `details.status` is not SENDING.',
+  summary: 'Pause a campaign that is sending',
+  description:
+    'A second after the response, no more mail is given to the mail provider. Mail that the ' +
+    'provider has is still delivered. CAMPAIGN_NOT_PAUSABLE: `details.status` is not SENDING.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   wrapped: true,

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import type { Mailer } from './mailer.ts';
+import { type Mailer, stopped } from './mailer.ts';
 
 /** The longest provider text worth storing, in characters. */
 const errorCharsMax = 500;
@@ -14,6 +14,7 @@ export function guarded(mailer: Mailer): Mailer {
   return {
     ...mailer,
     async send(message) {
+      if (message.mayBegin?.() === false) return stopped;
       underWay += 1;
       try {
         const outcome = await mailer.send({ ...message, to: withAsciiDomain(message.to) });

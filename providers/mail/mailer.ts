@@ -10,9 +10,14 @@ export interface OutgoingMessage {
   raw: Buffer;
   /** True if the provider should insert its own pixel and links, if it can. */
   tracked: boolean;
+  /**
+   * Asked right before the first byte of the message is written. False: the message is stopped. Absent: it
+   * cannot be stopped.
+   */
+  mayBegin?: () => boolean;
 }
 
-/** The outcome of one message. The three failures differ in whether a retry is safe. */
+/** The outcome of one message. The failures differ in whether a retry is safe. */
 export type SendOutcome =
   /** `delivered`: there will be no delivery feedback, so acceptance counts as delivery. */
   | { kind: 'accepted'; messageId: string; delivered: boolean }
@@ -34,7 +39,12 @@ export type SendOutcome =
   /**
    * The message may have been accepted, so a retry may send it twice. Only later feedback can tell.
    */
-  | { kind: 'uncertain'; error: string };
+  | { kind: 'uncertain'; error: string }
+  /** Not begun, because its sender has stopped it (`mayBegin`). */
+  | { kind: 'stopped'; error: string };
+
+/** The outcome of a stopped message. */
+export const stopped: SendOutcome = { kind: 'stopped', error: 'The message was stopped.' };
 
 export interface Mailer {
   /** Kind and address, for people and as the name of the circuit. */

@@ -1,4 +1,4 @@
-import type { OutgoingMessage, SendOutcome } from '../mailer.ts';
+import { type OutgoingMessage, type SendOutcome, stopped } from '../mailer.ts';
 import {
   brokenOutcome,
   commandsFor,
@@ -104,6 +104,10 @@ export class SmtpConnection {
     const { bytesMax } = this.#session;
     for (;;) {
       const delivery = this.#queue.take(isFresh);
+      if (delivery && isStopped(delivery)) {
+        delivery.resolve(stopped);
+        continue;
+      }
       if (!delivery || bytesMax === 0 || delivery.message.raw.length <= bytesMax) return delivery;
       const error = `The message is larger than the server takes: ${bytesMax} bytes`;
       delivery.resolve({ kind: 'refused', error });
@@ -188,6 +192,12 @@ export class SmtpConnection {
     // The server wants data although it refused the sender. It might accept an empty message, so
     // end the connection.
     if (refusal?.what === 'the sender') return this.#end(replyText(refusal.reply));
+    if (!refusal && isStopped(current.delivery)) {
+      current.delivery.resolve(stopped);
+      this.#current = null;
+      // The server expects data now, and only the end of the connection ends that state without a message.
+      return this.#end('The message was stopped.');
+    }
     if (!refusal) return this.#writeBody(current, 0);
     // The server expects data although no recipient was accepted. Only the dot ends that state.
     current.stage = 'nothing';
@@ -288,4 +298,8 @@ export class SmtpConnection {
     } else if (reply) delivery.resolve(negativeOutcome('the message', reply, false));
     else delivery.resolve(brokenOutcome(error, false));
   }
+}
+
+function isStopped({ message: { mayBegin } }: Delivery): boolean {
+  return mayBegin !== undefined && !mayBegin();
 }

@@ -11,6 +11,8 @@ export interface SunkMessage {
 export interface SmtpSink {
   port: number;
   messages: SunkMessage[];
+  /** Recipients of messages whose first byte has arrived, with the time in milliseconds. */
+  begun: { to: string; at: number }[];
   /** Connections opened so far. */
   connections: number;
   /** Messages accepted for one recipient: the number that must never be 2. */
@@ -28,6 +30,8 @@ export async function useSmtpSink(
     user?: string;
     maxBytes?: number;
     startTls?: boolean;
+    /** Milliseconds until it replies to a message. */
+    replyMs?: number;
   } = {},
 ): Promise<SmtpSink> {
   const messages: SunkMessage[] = [];
@@ -52,12 +56,14 @@ export async function useSmtpSink(
     },
     onData(stream, { envelope }, done) {
       const chunks: Buffer[] = [];
+      const [{ address: to } = { address: '' }] = envelope.rcptTo;
+      stream.once('data', () => sink.begun.push({ to, at: Date.now() }));
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
         const from = envelope.mailFrom ? envelope.mailFrom.address : '';
         const raw = Buffer.concat(chunks);
         for (const { address } of envelope.rcptTo) messages.push({ from, to: address, raw });
-        done();
+        setTimeout(done, options.replyMs ?? 0);
       });
     },
   });
@@ -66,6 +72,7 @@ export async function useSmtpSink(
   const sink: SmtpSink = {
     port: await listening(server),
     messages,
+    begun: [],
     connections: 0,
     countTo: (address) => messages.filter(({ to }) => to === address).length,
   };
