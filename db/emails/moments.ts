@@ -34,7 +34,7 @@ export async function tallyMoments(db: Database): Promise<boolean> {
             (select at from email_moment
               where project_id = project.id and kind = number and at >= ${countedTo}
               order by at limit 1),
-            -- All mail of a day may be deleted; then its row here shows the day.
+            -- If all mail of a day was deleted, only email_tally still has the day.
             (select day::timestamp at time zone 'UTC' from email_tally
               where project_id = project.id and kind = number
                 and day >= (${countedTo} at time zone 'UTC')::date

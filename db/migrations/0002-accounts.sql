@@ -25,7 +25,7 @@ create table account_token (
   used_at timestamptz(3),
   created_at timestamptz(3) not null default clock_timestamp()
 );
-comment on table account_token is 'Links of account mail: verifying an address, choosing a new password. One use, one hour.';
+comment on table account_token is 'Links of account mail, to verify an address or choose a new password: one use, one hour. Invitations and mails about changed members are only counted.';
 create index account_token_user on account_token (user_id, purpose, created_at);
 create index account_token_age on account_token (created_at);
 

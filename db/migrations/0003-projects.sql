@@ -187,7 +187,7 @@ create table removal (
   project_id uuid not null,
   kind text not null check (kind in ('workflow', 'segment', 'topic'))
 );
-comment on table removal is 'Deleted workflows and segments of which executions, versions or members are still to be deleted.';
+comment on table removal is 'Deleted workflows, segments and topics whose rows (executions, versions, members, choices) are still to be deleted.';
 create index removal_project on removal (project_id);
 
 -- A trigger, because workflows, segments and topics are also deleted with their project.

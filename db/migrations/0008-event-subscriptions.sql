@@ -106,7 +106,7 @@ create table event_delivery (
   batch_turn integer,
   primary key (subscription_id, event_id)
 );
-comment on table event_delivery is 'One event for one subscription, and what came of it; ids and names only.';
+comment on table event_delivery is 'One event for one subscription, with the result of its delivery; ids and names only.';
 create index event_delivery_due on event_delivery (subscription_id, is_retry, due_at)
   where status = 'pending';
 create index event_delivery_contact_due

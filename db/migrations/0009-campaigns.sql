@@ -84,9 +84,9 @@ create table campaign (
 );
 comment on table campaign is 'One mail to an audience, once.';
 comment on column campaign.rendered_plainly_count is 'Messages whose template could not be rendered: placeholders were replaced, the rest sent as written';
-comment on column campaign.max_per_minute is 'Messages handed over in a minute at most; null: no limit of its own.';
-comment on column campaign.local_time is 'The wall time, in the zone of each contact, for which it was asked; null: all at once.';
-comment on column campaign.late is 'Whose moment was past when it began: send at once, or skip.';
+comment on column campaign.max_per_minute is 'Maximum number of messages given to the provider per minute; null: no limit of its own.';
+comment on column campaign.local_time is 'The local time at which each contact gets it; null: all contacts get it at once.';
+comment on column campaign.late is 'For contacts whose local time had passed when sending began: send at once, or skip them.';
 comment on column campaign.frozen_count is 'Messages made for it, also those that were deleted with their contacts.';
 comment on column campaign.left_unsubscribed is 'Contacts of its audience without a message: not subscribed when it was fixed.';
 comment on column campaign.left_topic is 'Contacts of its audience without a message: they had left its topic.';
@@ -129,7 +129,7 @@ create table campaign_content (
   created_at timestamptz(3) not null default now(),
   primary key (campaign_id, version)
 );
-comment on table campaign_content is 'What a campaign says, by version: edits while it is paused make a new one.';
+comment on table campaign_content is 'The content of a campaign, by version: edits while it is paused make a new one.';
 
 -- The body of messages that differ in a few values: texts and the slots between them, `{texts,
 -- slots}`. A slot names its value: `contactId`, `emailId`, or a value by number. The row outlives its

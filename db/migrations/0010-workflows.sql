@@ -148,14 +148,14 @@ create table workflow_cancellation (
   -- To the microsecond, to compare with execution.started_at.
   until timestamptz not null
 );
-comment on table workflow_cancellation is 'That all executions of a workflow until a moment are to be cancelled.';
+comment on table workflow_cancellation is 'Requests to cancel all executions of a workflow that began before a moment.';
 
 -- Requests to release the held executions of a workflow. A row is deleted when all are released.
 create table workflow_release (
   workflow_id uuid primary key references workflow on delete cascade,
   project_id uuid not null
 );
-comment on table workflow_release is 'That the held executions of a workflow are to go on, since it is no longer paused.';
+comment on table workflow_release is 'Requests to release the held executions of a workflow that is no longer paused.';
 
 -- Schedules as Temporal has them. A row outlives its workflow until Temporal has deleted the
 -- schedule.
@@ -172,7 +172,7 @@ create table workflow_schedule (
   -- before the change is then not recorded.
   revision integer not null default 1
 );
-comment on table workflow_schedule is 'What Temporal is told of the schedules of workflows.';
+comment on table workflow_schedule is 'The schedules of workflows as Temporal has them.';
 create index workflow_schedule_reconcile on workflow_schedule (next_reconcile_at) where next_reconcile_at is not null;
 create index workflow_schedule_project on workflow_schedule (project_id);
 

@@ -84,9 +84,9 @@ create table email (
   check ((status = 'SENDING') = (lease_until is not null))
 ) with (fillfactor = 50);
 comment on table email is 'The ledger: one row for each message to one recipient, written before anything is sent.';
-comment on column email.scheduled_for is 'The time for which it was asked; null: at once.';
+comment on column email.scheduled_for is 'The requested time of sending; null: at once.';
 comment on column email.retry_at is 'The end of the pause after its last attempt.';
-comment on column email.hold_reason is 'quiet_hours or frequency_cap: what of the send policy holds it back.';
+comment on column email.hold_reason is 'The rule of the send policy that holds it back: quiet_hours or frequency_cap.';
 comment on column email.held_until is 'Until when the send policy holds it back.';
 comment on column email.opt_in_id is 'The request that it asks to confirm: its link gets the token when it leaves.';
 comment on column email.refusal is 'Why the provider did not take it; null: it was not refused. Its text is in "error".';
@@ -143,7 +143,7 @@ create table attachment (
   kept_from timestamptz(3)
 );
 comment on table attachment is 'The content of a file, once per request however many recipients it had.';
-comment on column attachment.kept_from is 'From when the time of keeping counts; null: from created_at.';
+comment on column attachment.kept_from is 'The beginning of its retention time; null: created_at.';
 create index attachment_age on attachment (created_at);
 create index attachment_project on attachment (project_id);
 

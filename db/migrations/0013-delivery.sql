@@ -56,11 +56,11 @@ create table provider_circuit (
   next_probe_at timestamptz(3),
   check ((opened_at is null) = (next_probe_at is null))
 );
-comment on table provider_circuit is 'Whether each mail provider takes mail; while it does not, one mail at a time is tried';
-comment on column provider_circuit.failures is 'Attempts in a row that the provider could not take, up to the one that opened the circuit';
-comment on column provider_circuit.opened_at is 'Since when mail waits for the provider; null: the circuit is closed';
-comment on column provider_circuit.probes is 'Mails tried in vain since then';
-comment on column provider_circuit.next_probe_at is 'When the next mail is tried; while one is under way, when it counts as lost with its process';
+comment on table provider_circuit is 'Whether each mail provider takes mail; while it does not, one mail at a time is tried.';
+comment on column provider_circuit.failures is 'Consecutive attempts that the provider could not take, up to the one that opened the circuit.';
+comment on column provider_circuit.opened_at is 'Since when mail waits for the provider; null: the circuit is closed.';
+comment on column provider_circuit.probes is 'Number of mails that were tried without success since then.';
+comment on column provider_circuit.next_probe_at is 'When the next mail is tried; while one is being tried, when it counts as lost with its process.';
 
 -- Worker processes, each with a row that it refreshes. Unlogged: after a crash of the database the rows
 -- are written again within seconds.

@@ -64,7 +64,7 @@ create table allowance_warning (
   category text not null,
   primary key (project_id, month, category)
 );
-comment on table allowance_warning is 'That the administrators were told of a limit that is nearly used, once a month and category.';
+comment on table allowance_warning is 'Warnings to administrators that a limit is nearly used, at most one a month and category.';
 
 -- Sent messages that were not reported to the payment provider yet. They outlive their project,
 -- because sent mail is billed.
@@ -74,7 +74,7 @@ create table usage_report (
   units integer not null,
   sent_at timestamptz(3) not null
 );
-comment on table usage_report is 'Sent messages that the payment provider has not been told of.';
+comment on table usage_report is 'Sent messages that were not reported to the payment provider yet.';
 create index usage_report_customer on usage_report (customer);
 
 create function note_usage() returns trigger language plpgsql as $$

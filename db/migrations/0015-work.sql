@@ -92,7 +92,7 @@ create table watermark (
   name text primary key,
   at timestamptz(3) not null
 );
-comment on table watermark is 'How far work that looks back in time has come.';
+comment on table watermark is 'The time up to which each work that looks back has been done.';
 
 insert into watermark (name, at) values ('email_tally', '-infinity');
 
@@ -105,8 +105,8 @@ create table body_retention (
   -- Many messages may be scheduled for one moment, so the position is a moment and an id.
   scheduled_done_id uuid not null default '00000000-0000-0000-0000-000000000000'
 );
-comment on table body_retention is 'One row: how far the removal of old bodies has come.';
-comment on column body_retention.scheduled_done_to is 'How far bodies of scheduled mail have been removed, by its scheduled_for.';
+comment on table body_retention is 'One row: up to which mail old bodies were removed.';
+comment on column body_retention.scheduled_done_to is 'The scheduled_for up to which bodies of scheduled mail were removed.';
 
 insert into body_retention default values;
 
@@ -128,7 +128,7 @@ create table idempotency (
 );
 comment on table idempotency is 'Answers of requests with an Idempotency-Key, for when they are repeated.';
 comment on column idempotency.use_id is 'The seed of the ids of its mail; a repeat of the same request has the same';
-comment on column idempotency.renewed_at is 'When the running request last said so; null: not since it claimed the key';
+comment on column idempotency.renewed_at is 'When the running request last renewed its claim; null: not since it claimed the key.';
 create index idempotency_age on idempotency (created_at);
 
 -- Mail that a request has accepted under its idempotency key, before it has a response: a repeat of

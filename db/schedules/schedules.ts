@@ -75,7 +75,11 @@ export async function changeSchedule(tx: Database, workflow: WorkflowRow): Promi
 
 async function keep(tx: Database, workflowId: string): Promise<void> {
   const input = { projectId: null, workflowId };
-  await enqueue(tx, { kind: 'workflowSchedule', input, summary: 'Keep a schedule' });
+  await enqueue(tx, {
+    kind: 'workflowSchedule',
+    input,
+    summary: 'Update the schedule of a workflow',
+  });
 }
 
 /**
@@ -298,7 +302,7 @@ export async function recordScheduleUpdate(db: Database, update: ScheduleUpdate)
       select id from workflow
         where id = ${workflowId} and enabled and trigger_type = 'SCHEDULE'
     ), waiting as (
-      -- Its project is disabled, so nothing is planned. Enabling the project makes it due for a
+      -- The project is disabled, so nothing is planned. Enabling it makes the schedule due for a
       -- check.
       update workflow_schedule set planned_until = null, next_reconcile_at = null, next_at = '9999-01-01'
         where workflow_id in (select id from kept) and revision = ${revision}

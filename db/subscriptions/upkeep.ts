@@ -53,7 +53,7 @@ export async function listForgotten(
     ), idle as (
       update event_subscription subscription set next_reconcile_at = now() + ${idle} from page
         where subscription.id = page.id and not has_work and not is_waiting
-          -- Unless it was changed meanwhile.
+          -- Unless the subscription was made due again meanwhile.
           and subscription.next_reconcile_at = page.next_reconcile_at
     )
     select id, project_id as "projectId",

@@ -90,7 +90,8 @@ export function digestOf(wait: string): RawBuilder<unknown> {
               from step_execution inner_digest_step
               join execution inner_digesting on inner_digesting.id = inner_digest_step.execution_id
               join workflow inner_digest_workflow on inner_digest_workflow.id = inner_digesting.workflow_id
-              -- Null for other waits: a contact may have a thousand, and nothing is looked up for them.
+              -- Null if the wait is no digest, so that nothing is looked up: a contact may have a
+              -- thousand such waits.
               where inner_digest_step.id =
                 case when ${ofWait('digest')} is not null then ${ofWait('step_execution_id')} end)`;
 }

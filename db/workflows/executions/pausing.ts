@@ -102,7 +102,7 @@ export async function holdStep(
   await sql`
     with held as (
       update execution set status = 'RUNNING', held_at = clock_timestamp(), updated_at = now(),
-          -- Nothing happens until it is released.
+          -- The run has no timer until the execution is released.
           next_reconcile_at = ${reconcileWhenWaiting(sql`null::timestamptz`)}
         where id = ${executionId} and held_at is null
         returning id, project_id

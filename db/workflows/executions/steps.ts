@@ -81,7 +81,8 @@ export async function enterStep(
       insert into step_execution (id, project_id, execution_id, step_id, status, started_at)
         select ${newId}::uuid, project_id, id, ${stepId}::uuid, 'RUNNING', clock_timestamp()
           from active
-          -- Only a step that has begun may continue.
+          -- While the execution is paused, about to exit or to be moved, only a step that has begun
+          -- continues.
           where not is_paused and exit_pending is null and move_job_id is null
             or exists (select from step_execution begun where begun.execution_id = active.id
               and begun.step_id = ${stepId} and begun.status <> 'SCHEDULED')
@@ -245,7 +246,7 @@ export async function completeStepAndEnter(
     insert into step_execution (id, project_id, execution_id, step_id, status, started_at)
       select ${next.newId}::uuid, ${execution.project_id}::uuid, ${execution.id}::uuid,
           ${next.stepId}::uuid, 'RUNNING', clock_timestamp()
-        -- So that it begins after that step, also in the history.
+        -- Selects from "completed", so that the next step begins after this one, also in the history.
         from completed`.execute(tx);
 }
 
