@@ -209,7 +209,10 @@ export async function composeWorker(opened: Opened): Promise<{
 /** Returns the account's sending quota; null: it has none, or it cannot be read now. */
 async function quotaOf(mailer: Mailer, log: Logger): Promise<number | null> {
   return mailer.quotaPerSecond().catch((error: unknown) => {
-    log.warn({ error }, 'The sending quota could not be read; a low rate is assumed');
+    log.warn(
+      { error },
+      'The sending quota of the mail provider could not be read: mail is sent at the default rate. Restart the worker to read it again, or set EMAIL_RATE_LIMIT_PER_SECOND',
+    );
     return null;
   });
 }
@@ -235,7 +238,7 @@ export async function serveMetrics(
   metrics.addReadings('process', () => readPool(pool()));
   metrics.addReadings('database', async () => {
     const { workers } = await findFleet(database.db);
-    const help = 'Workers that were alive within the last seconds.';
+    const help = 'Worker processes that were seen within the last 20 seconds.';
     const backlog = describeBacklog(await readBacklog(database.db));
     return [...backlog, { name: 'workers_live', help, value: workers }];
   });
@@ -252,7 +255,7 @@ export async function serveMetrics(
           },
           {
             name: 'queue_age_seconds',
-            help: 'How long the first task has waited.',
+            help: 'How long the first task has waited for a worker, in seconds.',
             labels,
             value: age,
           },
@@ -291,22 +294,30 @@ function describeBacklog(backlog: Awaited<ReturnType<typeof readBacklog>>): Read
   const counted = (what: string) => `${what}; counted up to ${countedMax}.`;
   return [
     ['email_due', counted('Messages due, of projects and of campaigns'), backlog.emailsDue],
-    ['email_due_age_seconds', 'How long the oldest of them has been due.', backlog.emailsDueAge],
     [
-      'email_unknown',
-      counted('Messages of which nobody knows yet whether they left'),
-      backlog.emailsUnknown,
+      'email_due_age_seconds',
+      'How long the oldest of them has been due, in seconds.',
+      backlog.emailsDueAge,
     ],
+    ['email_unknown', counted('Messages whose outcome is unknown'), backlog.emailsUnknown],
     [
       'outbox_entries',
       counted('Signals and starts still to be sent to Temporal'),
       backlog.outboxEntries,
     ],
-    ['outbox_age_seconds', 'How long the oldest of it has waited.', backlog.outboxAge],
-    ['executions_stuck', counted('Executions whose run cannot go on'), backlog.executionsStuck],
+    [
+      'outbox_age_seconds',
+      'How long the oldest of them has waited, in seconds.',
+      backlog.outboxAge,
+    ],
+    [
+      'executions_stuck',
+      counted('Executions that are stuck: their run cannot continue'),
+      backlog.executionsStuck,
+    ],
     [
       'executions_stuck_age_seconds',
-      'Since when the first cannot continue.',
+      'How long the first of them has been stuck, in seconds.',
       backlog.executionsStuckAge,
     ],
     ['provider_circuits_open', 'Mail providers that cannot take mail now.', backlog.circuitsOpen],

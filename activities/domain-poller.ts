@@ -46,7 +46,10 @@ export function createDomainActivities(services: DomainServices) {
         await recordDomainCheck(db, domain, finding, { isScheduled: true });
       } catch (error) {
         // A missing response proves nothing about the domain.
-        log.warn({ error, domainId }, 'A domain could not be checked; the next try is in minutes');
+        log.warn(
+          { error, domainId },
+          'The DNS records of a domain could not be checked; they are checked again in some minutes',
+        );
         await postponeDomainCheck(db, domainId);
       }
       return (await findDomainDue(db, domainId)) ?? null;

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { openDatabase, watchDatabase } from '../db/database.ts';
 import { migrateToLatest, schemaState } from '../db/migrate.ts';
+import { listen } from '../providers/listening.ts';
 import { noticeCluster, otherCluster } from '../db/subscriptions/cluster.ts';
 import { connectTemporal } from '../workflows/client/connection.ts';
 import { keepSweep } from '../workflows/client/schedule.ts';
@@ -63,7 +64,7 @@ export async function serve(config: Config, overrides: Partial<Services> = {}): 
   });
   const app = createApp(services);
   const server = createServer(serverOptions, app.callback());
-  await listen(server, config);
+  await listen(server, { name: 'PORT', port: config.port, host: config.host });
   services.dispatcher.watch();
   const sweep = keepSweep(temporal.client, config.temporal.taskQueue, log);
   log.info({ host: config.host, port: config.port, mail: config.mail.mode }, 'listening');
@@ -104,22 +105,6 @@ async function prepareSchema(config: Config, log: Logger): Promise<void> {
 async function stopAsked(): Promise<void> {
   const asked = ['SIGTERM', 'SIGINT', 'disconnect'].map((event) => once(process, event));
   await Promise.race(asked);
-}
-
-/** @throws Error with a sentence for the operator when another process uses the port. */
-async function listen(server: Server, { host, port }: Config): Promise<void> {
-  server.listen(port, host);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE') {
-      throw new Error(`Port ${port} is taken. Stop what uses it, or set PORT to another one.`, {
-        cause: error,
-      });
-    }
-    throw error;
-  }
 }
 
 /**

@@ -44,7 +44,10 @@ export async function executionOf(
  */
 export function drawExecution({ graph, state }: KnownExecution): string {
   if (graph.steps.length > pictureStepsMax) {
-    throw new NoHistory(`A picture has at most ${pictureStepsMax} steps.`);
+    const { length } = graph.steps;
+    throw new NoHistory(
+      `The workflow has ${length} steps; a picture has at most ${pictureStepsMax}.`,
+    );
   }
   return svgOf(layOut(pictureOfExecution(graph, state)));
 }

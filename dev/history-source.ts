@@ -143,9 +143,9 @@ async function describe(client: Client, workflowId: string, runId: string | unde
 function unknown(source: string, runId: string | undefined): string {
   const what = runId === undefined ? source : `${source} with the run id ${runId}`;
   return (
-    `Temporal has no run of ${what}. It keeps closed runs for as long as the retention of its ` +
-    'namespace says. Name the id of an execution, a campaign, a domain, a project or a job, or a ' +
-    'workflow id as the Temporal UI shows it (docs/operating/temporal-ui.md lists them). The ids of contacts, ' +
-    'of mail and of workflows have no run of their own.'
+    `Temporal has no run of ${what}. Either it ended before the retention time of the namespace ` +
+    'began, or no run has this id. Name the id of an execution, a campaign, a domain, a project or a job, or a ' +
+    'workflow id as the Temporal UI shows it (docs/operating/temporal-ui.md lists them). Contacts, ' +
+    'mail of projects and workflows have no run of their own.'
   );
 }

@@ -70,9 +70,17 @@ function dataOf(cells: Cells, objects: string[]): Contact['data'] {
 }
 
 function objectOf(name: string, cell: string): object {
-  const value: unknown = JSON.parse(cell);
+  const value = jsonOf(cell);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   throw new SyntaxError(`The cell "${name}" is not a JSON object.`);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 interface Row {
@@ -108,7 +116,8 @@ async function* readRows(
         const kept = given.filter(([name]) => !dropped.includes(name));
         yield { line, contact: toContact(Object.fromEntries(kept)) };
       } catch (error) {
-        refuse(line, String(error));
+        if (!(error instanceof SyntaxError)) throw error;
+        refuse(line, error.message);
       }
     }
   }

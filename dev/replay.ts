@@ -206,11 +206,11 @@ async function askDatabase(run: FoundRun, options: Options) {
 }
 
 function verdict(events: number, divergence: Divergence | null): string {
-  if (!divergence) return `\nReplayed ${events} events: the current code takes the same way.`;
+  if (!divergence) return `\nReplayed ${events} events: the current code issues the same commands.`;
   const { text, cause, stack } = divergence;
   const details = stack ?? (text === cause ? null : `Temporal says: ${cause}`);
   const advice = 'How to change code that open runs depend on: docs/replaying.md, patched().';
-  return `\nThe current code takes another way: ${text}${details ? `\n\n${details}` : ''}\n\n${advice}`;
+  return `\nThe current code diverges: ${text}${details ? `\n\n${details}` : ''}\n\n${advice}`;
 }
 
 async function replayAllFailed(client: Client, { json }: Options): Promise<number> {
@@ -230,8 +230,8 @@ async function replayAllFailed(client: Client, { json }: Options): Promise<numbe
     console.log(
       replayed === 0
         ? 'No execution has failed in the last day.'
-        : `\nReplayed ${replayed}: the current code takes the same way with ${replayed - other}, ` +
-            `another way with ${other}.${more}${later === 0 ? '' : laterNote(later)}`,
+        : `\nReplayed ${replayed}: the current code issues the same commands in ${replayed - other}, ` +
+            `and diverges in ${other}.${more}${later === 0 ? '' : laterNote(later)}`,
     );
   }
   return other === 0 ? 0 : 1;
@@ -242,7 +242,7 @@ function laterNote(count: number): string {
 }
 
 function verdictLine({ at, workflowId, runId, failure, divergence, later }: Verdict): string {
-  const way = divergence ? `another way: ${divergence.text}` : 'same way';
+  const way = divergence ? `diverges: ${divergence.text}` : 'same commands';
   const now = later === null ? '' : `, now ${later.status}`;
   return `${at}  ${workflowId} --run ${runId}  ${failure}  |  ${way}${now}`.replaceAll('\n', ' ');
 }

@@ -96,7 +96,10 @@ function welcome({ facts, dataDir, env }: Stack): string {
     ['Mailbox', hasMailbox ? `${facts.apiUrl}/local/mailbox` : null],
     ['Temporal UI', facts.temporalUiUrl],
     ['Temporal', facts.temporalAddress],
-    ['Database', `${withoutPassword(facts.databaseUrl)} (password: ${directory}/stack.json)`],
+    [
+      'Database',
+      `${withoutPassword(facts.databaseUrl)} (its password is in ${directory}/stack.json)`,
+    ],
     [
       'Metrics',
       metricsPort === null

@@ -8,7 +8,11 @@ import type { KnownExecution } from '../db/workflows/executions/execution-state.
 import { readsOfSimulation } from '../db/reads/simulation.ts';
 import { unitMs } from '../domain/filter/filter.ts';
 import { simulate } from '../domain/simulation/simulate.ts';
-import { type Simulation, TooManySteps } from '../domain/simulation/simulation.ts';
+import {
+  simulatedStepsMax,
+  type Simulation,
+  TooManySteps,
+} from '../domain/simulation/simulation.ts';
 import type { GraphStep } from '../domain/workflow/graph.ts';
 import { createRenderer } from '../providers/rendering/renderer.ts';
 import { NoHistory } from './history-source.ts';
@@ -39,7 +43,8 @@ export async function playWhatIf(
     await findContact(db, projectId, contactId),
     await findProject(db, projectId),
   ];
-  if (!contact || !project) throw new NoHistory('Its contact was deleted.');
+  if (!contact || !project)
+    throw new NoHistory('The contact or the project of this execution was deleted.');
   const done = state.steps.find(({ stepId }) => stepId === step.id);
   const startAt = done?.completedAt ?? done?.startedAt ?? state.completedAt ?? new Date();
   const renderer = createRenderer();
@@ -75,7 +80,8 @@ export async function playWhatIf(
       },
     );
   } catch (error) {
-    if (error instanceof TooManySteps) throw new NoHistory('It would have too many steps.');
+    if (error instanceof TooManySteps)
+      throw new NoHistory(`The simulation would have more than ${simulatedStepsMax} steps.`);
     throw error;
   } finally {
     await renderer.close();
@@ -116,7 +122,7 @@ export function whatIfLines(given: string, played: Simulation): string[] {
   // An execution enters a step once.
   const lines = played.path
     .flatMap(({ stepId, enteredAt, type, name, branch, leftAt }) => {
-      const way = branch === null ? '' : ` takes the way "${branch}"`;
+      const way = branch === null ? '' : ` takes the branch "${branch}"`;
       const open = leftAt === null ? ' is not left' : '';
       const step = { at: enteredAt, text: `${type} "${name}"${way}${open}` };
       return [step, ...[...mails, ...calls].filter((effect) => effect.stepId === stepId)];

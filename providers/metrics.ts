@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { listen } from './listening.ts';
 
 /** Bounds of the request times, in seconds. */
 const requestBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
@@ -55,12 +56,12 @@ export class Metrics {
   );
   readonly #executionFailures = this.#counter(
     'executions_failed_total',
-    'Times that a step failed for good, and its execution with it.',
+    'Executions that failed because a step failed for good.',
     [],
   );
   readonly #workflowTaskFailures = this.#counter(
     'workflow_task_failures_total',
-    'Workflow tasks that failed: an error in the workflow code, or an unguarded change of it.',
+    'Workflow tasks that failed: an error in the workflow code, or a change that open runs cannot replay.',
     [],
   );
   readonly #sweeps = this.#counter('sweep_runs_total', 'Sweeps that began in this process.', []);
@@ -167,16 +168,7 @@ export class Metrics {
         () => response.writeHead(500).end(),
       );
     });
-    server.listen(port, '127.0.0.1');
-    try {
-      await once(server, 'listening');
-    } catch (error) {
-      throw new Error(
-        `METRICS_PORT ${port} is not available: ${(error as Error).message}. Each process on a ` +
-          'machine needs one of its own.',
-        { cause: error },
-      );
-    }
+    await listen(server, { name: 'METRICS_PORT', port, host: '127.0.0.1' });
     return {
       async close() {
         const closed = once(server, 'close');

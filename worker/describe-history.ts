@@ -145,9 +145,9 @@ class ExecutionReader {
     const command = this.#command;
     const earlier = this.#earlier;
     this.#earlier = '';
-    if (result && 'end' in result) return `its row says that it has ended: ${result.end}`;
+    if (result && 'end' in result) return `the execution has ended: ${result.end}`;
     if (result && 'start' in result) return this.#look(result.start);
-    if (result && 'kind' in result) return 'its row says something else';
+    if (result && 'kind' in result) return 'the row has changed';
     if (!('step' in command) || !result) return 'all steps are done';
     const { at, outcome, next, gaveUp } = result;
     if (isInterruption(outcome)) return `${name(command.step)} ${interruptions[outcome.kind]}`;
@@ -164,7 +164,7 @@ class ExecutionReader {
     const isHere = version === this.#input.version;
     if (isHere) this.#enter(runOrComplete(start.next ?? undefined));
     const where = isHere ? name(this.#step()) : `"${workflowName}" v${version}, in a new run`;
-    return `its row says that it goes on at ${where}`;
+    return `the execution continues at ${where}`;
   }
 
   #failure(event: HistoryEvent): string {
@@ -173,8 +173,8 @@ class ExecutionReader {
     const task = event.workflowTaskFailedEventAttributes;
     const message = task?.failure?.message;
     // A reset ends the task it returns to, and names the new run.
-    if (task?.newRunId) return `reset (${message}): goes on from here, at ${name(this.#step())}`;
-    return `the worker could not go on at ${name(this.#step())}: ${message}`;
+    if (task?.newRunId) return `reset (${message}): continues from here, at ${name(this.#step())}`;
+    return `a workflow task failed at ${name(this.#step())}: ${message}`;
   }
 
   #failed({ message }: { message?: string | null }): string {
@@ -186,13 +186,13 @@ class ExecutionReader {
   }
 
   /**
-   * The timer of a delay or a wait has a summary with the name of its step; a pause of the code has
+   * The timer of a delay or a wait has a summary with the name of its step; a back-off timer has
    * none.
    */
   #timer(startedEventId: number): string {
     const step = this.#step();
     if (!this.#timers.get(startedEventId)?.includes(`"${step?.name}"`)) {
-      return `${name(step)}: a pause of the code is over`;
+      return `${name(step)}: a back-off timer is over`;
     }
     this.#decide({ kind: 'resumed' });
     return `${name(step)}: its time is over`;
@@ -226,8 +226,8 @@ type Result =
   | Awaited<ReturnType<StepActivities['COMPLETE']>>;
 
 const interruptions: Record<Interruption['kind'], string> = {
-  held: 'is held back: the execution is paused',
-  elsewhere: 'is not where its row says that it is',
+  held: 'is held: the execution is paused, or is being moved to another version',
+  elsewhere: 'is not the current step of the execution',
 };
 
 function name(step: StepRef | null): string {
@@ -236,18 +236,18 @@ function name(step: StepRef | null): string {
 
 /** @param gaveUp why a completed step did not have its effect */
 function said(outcome: Outcome, gaveUp?: string): string {
-  const done = gaveUp === undefined ? 'done' : `gave up (${gaveUp}) and went on`;
+  const done = gaveUp === undefined ? 'done' : `gave up (${gaveUp}), the execution continues`;
   switch (outcome.kind) {
     case 'done':
       return done;
     case 'branch':
-      return `took the way "${outcome.branch}"`;
+      return `took the branch "${outcome.branch}"`;
     case 'resting':
-      return `rests until ${outcome.until}`;
+      return `delays until ${outcome.until}`;
     case 'waiting':
       return outcome.until ? `waits, at most until ${outcome.until}` : 'waits';
     case 'resumed':
-      return 'goes on';
+      return 'continues';
     case 'ended':
       return `${done}, and all steps are done`;
     case 'exited':

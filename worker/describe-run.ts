@@ -79,9 +79,9 @@ function timer(event: HistoryEvent, byId: EventsById): string | null {
 
 function other(event: HistoryEvent): string | null {
   const signal = event.workflowExecutionSignaledEventAttributes;
-  if (signal) return `told "${signal.signalName}"`;
+  if (signal) return `signal "${signal.signalName}"`;
   const task = event.workflowTaskFailedEventAttributes;
-  if (task) return `the worker could not go on: ${task.failure?.message}`;
+  if (task) return `a workflow task failed: ${task.failure?.message}`;
   return ending(event) ?? asked(event);
 }
 

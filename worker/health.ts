@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { listen } from '../providers/listening.ts';
 
 export interface HealthChecks {
   /** True if all workers of the process poll their task queues. */
@@ -22,14 +23,7 @@ export async function serveHealth(
       response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body)),
     );
   });
-  server.listen(port, host);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    throw new Error(`WORKER_HEALTH_PORT ${port} is not available: ${(error as Error).message}.`, {
-      cause: error,
-    });
-  }
+  await listen(server, { name: 'WORKER_HEALTH_PORT', port, host });
   return {
     async close() {
       const closed = once(server, 'close');

@@ -38,11 +38,11 @@ export function ending(event: HistoryEvent): string | null {
   if (event.workflowExecutionTerminatedEventAttributes) {
     return `terminated: ${event.workflowExecutionTerminatedEventAttributes.reason}`;
   }
-  return event.workflowExecutionContinuedAsNewEventAttributes ? 'goes on as a new run' : null;
+  return event.workflowExecutionContinuedAsNewEventAttributes ? 'continues as a new run' : null;
 }
 
 export function asked(event: HistoryEvent): string | null {
-  return event.workflowExecutionCancelRequestedEventAttributes ? 'asked to stop' : null;
+  return event.workflowExecutionCancelRequestedEventAttributes ? 'cancellation requested' : null;
 }
 
 /** Describes the earlier failed attempts of an activity; empty when there were none. */

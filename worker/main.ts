@@ -171,7 +171,7 @@ async function checkOpenRuns(
     else if (replayed > 0) log.info({ replayed }, 'open runs were replayed');
   } catch (error) {
     if (error instanceof IncompatibleVersion) throw error;
-    log.warn({ error }, 'open runs could not be replayed');
+    log.warn({ error }, 'open runs could not be replayed; starting without the check');
   }
 }
 

@@ -70,7 +70,7 @@ async function incompatible(run: OpenRun & RecordedRun): Promise<IncompatibleVer
   return new IncompatibleVersion(
     `This version cannot continue ${run.workflowId} (run ${run.runId}), which is open: ` +
       `${divergence?.text ?? 'its replay fails'}. Start the workers of the last release again, or guard the ` +
-      'change (docs/replaying.md). WORKER_REPLAY_OPEN_RUNS=false starts it anyway.',
+      'change (docs/replaying.md). With WORKER_REPLAY_OPEN_RUNS=false, this version starts without the check.',
   );
 }
 

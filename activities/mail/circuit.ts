@@ -82,7 +82,7 @@ export async function leaveCircuit(
     const pauseMs = await recordProviderFailures(db, provider, told);
     const details = { provider, nextTryInMs: pauseMs };
     if (pauseMs !== null)
-      log.warn(details, 'The mail provider cannot take mail; mail waits for it');
+      log.warn(details, 'The mail provider cannot take mail: mail waits, and is tried again');
   } else if (hasAccepted && hasFailed) {
     if (!(await closeCircuit(db, provider))) return;
     log.warn({ provider }, 'The mail provider takes mail again');

@@ -40,7 +40,10 @@ export async function recordOutcomes(
     const [refused] = outcomes;
     if (!refused) return;
     const details = { error, projectId, emailId: refused.emailId, outcome: refused.kind };
-    services.log.warn(details, 'The database rejected the outcome of a mail');
+    services.log.warn(
+      details,
+      'The database rejected the outcome of a mail; a reduced one is recorded',
+    );
     const less = withoutUnstorableParts(refused, error);
     if (less) await part([less]);
   }
@@ -58,7 +61,11 @@ function withoutUnstorableParts(refused: DeliveryOutcome, error: unknown): Deliv
     return { ...refused, messageId: null, content: undefined };
   }
   if (refused.kind === 'uncertain' && !refused.content) return null;
-  return { emailId, kind: 'uncertain', error: `Its outcome cannot be recorded: ${String(error)}` };
+  return {
+    emailId,
+    kind: 'uncertain',
+    error: `The outcome of the message cannot be recorded: ${String(error)}`,
+  };
 }
 
 /**
@@ -82,7 +89,10 @@ export async function endClaim<T>(
       if (isFinal(error)) throw error;
       if (isShutdown(stop)) giveUpAt = Math.min(giveUpAt, Date.now() + shutdownTimeoutMs);
       if (Date.now() >= giveUpAt) throw error;
-      log.warn({ error, projectId }, 'A claim could not be ended yet');
+      log.warn(
+        { error, projectId },
+        'The outcomes of a batch could not be recorded yet; tried again in a second',
+      );
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }

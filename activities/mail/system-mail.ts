@@ -51,7 +51,10 @@ async function sendMail(
   const mail = await findSystemMail(db, mailId);
   if (!mail) return { retryMs: null };
   if (!(await maySend(db, mail))) {
-    log.warn({ mailId, kind: mail.kind }, 'A test was given up: its domain is not verified');
+    log.warn(
+      { mailId, kind: mail.kind },
+      'A campaign test was not sent: the sender domain is not verified',
+    );
     await deleteSystemMail(db, mailId);
     return { retryMs: null };
   }
@@ -66,7 +69,10 @@ async function sendMail(
   const attempt = await changeClaim(services, mailId, () => claimSystemMail(db, mailId, attemptId));
   if (attempt === undefined) {
     const details = { mailId, kind: mail.kind, attempt: mail.attempts };
-    log.warn(details, 'A mail was given up: an attempt was cut short, and it may have left');
+    log.warn(
+      details,
+      'A mail is not tried again: an attempt was interrupted, and the mail may have been sent',
+    );
     await deleteSystemMail(db, mailId);
     await leaveCircuit(services, passage, []);
     return { retryMs: null };
@@ -130,7 +136,7 @@ async function endAttempt(
   const { db, log, retryMs } = services;
   const details = { mailId: id, kind, attempt };
   if (outcome.kind === 'retry' && Date.now() - created_at.getTime() < retryMs) {
-    log.warn({ ...details, error: outcome.error }, 'A mail is tried again');
+    log.warn({ ...details, error: outcome.error }, 'A mail could not be sent; it is tried again');
     await changeClaim(services, id, () => releaseSystemMail(db, id, attemptId));
     return Math.max(retryDelayMs(attempt), outcome.retryAfterMs ?? 0);
   }

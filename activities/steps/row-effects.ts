@@ -100,7 +100,8 @@ export class RowEffects implements StepEffects {
     } catch (error) {
       if ((error as { code?: unknown }).code !== statementTimeout) throw error;
       throw new StepFailure(
-        `Reading what the filters name took longer than ${historyMs / 1_000} seconds.`,
+        `Reading the history of the contact for these filters took longer than ${historyMs / 1_000} ` +
+          'seconds. Use fewer filters, or a shorter time span.',
       );
     } finally {
       await sql`rollback to savepoint read_history`.execute(this.#tx);

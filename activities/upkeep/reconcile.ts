@@ -95,7 +95,7 @@ async function reconcile(services: ReconcileServices, look: ExecutionToReconcile
       if (verdict.stuck === null && run.kind === 'open') await signalOverdue(db, look);
       if (verdict.stuck !== null && !look.wasStuck) {
         const failure = run.kind === 'open' ? run.failure : null;
-        log.warn({ ...about, reason: verdict.stuck, failure }, 'An execution cannot go on');
+        log.warn({ ...about, reason: verdict.stuck, failure }, 'An execution is stuck');
       }
       return;
     case 'restart':

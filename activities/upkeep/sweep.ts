@@ -223,7 +223,10 @@ async function noticeForgotten(
   if (since) {
     await markAllSchedulesDue(db);
     const executions = await signalChangedSince(db, new Date(since.getTime() - skewMs));
-    log.warn({ since, executions }, 'Temporal has lost data: what it has forgotten is told again');
+    log.warn(
+      { since, executions },
+      'Temporal has lost data: schedules and changed executions are sent to it again',
+    );
   }
   // Last, so that the next sweep repeats the work if the process dies before.
   await updateWatermark(db, 'planned sweep', own);

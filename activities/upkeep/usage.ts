@@ -41,7 +41,11 @@ export async function reportDueUsage(
   do {
     const page = await listUsageReports(db, pageSize, { customer, after });
     const { told, refused, failed } = await tell(payments, page, end);
-    if (refused.length > 0) log.warn({ emailIds: refused }, 'Sent mail cannot be billed any more');
+    if (refused.length > 0)
+      log.warn(
+        { emailIds: refused },
+        'Sent mail cannot be billed any more: the payment provider refuses it',
+      );
     const over = [...told, ...refused];
     if (over.length > 0) await deleteUsageReports(db, over);
     failures.push(...failed);

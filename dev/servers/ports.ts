@@ -56,7 +56,7 @@ async function claimFrom(first: number): Promise<ClaimedPort> {
 // would both find the port free.
 async function tryClaim(port: number): Promise<ClaimedPort | string> {
   const release = await holdLock(`port-${port}`);
-  if (!release) return 'another Everpost on this machine has that port';
+  if (!release) return 'another Everpost on this machine uses this port';
   // One address is not enough: macOS allows 0.0.0.0 while 127.0.0.1 is in use.
   for (const host of ['127.0.0.1', '0.0.0.0', '::']) {
     const obstacle = await whyNot(port, host);
@@ -74,7 +74,7 @@ async function whyNot(port: number, host: string): Promise<string | null> {
     await once(server, 'listening');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';
-    if (code === 'EADDRINUSE') return 'another program has that port';
+    if (code === 'EADDRINUSE') return 'another program uses this port';
     if (code === 'EACCES') return 'this user may not listen on it';
     // Without IPv6, the port cannot be in use on that address.
     if (host === '::') return null;

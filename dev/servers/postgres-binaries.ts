@@ -53,7 +53,7 @@ export function postgresAccount(paths: readonly string[]): Account | null {
   const gid = Number.parseInt(output('id', ['-g', 'postgres']), 10);
   if (Number.isNaN(uid) || Number.isNaN(gid)) {
     throw new Error(
-      'PostgreSQL does not run as root and the system user "postgres" could not be made: ' +
+      'PostgreSQL does not run as root and the system user "postgres" could not be created: ' +
         'create that user, start as another user, or set DATABASE_URL.',
     );
   }

@@ -203,7 +203,8 @@ async function claim(
 ): Promise<number> {
   const { port, release } = await claimPort(variable, env[variable], fallback);
   if (!env[variable] && port !== fallback) {
-    const links = variable === 'PORT' ? ' Links in earlier mail lead to the port of then.' : '';
+    const links =
+      variable === 'PORT' ? ' Links in mail that was already sent lead to the former port.' : '';
     print(`Port ${fallback} is taken: ${variable} is ${port} this time.${links}`);
   }
   const before = stops.get('ports');

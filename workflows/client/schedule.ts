@@ -59,7 +59,7 @@ export function keepSweep(
   const look = async () => {
     try {
       if (!(await hasSweep(client, taskQueue))) {
-        log.warn({ taskQueue }, 'Temporal has no schedule of the sweep: it is made again');
+        log.warn({ taskQueue }, 'Temporal has lost the schedule of the sweep; creating it again');
         await ensureSearchAttributes(client);
         await ensureSweep(client, taskQueue);
       }

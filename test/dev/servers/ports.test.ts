@@ -66,7 +66,7 @@ describe('claimPort', () => {
       const port = await freePair();
       await listen(port, '127.0.0.1');
       await expect(claimPort(variable, String(port), 1)).rejects.toThrow(
-        `${variable}=${port} cannot be used: another program has that port.`,
+        `${variable}=${port} cannot be used: another program uses this port.`,
       );
     },
   );

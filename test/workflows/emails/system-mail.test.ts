@@ -133,7 +133,8 @@ it('does not leave after an attempt that was cut short, and the log says so', as
   expect(logged).toEqual([
     {
       details: { mailId: id, kind: 'platform-mail', attempt: 1 },
-      message: 'A mail was given up: an attempt was cut short, and it may have left',
+      message:
+        'A mail is not tried again: an attempt was interrupted, and the mail may have been sent',
     },
   ]);
 });
@@ -166,8 +167,8 @@ it('is tried for a day when it cannot be composed, and then given up with a line
     .execute();
   expect(await attempt(id, spoilt)).toEqual({ retryMs: null });
   expect(logged.map(({ message }) => message)).toEqual([
-    'A mail is tried again',
-    'A mail is tried again',
+    'A mail could not be sent; it is tried again',
+    'A mail could not be sent; it is tried again',
     'A mail was given up',
   ]);
   expect([sink.countTo(to), await rowOf(id)]).toEqual([0, undefined]);
@@ -191,7 +192,7 @@ it('does not send the test of a campaign whose domain is not verified any more',
   const refused = await insertMail(ofProject);
   expect(await attempt(refused.id)).toEqual({ retryMs: null });
   expect(logged.map(({ message }) => message)).toEqual([
-    'A test was given up: its domain is not verified',
+    'A campaign test was not sent: the sender domain is not verified',
   ]);
   const received = sink.messages.map(({ to }) => to);
   expect(received.includes(sent.to)).toBe(true);

@@ -112,7 +112,7 @@ describe('npm run replay', { timeout: 120_000 }, () => {
     expect(stdout).toMatch(new RegExp(`contact {3}\\{"id":"[^}]*"email":"${email}"`));
     expect(stdout).toContain('context   {"order":7}');
     const lines = stdout.split('\n');
-    const condition = lines.findIndex((line) => line.includes('CONDITION "Pro?" took the way'));
+    const condition = lines.findIndex((line) => line.includes('CONDITION "Pro?" took the branch'));
     expect(lines[condition + 1]).toContain('why       data.plan equals "pro" holds: it is "pro"');
     expect(lines[condition + 2]).toContain('in        {"field":"data.plan"');
     expect(lines[condition + 3]).toMatch(/out {7}\{.*"actualValue":"pro"/);
@@ -135,7 +135,7 @@ describe('npm run replay', { timeout: 120_000 }, () => {
   it('--what-if plays on from a step as if it had gone another way', async () => {
     const { stdout } = await replay(id, '--what-if', 'Pro?=no');
     const [, played = ''] = stdout.split('What if Pro?=no?');
-    expect(played).toMatch(/CONDITION "Pro\?" takes the way "no"/);
+    expect(played).toMatch(/CONDITION "Pro\?" takes the branch "no"/);
     const [delay, exit] = ['DELAY "Two days"', 'EXIT "Lost"'].map((step) =>
       Date.parse(new RegExp(`(\\S+) {2}${step}`).exec(played)?.[1] ?? ''),
     );
@@ -155,7 +155,7 @@ describe('npm run replay', { timeout: 120_000 }, () => {
     const [, played = ''] = stdout.split('What if Pro?=no?');
     const told = played.split('\n').slice(1, 7);
     expect(told.map((line) => line.slice(26))).toEqual([
-      'CONDITION "Pro?" takes the way "no"',
+      'CONDITION "Pro?" takes the branch "no"',
       'WEBHOOK "First"',
       '    POST http://one.test/',
       'WEBHOOK "Second"',
@@ -167,7 +167,7 @@ describe('npm run replay', { timeout: 120_000 }, () => {
   it('says of a webhook that it gave up and went on', async () => {
     const { stdout } = await replay(gaveUp.id);
     expect(stdout).toMatch(
-      /WEBHOOK "Tell" gave up \(.*10\.0\.0\.1.*\) and went on, and all steps are done\n/,
+      /WEBHOOK "Tell" gave up \(.*10\.0\.0\.1.*\), the execution continues, and all steps are done\n/,
     );
     expect(stdout).toContain('  COMPLETED\n');
   });

@@ -162,10 +162,10 @@ describe('npm run replay', { timeout: 120_000 }, () => {
     // The list also has those of other tests.
     const { stdout } = await replay('--failed');
     expect(stdout.split('\n').filter((line) => line.includes(workflowId))).toEqual([
-      expect.stringMatching(/ {2}FAILED at WEBHOOK "Call": .* {2}\| {2}same way$/),
-      expect.stringMatching(/ {2}FAILED at WEBHOOK "Call": .* {2}\| {2}same way, now FAILED$/),
+      expect.stringMatching(/ {2}FAILED at WEBHOOK "Call": .* {2}\| {2}same commands$/),
+      expect.stringMatching(/ {2}FAILED at WEBHOOK "Call": .* {2}\| {2}same commands, now FAILED$/),
     ]);
     expect(stdout).toMatch(/ha(s|ve) a later run/);
-    expect(stdout).toMatch(/\nReplayed \d+: the current code takes the same way with \d+/);
+    expect(stdout).toMatch(/\nReplayed \d+: the current code issues the same commands in \d+/);
   });
 });

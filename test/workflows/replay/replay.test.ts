@@ -89,10 +89,10 @@ describe('the description of a history', () => {
     expect(describeHistory({ events: events!.slice(0, until) }).at(-1)?.text).toBe(
       'is at WEBHOOK "Call"',
     );
-    expect(description('delay-waiting.json').at(-1)).toMatch(/^DELAY "Delay" rests until /);
+    expect(description('delay-waiting.json').at(-1)).toMatch(/^DELAY "Delay" delays until /);
     expect(description('mail-then-delay.json').slice(1)).toEqual([
       'SEND_EMAIL "Mail" done',
-      expect.stringMatching(/^DELAY "Delay" rests until /),
+      expect.stringMatching(/^DELAY "Delay" delays until /),
       'DELAY "Delay": its time is over',
       'EXIT "Exit" ended the execution',
       'EXITED',
@@ -136,10 +136,10 @@ describe('the description of a history', () => {
       describeHistory({ events: paused as NonNullable<typeof events> }).map(({ text }) => text),
     ).toEqual([
       expect.any(String),
-      'DELAY "Delay": a pause of the code is over',
-      expect.stringMatching(/^DELAY "Delay" rests until /),
+      'DELAY "Delay": a back-off timer is over',
+      expect.stringMatching(/^DELAY "Delay" delays until /),
       'DELAY "Delay": its time is over',
-      'EXIT "Exit": a pause of the code is over',
+      'EXIT "Exit": a back-off timer is over',
       'EXIT "Exit" ended the execution',
       'EXITED',
     ]);
@@ -167,7 +167,7 @@ describe('npm run replay -- --inspect', () => {
       const debug = await attach(url);
       expect(await debug.stoppedIn).toBe('customerWorkflow');
       debug.resume();
-      await waitFor('the verdict', () => output.includes('takes the same way'));
+      await waitFor('the verdict', () => output.includes('issues the same commands'));
       debug.close();
       expect((await once(replay, 'exit'))[0]).toBe(0);
     } finally {

@@ -1,0 +1,26 @@
+import { once } from 'node:events';
+import type { Server } from 'node:net';
+
+/**
+ * Lets a server listen, and waits until it does.
+ * @param at.name the environment variable with the port
+ * @throws Error with a sentence for the operator when the address cannot be used.
+ */
+export async function listen(
+  server: Server,
+  { name, port, host }: { name: string; port: number; host: string },
+): Promise<void> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const sentences: Record<string, string> = {
+      EADDRINUSE: `Port ${port} is taken. Stop what uses it, or set ${name} to another one.`,
+      EACCES: `This user may not use port ${port}. Set ${name} to one above 1023.`,
+      EADDRNOTAVAIL: `This machine has no address ${host}. Set HOST to one of its addresses.`,
+    };
+    const sentence = sentences[code];
+    throw sentence === undefined ? error : new Error(sentence, { cause: error });
+  }
+}
