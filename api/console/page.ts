@@ -12,10 +12,11 @@ import { logInPage } from './log-in-page.ts';
 /** Messages after an action. */
 const doneTexts = {
   retried: 'The execution is being retried.',
+  deliveryRetried: 'The delivery is being attempted again.',
   retriedAll: 'The executions are being retried, at most 100 a second.',
   skipped: 'The step was skipped.',
   paused: 'Paused.',
-  resumed: 'The execution continues.',
+  resumed: 'Resumed.',
   cancelled: 'Cancelled.',
   replaying: 'Events of the last 24 hours that were not delivered are being sent again.',
   erasing: 'The contact is deleted. Its remaining data are being removed.',
@@ -112,6 +113,7 @@ function refuseRepeated(query: Readonly<Record<string, unknown>>): void {
   if (name === undefined) return;
   throw new Problem('INVALID_REQUEST_BODY', {
     message: `The URL of this page has the parameter ${name} more than once.`,
+    suggestion: 'Remove all but one of them from the URL.',
   });
 }
 
@@ -206,7 +208,7 @@ function problemContent(problem: Problem): Html {
     ({ field, message }) => html`<li><code>${field}</code> ${message}</li>`,
   );
   return html`<h1>${problem.message}</h1>
-    ${problem.code !== 'ROUTE_NOT_FOUND' && html`<p>${suggestionFor(problem.code)}</p>`}
+    ${problem.code !== 'ROUTE_NOT_FOUND' && html`<p>${problem.suggestion ?? suggestionFor(problem.code)}</p>`}
     ${
       errors &&
       html`<ul>

@@ -156,7 +156,7 @@ export function retryForms(
     weight: 'first',
     fields: { ...fields, version: String(newest) },
   })}
-  ${actForm(token, { ...act, label: `${label} as ${versions.length === 1 ? 'it was' : 'they were'}` })}`;
+  ${actForm(token, { ...act, label: `${label} on ${versions.length === 1 ? `version ${versions[0]}` : 'their own versions'}` })}`;
 }
 
 /** Links to the previous and next page of a page list. The links keep `query`. */

@@ -70,9 +70,9 @@ export function limitWarningMail(given: {
     subject: `The project ${project} has used ${Math.floor((usage / limit) * 100)} % of its limit`,
     html: letter(
       `This month the project ${project} has used ${usage} of ${limit} emails (${category}). When none are ` +
-        'left, further mail of this kind is refused until the month ends.',
+        'left, further emails of this category are refused until the end of the month (UTC).',
       link,
-      'Look at the limits',
+      'Open the limits',
     ),
   };
 }
@@ -85,7 +85,7 @@ export function paymentFailedMail(given: { project: string; link: string }): Acc
       `The last invoice of the project ${project} could not be paid. We will try again. If the last try ` +
         'fails, too, the project is disabled.',
       given.link,
-      'Look at the payment',
+      'Open the payment',
     ),
   };
 }
@@ -101,15 +101,15 @@ export function subscriptionDisabledMail(given: {
   const project = quoted(given.project);
   const why =
     reason === 'gone'
-      ? 'it answered 410: it wants no more of them.'
-      : 'all requests have failed for a long time.';
+      ? 'its receiver answered 410 Gone, which means that it wants no more events.'
+      : 'all its requests have failed for a long time.';
   return {
     subject: `Events of the project ${project} are not sent any more`,
     html: letter(
       `The project ${project} sent its events to ${withoutLinks(host)}. The event subscription is ` +
         `disabled, because ${why} Waiting events are skipped.`,
       link,
-      'Look at the project',
+      'Open the project',
       'Enable it again when the receiver works.',
     ),
   };
@@ -133,11 +133,11 @@ export function membersByKeyMail(given: {
     removed: `removed ${member}`,
   }[change];
   return {
-    subject: `The secret key has changed the members of the project ${project}`,
+    subject: `The members of the project ${project} were changed with its secret key`,
     html: letter(
       `A request with the secret key of the project ${project} ${what}.`,
       link,
-      'Look at the members',
+      'Open the members',
       'If none of your programs does this, someone else has the key: regenerate the keys of ' +
         'the project, and remove members who do not belong to it.',
     ),

@@ -129,7 +129,7 @@ describe.runIf(browser).each([
     await page.goto(
       `${api.url}/console/${project.id}/workflows/${workflow.id}/executions/${ids[0]}`,
     );
-    await page.getByRole('button', { name: 'Retry as it was' }).waitFor();
+    await page.getByRole('button', { name: `Retry on version ${version - 1}` }).waitFor();
     await page.getByRole('button', { name: `Retry on version ${version}` }).click();
     await page.getByRole('status').waitFor();
     await executionIn(engine, workflow.id, ids[0]!, 'COMPLETED');
@@ -230,7 +230,7 @@ describe.runIf(browser).each([
     await page.getByRole('status').getByText('Paused').waitFor();
     expect((await engine.call('GET', `/workflows/${id}`)).body.pausedAt).not.toBeNull();
     await page.getByRole('button', { name: 'Resume' }).click();
-    await page.getByRole('status').getByText('The execution continues').waitFor();
+    await page.getByRole('status').getByText('Resumed').waitFor();
     expect((await engine.call('GET', `/workflows/${id}`)).body.pausedAt).toBeNull();
     await page.getByRole('button', { name: /^Move all to version/ }).click();
     await page.getByRole('status').waitFor();
@@ -257,7 +257,7 @@ describe.runIf(browser).each([
     await executionIn(engine, id, execution, 'WAITING');
     const page = await openConsole(javaScriptEnabled);
     await page.goto(`${api.url}/console/${project.id}/workflows/${id}/executions/${execution}`);
-    await page.getByLabel('The way behind the step').selectOption('event');
+    await page.getByLabel('Branch on which the execution continues').selectOption('event');
     await page.getByRole('button', { name: 'Skip step' }).click();
     await page.getByRole('status').getByText('The step was skipped').waitFor();
     const { exitReason } = await executionIn(engine, id, execution, 'EXITED');

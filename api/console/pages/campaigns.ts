@@ -171,7 +171,8 @@ function pace({ progress }: Stats): Html | null {
   if (!progress) return null;
   const { perSecond, limitedBy, scheduledCount, estimatedEndAt } = progress;
   return html`<p>
-    ${perSecond} a second, held back by ${limitWords(limitedBy)};
+    ${perSecond} emails a second,
+    ${limitedBy === null ? 'at full speed' : `limited by ${limitWords(limitedBy)}`};
     ${scheduledCount > 0 && html`${count(scheduledCount)} wait for the local time of their contact;`}
     ${estimatedEndAt ? html`over at ${moment(estimatedEndAt)}` : 'the end is not known yet'}.
   </p>`;

@@ -50,8 +50,8 @@ const showEmail = projectPage({
         'Content',
         body === null
           ? html`<p class="soft">
-              The content is not stored: it is not rendered yet, or it was deleted after the
-              retention period.
+              The content is not stored. Either it is not rendered yet, or it was deleted after the
+              retention period, or the worker died before it could be recorded.
             </p>`
           : html`<iframe class="preview" title="The message" sandbox srcdoc="${body}"></iframe>`,
       )}`,

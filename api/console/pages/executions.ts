@@ -173,7 +173,7 @@ function executionActs(
   };
   const way =
     ways.length > 0 &&
-    html`<select name="branch" aria-label="The way behind the step">
+    html`<select name="branch" aria-label="Branch on which the execution continues">
       ${ways.map((branch) => html`<option>${branch}</option>`)}
     </select>`;
   return html`${

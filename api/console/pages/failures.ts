@@ -97,7 +97,7 @@ const showFailures = projectPage({
       title: 'Failures',
       content: html`${heading('Failures', isCut && html`<span class="soft">of the newest ${lookedAt} of each kind</span>`)}
       ${groups.length === 0 && html`<section><p>No failed or stuck executions.</p></section>`}
-      ${groups.map((group) => groupSection(group, ofId.get(group.workflow.id), { token, path }))}`,
+      ${groups.map((group) => groupSection(group, ofId.get(group.workflow.id), { token, path, isCut }))}`,
     };
   },
 });
@@ -105,7 +105,7 @@ const showFailures = projectPage({
 function groupSection(
   group: FailureGroup,
   now: z.output<typeof getWorkflow.response> | undefined,
-  { token, path }: Pick<PageContext, 'token' | 'path'>,
+  { token, path, isCut }: Pick<PageContext, 'token' | 'path'> & { isCut: boolean },
 ): Html {
   const { kind, workflow, step, error, executions } = group;
   const receiver = step && receiverOf(now?.steps.find(({ id }) => id === step.id));
@@ -115,7 +115,9 @@ function groupSection(
       token,
       {
         action: path(`/workflows/${workflow.id}/retry-all`),
-        label: executions.length > 1 ? `Retry all ${count(executions.length)}` : 'Retry all',
+        // The job retries all executions of the group, also those that the page does not count.
+        label:
+          executions.length > 1 && !isCut ? `Retry all ${count(executions.length)}` : 'Retry all',
         fields: {
           ...(step && { stepId: step.id }),
           ...(executions[0]?.error && { error: executions[0].error }),

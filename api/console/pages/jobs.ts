@@ -13,7 +13,7 @@ export function jobPath(workflowId: string, jobId: string): string {
 const titles = {
   'retry-all': 'Retry of failed executions',
   migrate: 'Move to another version',
-  'move-waits': 'Move of wait ends',
+  'move-waits': 'Change of the ends of waits',
 } as const;
 
 const showJob = projectPage({

@@ -168,7 +168,7 @@ export const subscriptionPages = [
     async act(call) {
       const { id = '', deliveryId = '' } = call.params;
       await ask(call, retryOne, { params: { id, deliveryId } });
-      return { to: `/subscriptions/${id}`, done: 'retried' };
+      return { to: `/subscriptions/${id}`, done: 'deliveryRetried' };
     },
   }),
 ];

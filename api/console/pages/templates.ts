@@ -75,7 +75,7 @@ const showTemplate = projectPage({
       contacts &&
       !contact &&
       html`<p role="status">
-        There is no contact with this address; this is the template without one.
+        There is no contact with this address. The preview shows the template without a contact.
       </p>`;
     return {
       title: template.name,

@@ -153,7 +153,7 @@ describe('an opt-in request', () => {
     expect([await stateOf(email), await confirmed(email)]).toEqual([[true, 'pending'], 0]);
     expect(await lines(email)).toEqual(['granted null', 'requested news']);
     const path = await link(email);
-    expect((await open(path)).body).toContain('Which mail of');
+    expect((await open(path)).body).toContain('Do you want to get this mail of');
     await post(path);
     expect([await stateOf(email), await confirmed(email)]).toEqual([[true, 'confirmed'], 1]);
   });
