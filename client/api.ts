@@ -7,7 +7,7 @@ export interface Api {
     '/contacts': {
       request: {
         query?: {
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
           /** The `cursor` of the previous page, or the id of a contact */
           cursor?: string;
@@ -49,7 +49,7 @@ export interface Api {
           sort?: 'createdAt' | 'name' | 'updatedAt';
           /** Ascending or descending */
           dir?: 'asc' | 'desc';
-          /** Only campaigns in this state */
+          /** Only those with this status */
           status?: 'DRAFT' | 'SCHEDULED' | 'SENDING' | 'PAUSED' | 'SENT' | 'CANCELLED';
           /** Part of name, subject or sender, in any case */
           search?: string;
@@ -113,7 +113,7 @@ export interface Api {
             /** Possibly accepted: the outcome is unknown */
             unknown: number;
           };
-          /** Recipients that were not sent it, by reason; without zeros */
+          /** Number of recipients that were not sent the campaign, by reason; reasons without any are absent */
           reasons: Record<string, number>;
           leftOut: GetCampaignStatsLeftOut | null;
           /** Percent of totalRecipients that were delivered; 0 without recipients */
@@ -161,7 +161,7 @@ export interface Api {
     '/emails': {
       request: {
         query?: {
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
           /** The `cursor` of the previous page */
           cursor?: string;
@@ -171,7 +171,7 @@ export interface Api {
           campaignId?: string;
           /** The id of an execution */
           executionId?: string;
-          /** Only campaigns in this state */
+          /** Only those with this status */
           status?: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
           /** Source of the mail */
           sourceType?: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
@@ -212,7 +212,7 @@ export interface Api {
         };
         /** Messages sent per second, in the last 10 seconds */
         perSecond: number;
-        /** Current limit of the waiting mail; null: nothing waits, or it is sent at full speed */
+        /** What limits the speed of waiting mail now; null: no mail waits, or nothing limits it */
         limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
         workers: number;
       };
@@ -225,7 +225,7 @@ export interface Api {
           id: string;
         };
         query?: {
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
           /** The `cursor` of the previous page */
           cursor?: string;
@@ -306,7 +306,7 @@ export interface Api {
           field: string;
         };
         query?: {
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
         };
       };
@@ -358,7 +358,7 @@ export interface Api {
     '/imports': {
       request: {
         query?: {
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
           /** The `cursor` of the previous page */
           cursor?: string;
@@ -397,7 +397,7 @@ export interface Api {
         query?: {
           /** The name of an event */
           eventName?: string;
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
         };
       };
@@ -422,7 +422,7 @@ export interface Api {
           contactId: string;
         };
         query?: {
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
         };
       };
@@ -504,11 +504,11 @@ export interface Api {
           id: string;
         };
         query?: {
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
           /** The `cursor` of the previous page */
           cursor?: string;
-          /** Only campaigns in this state */
+          /** Only those with this status */
           status?: 'pending' | 'delivered' | 'failed' | 'skipped';
           /** The name of an event */
           eventName?: string;
@@ -550,7 +550,7 @@ export interface Api {
           startDate?: string;
           /** A date-time with an offset, or a date: its first moment */
           endDate?: string;
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
           /** The `cursor` of the previous page */
           cursor?: string;
@@ -613,7 +613,7 @@ export interface Api {
     '/activity/upcoming': {
       request: {
         query?: {
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
           /** Days to look ahead */
           daysAhead?: number;
@@ -650,9 +650,9 @@ export interface Api {
           startDate?: string;
           /** A date-time with an offset, or a date: its first moment */
           endDate?: string;
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
-          /** Sort field */
+          /** The number by which the list is sorted */
           metric?: 'openedCount' | 'clickedCount' | 'sentCount' | 'openRate' | 'clickRate';
         };
       };
@@ -694,7 +694,7 @@ export interface Api {
           startDate?: string;
           /** A date-time with an offset, or a date: its first moment */
           endDate?: string;
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
         };
       };
@@ -717,7 +717,7 @@ export interface Api {
           page?: number;
           /** Items per page */
           pageSize?: number;
-          /** Only campaigns in this state */
+          /** Only those with this status */
           status?: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
           /** Only executions with exactly this key */
           key?: string;
@@ -767,7 +767,7 @@ export interface Api {
     '/executions': {
       request: {
         query?: {
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
           /** The `cursor` of the previous page */
           cursor?: string;
@@ -783,7 +783,7 @@ export interface Api {
           stepId?: string;
           /** Only executions with exactly this key */
           key?: string;
-          /** Only those on this version */
+          /** Only executions on this version */
           version?: number;
           /** Paused individually, not with their workflow */
           paused?: 'true' | 'false';
@@ -860,7 +860,7 @@ export interface Api {
             failed: number;
             cancelled: number;
           };
-          /** Events of the period, of the last 30 days, that started none; only of workflows with executionKey or `parallel` */
+          /** Events of the period that started no execution, by reason; those older than 30 days are not counted. Only for workflows with executionKey or the mode `parallel` */
           notStarted?: {
             no_key: number;
             key_too_long: number;
@@ -1099,7 +1099,7 @@ export interface Api {
         query?: {
           /** One recipient */
           to?: string;
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
           /** The mail to show */
           mail?: string;
@@ -1151,7 +1151,7 @@ export interface Api {
     '/suppression-list': {
       request: {
         query?: {
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
           /** The `cursor` of the previous page */
           cursor?: string;
@@ -1224,7 +1224,7 @@ export interface Api {
           dir?: 'asc' | 'desc';
           /** Part of name, description or subject, in any case */
           search?: string;
-          /** The message class. HEADLESS: nothing is added to the body. */
+          /** The message class. MARKETING goes to subscribed contacts only, and gets a footer to opt out. TRANSACTIONAL goes to all contacts, without a footer. HEADLESS has no footer either; unsubscribed contacts get it only with /v1/send. */
           type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
         };
       };
@@ -1279,7 +1279,7 @@ export interface Api {
           dir?: 'asc' | 'desc';
           /** Part of name or description, in any case */
           search?: string;
-          /** Only campaigns in this state */
+          /** Only those with this status */
           status?: 'active' | 'disabled';
         };
       };
@@ -1331,7 +1331,7 @@ export interface Api {
           id: string;
         };
         query?: {
-          /** Most items per page */
+          /** Maximum number of items per page */
           limit?: number;
           /** The `cursor` of the previous page */
           cursor?: string;
@@ -1987,7 +1987,7 @@ export interface Api {
           error: string | null;
           startedAt: string;
           endedAt: string | null;
-          /** Over 2 MB: bodies and large outputs of steps are left out */
+          /** The response would be larger than 2 MB, so bodies and large outputs of steps are left out */
           truncated: boolean;
           path: Array<{
             stepId: string;
@@ -2032,7 +2032,7 @@ export interface Api {
             data: Record<string, unknown>;
           };
           context: Record<string, unknown> | null;
-          /** Says if `context`, as the data of an event, would start an execution; only of a workflow whose trigger has `where`, or with executionKey */
+          /** Whether an event with `context` as its data would start an execution; only for workflows whose trigger has `where`, or with executionKey */
           start?: {
             starts: boolean;
             reason: 'where' | 'no_key' | 'key_too_long' | null;
@@ -3189,7 +3189,7 @@ export type Campaign = {
   localTime: string | null;
   /** For contacts whose localTime had passed when it began; null without localTime */
   late: 'send' | 'skip' | null;
-  /** Most mails per minute; null: no separate limit */
+  /** Maximum number of mails per minute; null: no limit of its own */
   maxPerMinute: number | null;
   sentAt: string | null;
   /** Topic of marketing mail */
@@ -3255,7 +3255,7 @@ export type CreateCampaignRequest = {
   /** Instead of audienceFilter */
   audienceCondition?: ConditionInput | null;
   messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
-  /** Most mails per minute; null: no separate limit */
+  /** Maximum number of mails per minute; null: no limit of its own */
   maxPerMinute?: number | null;
   /** Instead of audienceType or messageType, by its value */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
@@ -3280,7 +3280,7 @@ export type UpdateCampaignRequest = {
   /** Instead of audienceFilter */
   audienceCondition?: ConditionInput | null;
   messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
-  /** Most mails per minute; null: no separate limit */
+  /** Maximum number of mails per minute; null: no limit of its own */
   maxPerMinute?: number | null;
   /** Instead of audienceType or messageType, by its value */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
@@ -3323,7 +3323,7 @@ export type GetCampaignStatsLeftOut = {
 export type GetCampaignStatsProgress = {
   /** Messages sent per second, in the last 10 seconds */
   perSecond: number;
-  /** Current limit of the waiting mail; null: nothing waits, or it is sent at full speed */
+  /** What limits the speed of waiting mail now; null: no mail waits, or nothing limits it */
   limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
   /** Mail that waits for the local time of its contact */
   scheduledCount: number;
@@ -3475,7 +3475,7 @@ export type TimelineEntry = {
   type: 'event' | 'email' | 'execution' | 'not_started' | 'segment' | 'consent' | 'not_reached';
   title: string;
   detail: Record<string, unknown>;
-  /** Ids of its objects */
+  /** Ids of the objects that the item is about */
   links: {
     email?: string;
     execution?: string;
@@ -3529,7 +3529,7 @@ export type Erasure = {
   id: string;
   state: 'waiting' | 'active' | 'completed';
   requestedAt: string;
-  /** Time of its completion */
+  /** When the erasure was completed; null: not yet */
   at: string | null;
   /** Counts of removed data; null until completed */
   counts: ErasureCounts | null;
@@ -3610,7 +3610,7 @@ export type ContactExport = {
     workflowId: string;
     workflowVersion: number;
     contactId: string;
-    /** Tells it apart from other executions of the contact; null: started without a key */
+    /** Distinguishes the execution from others of the contact; null: it has no key */
     key: string | null;
     status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
     currentStepId: string | null;
@@ -3659,7 +3659,7 @@ export type Suppression = {
   scope: 'marketing' | 'all';
   /** The mail whose feedback or link made the entry */
   emailId: string | null;
-  /** Its end; null: never */
+  /** When the entry ends; null: it does not end */
   until: string | null;
   createdAt: string;
 };
@@ -3916,7 +3916,7 @@ export type EventSubscription = {
   description: string | null;
   /** Their values are never returned */
   headerNames: Array<string>;
-  /** Most events per request; null: one */
+  /** Maximum number of events per request; null: one */
   batch: EventBatch | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
@@ -3947,7 +3947,7 @@ export type CreateEventSubscriptionRequest = {
   description?: string | null;
   /** Sent with every request, and never returned; `{{secret.NAME}}` is replaced in values */
   headers?: Record<string, string> | null;
-  /** Most events per request; null: one event per request, without a list */
+  /** Maximum number of events per request; null: one event per request, without a list */
   batch?: EventBatchInput | null;
   enabled?: boolean;
   /** Default: now; at most 30 days ago */
@@ -3961,7 +3961,7 @@ export type NewEventSubscription = {
   description: string | null;
   /** Their values are never returned */
   headerNames: Array<string>;
-  /** Most events per request; null: one */
+  /** Maximum number of events per request; null: one */
   batch: EventBatch | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
@@ -3985,7 +3985,7 @@ export type CountedEventSubscription = {
   description: string | null;
   /** Their values are never returned */
   headerNames: Array<string>;
-  /** Most events per request; null: one */
+  /** Maximum number of events per request; null: one */
   batch: EventBatch | null;
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
@@ -4019,7 +4019,7 @@ export type UpdateEventSubscriptionRequest = {
   description?: string | null;
   /** Sent with every request, and never returned; `{{secret.NAME}}` is replaced in values */
   headers?: Record<string, string> | null;
-  /** Most events per request; null: one event per request, without a list */
+  /** Maximum number of events per request; null: one event per request, without a list */
   batch?: EventBatchInput | null;
   enabled?: boolean;
   paused?: boolean;
@@ -4117,7 +4117,7 @@ export type Execution = {
   workflowId: string;
   workflowVersion: number;
   contactId: string;
-  /** Tells it apart from other executions of the contact; null: started without a key */
+  /** Distinguishes the execution from others of the contact; null: it has no key */
   key: string | null;
   status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
   currentStepId: string | null;
@@ -4153,7 +4153,7 @@ export type NamedExecution = {
   workflowId: string;
   workflowVersion: number;
   contactId: string;
-  /** Tells it apart from other executions of the contact; null: started without a key */
+  /** Distinguishes the execution from others of the contact; null: it has no key */
   key: string | null;
   status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
   currentStepId: string | null;
@@ -4188,7 +4188,7 @@ export type ExecutionDetails = {
   workflowId: string;
   workflowVersion: number;
   contactId: string;
-  /** Tells it apart from other executions of the contact; null: started without a key */
+  /** Distinguishes the execution from others of the contact; null: it has no key */
   key: string | null;
   status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
   currentStepId: string | null;
@@ -4238,7 +4238,7 @@ export type FoundExecution = {
   workflowId: string;
   workflowVersion: number;
   contactId: string;
-  /** Tells it apart from other executions of the contact; null: started without a key */
+  /** Distinguishes the execution from others of the contact; null: it has no key */
   key: string | null;
   status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
   currentStepId: string | null;
@@ -4356,7 +4356,7 @@ export type MovedExecution = {
   workflowId: string;
   workflowVersion: number;
   contactId: string;
-  /** Tells it apart from other executions of the contact; null: started without a key */
+  /** Distinguishes the execution from others of the contact; null: it has no key */
   key: string | null;
   status: 'RUNNING' | 'WAITING' | 'COMPLETED' | 'EXITED' | 'FAILED' | 'CANCELLED';
   currentStepId: string | null;
@@ -4444,7 +4444,7 @@ export type ProposedWaitForEventStep = {
 export type WaitForEventConfig = {
   eventName: string;
   timeout?: number;
-  /** All must hold for the event */
+  /** Conditions that the event must meet; all must hold */
   where?: Array<{
     field: string;
     operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
@@ -4466,7 +4466,7 @@ export type ProposedDigestStep = {
 
 export type DigestConfig = {
   eventName: string;
-  /** All must hold for the event */
+  /** Conditions that the event must meet; all must hold */
   where?: Array<{
     field: string;
     operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
@@ -4479,17 +4479,17 @@ export type DigestConfig = {
     amount: number;
     unit: 'minutes' | 'hours' | 'days';
   };
-  /** It closes when a clock shows this. Give this or `for` */
+  /** It closes at this time of day. Send either this or `for` */
   until?: {
     time: string;
     days?: Array<'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'>;
     timeZone?: string;
   };
-  /** It closes earlier, as soon as it has so many events */
+  /** It closes before its end, as soon as it has this number of events */
   max?: number;
   /** From when events count: from the beginning of the execution (default) or of the step */
   since?: 'execution' | 'step';
-  /** It closes at once if it has not closed for the contact and key for so long */
+  /** If no digest of this step has closed for the contact and key within the time of `for`, it closes at once, with the first event */
   immediateFirst?: boolean;
 };
 
@@ -4881,7 +4881,7 @@ export type Firing = {
   /** The planned time */
   at: string;
   status: 'RUNNING' | 'COMPLETED' | 'MISSED' | 'OVERLAPPED' | 'STOPPED';
-  /** Matching contacts: started and skipped */
+  /** Number of matching contacts: `started` plus `skipped` */
   matched: number;
   /** Executions that it has started */
   started: number;
@@ -5323,7 +5323,7 @@ export type AddSuppressionsRequest = {
   emails: Array<string>;
   scope?: 'marketing' | 'all';
   reason?: 'manual' | 'import';
-  /** End of the entries; null: never */
+  /** When the entries end; null: they do not end */
   until?: string | null;
 };
 
@@ -5345,7 +5345,7 @@ export type SuppressionOfAddress = {
   scope: 'marketing' | 'all';
   /** The mail whose feedback or link made the entry */
   emailId: string | null;
-  /** Its end; null: never */
+  /** When the entry ends; null: it does not end */
   until: string | null;
   createdAt: string;
   /** The consent of an erased contact, oldest first */
@@ -5428,7 +5428,7 @@ export type Template = {
   description: string | null;
   subject: string;
   body: string;
-  /** The message class. HEADLESS: nothing is added to the body. */
+  /** The message class. MARKETING goes to subscribed contacts only, and gets a footer to opt out. TRANSACTIONAL goes to all contacts, without a footer. HEADLESS has no footer either; unsubscribed contacts get it only with /v1/send. */
   type: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
   from: string | null;
   fromName: string | null;
@@ -5444,7 +5444,7 @@ export type CreateTemplateRequest = {
   name: string;
   subject: string;
   body: string;
-  /** The message class. HEADLESS: nothing is added to the body. */
+  /** The message class. MARKETING goes to subscribed contacts only, and gets a footer to opt out. TRANSACTIONAL goes to all contacts, without a footer. HEADLESS has no footer either; unsubscribed contacts get it only with /v1/send. */
   type: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
   from?: string | null;
   fromName?: string | null;
@@ -5458,7 +5458,7 @@ export type UpdateTemplateRequest = {
   name?: string;
   subject?: string;
   body?: string;
-  /** The message class. HEADLESS: nothing is added to the body. */
+  /** The message class. MARKETING goes to subscribed contacts only, and gets a footer to opt out. TRANSACTIONAL goes to all contacts, without a footer. HEADLESS has no footer either; unsubscribed contacts get it only with /v1/send. */
   type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
   from?: string | null;
   fromName?: string | null;
@@ -5476,7 +5476,7 @@ export type BulkUpdateTemplatesRequest = {
 export type PreviewTemplateRequest = {
   subject: string;
   body: string;
-  /** The message class. HEADLESS: nothing is added to the body. */
+  /** The message class. MARKETING goes to subscribed contacts only, and gets a footer to opt out. TRANSACTIONAL goes to all contacts, without a footer. HEADLESS has no footer either; unsubscribed contacts get it only with /v1/send. */
   type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
   contactId?: string;
   /** An invented contact */
@@ -5553,7 +5553,7 @@ export type CountedWorkflow = {
   reentry: {
     /** When a contact may enter again, with the same key: never, when no execution is active, always */
     mode: 'once' | 'after_end' | 'parallel';
-    /** A start is refused for so long after the last one */
+    /** Seconds after a start in which the next one is refused; null: none */
     minIntervalSeconds: number | null;
   };
   /** Increases with every change of steps, transitions, trigger or exit rules */
@@ -5599,7 +5599,7 @@ export type ExitRule = {
 export type WorkflowGraphInput = {
   name?: string;
   description?: string | null;
-  /** false: `reentry.mode` is `once`; true: it is not, by default `after_end` */
+  /** false: sets `reentry.mode` to `once`; true: sets it to `after_end` if it is `once` */
   allowReentry?: boolean;
   /** Path of the key in the data of the starting event, such as `event.orderId`: a contact may be in the workflow once for each key. null: without keys */
   executionKey?: string | null;
@@ -5612,7 +5612,7 @@ export type WorkflowGraphInput = {
     type?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
     config?: {
       eventName?: string | null;
-      /** All must hold for the event */
+      /** Conditions that the event must meet; all must hold */
       where?: Array<{
         field: string;
         operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
@@ -5647,7 +5647,7 @@ export type WorkflowGraphInput = {
 
 export type CreateWorkflowRequestTriggerConfig = {
   eventName?: string | null;
-  /** All must hold for the event */
+  /** Conditions that the event must meet; all must hold */
   where?: Array<{
     field: string;
     operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
@@ -5664,7 +5664,7 @@ export type CreateWorkflowRequest = {
   /** `{eventName, where}`, instead of eventName */
   triggerConfig?: CreateWorkflowRequestTriggerConfig | null;
   triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
-  /** false: `reentry.mode` is `once`; true: it is not, by default `after_end` */
+  /** false: sets `reentry.mode` to `once`; true: sets it to `after_end` if it is `once` */
   allowReentry?: boolean;
   /** Path of the key in the data of the starting event, such as `event.orderId`: a contact may be in the workflow once for each key. null: without keys */
   executionKey?: string | null;
@@ -5707,7 +5707,7 @@ export type Workflow = {
   reentry: {
     /** When a contact may enter again, with the same key: never, when no execution is active, always */
     mode: 'once' | 'after_end' | 'parallel';
-    /** A start is refused for so long after the last one */
+    /** Seconds after a start in which the next one is refused; null: none */
     minIntervalSeconds: number | null;
   };
   /** Increases with every change of steps, transitions, trigger or exit rules */
@@ -5758,7 +5758,7 @@ export type WorkflowGraph = {
   reentry: {
     /** When a contact may enter again, with the same key: never, when no execution is active, always */
     mode: 'once' | 'after_end' | 'parallel';
-    /** A start is refused for so long after the last one */
+    /** Seconds after a start in which the next one is refused; null: none */
     minIntervalSeconds: number | null;
   };
   /** Increases with every change of steps, transitions, trigger or exit rules */
@@ -5820,7 +5820,7 @@ export type PortableGraph = {
   reentry: {
     /** When a contact may enter again, with the same key: never, when no execution is active, always */
     mode: 'once' | 'after_end' | 'parallel';
-    /** A start is refused for so long after the last one */
+    /** Seconds after a start in which the next one is refused; null: none */
     minIntervalSeconds: number | null;
   };
   trigger: {
@@ -5872,7 +5872,7 @@ export type UpdateWorkflowRequest = {
   triggerType?: 'EVENT' | 'MANUAL' | 'SCHEDULE';
   triggerConfig?: {
     eventName?: string | null;
-    /** All must hold for the event */
+    /** Conditions that the event must meet; all must hold */
     where?: Array<{
       field: string;
       operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
@@ -5886,7 +5886,7 @@ export type UpdateWorkflowRequest = {
     filter?: ConditionInput | null;
   };
   enabled?: boolean;
-  /** false: `reentry.mode` is `once`; true: it is not, by default `after_end` */
+  /** false: sets `reentry.mode` to `once`; true: sets it to `after_end` if it is `once` */
   allowReentry?: boolean;
   /** Path of the key in the data of the starting event, such as `event.orderId`: a contact may be in the workflow once for each key. null: without keys */
   executionKey?: string | null;
@@ -5906,7 +5906,7 @@ export type UpdateWorkflowRequest = {
     }>;
     reason: string;
   }>;
-  /** true: no step of its executions begins until false */
+  /** true: no step of its executions begins until it is false */
   paused?: boolean;
 };
 

@@ -50,13 +50,17 @@ export class EverpostError extends Error {
     const told = typeof body === 'object' ? body?.error : undefined;
     return told
       ? new EverpostError(messageOf(told), { ...told, status, retryAfter })
-      : new EverpostError(`Answered ${status}, in no form of the API`, {
+      : new EverpostError(notOurs(status), {
           code: 'UNEXPECTED_ANSWER',
           status,
           retryAfter,
           requestId: headers.get('x-request-id'),
         });
   }
+}
+
+function notOurs(status: number): string {
+  return `The response (${status}) is not from Everpost. Check baseUrl, and proxies before the server.`;
 }
 
 /** Returns the message with its fields, because often a log keeps only this. */

@@ -178,7 +178,9 @@ export class Everpost {
       body = bodyOf(response, await response.text());
     } catch (cause) {
       const code = limit.aborted ? 'TIMEOUT' : 'CONNECTION_FAILED';
-      const said = limit.aborted ? `no answer within ${this.#timeoutMs} ms` : 'no answer';
+      const said = limit.aborted
+        ? `no answer within ${this.#timeoutMs} ms`
+        : `no answer${reasonOf(cause)}`;
       throw new EverpostError(`${method.toUpperCase()} ${url}: ${said}`, { code }, { cause });
     }
     if (response.ok) return body;
@@ -210,6 +212,12 @@ function mayBeRepeated({ status, code }: EverpostError, isSafe: boolean): boolea
   return isSafe && (status === 0 || status >= 500 || code === 'IDEMPOTENCY_IN_PROGRESS');
 }
 
+/** The code of the error below `fetch failed`, because a log often keeps only the message. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as { cause?: { code?: unknown } };
+  return typeof cause?.code === 'string' ? ` (${cause.code})` : '';
+}
+
 /**
  * Returns the path with its parameters.
  * @throws TypeError when one of them is missing, or would lead to another path.
@@ -219,7 +227,10 @@ function filled(path: string, values: Record<string, string | number>): string {
     const value = values[name];
     const isText = typeof value === 'string' && !['', '.', '..'].includes(value);
     if (!isText && typeof value !== 'number') {
-      throw new TypeError(`${path} needs ${name}, and not ${JSON.stringify(value)}.`);
+      throw new TypeError(
+        `${path}: ${name} must be a number or a text other than "", "." and "..", ` +
+          `not ${JSON.stringify(value)}.`,
+      );
     }
     return encodeURIComponent(value);
   });

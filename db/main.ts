@@ -3,7 +3,7 @@ import { ConfigError, readConfig } from '../config.ts';
 import { openDatabase } from './database.ts';
 import { ForeignSchema, MigrationFailed, migrateToLatest } from './migrate.ts';
 import { reEncrypt } from './projects/re-encryption.ts';
-import { isConnectionRefused } from './sql-state.ts';
+import { isConnectionRefused, isTimeLimit, isTransient } from './sql-state.ts';
 import { createCipher } from '../providers/encryption.ts';
 
 const usage = `Usage: npm run migrate      Applies the missing migrations to the database
@@ -54,14 +54,17 @@ function readTask(): boolean {
   }
 }
 
-/** Returns a sentence for errors that the operator can fix, and the stack of all others. */
+/** Returns sentences for errors that the operator can fix, and the stack of all others. */
 function sentenceOf(error: unknown): unknown {
   const isKnown = [ConfigError, ForeignSchema, MigrationFailed].some(
     (kind) => error instanceof kind,
   );
   if (isKnown) return (error as Error).message;
-  if (!isConnectionRefused(error)) return error;
   const { message, code } = error as Error & { code?: string };
+  if (isTimeLimit(error) || isTransient(error)) {
+    return `PostgreSQL has ended a statement: ${message}. Run this again.`;
+  }
+  if (!isConnectionRefused(error)) return error;
   return (
     `PostgreSQL refuses the connection or cannot be reached: ${message || code}. ` +
     'Start it, or correct DATABASE_URL.'

@@ -136,16 +136,18 @@ function compare(known: readonly string[], applied: readonly string[]): SchemaSt
   const differs = shared.findIndex((name, index) => name !== known[index]);
   if (differs >= 0) {
     throw new ForeignSchema(
-      `The database has the migration ${shared[differs]} where this version has ` +
-        `${known[differs]}: another line of versions made it. Use an empty database; the one of ` +
-        '`npm start` is in ./var, which may be deleted with all that it holds.',
+      `The database has the migration ${shared[differs]}, but this version has ` +
+        `${known[differs]} in its place, so an unrelated build of Everpost has created it. Set ` +
+        'DATABASE_URL to an empty database. That of `npm start` is in the folder ./var, which ' +
+        'you may delete with all its data.',
     );
   }
   const pending = known.slice(shared.length);
   if (newer.length > 0 && pending.length > 0) {
     throw new ForeignSchema(
-      `The database has the migration ${newer[0]} of a newer version, but lacks ${pending[0]} ` +
-        'before it: another line of versions made it. Use an empty database.',
+      `The database has the migration ${newer[0]} of a newer version, but lacks ${pending[0]}, ` +
+        'which comes before it. So an unrelated build of Everpost has created it. Set ' +
+        'DATABASE_URL to an empty database.',
     );
   }
   return { pending, newer };

@@ -157,5 +157,6 @@ export class Shares {
 function tooMany(): Problem {
   return new Problem('SERVICE_UNAVAILABLE', {
     message: 'Too many requests of this project are waiting for the database.',
+    suggestion: 'Send fewer requests at once, and repeat this one later.',
   });
 }

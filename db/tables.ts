@@ -62,7 +62,7 @@ export interface Attachment {
   content: Buffer;
   created_at: Generated<Timestamp>;
   id: Generated<string>;
-  /** From when the time of keeping counts; null: from created_at. */
+  /** The beginning of its retention time; null: created_at. */
   kept_from: Timestamp | null;
   project_id: string;
 }
@@ -79,7 +79,7 @@ export interface BodyRetention {
   done_to: Generated<string>;
   is_only_row: Generated<boolean>;
   scheduled_done_id: Generated<string>;
-  /** How far bodies of scheduled mail have been removed, by its scheduled_for. */
+  /** The scheduled_for up to which bodies of scheduled mail were removed. */
   scheduled_done_to: Generated<Timestamp>;
 }
 
@@ -111,15 +111,15 @@ export interface Campaign {
   frozen_to_at: Timestamp | null;
   frozen_to_id: string | null;
   id: Generated<string>;
-  /** Whose moment was past when it began: send at once, or skip. */
+  /** For contacts whose local time had passed when sending began: send at once, or skip them. */
   late: string | null;
   /** Contacts of its audience without a message: they had left its topic. */
   left_topic: Generated<number>;
   /** Contacts of its audience without a message: not subscribed when it was fixed. */
   left_unsubscribed: Generated<number>;
-  /** The wall time, in the zone of each contact, for which it was asked; null: all at once. */
+  /** The local time at which each contact gets it; null: all contacts get it at once. */
   local_time: string | null;
-  /** Messages handed over in a minute at most; null: no limit of its own. */
+  /** Maximum number of messages given to the provider per minute; null: no limit of its own. */
   max_per_minute: number | null;
   message_class: string;
   name: string;
@@ -282,7 +282,7 @@ export interface Email {
   headers: Generated<Json>;
   /** Until when the send policy holds it back. */
   held_until: Timestamp | null;
-  /** quiet_hours or frequency_cap: what of the send policy holds it back. */
+  /** The rule of the send policy that holds it back: quiet_hours or frequency_cap. */
   hold_reason: string | null;
   id: Generated<string>;
   lease_until: Timestamp | null;
@@ -299,7 +299,7 @@ export interface Email {
   reply_to: string | null;
   /** The end of the pause after its last attempt. */
   retry_at: Timestamp | null;
-  /** The time for which it was asked; null: at once. */
+  /** The requested time of sending; null: at once. */
   scheduled_for: Timestamp | null;
   sent_at: Timestamp | null;
   source_type: string;
@@ -519,7 +519,7 @@ export interface Idempotency {
   interrupted: Generated<boolean>;
   key: string;
   owner_id: string;
-  /** When the running request last said so; null: not since it claimed the key */
+  /** When the running request last renewed its claim; null: not since it claimed the key. */
   renewed_at: Timestamp | null;
   request: string;
   response: Buffer | null;
@@ -691,13 +691,13 @@ export interface Project {
 }
 
 export interface ProviderCircuit {
-  /** Attempts in a row that the provider could not take, up to the one that opened the circuit */
+  /** Consecutive attempts that the provider could not take, up to the one that opened the circuit. */
   failures: Generated<number>;
-  /** When the next mail is tried; while one is under way, when it counts as lost with its process */
+  /** When the next mail is tried; while one is being tried, when it counts as lost with its process. */
   next_probe_at: Timestamp | null;
-  /** Since when mail waits for the provider; null: the circuit is closed */
+  /** Since when mail waits for the provider; null: the circuit is closed. */
   opened_at: Timestamp | null;
-  /** Mails tried in vain since then */
+  /** Number of mails that were tried without success since then. */
   probes: Generated<number>;
   provider: string;
 }

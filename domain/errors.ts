@@ -8,13 +8,13 @@ export const problems = {
   INVALID_IDEMPOTENCY_KEY: [400, 'Idempotency-Key must be 1 to 255 printable ASCII characters.'],
   INVALID_TOKEN: [400, 'The link has been used, has expired or is unknown.'],
   FILE_CONTENT_MISMATCH: [400, 'The content of the file does not match its declared type.'],
-  SUBSCRIPTION_EXISTS: [400, 'The project already has a subscription.'],
-  SUBSCRIPTION_REQUIRED: [400, 'The project has no subscription.'],
+  SUBSCRIPTION_EXISTS: [400, 'The project already has a paid subscription.'],
+  SUBSCRIPTION_REQUIRED: [400, 'The project has no paid subscription.'],
   CUSTOMER_REQUIRED: [400, 'The project has not completed a checkout yet.'],
   INVALID_SUBSCRIBE_URL: [400, 'SubscribeURL is not an address of Amazon SNS.'],
   INVALID_NOTIFICATION: [400, 'The notification cannot be read.'],
   MISSING_SIGNATURE: [400, 'The header Stripe-Signature is missing.'],
-  CAMPAIGN_NOT_EDITABLE: [400, 'The campaign cannot be changed like this in its current status.'],
+  CAMPAIGN_NOT_EDITABLE: [400, 'The status of the campaign does not allow this change.'],
   CAMPAIGN_SEGMENT_LOCKED: [400, 'The audience of a scheduled campaign cannot be changed.'],
   CAMPAIGN_NOT_SENDABLE: [400, 'Only a draft or scheduled campaign can be sent.'],
   CAMPAIGN_NOT_CANCELLABLE: [400, 'Only a scheduled, sending or paused campaign can be cancelled.'],
@@ -36,7 +36,7 @@ export const problems = {
   TRANSITION_EXISTS: [400, 'This step already has a transition.'],
   TRANSITION_BRANCH_EXISTS: [400, 'This branch already has a transition.'],
   TRANSITION_LOOP: [400, 'The transition would close a loop.'],
-  FIELD_NOT_DELETABLE: [400, 'Every contact has this field; it cannot be deleted.'],
+  FIELD_NOT_DELETABLE: [400, 'Every contact has this field, so it cannot be deleted.'],
   RESERVED_EVENT: [400, 'Events of the system cannot be deleted.'],
   EVENT_SUBSCRIPTION_LIMIT: [400, 'The project has reached its maximum of event subscriptions.'],
   EVENT_SUBSCRIPTION_NOT_ENABLED: [400, 'The event subscription is disabled.'],
@@ -46,7 +46,7 @@ export const problems = {
   MISSING_AUTH: [401, 'Send an API key as "Authorization: Bearer <key>".'],
   INVALID_API_KEY: [
     401,
-    'The API key is unknown, or this endpoint does not accept keys of its kind.',
+    'The API key is unknown, or it is a public key and this endpoint needs the secret one.',
   ],
   UNAUTHORIZED: [401, 'You are not logged in.'],
   INVALID_CREDENTIALS: [401, 'The email address or the password is wrong.'],
@@ -80,7 +80,7 @@ export const problems = {
   USER_NOT_FOUND: [404, 'There is no account with this address.'],
   FILE_NOT_FOUND: [404, 'There is no such file.'],
   BILLING_DISABLED: [404, 'Billing is switched off on this server.'],
-  OAUTH_NOT_CONFIGURED: [404, 'This way to log in is not configured on this server.'],
+  OAUTH_NOT_CONFIGURED: [404, 'Login with this provider is not configured on this server.'],
   JOB_NOT_FOUND: [404, 'There is no such job.'],
   EMAIL_NOT_FOUND: [404, 'There is no such email.'],
   EVENT_SUBSCRIPTION_NOT_FOUND: [404, 'There is no such event subscription.'],
@@ -111,15 +111,18 @@ export const problems = {
   FIELD_IN_USE: [409, 'Segments, campaigns or workflows use this field.'],
   EVENT_IN_USE: [409, 'Segments or workflows use this event.'],
   REPLAY_IN_PROGRESS: [409, 'A replay of this subscription is in progress.'],
-  EVENT_DELIVERY_NOT_RETRYABLE: [409, 'The event of this delivery has been deleted.'],
+  EVENT_DELIVERY_NOT_RETRYABLE: [
+    409,
+    'The delivery cannot be repeated, because its event was deleted.',
+  ],
   TOPIC_IN_USE: [409, 'Templates, campaigns or workflow steps use this topic.'],
   SECRET_IN_USE: [409, 'Workflow steps or event subscriptions use this secret.'],
   WORKFLOW_HAS_ACTIVE_EXECUTIONS: [409, 'The workflow has active executions.'],
-  EXECUTION_EXISTS: [409, 'The contact already has an execution in this workflow.'],
+  EXECUTION_EXISTS: [409, 'The workflow allows no other execution of this contact now.'],
   EXECUTION_NOT_FAILED: [409, 'Only a failed execution can be retried.'],
   EXECUTION_NOT_ACTIVE: [409, 'The execution has already ended.'],
   EMAIL_NOT_PENDING: [409, 'The email is no longer pending.'],
-  EMAIL_NOT_RESCHEDULABLE: [409, 'Only mail of POST /v1/send can be rescheduled.'],
+  EMAIL_NOT_RESCHEDULABLE: [409, 'Only mail that was sent with POST /v1/send can be rescheduled.'],
   EXECUTION_PAUSED: [409, 'The execution is already paused.'],
   EXECUTION_NOT_PAUSED: [409, 'The execution is not paused.'],
   EXECUTION_NOT_WAITING: [409, 'The execution is not waiting.'],
@@ -139,7 +142,7 @@ export const problems = {
   RATE_LIMIT_EXCEEDED: [429, 'Too many requests.'],
   INTERNAL_SERVER_ERROR: [500, 'Something went wrong on our side.'],
   UPLOADS_DISABLED: [503, 'This server has no storage for files.'],
-  SERVICE_UNAVAILABLE: [503, 'A service that this request needs cannot be reached.'],
+  SERVICE_UNAVAILABLE: [503, 'The server cannot handle this request at the moment.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
 export type ProblemCode = keyof typeof problems;
@@ -183,6 +186,7 @@ export class Problem extends Error {
   readonly code: ProblemCode;
   readonly details: Record<string, unknown> | undefined;
   readonly errors: readonly FieldProblem[] | undefined;
+  readonly suggestion: string | undefined;
   readonly status: number;
 
   constructor(
@@ -191,6 +195,8 @@ export class Problem extends Error {
       message?: string;
       details?: Record<string, unknown>;
       errors?: readonly FieldProblem[];
+      /** What to do. Default: the suggestion of the code. */
+      suggestion?: string | undefined;
       /** The HTTP status, for a code with several. */
       status?: number;
       cause?: unknown;
@@ -201,6 +207,7 @@ export class Problem extends Error {
     this.code = code;
     this.details = more.details;
     this.errors = more.errors;
+    this.suggestion = more.suggestion;
     this.status = more.status ?? problems[code][0];
   }
 }

@@ -57,7 +57,10 @@ export function schemaText(issue: Issue): string {
         ? ['Matches none of the allowed forms.', ...reasonsIn(issue.errors)].join(' ')
         : `Must be an object whose "${issue.discriminator}" is ${oneOf((issue.options as readonly unknown[]).map(String))}.`;
     case 'invalid_key':
-      return ['Its name is not allowed.', ...issue.issues.map(({ message }) => message)].join(' ');
+      return [
+        'The name of this field is not allowed.',
+        ...issue.issues.map(({ message }) => message),
+      ].join(' ');
     default:
       return 'Is not valid.';
   }
@@ -142,5 +145,5 @@ function insteadOf(input: unknown): string {
 }
 
 function oneOf(values: readonly string[]): string {
-  return values.length === 1 ? values[0]! : `one of ${values.join(', ')}`;
+  return values.length <= 2 ? values.join(' or ') : `one of ${values.join(', ')}`;
 }

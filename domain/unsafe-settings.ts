@@ -47,7 +47,7 @@ const rules: readonly SettingRule<JudgedSettings>[] = [
     ...refused,
     isBroken: ({ DASHBOARD_URL: url }) => url === undefined,
     sentence:
-      'DASHBOARD_URL is required with NODE_ENV=production: without it, whatever runs on port 3000 of a user’s machine could act in their session',
+      'DASHBOARD_URL is required with NODE_ENV=production: without it, any page on port 3000 of a user’s machine could use the session of this user',
   },
   encrypted('API_URL', 'otherwise someone in the network could read session cookies and keys'),
   encrypted('DASHBOARD_URL', actsInSessions),
@@ -73,7 +73,7 @@ const rules: readonly SettingRule<JudgedSettings>[] = [
     ...refused,
     isBroken: ({ DATA_ENCRYPTION_KEY: key, JWT_SECRET: secret }) => key === secret,
     sentence:
-      'DATA_ENCRYPTION_KEY must not be JWT_SECRET with NODE_ENV=production: who learns one would have both',
+      'DATA_ENCRYPTION_KEY must differ from JWT_SECRET when NODE_ENV=production: a leak of one would be a leak of both',
   },
   {
     ...refused,
@@ -92,7 +92,7 @@ const rules: readonly SettingRule<JudgedSettings>[] = [
     isBroken: ({ API_URL: url, TRUST_PROXY: isTrusted }) =>
       url?.startsWith('https:') === true && !isTrusted,
     sentence:
-      'TRUST_PROXY is not set: all clients of the proxy in front count as one address, and share its request limits',
+      'TRUST_PROXY is not set: all clients behind a proxy count as one address, and share its request limits',
   },
   {
     ...warned,
@@ -104,7 +104,7 @@ const rules: readonly SettingRule<JudgedSettings>[] = [
     isBroken: ({ PLATFORM_FROM_ADDRESS: sender, DISABLE_SIGNUPS: isClosed }) =>
       sender === undefined && !isClosed,
     sentence:
-      'PLATFORM_FROM_ADDRESS is not set: addresses count as verified, so that anybody can sign up with that of another',
+      'PLATFORM_FROM_ADDRESS is not set: addresses count as verified, so anyone can sign up with the address of another person',
   },
 ];
 

@@ -38,7 +38,7 @@ const absent = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME']);
 export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
   const hosts = new LRUCache<string, Promise<MailHost>>({ max: cacheMax, ttl: cacheMs });
 
-  async function ask<T>(query: (resolver: Resolver) => Promise<T[]>): Promise<T[]> {
+  async function ask<T>(about: string, query: (resolver: Resolver) => Promise<T[]>): Promise<T[]> {
     for (let tried = 1; ; tried += 1) {
       // A new resolver for each attempt, so that nothing is cached and changed system settings are
       // seen. Its own retries are off, because each would wait longer than the previous one.
@@ -49,24 +49,26 @@ export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
       } catch (error) {
         const { code = '' } = error as NodeJS.ErrnoException;
         if (absent.has(code)) return [];
-        if (tried === triesMax) throw new DnsError(`DNS did not answer: ${code || String(error)}`);
+        if (tried === triesMax) {
+          throw new DnsError(`DNS did not answer about ${about}: ${code || String(error)}`);
+        }
       }
     }
   }
 
   const lookups: { [T in keyof DnsAnswers]: (name: string) => Promise<DnsAnswers[T]> } = {
-    CNAME: (name) => ask((resolver) => resolver.resolveCname(name)),
-    MX: (name) => ask((resolver) => resolver.resolveMx(name)),
+    CNAME: (name) => ask(`CNAME of ${name}`, (resolver) => resolver.resolveCname(name)),
+    MX: (name) => ask(`MX of ${name}`, (resolver) => resolver.resolveMx(name)),
     TXT: async (name) =>
-      (await ask((resolver) => resolver.resolveTxt(name))).map((t) => t.join('')),
+      (await ask(`TXT of ${name}`, (resolver) => resolver.resolveTxt(name))).map((t) => t.join('')),
   };
 
   async function lookUpHost(name: string): Promise<MailHost> {
     const [mx, ipv4, ipv6, ns] = await Promise.all([
       lookups.MX(name),
-      ask((resolver) => resolver.resolve4(name)),
-      ask((resolver) => resolver.resolve6(name)),
-      ask((resolver) => resolver.resolveNs(name)),
+      ask(`A of ${name}`, (resolver) => resolver.resolve4(name)),
+      ask(`AAAA of ${name}`, (resolver) => resolver.resolve6(name)),
+      ask(`NS of ${name}`, (resolver) => resolver.resolveNs(name)),
     ]);
     const hasWebsite = ipv4.length + ipv6.length > 0;
     return {

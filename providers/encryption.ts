@@ -73,7 +73,10 @@ function decryptWith(
     const text = named && decrypt(named.key, bytes.subarray(headBytes));
     if (named && text) return { text: text.toString('utf8'), key: named.key };
   }
-  throw new Error('An encrypted value cannot be decrypted with any of the known keys.');
+  throw new Error(
+    'An encrypted value cannot be decrypted with any of the known keys. If the key was replaced, ' +
+      'add the former one to DATA_ENCRYPTION_KEY_PREVIOUS or JWT_SECRET_PREVIOUS.',
+  );
 }
 
 function encrypt(key: Buffer, text: Buffer): Buffer {

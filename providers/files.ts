@@ -56,6 +56,8 @@ export function createFiles(settings: StorageSettings, apiUrl: string): Files | 
 /** A valid part of a path. It leads exactly one level down. */
 const safePart = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9]+)?$/;
 
+const notAKey = (key: string) => new Error(`A key must be <folder>/<file>: "${key}"`);
+
 function localFiles(dir: string, apiUrl: string): Files {
   const pathOf = (key: string) => {
     const parts = key.split('/');
@@ -66,7 +68,7 @@ function localFiles(dir: string, apiUrl: string): Files {
   return {
     async put(key, { bytes }) {
       const file = pathOf(key);
-      if (!file) throw new Error(`Not a key: ${key}`);
+      if (!file) throw notAKey(key);
       await mkdir(path.dirname(file), { recursive: true });
       // Renamed when complete, so that no incomplete file is served.
       await writeFile(`${file}.part`, bytes);
@@ -83,11 +85,11 @@ function localFiles(dir: string, apiUrl: string): Files {
     urlOf: (key) => `${apiUrl}/uploads/files/${key}`,
     async remove(key) {
       const file = pathOf(key);
-      if (!file) throw new Error(`Not a key: ${key}`);
+      if (!file) throw notAKey(key);
       await Promise.all([file, `${file}.part`].map((name) => rm(name, { force: true })));
     },
     async removeFolder(folder) {
-      if (!safePart.test(folder)) throw new Error(`Not a folder: ${folder}`);
+      if (!safePart.test(folder)) throw new Error(`A folder must be one safe name: "${folder}"`);
       await rm(path.join(dir, folder), { recursive: true, force: true });
     },
   };
@@ -140,7 +142,9 @@ function s3Files(settings: S3Settings): Files {
         const { Errors = [] } = await client.send(
           new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } }),
         );
-        if (Errors.length > 0) throw new Error(`Files not deleted: ${Errors[0]?.Code}`);
+        if (Errors.length > 0) {
+          throw new Error(`The storage did not delete files of ${folder}: ${Errors[0]?.Code}`);
+        }
       }
     },
   };

@@ -26,6 +26,12 @@ describe('what an error suggests', () => {
     }
   });
 
+  it('is the advice of the cause, if the code has several causes', () => {
+    const suggestion = 'Send less at once.';
+    const slow = new Problem('INVALID_REQUEST_BODY', { suggestion });
+    expect(errorBody(slow, 'r').error.suggestion).toBe(suggestion);
+  });
+
   it('does not send to an owner of the project who cannot help', () => {
     const sent = codes.filter((code) => suggestionOf(code).includes('owner of the project'));
     expect(sent).toEqual(['PROJECT_ACCESS_DENIED', 'INSUFFICIENT_ROLE']);

@@ -63,7 +63,8 @@ const deleteMe = endpoint({
     const outcome = await deleteUser(db, user.id);
     if (outcome === 'owner') {
       throw new Problem('CONFLICT', {
-        message: 'Delete the projects you own first.',
+        message: 'You own projects, so your account cannot be deleted.',
+        suggestion: 'Delete these projects first, then repeat the request.',
       });
     }
     if (outcome === 'missing') throw new Problem('UNAUTHORIZED');

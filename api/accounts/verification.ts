@@ -51,7 +51,10 @@ const verifyEmail = endpoint({
         throw new Problem('UNAUTHORIZED', { message });
       }
       const userId = await useToken(tx, verifying, hash);
-      if (!userId) throw new Problem('INVALID_TOKEN');
+      if (!userId) {
+        const suggestion = 'Ask for a new link with POST /auth/request-verification.';
+        throw new Problem('INVALID_TOKEN', { suggestion });
+      }
       await updateEmailVerified(tx, userId);
       await note({ event: 'email.verified', userId }, tx);
     });
@@ -137,7 +140,10 @@ const resetPassword = endpoint({
     await transact(db, async (tx) => {
       const userId = await useToken(tx, ['reset_password'], hashToken(body.token));
       const changed = userId && (await updatePassword(tx, userId, passwordHash));
-      if (!changed) throw new Problem('INVALID_TOKEN');
+      if (!changed) {
+        const suggestion = 'Ask for a new link with POST /auth/request-password-reset.';
+        throw new Problem('INVALID_TOKEN', { suggestion });
+      }
       // The link came by mail, so it also proves that the address is the user's.
       await updateEmailVerified(tx, changed.id);
       await note({ event: 'password.reset', userId: changed.id }, tx);

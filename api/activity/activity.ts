@@ -21,7 +21,10 @@ import { periodOf, rangeQuery } from './date-range.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { cursorQuery, queryInt, Uuid, commaList } from '../http/schemas.ts';
 
-const Types = commaList(activityTypes, 'Must be a comma-separated list of activity types.')
+const Types = commaList(
+  activityTypes,
+  'Must be a comma-separated list of types that GET /activity/types lists.',
+)
   .optional()
   .meta({ description: 'Comma-separated types; all by default' });
 

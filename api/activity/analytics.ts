@@ -23,7 +23,8 @@ export const getTimeseries = endpoint({
   summary: 'Count the outcomes of emails by day',
   description:
     'One item for each UTC day, the oldest first, also for days without mail; by default the ' +
-    'last 30 days, at most 90.',
+    'last 30 days, at most 90. Each outcome counts on the day on which it happened, so an open ' +
+    'may be on a later day than its email.',
   access: 'secret',
   query: rangeQuery({}).refine((query) => daysOf(query, new Date()).days <= limits.analyticsDays, {
     path: ['startDate'],

@@ -42,8 +42,8 @@ const createCheckout = endpoint({
   summary: 'Get the URL of the page where a project subscribes',
   description:
     'Returns the URL of a page of the payment provider. Works while the project is disabled, ' +
-    'too. SUBSCRIPTION_EXISTS: the project has a subscription. SERVICE_UNAVAILABLE: the ' +
-    'provider could not do it.',
+    'too. SUBSCRIPTION_EXISTS: the project has a paid subscription. SERVICE_UNAVAILABLE: the ' +
+    'payment provider did not respond, or refused.',
   role: 'ADMIN',
   whileDisabled: true,
   query: z.object({ currency: z.enum(currencies).default('usd') }),
@@ -75,7 +75,7 @@ const createBillingPortal = endpoint({
   description:
     'Returns the URL of a page of the payment provider. Works while the project is disabled, ' +
     'too. CUSTOMER_REQUIRED: the project has never subscribed. SERVICE_UNAVAILABLE: the ' +
-    'provider could not do it.',
+    'payment provider did not respond, or refused.',
   role: 'ADMIN',
   whileDisabled: true,
   response: Page,
@@ -177,8 +177,8 @@ const getBillingConsumption = endpoint({
   summary: 'Get the usage of a project in this period and its cost',
   description:
     'Amounts are in the smallest unit of the currency, such as cents. Without a subscription ' +
-    'the period is the month, in UTC. SERVICE_UNAVAILABLE: the payment provider could not ' +
-    'do it.',
+    'the period is the month, in UTC. SERVICE_UNAVAILABLE: the payment provider did not ' +
+    'respond, or refused.',
   response: z.object({
     period: z.object({ start: Time, end: Time }),
     usage: z.object({
@@ -280,9 +280,10 @@ export async function askProvider<T>(
     return await ask(payments);
   } catch (error) {
     log.error({ reason: String(error) }, 'the payment provider did not do what was asked');
-    const message =
-      'The payment provider could not do this now. Try again later. The log of the server has the reason.';
-    throw new Problem('SERVICE_UNAVAILABLE', { message });
+    throw new Problem('SERVICE_UNAVAILABLE', {
+      message: 'The payment provider did not respond, or refused.',
+      suggestion: 'Repeat the request in a minute. If it fails again, see the log of the server.',
+    });
   }
 }
 

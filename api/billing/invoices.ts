@@ -37,7 +37,7 @@ const getBillingInvoices = endpoint({
   summary: 'List the invoices of a project, newest first',
   description:
     'Amounts are in the smallest unit of the currency, such as cents. SERVICE_UNAVAILABLE: ' +
-    'the payment provider could not do it.',
+    'the payment provider did not respond, or refused.',
   access: 'session',
   projectParam: 'id',
   params: ById,

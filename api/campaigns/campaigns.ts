@@ -159,7 +159,12 @@ async function requireSender(
   if (template && !template.from_email) throw noSender();
 }
 
-const noSender = () => invalidField('from', 'required', 'The template has no sender.');
+const noSender = () =>
+  invalidField(
+    'from',
+    'required',
+    'The template has no sender. Send `from`, or give the template a sender.',
+  );
 
 /**
  * Returns the columns of a new campaign. Subject, body, sender and topic that the request leaves out
@@ -238,7 +243,7 @@ export const updateCampaign = endpoint({
     'Fields that are left out keep their value. Of a paused campaign only subject, body, ' +
     'fromName, replyTo and maxPerMinute can change, for mails that are not sent yet. ' +
     'CAMPAIGN_SEGMENT_LOCKED: the audience of a scheduled campaign cannot change. ' +
-    'CAMPAIGN_NOT_EDITABLE: a campaign in `details.status` cannot be edited, or not in these ' +
+    'CAMPAIGN_NOT_EDITABLE: the status in `details.status` allows no edit, or not of these ' +
     'fields.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,

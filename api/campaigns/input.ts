@@ -44,7 +44,7 @@ const fields = {
     .min(1)
     .max(limits.mailPerMinuteMax)
     .nullable()
-    .describe('Most mails per minute; null: no separate limit'),
+    .describe('Maximum number of mails per minute; null: no limit of its own'),
   type: z
     .enum([...audienceTypes, ...MessageType.options])
     .describe('Instead of audienceType or messageType, by its value'),
@@ -247,13 +247,17 @@ export function refuseEdit(
   { status }: CampaignRow,
   { values, changesAudience }: CampaignEdit,
 ): void {
-  const isEditable = (campaignActions.edit as readonly string[]).includes(status);
+  if (!(campaignActions.edit as readonly string[]).includes(status)) {
+    const message = `A campaign with the status ${status} cannot be edited.`;
+    throw new Problem('CAMPAIGN_NOT_EDITABLE', { message, details: { status } });
+  }
   const changed = Object.keys(values);
-  if (
-    !isEditable ||
-    (status === 'PAUSED' && !changed.every((column) => pausedColumns.includes(column)))
-  ) {
-    throw new Problem('CAMPAIGN_NOT_EDITABLE', { details: { status } });
+  if (status === 'PAUSED' && !changed.every((column) => pausedColumns.includes(column))) {
+    throw new Problem('CAMPAIGN_NOT_EDITABLE', {
+      message: 'A paused campaign can be changed only in the fields that its next mail may use.',
+      suggestion: 'Change only subject, body, fromName, replyTo and maxPerMinute.',
+      details: { status },
+    });
   }
   if (status === 'SCHEDULED' && (changesAudience || 'topic_id' in values)) {
     throw new Problem('CAMPAIGN_SEGMENT_LOCKED');

@@ -31,7 +31,9 @@ const Outcomes = z
 
 const Reasons = z
   .partialRecord(ReasonCode, z.int())
-  .describe('Recipients that were not sent it, by reason; without zeros');
+  .describe(
+    'Number of recipients that were not sent the campaign, by reason; reasons without any are absent',
+  );
 
 const LeftOut = z
   .object({ unsubscribed_at_freeze: z.int(), topic_unsubscribed_at_freeze: z.int() })
@@ -158,7 +160,7 @@ export const getCampaignRecipient = endpoint({
     '`outcome` is the result of the mail to this contact. `reasonCode` says why it was not ' +
     'sent, or why there will be none; `reason` is a broader category. Before the audience is ' +
     'fixed, `frozenAt` is null and the answer is about now. CAMPAIGN_NOT_FOUND, ' +
-    'CONTACT_NOT_FOUND: that one is unknown.',
+    'CONTACT_NOT_FOUND: the project has no such campaign, or no such contact.',
   access: 'secret',
   params: ById.extend({ contactId: Uuid }),
   response: z.object({

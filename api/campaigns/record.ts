@@ -48,7 +48,10 @@ export const Campaign = named('Campaign', {
     .enum(lateRules)
     .nullable()
     .describe('For contacts whose localTime had passed when it began; null without localTime'),
-  maxPerMinute: z.int().nullable().describe('Most mails per minute; null: no separate limit'),
+  maxPerMinute: z
+    .int()
+    .nullable()
+    .describe('Maximum number of mails per minute; null: no limit of its own'),
   sentAt: Time.nullable(),
   topicId: z.uuid().optional().describe('Topic of marketing mail'),
   pausedReason: z.enum(['requested', 'provider_failures']).nullable(),

@@ -3,7 +3,7 @@ import { type Database, transact } from '../../db/database.ts';
 import { signalCampaign } from '../../db/outbox/outbox.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { campaignActions } from '../../domain/campaign/campaign.ts';
-import { found, Problem, type ProblemCode } from '../../domain/errors.ts';
+import { found, Problem, type ProblemCode, problems } from '../../domain/errors.ts';
 import type { Project } from '../access/caller.ts';
 import { presentCampaign } from './record.ts';
 
@@ -22,7 +22,15 @@ const refusals: Record<Action, ProblemCode> = {
 /** @throws Problem when the action does not fit the campaign's state. */
 export function requireState({ status }: CampaignRow, action: Action): void {
   if ((campaignActions[action] as readonly string[]).includes(status)) return;
-  throw new Problem(refusals[action], { details: { status } });
+  const code = refusals[action];
+  throw new Problem(code, {
+    message: `${problems[code][1]} This one has the status ${status}.`,
+    suggestion:
+      action === 'send' && status === 'PAUSED'
+        ? 'Resume it with POST /campaigns/{id}/resume.'
+        : undefined,
+    details: { status },
+  });
 }
 
 /**

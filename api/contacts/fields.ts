@@ -154,7 +154,10 @@ export const deleteContactField = endpoint({
   example: { response: { deletedFrom: 620 } },
   async handle({ db, caller: { projectId }, params }) {
     const field = contactFieldOf(params.field);
-    if (field.kind !== 'data') throw new Problem('FIELD_NOT_DELETABLE');
+    if (field.kind !== 'data') {
+      const message = `Every contact has the field "${params.field}", so it cannot be deleted.`;
+      throw new Problem('FIELD_NOT_DELETABLE', { message });
+    }
     const users = await usersOf(db, projectId, field);
     if (users.some) throw new Problem('FIELD_IN_USE', { details: users.lists });
     // A use that is added concurrently is not refused. It then refers to a field that no contact

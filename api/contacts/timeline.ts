@@ -43,7 +43,7 @@ const TimelineEntry = named('TimelineEntry', {
       campaign: z.uuid().optional(),
       workflow: z.uuid().optional(),
     })
-    .describe('Ids of its objects'),
+    .describe('Ids of the objects that the item is about'),
 });
 
 type Entry = z.input<typeof TimelineEntry>;

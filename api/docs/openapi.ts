@@ -51,7 +51,9 @@ export function openApiDocument(
         apiKey: {
           type: 'http',
           scheme: 'bearer',
-          description: 'sk_… for everything, pk_… for /v1/track alone',
+          description:
+            'The secret key (sk_…) for all endpoints of a project, the public key (pk_…) only for ' +
+            'those that accept it',
         },
         session: {
           type: 'apiKey',
@@ -153,7 +155,7 @@ const headerParameters = {
 
 const headers = {
   'X-Request-ID': {
-    description: "The request's, otherwise a new one.",
+    description: 'The id with which the request was sent, otherwise a new one.',
     schema: { type: 'string' },
   },
   'RateLimit-Limit': {
@@ -169,7 +171,7 @@ const headers = {
     schema: { type: 'integer' },
   },
   'Retry-After': {
-    description: 'Seconds after which to try again.',
+    description: 'Seconds after which to repeat the request.',
     schema: { type: 'integer' },
   },
   'Idempotency-Replayed': {
@@ -181,7 +183,7 @@ const headers = {
     schema: { type: 'string', examples: ['html, track'] },
   },
   'Preference-Applied': {
-    description: 'The request was handled as its `Prefer` requests.',
+    description: 'Unknown keys were not ignored: `Prefer: handling=strict` was applied.',
     schema: { const: 'handling=strict' },
   },
   Location: { description: 'Target URL.', schema: { type: 'string', format: 'uri' } },
@@ -339,6 +341,7 @@ for (const [status, name] of Object.entries(statusNames)) {
     headers: headersOf(
       'X-Request-ID',
       ...(name === 'TooManyRequests' ? ([...rateHeaders, 'Retry-After'] as const) : []),
+      ...(name === 'ServiceUnavailable' ? (['Retry-After'] as const) : []),
     ),
     content: errorContent,
   };

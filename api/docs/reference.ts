@@ -167,7 +167,7 @@ function endpointView(endpoint: Endpoint, { components }: OpenApi): Html {
     ${requestBody?.description ? html`<p class="soft">${requestBody.description}</p>` : null}
     ${body ? mediaView(body, components) : null}
     ${endpoint.path.startsWith('/') ? new Html(codeBlock(curlOf(endpoint, body), 'bash')) : null}
-    ${response ? html`<h3>Answer ${status}</h3>` : null}
+    ${response ? html`<h3>Response ${status}</h3>` : null}
     ${answered ? mediaView(answered, components) : html`<p class="soft">${response?.description}</p>`}
     ${answered?.example === undefined ? null : new Html(jsonBlock(answered.example))}
     ${errorsOf(operation)}

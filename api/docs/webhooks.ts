@@ -47,7 +47,7 @@ export const webhooks = {
           'The same for all attempts of a call, so that the receiver can recognize repeats.',
           '0199f0a2-4c1e-7d3a-8a55-0d7a5a0c1c11',
         ),
-        header('User-Agent', 'Caller.', 'Everpost/1'),
+        header('User-Agent', 'The sender of the request.', 'Everpost/1'),
       ],
       requestBody: {
         content: {

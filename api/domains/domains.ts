@@ -100,7 +100,8 @@ const createDomain = endpoint({
     const { projectId, project } = await call.authorize(named);
     if (body.domain === config.platformDomain) {
       throw new Problem('FORBIDDEN', {
-        message: 'The server sends its own mail from this domain. Choose another one.',
+        message: 'The server sends its own mail from this domain.',
+        suggestion: 'Choose another domain, for example a subdomain of it.',
       });
     }
     return presentDomain(await claimDomain(call, projectId, body.domain), project, identities);
@@ -191,6 +192,8 @@ async function requireDomain(
   return { domain, project };
 }
 
+const tryLater = 'Repeat the request in a minute. If it fails again, see the log of the server.';
+
 /** @throws Problem SERVICE_UNAVAILABLE when DNS or the mail provider does not respond. */
 async function checkNow(services: Services, domain: DomainRow) {
   const { db, log } = services;
@@ -202,7 +205,10 @@ async function checkNow(services: Services, domain: DomainRow) {
     if (!isDns && !(error instanceof IdentityProviderError)) throw error;
     log.warn({ error, domain: domain.name }, 'domain not checked');
     throw new Problem('SERVICE_UNAVAILABLE', {
-      message: isDns ? 'DNS did not answer.' : 'The mail provider did not answer.',
+      message: isDns
+        ? `DNS did not answer about ${domain.name}.`
+        : 'The mail provider did not answer as expected.',
+      suggestion: tryLater,
     });
   }
 }
@@ -224,7 +230,10 @@ async function claimDomain(call: Claiming, projectId: string, name: string): Pro
     await abandonDomain(db, claim);
     if (!(error instanceof IdentityProviderError)) throw error;
     log.error({ error, domain: name }, 'domain not registered');
-    throw new Problem('SERVICE_UNAVAILABLE', { message: 'The mail provider did not answer.' });
+    throw new Problem('SERVICE_UNAVAILABLE', {
+      message: 'The mail provider did not answer as expected.',
+      suggestion: tryLater,
+    });
   });
   if (made && made !== 'taken') return made;
   await abandonDomain(db, claim);
@@ -240,7 +249,8 @@ async function insertClaim({ db }: Services, projectId: string, name: string): P
     if (claim !== 'releasing') return claim;
   }
   throw new Problem('SERVICE_UNAVAILABLE', {
-    message: 'The mail provider is still removing this domain. Try again in a minute.',
+    message: 'The mail provider is still removing this domain.',
+    suggestion: tryLater,
   });
 }
 

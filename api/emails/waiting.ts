@@ -14,7 +14,7 @@ export const updateEmail = endpoint({
   description:
     '`scheduledFor` as in `/v1/send`; null: now. Only for mail of `/v1/send`, scheduled or ' +
     'not, until it is handed over; a pause after an attempt still applies. ' +
-    'EMAIL_NOT_PENDING: it was sent or has failed, see `details.status`. ' +
+    'EMAIL_NOT_PENDING: it was sent, is being sent, or has failed, see `details.status`. ' +
     'EMAIL_NOT_RESCHEDULABLE: it belongs to a campaign or workflow. BILLING_LIMIT_EXCEEDED: ' +
     'the allowance for the month of the new time is used up.',
   access: 'secret',

@@ -203,8 +203,10 @@ export const moveWait = endpoint({
         const field = 'forever' in move ? 'forever' : 'shiftBySeconds';
         const why =
           'forever' in move
-            ? 'A delay or digest cannot last for ever.'
-            : 'This wait has no end, or cannot be shifted this far.';
+            ? 'A delay or digest cannot last for ever. Send until or shiftBySeconds.'
+            : wait.until === null
+              ? 'This wait has no end that can be shifted. Send until.'
+              : 'The wait would end more than 100 years from now. Send a smaller shiftBySeconds.';
         throw invalidField(field, 'not_allowed', why);
       }
       await moveWaits(tx, [{ executionId, until }]);

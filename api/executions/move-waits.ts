@@ -86,5 +86,9 @@ function refuseStep(type: StepType, forever: true | undefined): void {
     );
   }
   if (forever && rests !== 'wait')
-    throw invalidField('forever', 'not_allowed', 'A delay or digest cannot last for ever.');
+    throw invalidField(
+      'forever',
+      'not_allowed',
+      'A delay or digest cannot last for ever. Send until or shiftBySeconds.',
+    );
 }

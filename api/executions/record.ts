@@ -55,7 +55,7 @@ export const Execution = named('Execution', {
   key: z
     .string()
     .nullable()
-    .describe('Tells it apart from other executions of the contact; null: started without a key'),
+    .describe('Distinguishes the execution from others of the contact; null: it has no key'),
   status: z.enum(statuses),
   currentStepId: z.uuid().nullable(),
   exitReason: z.string().nullable(),

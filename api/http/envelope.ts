@@ -26,7 +26,7 @@ export function errorBody(problem: Problem, requestId: string): ErrorBody {
       statusCode: problem.status,
       requestId,
       ...(problem.errors ? { errors: problem.errors } : {}),
-      suggestion: suggestionFor(problem.code),
+      suggestion: problem.suggestion ?? suggestionFor(problem.code),
       ...(problem.details ? { details: problem.details } : {}),
     },
     timestamp: new Date().toISOString(),

@@ -352,7 +352,7 @@ export function laterTime({ daysMax = Infinity }: { daysMax?: number } = {}) {
       if (value === null) return null;
       if (value === undefined) {
         const params = { code: 'invalid_type', received: 'undefined' };
-        context.addIssue({ code: 'custom', message: 'Is missing.', params });
+        context.addIssue({ code: 'custom', message: 'Is required.', params });
         return z.NEVER;
       }
       const at =

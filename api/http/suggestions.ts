@@ -2,11 +2,17 @@ import type { ProblemCode } from '../../domain/errors.ts';
 
 type NotFound = Exclude<Extract<ProblemCode, `${string}_NOT_FOUND`>, 'ROUTE_NOT_FOUND'>;
 
-/** Advice by error code. All codes with `_NOT_FOUND`, except ROUTE_NOT_FOUND, share one advice. */
-const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
+/** Advice by error code, for problems without their own. Other missing resources have an id. */
+const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
+  Partial<Record<NotFound, string>> = {
+  USER_NOT_FOUND: 'Check the address, or ask the person to sign up first.',
+  VERSION_NOT_FOUND: 'Check the number; GET /workflows/{id}/versions lists the versions.',
+  SECRET_NOT_FOUND: 'Check the name; GET /secrets lists the secrets of the project.',
+  SUPPRESSION_NOT_FOUND: 'Check the address; GET /suppression-list lists the entries.',
+  FILE_NOT_FOUND: 'Check the key of the file, as in its URL.',
   INVALID_REQUEST_BODY: 'Send the body that /docs describes for this endpoint.',
   PROJECT_ID_REQUIRED: 'Send the id of a project from GET /users/@me/projects as X-Project-Id.',
-  INVALID_IDEMPOTENCY_KEY: 'Use a uuid, for example.',
+  INVALID_IDEMPOTENCY_KEY: 'Send 1 to 255 printable ASCII characters, for example a uuid.',
   INVALID_TOKEN:
     'Ask for a new link with POST /auth/request-verification or /auth/request-password-reset.',
   FILE_CONTENT_MISMATCH: 'Send the file with its real content type.',
@@ -22,7 +28,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   INVALID_SIGNATURE:
     'Check that no proxy changes the body. For Stripe, STRIPE_WEBHOOK_SECRET must be the secret ' +
     'of this endpoint.',
-  CAMPAIGN_NOT_EDITABLE: 'Edit a DRAFT, SCHEDULED or PAUSED campaign, or duplicate this one.',
+  CAMPAIGN_NOT_EDITABLE: 'Duplicate the campaign, and edit the copy.',
   CAMPAIGN_SEGMENT_LOCKED: 'Cancel the campaign and duplicate it to give it another audience.',
   CAMPAIGN_NOT_SENDABLE: 'Duplicate the campaign to send it again.',
   CAMPAIGN_NOT_CANCELLABLE: 'Read its status with GET /campaigns/{id}.',
@@ -67,13 +73,13 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
     'Try again, or ask for a new password with POST /auth/request-password-reset.',
   BILLING_LIMIT_EXCEEDED:
     'Raise the limit with PUT /users/@me/projects/{id}/billing-limits, or subscribe.',
-  FORBIDDEN: 'The message says what is not allowed. The API cannot allow it.',
+  FORBIDDEN: 'The message has the reason. No other request allows it.',
   PROJECT_ACCESS_DENIED: 'Ask an owner of the project for access, or name another project.',
   PROJECT_DISABLED: 'Reading still works. See details.reason, and ask the operator of this server.',
   INSUFFICIENT_ROLE: 'Ask an owner of the project to do it, or to give you the role ADMIN.',
   EMAIL_VERIFICATION_REQUIRED: 'Follow the link in the mail, or ask for a new one.',
   REAUTHENTICATION_REQUIRED:
-    'Log in again with POST /auth/login, or by GitHub or Google, then repeat the request.',
+    'Log in again with POST /auth/login, or with GitHub or Google, then repeat the request.',
   ORIGIN_NOT_ALLOWED: 'Call from the dashboard, or from a server with an API key.',
   DOMAIN_NOT_REGISTERED: 'Add the domain with POST /domains and verify it.',
   DOMAIN_NOT_VERIFIED: 'Add the DNS records of the domain, then verify it.',
@@ -103,12 +109,13 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   FIELD_IN_USE: 'First change the conditions of everything that details lists.',
   EVENT_IN_USE: 'First change the conditions and triggers of everything that details lists.',
   TOPIC_IN_USE: 'First choose another topic, or none, for everything that details lists.',
-  SECRET_IN_USE: 'First change the steps that details lists.',
+  SECRET_IN_USE: 'First change everything that details lists.',
   WORKFLOW_HAS_ACTIVE_EXECUTIONS:
-    'Cancel them with POST /workflows/{id}/executions/cancel-all, or disable the workflow.',
+    'Cancel them with POST /workflows/{id}/executions/cancel-all. To keep them, disable the ' +
+    'workflow instead of deleting it.',
   EXECUTION_EXISTS:
-    'If details names an active execution, wait for its end or cancel it. To let contacts in again, ' +
-    'set allowReentry with PATCH /workflows/{id}.',
+    'If details names an active execution, wait for its end or cancel it. Change `reentry` with ' +
+    'PATCH /workflows/{id} to let contacts in more often.',
   EXECUTION_NOT_FAILED: 'Start a new execution instead.',
   EXECUTION_NOT_ACTIVE: 'Choose a RUNNING or WAITING execution, or start a new one.',
   EXECUTION_PAUSED: 'Resume it with POST /workflows/{id}/executions/{executionId}/resume.',
@@ -125,7 +132,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   FILE_TOO_LARGE:
     'Send a smaller file, or split it. The limit of this endpoint is in /docs/reference.',
   MESSAGE_TOO_LARGE: 'Link to large files instead of attaching them, and shorten the body.',
-  UNSUPPORTED_MEDIA_TYPE: 'Set the header Content-Type as the message says.',
+  UNSUPPORTED_MEDIA_TYPE: 'Change the header Content-Type as the message describes.',
   VALIDATION_ERROR: 'Correct the fields listed in errors.',
   STATS_TOO_HEAVY: 'Ask for a shorter period, or for one version.',
   CONDITION_TOO_HEAVY: 'Use fewer filters, or equals in place of contains.',
@@ -133,18 +140,15 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> = {
   PICTURE_TOO_LARGE: 'Read its graph with GET /workflows/{id}.',
   SIMULATION_TOO_LARGE: 'Simulate a part of the workflow, as a graph of its own.',
   INVALID_EMAIL: 'Sign up with an address that can receive mail and is not disposable.',
-  RATE_LIMIT_EXCEEDED:
-    'Wait for as many seconds as the header Retry-After says, then repeat the request.',
+  RATE_LIMIT_EXCEEDED: 'Wait for the seconds in the header Retry-After, then repeat the request.',
   INTERNAL_SERVER_ERROR: 'Try again later; name the requestId when you ask for help.',
   UPLOADS_DISABLED: 'The operator of this server can switch uploads on with STORAGE_DRIVER.',
-  SERVICE_UNAVAILABLE: 'Try again later. GET /health/ready names the service that does not answer.',
+  SERVICE_UNAVAILABLE:
+    'Wait for the seconds in the header Retry-After, then repeat the request. GET /health/ready ' +
+    'shows whether PostgreSQL and Temporal respond.',
 };
 
 /** Returns the next step after an error, in one or two sentences. */
 export function suggestionFor(code: ProblemCode): string {
-  return isNotFound(code) ? 'Check the ids in the path and in the body.' : suggestions[code];
-}
-
-function isNotFound(code: ProblemCode): code is NotFound {
-  return code.endsWith('_NOT_FOUND') && code !== 'ROUTE_NOT_FOUND';
+  return suggestions[code] ?? 'Check the ids in the path and in the body.';
 }

@@ -65,12 +65,12 @@ const getReadiness = endpoint({
   path: '/health/ready',
   summary: 'Check that the server can work; 503 when PostgreSQL or Temporal does not respond',
   description:
-    '`checks` lists the services that do not respond. `background` is `late` when no sweep ' +
+    '`checks` has the state of each service. `background` is `late` when no sweep ' +
     'has begun for two minutes, and `lost` when Temporal has lost its schedule; then ' +
     '`status` is `degraded`, but the server still accepts requests. No rate limit.',
   access: 'open',
   limit: 'none',
-  otherAnswers: [{ status: 503, description: 'One of them does not answer' }],
+  otherAnswers: [{ status: 503, description: 'PostgreSQL or Temporal does not respond' }],
   response: z.object({
     status: z.enum(['ok', 'degraded', 'failed']),
     checks: z.object({

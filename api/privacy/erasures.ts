@@ -67,7 +67,7 @@ const Erasure = named('Erasure', {
   id: z.uuid().meta({ examples: [exampleId] }),
   state: z.enum(['waiting', 'active', 'completed']),
   requestedAt: Time,
-  at: Time.nullable().describe('Time of its completion'),
+  at: Time.nullable().describe('When the erasure was completed; null: not yet'),
   counts: z
     .object(
       Object.fromEntries(

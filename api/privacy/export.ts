@@ -64,7 +64,7 @@ const exportContact = endpoint({
     'traces, executions with their steps. Files are listed without their content. The response is ' +
     'streamed, and may be long; one that breaks off is incomplete. It breaks off when the ' +
     'client reads nothing for five seconds. A project has two exports at a time; further ' +
-    'ones wait. SERVICE_UNAVAILABLE: they have waited too long.',
+    'ones wait. SERVICE_UNAVAILABLE: this export has waited too long.',
   access: 'secret',
   params: ById,
   response: ContactExport,

@@ -108,7 +108,8 @@ const putSecret = endpoint({
     const bound = hosts === undefined ? {} : { hosts };
     const secret = { name, value: cipher.encrypt(value), ...bound };
     if (!(await recordSecret(db, projectId, secret))) {
-      throw new Problem('SECRET_LIMIT', { details: { limit: limits.secrets } });
+      const message = `The project already has ${limits.secrets} secrets, the maximum.`;
+      throw new Problem('SECRET_LIMIT', { message, details: { limit: limits.secrets } });
     }
     const details = hosts === undefined ? { name } : { name, hosts: hosts?.join(', ') ?? 'any' };
     await note({ event: 'secret.set', projectId, details });

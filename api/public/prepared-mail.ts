@@ -309,5 +309,8 @@ async function refuseLargeMessage(
     to: { name: null, address: mail.from.email },
     replyTo: mail.replyTo,
   });
-  if (raw.length > bytesMax) throw new Problem('MESSAGE_TOO_LARGE');
+  if (raw.length > bytesMax) {
+    const message = `The finished message has ${raw.length} bytes; at most ${bytesMax} are possible.`;
+    throw new Problem('MESSAGE_TOO_LARGE', { message });
+  }
 }

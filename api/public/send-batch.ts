@@ -287,11 +287,12 @@ async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
 /** Adds the index of the message to a refusal; any other error stays as it is. */
 function atMessage(index: number, error: unknown): unknown {
   if (!(error instanceof Problem) || error.status >= 500) return error;
-  const { code, message, status, errors } = error;
+  const { code, message, status, errors, suggestion } = error;
   const path = `messages.${index}`;
   return new Problem(code, {
     message,
     status,
+    suggestion,
     ...(errors && {
       errors: errors.map((one) => ({
         ...one,

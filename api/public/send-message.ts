@@ -176,6 +176,7 @@ function withEmails(error: unknown, emails: readonly SentEmail[]): unknown {
     return error;
   return new Problem(problem.code, {
     message: problem.message,
+    suggestion: problem.suggestion,
     ...(problem.errors ? { errors: problem.errors } : {}),
     details: { ...problem.details, emails },
     cause: error,

@@ -67,6 +67,9 @@ export async function verifyAddress(
     return judgeAddress(email, await dns.findMailHost(domainOf(email)), domainLists);
   } catch (error) {
     if (!(error instanceof DnsError)) throw error;
-    throw new Problem('SERVICE_UNAVAILABLE', { message: 'DNS did not answer; try again later.' });
+    throw new Problem('SERVICE_UNAVAILABLE', {
+      message: `DNS did not answer about ${domainOf(email)}.`,
+      suggestion: 'Repeat the request in a minute.',
+    });
   }
 }

@@ -144,7 +144,8 @@ function conditionFault(
 ) {
   const given = givenCondition(body);
   if (given && type === 'STATIC') {
-    const message = 'The members of a STATIC segment are picked by hand.';
+    const message =
+      'A STATIC segment has no condition. Add its members with POST /segments/{id}/members.';
     return { field: given.field, message, params: { code: 'not_allowed' as const } };
   }
   if (given || type === 'STATIC' || (!isRequired && body.condition !== null)) return null;

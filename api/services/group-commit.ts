@@ -28,8 +28,8 @@ export interface GroupWriter<Item, Answer> {
   keyOf?(item: Item): string;
   /** Milliseconds that items written together wait for a lock. */
   lockMs?: number;
-  /** Maximum number of waiting items of a project, and the error message beyond that. */
-  limit?: { waitingMax: number; message: string };
+  /** Maximum number of waiting items of a project, and the texts of the error beyond that. */
+  limit?: { waitingMax: number; message: string; suggestion: string };
 }
 
 /**
@@ -72,7 +72,8 @@ export class GroupCommit<Item, Answer> {
         // Deferred, so that requests that have already arrived are in the same batch.
         setImmediate(() => void this.#drain(projectId, first));
       } else if (limit && queue.length >= limit.waitingMax) {
-        reject(new Problem('SERVICE_UNAVAILABLE', { message: limit.message }));
+        const { message, suggestion } = limit;
+        reject(new Problem('SERVICE_UNAVAILABLE', { message, suggestion }));
       } else queue.push(waiting);
     });
   }

@@ -24,6 +24,7 @@ export function createTrackQueue(shares: Shares): TrackQueue {
       // The same as `waitingMax` in db/shares.ts, the limit of waiting statements of one project.
       waitingMax: 1_000,
       message: 'Too many events of this project are waiting to be recorded.',
+      suggestion: 'Send fewer requests at once, and repeat this one later.',
     },
   });
 }

@@ -65,11 +65,16 @@ const Headers = z
 
 function headerFault(name: string, value: string) {
   if (!isToken(name) || name.length > limits.headerNameChars) {
-    return fault('invalid_string', 'Must be the name of a header.');
+    const chars = limits.headerNameChars;
+    return fault('invalid_string', `Must be the name of a header, of at most ${chars} characters.`);
   }
   if (isOwnHeader(name)) return fault('not_allowed', 'The service sets this header itself.');
   if (!isHeaderValue(value) || value.length > limits.headerValueChars) {
-    return fault('invalid_string', 'Must be one line of printable ASCII.');
+    const chars = limits.headerValueChars;
+    return fault(
+      'invalid_string',
+      `Must be one line of printable ASCII, of at most ${chars} characters.`,
+    );
   }
   return null;
 }
@@ -78,7 +83,7 @@ const Batch = named('EventBatchInput', {
   max: z.int().min(1).max(limits.subscriptionBatch),
 })
   .nullable()
-  .describe('Most events per request; null: one event per request, without a list')
+  .describe('Maximum number of events per request; null: one event per request, without a list')
   .meta({ examples: [null] });
 
 /** The beginning of a time span in the past: at most 30 days ago. */
@@ -102,7 +107,7 @@ export const NewSubscription = z
   })
   .refine(({ from, enabled }) => !from || enabled, {
     path: ['from'],
-    ...fault('not_allowed', 'It is not enabled.'),
+    ...fault('not_allowed', 'Needs an enabled subscription. Leave it out, or set `enabled: true`.'),
     ...whenRight('from', 'enabled'),
   });
 

@@ -22,7 +22,7 @@ export const Subscription = named('EventSubscription', {
     .meta({ examples: [['Authorization']], description: 'Their values are never returned' }),
   batch: named('EventBatch', { max: z.int() })
     .nullable()
-    .describe('Most events per request; null: one')
+    .describe('Maximum number of events per request; null: one')
     .meta({ examples: [null] }),
   enabled: z.boolean().meta({ examples: [true] }),
   disabledReason: z

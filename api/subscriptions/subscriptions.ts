@@ -91,7 +91,8 @@ const createSubscription = endpoint({
       const inserted = await insertSubscription(tx, projectId, row);
       if (inserted === 'limit') {
         const details = { limit: limits.subscriptions };
-        throw new Problem('EVENT_SUBSCRIPTION_LIMIT', { details });
+        const message = `The project already has ${limits.subscriptions} event subscriptions, the maximum.`;
+        throw new Problem('EVENT_SUBSCRIPTION_LIMIT', { message, details });
       }
       if ('missingSecret' in inserted) throw unknownSecret(inserted.missingSecret);
       await refuseForeignHeaders(tx, cipher, inserted);

@@ -46,7 +46,7 @@ const record = {
     .describe('The mail whose feedback or link made the entry')
     .meta({ examples: ['c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21'] }),
   until: Time.nullable()
-    .describe('Its end; null: never')
+    .describe('When the entry ends; null: it does not end')
     .meta({ examples: [null] }),
   createdAt: Time,
 };
@@ -133,7 +133,7 @@ const addSuppressions = endpoint({
     emails: z.array(z.string()).min(1).max(limits.suppressions),
     scope: z.enum(suppressionScopes).default('marketing'),
     reason: z.enum(['manual', 'import']).default('manual'),
-    until: Until.nullable().optional().describe('End of the entries; null: never'),
+    until: Until.nullable().optional().describe('When the entries end; null: they do not end'),
   }),
   response: Recorded,
   example: {

@@ -113,7 +113,7 @@ export const previewStoredTemplate = endpoint({
   method: 'POST',
   path: '/templates/{id}/preview',
   summary: 'Render a template, with its warnings',
-  description: `${meaning}TEMPLATE_NOT_FOUND, CONTACT_NOT_FOUND: the project does not have that one.`,
+  description: `${meaning}TEMPLATE_NOT_FOUND, CONTACT_NOT_FOUND: the project has no such template, or no such contact.`,
   access: 'secret',
   wrapped: true,
   bodyBytesMax: limits.contentBodyBytes,

@@ -331,7 +331,8 @@ async function requireForPolicy(
     refusals.add(invalidField('type', 'not_allowed', message));
   }
   if (losesSender && policy.requireConfirmation && policy.from === null) {
-    const message = 'The confirmation mail has no other sender.';
+    const message =
+      'The confirmation mail uses this sender. First set `from` with PUT /consent-policy.';
     refusals.add(invalidField('from', 'required', message));
   }
   refusals.throw();

@@ -83,7 +83,8 @@ const createTopic = endpoint({
       const topics = await listRows(tx, projectId);
       if (topics.some(({ key }) => key === fields.key)) throw new Problem('TOPIC_EXISTS');
       if (topics.length >= limits.topics) {
-        throw new Problem('TOPIC_LIMIT', { details: { limit: limits.topics } });
+        const message = `The project already has ${limits.topics} topics, the maximum.`;
+        throw new Problem('TOPIC_LIMIT', { message, details: { limit: limits.topics } });
       }
       const row = await insertTopic(tx, {
         project_id: projectId,
@@ -144,7 +145,14 @@ const updateTopic = endpoint({
     for (const field of ['key', 'default'] as const) {
       const given = body[field];
       if (given === undefined || given === stored[field]) continue;
-      refusals.add(invalidField(field, 'not_allowed', 'Never changes.', given));
+      refusals.add(
+        invalidField(
+          field,
+          'not_allowed',
+          `The ${field} of a topic cannot be changed. Leave it out.`,
+          given,
+        ),
+      );
     }
     refusals.throw();
   },

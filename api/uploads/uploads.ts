@@ -37,7 +37,7 @@ const uploadImage = endpoint({
         (value) => value ?? null,
         z.custom<z.output<typeof UploadFile>>(
           (value) => UploadFile.safeParse(value).success,
-          fault('required', 'One image in the field image.'),
+          fault('required', 'Send one image in the field `image`.'),
         ),
       )
       .meta({ type: 'string', format: 'binary', contentMediaType: 'image/*' }),
@@ -70,10 +70,14 @@ const uploadImage = endpoint({
     if (!isImageType(contentType)) {
       throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
         message: `Send the image as one of ${Object.keys(imageTypes).join(', ')}.`,
+        suggestion: 'Convert the image, or send it with its real content type.',
       });
     }
     const bytes = image.bytes();
-    if (imageTypeOf(bytes) !== contentType) throw new Problem('FILE_CONTENT_MISMATCH');
+    if (imageTypeOf(bytes) !== contentType) {
+      const message = `The content of the file is not ${contentType}.`;
+      throw new Problem('FILE_CONTENT_MISMATCH', { message });
+    }
     if (!files) throw new Problem('UPLOADS_DISABLED');
     // The key does not contain the client's file name, which is only returned.
     const { publicId } = caller.project;

@@ -37,7 +37,7 @@ const receivePayments = (id: string, path: `/${string}`) =>
     summary: 'Receive an event of the payment provider',
     description:
       'The body is read as it was sent, with the header Stripe-Signature. A repeated event ' +
-      'has effect once. MISSING_SIGNATURE, INVALID_SIGNATURE: it is not signed by the ' +
+      'has no further effect. MISSING_SIGNATURE, INVALID_SIGNATURE: it is not signed by the ' +
       'provider. INVALID_NOTIFICATION: it is signed, but cannot be read. ' +
       'SERVICE_UNAVAILABLE: send it again.',
     access: 'open',
@@ -236,7 +236,10 @@ async function subscribe(
     const isOurs = project !== undefined || server === config.apiUrl;
     if (!isOurs || subscription === null) return;
     await ask((payments) => payments.endSubscription(subscription));
-    log.warn({ projectId, customer, subscription }, 'A subscription without use was ended');
+    log.warn(
+      { projectId, customer, subscription },
+      'A subscription was ended: its project was deleted, or has another one',
+    );
     return;
   }
 }

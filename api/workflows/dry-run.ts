@@ -158,7 +158,7 @@ async function findTarget(
   if (graph) return unmasked(graphOf(graph, ['graph']), await findWorkflowGraph(db, id));
   if (to === undefined) return findWorkflowGraph(db, id);
   const known = to > version ? undefined : await findVersionGraph(db, id, to);
-  if (!known) throw unknownVersion('to');
+  if (!known) throw unknownVersion('to', to);
   return known;
 }
 
@@ -177,9 +177,8 @@ export function requireSteps(target: Graph, mapping: Mapping): void {
   const refusals = new Refusals();
   for (const [id, to] of Object.entries(mapping)) {
     if (findStep(target, to)) continue;
-    refusals.add(
-      invalidField(`mapping.${id}`, 'not_found', 'Must be the id of a step of the graph.'),
-    );
+    const message = `"${to}" is no step of the graph to which the executions move.`;
+    refusals.add(invalidField(`mapping.${id}`, 'not_found', message));
   }
   refusals.throw();
 }

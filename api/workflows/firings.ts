@@ -11,7 +11,7 @@ import { WorkflowById } from './graph/record.ts';
 const Firing = named('Firing', {
   at: Time.describe('The planned time'),
   status: z.enum(['RUNNING', 'COMPLETED', 'MISSED', 'OVERLAPPED', 'STOPPED']),
-  matched: z.int().describe('Matching contacts: started and skipped'),
+  matched: z.int().describe('Number of matching contacts: `started` plus `skipped`'),
   started: z.int().describe('Executions that it has started'),
   skipped: z.int().describe('Contacts that may not enter again'),
   startedAt: Time.nullable(),

@@ -115,7 +115,11 @@ const Played = z.object({
   error: z.string().nullable(),
   startedAt: Time,
   endedAt: Time.nullable(),
-  truncated: z.boolean().describe('Over 2 MB: bodies and large outputs of steps are left out'),
+  truncated: z
+    .boolean()
+    .describe(
+      'The response would be larger than 2 MB, so bodies and large outputs of steps are left out',
+    ),
   path: z.array(
     z.object({
       stepId: z.string(),
@@ -269,8 +273,15 @@ export const simulateExecution = endpoint({
     try {
       return { ...presented(await simulate(input, services), warnings), ...(start && { start }) };
     } catch (error) {
-      if (error instanceof TooManySteps || error instanceof TooMuchRendering) {
-        throw new Problem('SIMULATION_TOO_LARGE');
+      if (error instanceof TooManySteps) {
+        const message = `The simulation would have more than ${simulatedStepsMax} steps.`;
+        throw new Problem('SIMULATION_TOO_LARGE', { message });
+      }
+      if (error instanceof TooMuchRendering) {
+        throw new Problem('SIMULATION_TOO_LARGE', {
+          message: `Rendering took longer than ${renderingMs / 1000} seconds.`,
+          suggestion: 'Simplify the templates, or simulate a part of the workflow.',
+        });
       }
       throw error;
     }

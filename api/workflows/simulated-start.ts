@@ -12,7 +12,7 @@ export const SimulatedStart = z
     key: z.string().nullable(),
   })
   .describe(
-    'Says if `context`, as the data of an event, would start an execution; only of a workflow ' +
+    'Whether an event with `context` as its data would start an execution; only for workflows ' +
       'whose trigger has `where`, or with executionKey',
   );
 
@@ -25,7 +25,7 @@ interface GivenStart {
 /** @throws Problem VALIDATION_ERROR for a key if the workflow has none */
 export function refuseKey({ execution_key }: WorkflowRow, { key }: GivenStart): void {
   if (execution_key !== null || key === undefined) return;
-  throw invalidField('key', 'not_allowed', 'The workflow has no executionKey.');
+  throw invalidField('key', 'not_allowed', 'The workflow has no executionKey. Leave `key` out.');
 }
 
 /**

@@ -226,7 +226,10 @@ const WorkflowChange = z.object({
   enabled: z.boolean().optional(),
   ...startFields,
   exitRules: ExitRules.optional(),
-  paused: z.boolean().optional().describe('true: no step of its executions begins until false'),
+  paused: z
+    .boolean()
+    .optional()
+    .describe('true: no step of its executions begins until it is false'),
 });
 
 export const updateWorkflow = endpoint({
@@ -331,7 +334,10 @@ async function removeWorkflows(
     foundAll('WORKFLOW', ids, await lockWorkflows(tx, projectId, ids, { for: 'delete' }));
     if (!options.delete) return;
     const count = await countActiveExecutions(tx, ids);
-    if (count > 0) throw new Problem('WORKFLOW_HAS_ACTIVE_EXECUTIONS', { details: { count } });
+    if (count > 0) {
+      const message = `The workflow has ${count} active executions.`;
+      throw new Problem('WORKFLOW_HAS_ACTIVE_EXECUTIONS', { message, details: { count } });
+    }
     await deleteWorkflows(tx, ids);
   });
 }

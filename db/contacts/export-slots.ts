@@ -84,5 +84,8 @@ export class ExportSlots {
 }
 
 function tooMany(): Problem {
-  return new Problem('SERVICE_UNAVAILABLE', { message: 'Too many exports are under way.' });
+  return new Problem('SERVICE_UNAVAILABLE', {
+    message: `Too many exports are under way: at most ${projectMax} of a project, and fewer on a busy server.`,
+    suggestion: 'Repeat this one in a minute.',
+  });
 }

@@ -327,8 +327,13 @@ export async function requireVerifiedSender(
 ): Promise<void> {
   const name = domainOf(email);
   const domain = await findSenderDomain(db, projectId, name);
-  if (!domain) throw new Problem('DOMAIN_NOT_REGISTERED', { details: { domain: name } });
+  const details = { domain: name };
+  if (!domain) {
+    const message = `The sender domain ${name} does not belong to this project.`;
+    throw new Problem('DOMAIN_NOT_REGISTERED', { message, details });
+  }
   if (domain.status !== 'verified') {
-    throw new Problem('DOMAIN_NOT_VERIFIED', { details: { domain: name } });
+    const message = `The sender domain ${name} is not verified.`;
+    throw new Problem('DOMAIN_NOT_VERIFIED', { message, details });
   }
 }

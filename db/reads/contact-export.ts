@@ -53,7 +53,8 @@ async function* readInSnapshot<Part>(
   commitLike(snapshot, db);
   try {
     for await (const part of read(snapshot)) {
-      if (Date.now() > end) throw new Error('The export has taken too long.');
+      if (Date.now() > end)
+        throw new Error(`The export took longer than ${exportMs / 60_000} minutes.`);
       yield part;
     }
   } finally {

@@ -14,7 +14,7 @@ import { isLockTimeout } from '../sql-state.ts';
 
 /** Log message for a change of the database cluster. */
 export const otherCluster =
-  'The tables are in another database cluster than before: event subscriptions go on where they were';
+  'The database is now in another PostgreSQL cluster. Event subscriptions continue where they were';
 
 /** Number of attempts to lock the log. After each attempt, waiting requests can continue. */
 const attemptsMax = 30;

@@ -105,6 +105,7 @@ export async function requireAddresses(tx: Database, projectId: string): Promise
 
 function requireKeys(db: Database): Keys {
   const keys = keysOf.get(ownerOf(db));
-  if (!keys) throw new Error('Nothing encrypts the keys of addresses in this database.');
+  if (!keys)
+    throw new Error('This database has no cipher for address keys: call encryptAddressKeys.');
   return keys;
 }

@@ -24,9 +24,9 @@ const lineCharsMax = 256 * 1024;
 
 const lineEnd = /\r\n|\n|\r/g;
 
-const open = 'A quote is opened and not closed';
-const stray = 'A quote stands where none may';
-const advice = 'Put a cell that contains quotes in quotes, and double the inner ones.';
+const open = 'A quotation mark opens a cell and is not closed';
+const stray = 'A quotation mark is inside a cell without quotation marks, or before text';
+const advice = 'Put the whole cell in quotation marks, and double those inside it.';
 
 /**
  * Yields the lines that end in each chunk of a file together, because awaiting each line would

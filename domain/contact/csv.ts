@@ -68,18 +68,20 @@ export function readRow(
 ): ImportRow | RowError {
   let address = '';
   let subscribed: boolean | null = null;
-  let hasNul = false;
+  let withNul: number | null = null;
   const data: [string, unknown][] = [];
   for (const [place, raw] of cells.entries()) {
     const cell = raw.trim();
-    if (cell.includes('\0')) hasNul = true;
+    if (cell.includes('\0')) withNul ??= place + 1;
     const column = header[place];
     if (cell === '' || column === undefined) continue;
     if (column === 'email') address = cell;
     else if (column === 'subscribed') subscribed = isYes(cell.toLowerCase());
     else if (column !== 'dropped') data.push([column.key, readCell(column.key, cell)]);
   }
-  if (hasNul) return rowError(row, address, 'A cell contains a NUL character.');
+  if (withNul !== null) {
+    return rowError(row, address, `Cell ${withNul} contains a NUL character. Remove it.`);
+  }
   if (address === '') return rowError(row, address, 'The row has no email address.');
   const email = normaliseEmail(address);
   if (email === null) return rowError(row, address, 'Not an email address.');

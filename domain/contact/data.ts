@@ -69,8 +69,10 @@ export function contactDataFault(data: Record<string, unknown> | null): string |
   if (keys.length > limits.contactDataKeys) {
     return `A contact must have at most ${limits.contactDataKeys} data keys, not ${keys.length}.`;
   }
-  if (keys.some((key) => key.length < 1 || key.length > limits.contactDataKeyChars)) {
-    return `A data key has 1 to ${limits.contactDataKeyChars} characters.`;
+  const wrong = keys.find((key) => key.length < 1 || key.length > limits.contactDataKeyChars);
+  if (wrong !== undefined) {
+    const max = limits.contactDataKeyChars;
+    return `A data key must have 1 to ${max} characters; "${wrong.slice(0, 20)}…" has ${wrong.length}.`;
   }
   const bytes = jsonBytes(data);
   if (bytes > limits.contactDataBytes) {

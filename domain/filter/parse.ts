@@ -103,12 +103,12 @@ export function segmentProblems(
       return [{ field, code: 'not_found', message: 'There is no such segment.' }];
     }
     if (selfId === undefined || !reachableSegments([segmentId], segments).has(selfId)) return [];
-    const message = 'Must not lead back to the segment itself.';
+    const message = 'Must not refer to the segment itself, directly or through other segments.';
     return [{ field, code: 'circular_reference', message }];
   });
   if (problems.length > 0 || !reachesTooFar(mentions, segments, selfId)) return problems;
   const most = limits.segmentReach;
-  const message = `Must not lead to more than ${most} segments, directly or through other segments.`;
+  const message = `Must not refer to more than ${most} segments, directly or through other segments.`;
   return [{ field: first.field, code: 'too_big', message }];
 }
 
@@ -168,7 +168,8 @@ export function comparisonFaults(
   { operator, value, unit }: { operator: Operator; value?: unknown; unit?: unknown },
 ): ComparisonFault[] {
   if (!operatorsOf[kind].includes(operator)) {
-    const message = 'This operator cannot be used with this field.';
+    const known = operatorsOf[kind].join(', ');
+    const message = `The operator ${operator} cannot be used with this field. Use one of ${known}.`;
     return [{ at: 'operator', code: 'unsupported_operator', message }];
   }
   const needs = needsOf(operator);

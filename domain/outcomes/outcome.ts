@@ -68,7 +68,7 @@ export const reasonTexts: Readonly<Record<ReasonCode, string>> = {
   topic_unsubscribed: 'The contact had left the topic before the message could be sent.',
   suppressed: 'The address is on the suppression list.',
   frequency_cap: 'The contact has had as many messages as the send policy allows.',
-  late: 'The local time had passed for the contact when the campaign began.',
+  late: 'When the campaign began, its local time was over for the contact.',
   billing_limit: 'The billing limit of the project was reached.',
   domain_not_verified: 'The domain of the sender was no longer verified.',
   project_disabled: 'The project was disabled before the message could be sent.',
@@ -84,7 +84,7 @@ export const reasonTexts: Readonly<Record<ReasonCode, string>> = {
   retry: 'The provider could not accept the message; it will be retried.',
   queued: 'The message is being sent, or waits for its turn.',
   delivery_unsettled: 'It is not known yet whether the provider has accepted the message.',
-  delivery_unknown: 'It stayed unknown whether the provider accepted it.',
+  delivery_unknown: 'The provider may have accepted the message. It was not sent again.',
 };
 
 export interface MailOutcome {

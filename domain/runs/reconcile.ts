@@ -25,7 +25,8 @@ export type RunState =
 
 /** The error of an execution whose run has ended without a result. */
 const runEndedError =
-  'Its run was terminated, failed or timed out in Temporal. Retry the execution to continue.';
+  'The run of the execution was terminated, failed or timed out in Temporal. Retry the execution ' +
+  'to continue.';
 
 export type Verdict =
   /** `stuck`: why it cannot continue, for the customer; null: it can. */
@@ -66,7 +67,9 @@ export function judgeRun(
   if (run.kind === 'untold') {
     // In a large burst, an execution may just wait for its turn.
     const isRefused = run.tries >= refusedTries && execution.stepMs > stuckStepMs;
-    const stuck = isRefused ? 'Temporal refuses to start it.' : null;
+    const stuck = isRefused
+      ? 'The execution could not be started in Temporal. The log of the server has the reason.'
+      : null;
     return { do: 'keep', runId: null, stuck };
   }
   if (run.kind === 'missing') return { do: 'restart' };
@@ -90,11 +93,11 @@ function stuckReason(
   run: Extract<RunState, { kind: 'open' }>,
 ): string | null {
   if (run.taskAttempts >= taskAttemptsMax) {
-    return 'The server cannot run this version of the workflow.';
+    return 'The run of the execution fails repeatedly. The log of the workers has the reason.';
   }
   if (run.untakenMs > untakenMaxMs) return untakenReason;
   if (run.activityAttempts > 1 && stepMs > stuckStepMs) {
-    return 'Its step has been retried for over ten minutes.';
+    return 'The current step has been retried for over ten minutes.';
   }
   return null;
 }

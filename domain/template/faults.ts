@@ -43,8 +43,14 @@ export const unread: TemplateFault = {
 
 /** Messages of liquidjs about its limits, and our replacements. */
 const limitMessages: readonly (readonly [RegExp, string])[] = [
-  [/^template render limit/, 'Rendering takes longer than a second.'],
-  [/^memory alloc limit/, 'Rendering makes more than 10 MB of text.'],
+  [
+    /^template render limit/,
+    'Rendering takes longer than a second. Simplify the template: fewer loops, shorter lists.',
+  ],
+  [
+    /^memory alloc limit/,
+    'Rendering makes more than 10 MB of text. Shorten the loops of the template.',
+  ],
 ];
 
 /** Returns the fault for an error that liquidjs threw while `source` was parsed or rendered. */

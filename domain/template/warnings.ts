@@ -135,7 +135,7 @@ export function mailWarnings(mail: {
   );
   whole(
     'large_message',
-    'The HTML is larger than 102 KB. Gmail shows only its beginning.',
+    'The HTML is larger than 102 KB, so Gmail shows only its beginning. Shorten it.',
     mail.bytes > clippedBytes,
   );
   return warnings.slice(0, warningsMax);

@@ -33,8 +33,9 @@ export async function renderWebhook(
 ): Promise<RenderedWebhook> {
   const sources = webhookSources(config, variables);
   // The main thread searches the sources for secrets, so the number of their tags is limited.
-  if (sources.reduce((sum, source) => sum + countTags(source), 0) > limits.templateTags) {
-    const fault = 'The request has more than 10,000 tags and placeholders.';
+  const tags = sources.reduce((sum, source) => sum + countTags(source), 0);
+  if (tags > limits.templateTags) {
+    const fault = `The request must have at most ${limits.templateTags} tags and placeholders, not ${tags}.`;
     return { secretNames: [], build: () => ({ fault }) };
   }
   const marked = sources.map((source) => markSecrets(source, mark));

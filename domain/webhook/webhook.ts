@@ -115,7 +115,8 @@ export function buildWebhook(
     if (contentType === undefined) headers['Content-Type'] = jsonDefault;
     return { url, method, headers, body };
   } catch (error) {
-    if (error instanceof RangeError) return { fault: 'The body is nested too deeply.' };
+    if (error instanceof RangeError)
+      return { fault: 'The body is nested too deeply to be written as JSON.' };
     throw error;
   }
 }

@@ -114,7 +114,9 @@ function login(
       const answer = await ask(endpoints.token, { form });
       // GitHub reports a refusal with status 200 and the field `error`.
       const { access_token: accessToken } = answer as { access_token?: unknown };
-      if (typeof accessToken !== 'string') throw new Error('The provider gave no access token.');
+      if (typeof accessToken !== 'string') {
+        throw new Error(`${new URL(endpoints.token).host} answered without an access token.`);
+      }
       return readUser(endpoints, accessToken);
     },
   };
@@ -143,7 +145,7 @@ async function googleUser(endpoints: OAuthEndpoints, accessToken: string): Promi
 
 function idOf(id: unknown): string {
   if (typeof id === 'number' || (typeof id === 'string' && id !== '')) return String(id);
-  throw new Error('The provider did not say who the user is.');
+  throw new Error('The login provider answered without the id of the user.');
 }
 
 /** @throws Error with the host and the status, but no part of the request. */
@@ -168,7 +170,7 @@ async function ask(
     const refusal = (what: string) => new Error(`${url.host} answered ${what}.`);
     if (statusCode < 200 || statusCode > 299) throw refusal(String(statusCode));
     const { bytes, isCut } = await readBody(answer, answerBytesMax);
-    if (isCut) throw refusal('too much, or what cannot be decoded');
+    if (isCut) throw refusal(`more than ${answerBytesMax} bytes, or with an unknown encoding`);
     return JSON.parse(bytes.toString());
   });
 }

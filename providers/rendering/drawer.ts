@@ -29,14 +29,23 @@ export function createDrawer({ drawMs = drawMsDefault }: { drawMs?: number } = {
 
   return {
     async draw(picture, owner) {
-      if (picture.steps.length > pictureStepsMax) throw new Problem('PICTURE_TOO_LARGE');
+      if (picture.steps.length > pictureStepsMax) {
+        const message = `The workflow has ${picture.steps.length} steps; a picture has at most ${pictureStepsMax}.`;
+        throw new Problem('PICTURE_TOO_LARGE', { message });
+      }
       const before = waiting.get(owner) ?? 0;
-      if (before >= waitingMax) throw new Problem('RATE_LIMIT_EXCEEDED');
+      if (before >= waitingMax) {
+        throw new Problem('RATE_LIMIT_EXCEEDED', {
+          message: `${waitingMax} pictures of this project are already waiting to be drawn.`,
+          details: { retryAfter: Math.ceil(drawMs / 1000) },
+        });
+      }
       waiting.set(owner, before + 1);
       try {
         const svg = await threads.run(owner, picture, drawMs);
         if (typeof svg === 'string') return svg;
-        throw new Problem('PICTURE_TOO_LARGE');
+        const message = 'The workflow has too many transitions to be drawn.';
+        throw new Problem('PICTURE_TOO_LARGE', { message });
       } finally {
         const left = (waiting.get(owner) ?? 1) - 1;
         if (left === 0) waiting.delete(owner);

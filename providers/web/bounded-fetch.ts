@@ -33,7 +33,7 @@ export function createFetcher({ hostAuthorities, connectTo }: Network): FetchByt
       const refusal = (what: string) => new Error(`${url.host} answered ${what}.`);
       if (statusCode < 200 || statusCode > 299) throw refusal(String(statusCode));
       const { bytes, isCut } = await readBody(answer, bytesMax);
-      if (isCut) throw refusal('too much, or what cannot be decoded');
+      if (isCut) throw refusal(`more than ${bytesMax} bytes, or with an unknown encoding`);
       return bytes;
     });
   };

@@ -60,11 +60,11 @@ it('accepts what a newer version has applied, and refuses a gap before it', asyn
   expect(await schemaState(url, dir)).toEqual({ pending: [], newer: ['0003-newer'] });
   await add({ '0002-second.sql': 'select 1;' });
   await expect(migrate()).rejects.toThrow(
-    'The database has the migration 0003-newer of a newer version, but lacks 0002-second before it',
+    'The database has the migration 0003-newer of a newer version, but lacks 0002-second, which comes before it',
   );
   await add({ '0004-fourth.sql': 'select 1;' });
   await expect(migrate()).rejects.toThrow(
-    'The database has the migration 0003-newer where this version has 0002-second',
+    'The database has the migration 0003-newer, but this version has 0002-second in its place',
   );
 });
 

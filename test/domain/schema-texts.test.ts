@@ -18,7 +18,7 @@ it.each([
   [z.array(z.string()), {}, 'Must be a list, not an object.'],
   [z.array(z.string()), true, 'Must be a list, not true.'],
   [z.string(), undefined, 'Is required.'],
-  [z.enum(['asc', 'desc']), 'up', 'Must be one of asc, desc.'],
+  [z.enum(['asc', 'desc']), 'up', 'Must be asc or desc.'],
   [z.literal(true), false, 'Must be true.'],
   [z.string().min(1), '', 'Must not be empty.'],
   [z.string().min(8), 'short', 'Must have at least 8 characters, not 5.'],
@@ -45,7 +45,7 @@ it.each([
   [
     z.record(z.string().max(1), z.string()),
     { cd: 'e' },
-    'Its name is not allowed. Must have at most 1 character, not 2.',
+    'The name of this field is not allowed. Must have at most 1 character, not 2.',
   ],
   [
     z.discriminatedUnion('type', [
@@ -53,7 +53,7 @@ it.each([
       z.object({ type: z.literal('b') }),
     ]),
     { type: 'c' },
-    'Must be an object whose "type" is one of a, b.',
+    'Must be an object whose "type" is a or b.',
   ],
 ])('words an issue of a schema plainly: case %#', (schema, value, text) => {
   expect(textsOf(schema, value)).toEqual([text]);

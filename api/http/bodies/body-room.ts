@@ -172,5 +172,6 @@ function isBrisk(place: Place): boolean {
 function tooMany(): Problem {
   return new Problem('SERVICE_UNAVAILABLE', {
     message: 'The server is handling too many large requests at the moment.',
+    suggestion: 'Wait for the seconds in the header Retry-After, or send less in one request.',
   });
 }

@@ -7,7 +7,7 @@ import { forbiddenKey } from '../../../domain/contact/data.ts';
 import { limits } from '../../../domain/limits.ts';
 import { BodyRoom, type Place } from './body-room.ts';
 import type { Access } from '../../access/caller.ts';
-import { besideFileBytes, type UploadLimits } from './upload.ts';
+import { besideFileBytes, fileTooLarge, type UploadLimits } from './upload.ts';
 
 /** Reads request bodies, and limits their size and their JSON. */
 
@@ -38,7 +38,8 @@ export function refuseUnreadableBody(ctx: Context, endpoint: BodyRules): void {
   // A few compressed bytes may expand to gigabytes.
   if (ctx.get('content-encoding') !== '') {
     throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
-      message: 'Compressed bodies are not supported: leave out the header Content-Encoding.',
+      message: 'Compressed bodies are not supported.',
+      suggestion: 'Send the body uncompressed, without the header Content-Encoding.',
     });
   }
   const hasBody = length > 0 || ctx.get('transfer-encoding') !== '';
@@ -151,11 +152,14 @@ export function readBytes(ctx: Context, endpoint: BodyRules, owner: string): Pro
 function tooSlow(): Problem {
   return new Problem('INVALID_REQUEST_BODY', {
     message: `The request body arrived too slowly: less than 1 MB in ${leastMs / 1000} seconds.`,
+    suggestion: 'Repeat the request over a faster connection, or send less at once.',
   });
 }
 
-function tooLarge({ upload }: BodyRules): Problem {
-  return new Problem(upload ? 'FILE_TOO_LARGE' : 'PAYLOAD_TOO_LARGE');
+function tooLarge(endpoint: BodyRules): Problem {
+  if (endpoint.upload) return fileTooLarge(endpoint.upload);
+  const message = `The request body is larger than ${bodyBytesMax(endpoint)} bytes.`;
+  return new Problem('PAYLOAD_TOO_LARGE', { message });
 }
 
 /**

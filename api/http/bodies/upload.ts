@@ -54,6 +54,10 @@ export const UploadFile = z
   })
   .meta({ type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' });
 
+export function fileTooLarge({ bytesMax }: UploadLimits): Problem {
+  return new Problem('FILE_TOO_LARGE', { message: `The file is larger than ${bytesMax} bytes.` });
+}
+
 /**
  * Reads an upload form: its texts, and its files as `UploadedFile`, by field name. A repeated name
  * has a list.
@@ -69,12 +73,14 @@ export async function readUpload(
     bytes.length === 0
       ? []
       : await readForm(bytes, contentType).catch(() => {
-          throw new Problem('INVALID_REQUEST_BODY');
+          throw new Problem('INVALID_REQUEST_BODY', {
+            message: 'The request body is not a valid form (multipart/form-data).',
+          });
         });
   const read = new Map<string, (string | UploadedFile)[]>();
   for (const [name, field] of fields) {
     const value = typeof field === 'string' ? field : new UploadedFile(field);
-    if (typeof value !== 'string' && value.size > bytesMax) throw new Problem('FILE_TOO_LARGE');
+    if (typeof value !== 'string' && value.size > bytesMax) throw fileTooLarge({ bytesMax });
     read.set(name, [...(read.get(name) ?? []), value]);
   }
   const entries = [...read].map(([name, values]) => [name, values.length > 1 ? values : values[0]]);

@@ -95,7 +95,9 @@ export function graphOf(given: GivenGraph, path: readonly string[], names = prop
     graph.steps.push(step);
   });
   if (!graph.steps.some((step) => step.type === 'TRIGGER')) {
-    refusals.add(invalidField(field('steps'), 'required', 'One of them must be the TRIGGER.'));
+    refusals.add(
+      invalidField(field('steps'), 'required', 'One of the steps must have the type TRIGGER.'),
+    );
   }
   given.transitions.forEach((transition, index) => {
     const at = field('transitions', index);

@@ -24,7 +24,7 @@ export function refuseSchedule(type: string, given: GivenSchedule): void {
   const refusals = new Refusals();
   for (const key of Object.keys(scheduleFields) as (keyof GivenSchedule)[]) {
     if (given[key] === undefined || given[key] === null) continue;
-    const message = `${type} has no schedule.`;
+    const message = `A trigger of type ${type} takes no \`${key}\`. Leave it out.`;
     refusals.add(invalidField(`triggerConfig.${key}`, 'not_allowed', message));
   }
   refusals.throw();

@@ -42,7 +42,7 @@ export const startFields = {
   allowReentry: z
     .boolean()
     .optional()
-    .describe('false: `reentry.mode` is `once`; true: it is not, by default `after_end`'),
+    .describe('false: sets `reentry.mode` to `once`; true: sets it to `after_end` if it is `once`'),
   executionKey: ExecutionKey.optional(),
   reentry: GivenReentry.optional(),
 };
@@ -63,7 +63,7 @@ export const StartRecord = {
       minIntervalSeconds: z
         .int()
         .nullable()
-        .describe('A start is refused for so long after the last one'),
+        .describe('Seconds after a start in which the next one is refused; null: none'),
     })
     .meta({ examples: [{ mode: 'once', minIntervalSeconds: null }] }),
 };

@@ -334,7 +334,7 @@ export function withKept(
   const { config, missing } = keptConfig(given, stored);
   const refusals = new Refusals();
   for (const name of missing) {
-    const message = 'Is masked, but there is no stored value.';
+    const message = 'Is masked, but the step has no stored value for it. Send the value itself.';
     refusals.add(invalidField(`${field}.headers.${name}`, 'not_allowed', message));
   }
   refusals.throw();

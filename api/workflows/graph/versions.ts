@@ -34,12 +34,12 @@ export async function findGraph(
 ): Promise<Graph> {
   if (version === undefined) return findWorkflowGraph(db, id);
   const known = await findVersionGraph(db, id, version);
-  if (!known) throw unknownVersion('version');
+  if (!known) throw unknownVersion('version', version);
   return known;
 }
 
-export function unknownVersion(field: string): Problem {
-  return invalidField(field, 'not_found', 'The workflow never had this version.');
+export function unknownVersion(field: string, version: number): Problem {
+  return invalidField(field, 'not_found', `The workflow never had version ${version}.`);
 }
 
 /** @throws Problem VALIDATION_ERROR `not_found` for versions that the workflow never had */
@@ -50,7 +50,7 @@ export function refuseUnknownVersions(
 ): void {
   const refusals = new Refusals();
   for (const [place, version] of (versions ?? []).entries()) {
-    if (version > newest) refusals.add(unknownVersion(`${field}.${place}`));
+    if (version > newest) refusals.add(unknownVersion(`${field}.${place}`, version));
   }
   refusals.throw();
 }
@@ -72,7 +72,7 @@ export async function requireVersion(
     const [row] = await lockWorkflows(tx, project_id, [id], { for: 'edit' });
     const workflow = found('WORKFLOW', id, row);
     const graph = await findVersionGraph(tx, id, version);
-    if (!graph) throw unknownVersion(field);
+    if (!graph) throw unknownVersion(field, version);
     await refuseBroken(tx, workflow, graph);
     await insertExitEvents(tx, id, graph.exitRules ?? []);
     return graph;

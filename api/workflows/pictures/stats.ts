@@ -25,7 +25,8 @@ const Stats = z.object({
     .object({ no_key: Count, key_too_long: Count, too_many: Count })
     .optional()
     .describe(
-      'Events of the period, of the last 30 days, that started none; only of workflows with executionKey or `parallel`',
+      'Events of the period that started no execution, by reason; those older than 30 days are ' +
+        'not counted. Only for workflows with executionKey or the mode `parallel`',
     ),
   steps: z.array(
     z.object({

@@ -223,7 +223,9 @@ async function applyTo(
   await endOptIns(tx, ended, { ...noEvidence, actor });
   const known = contacts.map(({ id }) => id);
   const success = known.length - kept.length;
-  const error = 'The person has opted out and was erased: only they can subscribe again.';
+  const error =
+    'The person has opted out, and the contact was deleted. Only the person can subscribe again, ' +
+    'with a link in a mail or a form.';
   return {
     success,
     unchanged: success - changed.length,

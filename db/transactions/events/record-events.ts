@@ -352,7 +352,7 @@ const chainFault = sql`(
   select case
     when cause.depth > ${limits.chainDepth} then ${
       `Executions have started one another more than ${limits.chainDepth} times in a row. ` +
-      'Check for workflows that start each other without end.'
+      'Change the trigger of one of the workflows that start each other.'
     }
     when cause.depth > 0 and (select count(*) from (
         select from execution inner_caused
@@ -361,7 +361,7 @@ const chainFault = sql`(
             and inner_caused.started_at > now() - interval '1 hour' and inner_caused.depth > 0
           limit ${limits.causedPerHour}) inner_counted) = ${limits.causedPerHour} then ${
             `Other executions have started this workflow ${limits.causedPerHour} times for the contact ` +
-            'within an hour. Check for workflows that start each other without end.'
+            'within an hour. Change the trigger of one of the workflows that start each other.'
           }
   end as fault)`;
 

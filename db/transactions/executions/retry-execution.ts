@@ -45,7 +45,7 @@ export async function retryExecution(
   if (!workflow) throw notFound('WORKFLOW', workflowId);
   const slot = await placeAgain(tx, failed);
   if (version !== undefined && version !== failed.workflow_version) {
-    if (!(await moveFailed(tx, failed, version, graphs))) throw noSuchStep();
+    if (!(await moveFailed(tx, failed, version, graphs))) throw noSuchStep(version);
   }
   const again = {
     status: 'RUNNING',
@@ -81,8 +81,10 @@ export async function retryExecution(
   return row;
 }
 
-function noSuchStep(): Problem {
-  const message = 'The version has no such step as the failed one.';
+function noSuchStep(version: number): Problem {
+  const message =
+    `Version ${version} has no step that corresponds to the failed one. ` +
+    'Choose another version, or leave it out.';
   return invalidField('version', 'not_allowed', message);
 }
 
@@ -93,5 +95,5 @@ export async function refuseVersion(
   version: number,
 ): Promise<void> {
   if (execution.status !== 'FAILED' || version === execution.workflow_version) return;
-  if (!(await planFailed(db, execution, version, graphReader(db)))) throw noSuchStep();
+  if (!(await planFailed(db, execution, version, graphReader(db)))) throw noSuchStep(version);
 }

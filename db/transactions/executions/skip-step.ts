@@ -118,10 +118,14 @@ function skippable(
 function checkBranch(graph: Graph, step: GraphStep, branch: string | null): void {
   const branches = resultsOf(graph, step);
   if (branches.length > 0 && branch === null) {
-    throw invalidField('branch', 'required', `Must be one of: ${branches.join(', ')}.`);
+    throw invalidField('branch', 'required', `Must be one of ${branches.join(', ')}.`);
   }
   if (branch !== null && !branches.includes(branch)) {
-    throw invalidField('branch', 'not_allowed', `"${step.name}" has no way for this branch.`);
+    const message =
+      branches.length === 0
+        ? `"${step.name}" has no branches. Leave \`branch\` out.`
+        : `"${step.name}" has no branch "${branch}". It has: ${branches.join(', ')}.`;
+    throw invalidField('branch', 'not_allowed', message);
   }
 }
 

@@ -79,7 +79,7 @@ export function givenKey(
 ): string | null {
   if (key !== undefined) {
     if (executionKey !== null) return key;
-    throw invalidField('key', 'not_allowed', 'The workflow has no executionKey.');
+    throw invalidField('key', 'not_allowed', 'The workflow has no executionKey. Leave `key` out.');
   }
   const found = startKeyOf(executionKey, context);
   if ('key' in found) return found.key;
@@ -117,12 +117,26 @@ async function placeOf(
     .orderBy('started_at', 'desc')
     .limit(1)
     .executeTakeFirst();
-  throw executionExists(earlier);
+  throw executionExists(earlier, refusal === 'exists' && isActiveOne ? 'active' : refusal);
 }
 
-function executionExists(earlier: { id: string; status: string } | undefined): Problem {
+const existsTexts = {
+  exists:
+    'The contact has been in this workflow before, and may enter it only once (with keys: once per key).',
+  active: 'The contact has an active execution in this workflow (with keys: of this key).',
+  too_soon: 'The last start for this contact was less than `reentry.minIntervalSeconds` ago.',
+  too_many: 'The contact has the maximum number of active executions in this workflow.',
+};
+
+function executionExists(
+  earlier: { id: string; status: string } | undefined,
+  reason: keyof typeof existsTexts,
+): Problem {
   const details = earlier && { executionId: earlier.id, status: earlier.status };
-  return new Problem('EXECUTION_EXISTS', { ...(details && { details }) });
+  return new Problem('EXECUTION_EXISTS', {
+    message: existsTexts[reason],
+    ...(details && { details }),
+  });
 }
 
 /** Serializes starts for a contact, by hand or by event. Returns true if the contact exists. */
@@ -168,7 +182,7 @@ export async function placeAgain(
     .limit(isParallel ? limits.parallelExecutions : 1)
     .execute();
   if (others.length === (isParallel ? limits.parallelExecutions : 1)) {
-    throw executionExists(others[0]);
+    throw executionExists(others[0], isParallel ? 'too_many' : 'active');
   }
   return isParallel ? execution.id : slot;
 }

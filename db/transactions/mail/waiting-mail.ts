@@ -35,7 +35,8 @@ async function findMail(
   if (!mail) throw new Problem('EMAIL_NOT_FOUND', { details: { id } });
   if (mail.status === 'PENDING') return mail;
   const details = { status: mail.status, ...(mail.error !== null && { error: mail.error }) };
-  throw new Problem('EMAIL_NOT_PENDING', { details });
+  const message = `The email is no longer pending. Its status is ${mail.status}.`;
+  throw new Problem('EMAIL_NOT_PENDING', { message, details });
 }
 
 /**

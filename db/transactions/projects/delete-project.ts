@@ -123,7 +123,8 @@ export async function signalRemovals(db: Database, max: number): Promise<void> {
         returning coalesce(public_id, id) as "publicId", removal`.execute(tx);
     for (const { publicId, removal } of rows) {
       const input = { projectId: publicId };
-      await enqueue(tx, { kind: removalKinds[removal], input, summary: 'Remove a project' });
+      const summary = removal === 'delete' ? 'Delete a project' : 'Reset a project';
+      await enqueue(tx, { kind: removalKinds[removal], input, summary });
     }
   });
 }

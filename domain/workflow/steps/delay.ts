@@ -76,7 +76,7 @@ const DelaySettings = z
       const message =
         owner === key
           ? `Send either \`${key}\` or \`${form}\`, not both.`
-          : `Only with \`${owner}\`.`;
+          : `Can only be sent together with \`${owner}\`.`;
       addFault(context, [key], 'not_allowed', message);
     }
     const { amount, unit, untilField, offset } = config;
@@ -90,7 +90,7 @@ const DelaySettings = z
         context,
         ['offset', 'amount'],
         code,
-        `Must be at most ${offsetDaysMax} days ${word} the date.`,
+        `Must be at most ${offsetDaysMax} days ${word} the date, not ${days}.`,
       );
     }
   })

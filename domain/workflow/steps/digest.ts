@@ -18,13 +18,13 @@ const DigestConfig = selection({
     .object({ amount: z.int().min(1), unit: DelayUnit })
     .optional()
     .describe('It closes this long after the step began'),
-  until: UntilTime.optional().describe('It closes when a clock shows this. Give this or `for`'),
+  until: UntilTime.optional().describe('It closes at this time of day. Send either this or `for`'),
   max: z
     .int()
     .min(1)
     .max(limits.digestEventsMax)
     .optional()
-    .describe('It closes earlier, as soon as it has so many events'),
+    .describe('It closes before its end, as soon as it has this number of events'),
   since: z
     .enum(['execution', 'step'])
     .optional()
@@ -34,7 +34,10 @@ const DigestConfig = selection({
   immediateFirst: z
     .boolean()
     .optional()
-    .describe('It closes at once if it has not closed for the contact and key for so long'),
+    .describe(
+      'If no digest of this step has closed for the contact and key within the time of `for`, it ' +
+        'closes at once, with the first event',
+    ),
 }).superRefine(
   ({ for: length, until, immediateFirst }, context) => {
     if (length) refuseLong(context, ['for', 'amount'], length.amount, length.unit);
@@ -42,9 +45,9 @@ const DigestConfig = selection({
       const message = 'Send either `for` or `until`, not both.';
       addFault(context, ['until'], 'not_allowed', message);
     } else if (!length && !until) {
-      addFault(context, ['for'], 'required', 'Give either `for` or `until`.');
+      addFault(context, ['for'], 'required', 'Send either `for` or `until`.');
     } else if (!length && immediateFirst) {
-      addFault(context, ['immediateFirst'], 'not_allowed', 'Only with `for`.');
+      addFault(context, ['immediateFirst'], 'not_allowed', 'Can only be sent together with `for`.');
     }
   },
   whenRight('for', 'until', 'immediateFirst'),

@@ -111,8 +111,11 @@ export function checkBranchIds(
   const seen = new Set<string>();
   branches.forEach(({ id }, index) => {
     const path = [key, index, 'id'];
-    if (id === 'default') addFault(context, path, 'custom', 'Is a reserved id.');
-    else if (seen.has(id)) addFault(context, path, 'custom', 'Must be unique.');
+    if (id === 'default') {
+      addFault(context, path, 'custom', 'The id "default" is reserved. Choose another id.');
+    } else if (seen.has(id)) {
+      addFault(context, path, 'custom', `Another branch has the id "${id}". Choose another id.`);
+    }
     seen.add(id);
   });
 }
@@ -124,8 +127,8 @@ function checkOperand(
   roots: readonly FieldRoot[],
 ): void {
   if (roots.includes(operandFieldOf(name)?.root ?? 'workflow')) return;
-  const known = operandRoots.filter((root) => roots.includes(root)).map((root) => `${root}.`);
-  const message = `Must be a field that begins with ${inWords(known)}`;
+  const known = operandRoots.filter((root) => roots.includes(root)).map((root) => `\`${root}.\``);
+  const message = `Must be a field that begins with ${inWords(known)}.`;
   addFault(context, path, 'unsupported_field', message);
 }
 
@@ -144,8 +147,8 @@ export function checkField(
 ): StepField | null {
   const place = stepFieldOf(field);
   if (place && roots.includes(place.root)) return place;
-  const known = roots.filter((root) => root !== 'contact').map((root) => `${root}.`);
-  const message = `Must be a field of contacts, or begin with ${inWords(known)}`;
+  const known = roots.filter((root) => root !== 'contact').map((root) => `\`${root}.\``);
+  const message = `Must be a field of contacts, or begin with ${inWords(known)}.`;
   addFault(context, path, 'unsupported_field', message);
   return null;
 }
@@ -190,13 +193,13 @@ function whereItem(roots: readonly FieldRoot[]) {
 export const Where = z
   .array(whereItem(operandRoots))
   .max(limits.whereItems)
-  .describe('All must hold for the event');
+  .describe('Conditions that the event must meet; all must hold');
 
 /** The conditions of a trigger: without `context.`, because there is no execution yet. */
 export const TriggerWhere = z
   .array(whereItem(['event', 'contact']))
   .max(limits.whereItems)
-  .describe('All must hold for the event');
+  .describe('Conditions that the event must meet; all must hold');
 
 /** Maximum number of exit rules of a workflow, and of conditions of one exit rule. */
 const exitRulesMax = 10;

@@ -54,11 +54,16 @@ export const sendEmail: StepModule<SendEmailConfig> = {
   },
   problems({ name, config, templateId }, { templates }) {
     const template = templateId === null ? undefined : templates.get(templateId);
-    if (!template) return [`"${name}" has no template.`];
+    if (!template) return [`"${name}" has no template. Choose one.`];
     return [
-      ...(template.hasSender ? [] : [`The template of "${name}" has no sender.`]),
+      ...(template.hasSender
+        ? []
+        : [`The template of "${name}" has no sender. Set it in the template.`]),
       ...(config.topicId && !template.isMarketing
-        ? [`"${name}" has a topic, and its template is not of the type MARKETING.`]
+        ? [
+            `"${name}" has a topic, but its template is not of the type MARKETING. Remove the topic, ` +
+              'or choose another template.',
+          ]
         : []),
       ...(template.broken === undefined
         ? []
@@ -78,7 +83,10 @@ async function compose(
   variables: TemplateVariables,
   { renderer, isBilled }: StepEffects,
 ): Promise<StepMail> {
-  if (!template) throw new StepFailure('The template of this step no longer exists.');
+  if (!template)
+    throw new StepFailure(
+      'The template of this step no longer exists. Choose another one, then retry the execution.',
+    );
   const from = requireSender(template.fromEmail, domainStatus);
   const recipient = await recipientOf(step, contact.email, variables, renderer);
   const messageClass = template.type as MessageClass;
@@ -132,9 +140,15 @@ function outputOf(
 }
 
 function requireSender(from: string | null, domainStatus: string | null): string {
-  if (!from) throw new StepFailure('The template of this step has no sender.');
+  if (!from) {
+    throw new StepFailure(
+      'The template of this step has no sender. Set it, then retry the execution.',
+    );
+  }
   if (domainStatus !== 'verified') {
-    throw new StepFailure(`The sender domain ${domainOf(from)} is not verified.`);
+    throw new StepFailure(
+      `The sender domain ${domainOf(from)} is not verified. Verify it, then retry the execution.`,
+    );
   }
   return from;
 }

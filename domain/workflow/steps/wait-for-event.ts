@@ -61,14 +61,15 @@ export const waitForEvent: StepModule<WaitConfig> = {
     const warnings: StepWarning[] = [];
     if (config.timeout == null && taken.includes(waitBranches.TIMEOUT)) {
       const message =
-        `"${name}" has no \`timeout\` (seconds, in its config) and waits for ever: its way for the ` +
-        'branch "timeout" is never taken.';
+        `"${name}" has no \`timeout\` (seconds, in its config) and waits for ever, so its branch ` +
+        '"timeout" is never taken. Set `timeout`, or remove the transition of this branch.';
       warnings.push({ code: 'timeout_never', message });
     }
     if (isBehindDelay && config.since !== 'execution') {
       const message =
-        `"${name}" is behind a delay or digest and counts events from its own beginning: one that comes ` +
-        'before is lost for it. With `"since": "execution"` in its config it counts those, too.';
+        `"${name}" is behind a delay or digest and counts events from its own beginning, so an event ` +
+        'that comes during the delay does not end the wait. Set `"since": "execution"` in its config ' +
+        'to count events from the beginning of the execution.';
       warnings.push({ code: 'early_event', message });
     }
     return warnings;

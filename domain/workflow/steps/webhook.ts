@@ -26,7 +26,7 @@ const WebhookHeaders = JsonObject.superRefine((headers, context) => {
     if (!headerName.test(name)) {
       addFault(context, [name], 'invalid_string', 'Is not a valid header name.');
     } else if (reservedHeaders.has(name.toLowerCase())) {
-      addFault(context, [name], 'not_allowed', 'This header is set by the service.');
+      addFault(context, [name], 'not_allowed', 'Only the service sets this header. Remove it.');
     } else if (typeof value !== 'string') {
       addFault(context, [name], 'invalid_type', 'Must be text.');
     } else if (value.length > limits.headerValueChars) {
@@ -34,7 +34,7 @@ const WebhookHeaders = JsonObject.superRefine((headers, context) => {
         context,
         [name],
         'too_big',
-        `Must have at most ${limits.headerValueChars} characters.`,
+        `Must have at most ${limits.headerValueChars} characters, not ${value.length}.`,
       );
     } else if (/[\r\n]/.test(value)) {
       addFault(context, [name], 'invalid_string', 'Must be one line, without line breaks.');
@@ -71,7 +71,12 @@ export const webhook: StepModule<z.output<typeof WebhookConfig>> = {
     // A URL that cannot be parsed gets no request, so it needs no check.
     const address = URL.canParse(request.url) ? new URL(request.url) : null;
     const [foreign] = address ? foreignSecrets(secrets, address) : [];
-    if (foreign !== undefined) throw new StepFailure(`secret not allowed: ${foreign}`);
+    if (foreign !== undefined) {
+      throw new StepFailure(
+        `The secret ${foreign} may not be sent to ${address?.host}. Add this host to the secret, ` +
+          'then retry the execution.',
+      );
+    }
     const call = { request, shown, secrets: secrets.map(({ value }) => value) };
     return { kind: 'call', call };
   },
@@ -104,6 +109,10 @@ async function requireSecrets(
   if (names.length === 0) return [];
   const found = await effects.findSecrets(names);
   const missing = names.find((name) => !found.some((secret) => secret.name === name));
-  if (missing !== undefined) throw new StepFailure(`unknown secret: ${missing}`);
+  if (missing !== undefined) {
+    throw new StepFailure(
+      `The project has no secret ${missing}. Create it, then retry the execution.`,
+    );
+  }
   return found;
 }

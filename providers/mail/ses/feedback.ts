@@ -95,11 +95,14 @@ async function requireAuthentic(
   if (trusted !== 'any' && !trusted.includes(envelope['TopicArn'] as string)) {
     throw new Problem('FORBIDDEN', {
       message: 'SNS_TOPIC_ARN does not list the topic of this notification.',
+      suggestion: 'The operator of this server adds the topics to accept to SNS_TOPIC_ARN.',
     });
   }
   const isAuthentic = await sns.isAuthentic(envelope).catch((error: unknown) => {
-    log.warn({ error }, 'the certificate of a notification cannot be had');
-    throw new Problem('SERVICE_UNAVAILABLE');
+    log.warn({ error }, 'the certificate of Amazon SNS could not be fetched');
+    throw new Problem('SERVICE_UNAVAILABLE', {
+      message: 'The certificate of Amazon SNS could not be fetched.',
+    });
   });
   if (!isAuthentic) throw new Problem('INVALID_SIGNATURE');
 }
@@ -107,8 +110,10 @@ async function requireAuthentic(
 async function confirm(url: string, sns: Sns, log: Logger): Promise<FeedbackRequest> {
   if (!sns.isSnsUrl(url)) throw new Problem('INVALID_SUBSCRIBE_URL');
   await sns.confirm(url).catch((error: unknown) => {
-    log.warn({ error }, 'a subscription cannot be confirmed');
-    throw new Problem('SERVICE_UNAVAILABLE');
+    log.warn({ error }, 'the subscription to an SNS topic could not be confirmed');
+    throw new Problem('SERVICE_UNAVAILABLE', {
+      message: 'Amazon SNS did not confirm the subscription.',
+    });
   });
   return { kind: 'done', message: 'The subscription is confirmed.' };
 }

@@ -82,7 +82,7 @@ async function asked<T>(calls: (options: RequestOptions) => Promise<T>): Promise
   try {
     return await calls({ abortSignal: AbortSignal.timeout(callsMs) });
   } catch (error) {
-    throw new IdentityProviderError(`The mail provider failed: ${String(error)}`, { cause: error });
+    throw new IdentityProviderError(`Amazon SES failed: ${String(error)}`, { cause: error });
   }
 }
 

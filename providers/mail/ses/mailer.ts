@@ -90,7 +90,7 @@ function outcomeOf(error: unknown): SendOutcome {
   if (status === 401 || status === 403) {
     // The operator must fix our credentials. The error text may quote the signed request, so it is
     // left out.
-    return { kind: 'retry', error: `SES refused our credentials: ${name}` };
+    return { kind: 'retry', error: `Amazon SES refused the credentials of this server: ${name}` };
   }
   const text = `${name} (${status}): ${message}`;
   if (status >= 500 || status === 408 || status === 429 || passing.has(name ?? '')) {

@@ -110,7 +110,11 @@ export function feedbackOf(message: SesMessage, now: Date): Feedback | null {
     case 'Reject':
       return { kind: 'rejection', at: now, text: `SES: ${message.reject?.reason ?? 'rejected'}` };
     case 'RenderingFailure':
-      return { kind: 'rejection', at: now, text: `SES: ${message.failure?.errorMessage ?? ''}` };
+      return {
+        kind: 'rejection',
+        at: now,
+        text: `SES: ${message.failure?.errorMessage ?? 'the message could not be rendered'}`,
+      };
     default:
       return null;
   }

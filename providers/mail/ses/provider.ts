@@ -30,14 +30,14 @@ export const ses: MailProvider = {
       where: 'production',
       isBroken: ({ AWS_SES_ENDPOINT: endpoint }: SesVariables) => isReadableOnTheWay(endpoint),
       sentence:
-        'AWS_SES_ENDPOINT must be https with NODE_ENV=production, or on this machine: mail could be read on the way',
+        'AWS_SES_ENDPOINT must begin with https:// or point to this machine when NODE_ENV=production: otherwise someone in the network could read the mail',
     },
     {
       effect: 'warn',
       where: 'everywhere',
       isBroken: ({ SNS_TOPIC_ARN: topics }: SesVariables) => topicsOf(topics).length === 0,
       sentence:
-        'SNS_TOPIC_ARN is not set: the receiver of Amazon SNS is closed, and nobody hears of deliveries, bounces and complaints',
+        'SNS_TOPIC_ARN is not set: reports of Amazon SNS are refused, so deliveries, bounces and complaints are not recorded',
     },
   ],
   configure(env: SesVariables) {

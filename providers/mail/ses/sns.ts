@@ -70,7 +70,7 @@ export function createSns(settings: SnsSettings = {}): Sns {
     const digest = typeof version === 'string' ? digests[version] : undefined;
     const text = signedText(envelope);
     if (!digest || text === null || typeof signature !== 'string' || signature === '') {
-      return 'The message is not signed as Amazon SNS signs.';
+      return 'The message lacks SignatureVersion, Signature or a signed field of Amazon SNS.';
     }
     const url = envelope['SigningCertURL'];
     if (typeof url !== 'string' || !certificateUrl.test(url)) {

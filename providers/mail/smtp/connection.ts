@@ -109,7 +109,8 @@ export class SmtpConnection {
         continue;
       }
       if (!delivery || bytesMax === 0 || delivery.message.raw.length <= bytesMax) return delivery;
-      const error = `The message is larger than the server takes: ${bytesMax} bytes`;
+      const { length } = delivery.message.raw;
+      const error = `The message has ${length} bytes, but the mail server accepts at most ${bytesMax}.`;
       delivery.resolve({ kind: 'refused', error });
     }
   }
@@ -247,7 +248,8 @@ export class SmtpConnection {
     this.#next = null;
     delivery?.resolve(outcome);
     if (this.#current) {
-      if (Date.now() > this.#current.delivery.startBy) this.#end('The server is too slow.');
+      if (Date.now() > this.#current.delivery.startBy)
+        this.#end('The mail server did not get to this message in time.');
     } else if (this.#handled >= messagesMax) {
       this.#retire();
     } else if (!this.work()) {

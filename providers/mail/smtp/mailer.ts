@@ -160,9 +160,8 @@ class SmtpPool {
   #refuseLate(): void {
     const now = Date.now();
     while (this.#queue[0] && this.#queue[0].startBy < now) {
-      this.#queue
-        .shift()
-        ?.resolve({ kind: 'retry', error: 'The server accepts no more messages for now.' });
+      const error = `No connection to the mail server was free within ${waitMs / 1000} seconds.`;
+      this.#queue.shift()?.resolve({ kind: 'retry', error });
     }
   }
 }

@@ -23,10 +23,12 @@ export function envelopeFault({
   to,
 }: OutgoingMessage): { error: string; isRecipient?: true } | null {
   if (/[\0\r\n<>]/.test(envelopeFrom)) {
-    return { error: `Invalid sender: ${JSON.stringify(envelopeFrom)}` };
+    const error = `The sender contains a line break or an angle bracket: ${JSON.stringify(envelopeFrom)}`;
+    return { error };
   }
   if (to === '' || /[\0\r\n<>]/.test(to)) {
-    return { error: `Invalid recipient: ${JSON.stringify(to)}`, isRecipient: true };
+    const error = `The recipient is empty, or contains a line break or an angle bracket: ${JSON.stringify(to)}`;
+    return { error, isRecipient: true };
   }
   return null;
 }

@@ -43,7 +43,7 @@ export async function openSession(settings: SmtpSettings): Promise<Session> {
   const checkCertificate = secure || Boolean(user);
   const wire = new Wire({ host, port, secure, checkCertificate, timeoutMs });
   const within = <T>(ms: number, work: Promise<T>): Promise<T> => {
-    const end = () => wire.end(new Error('The server did not answer in time.'));
+    const end = () => wire.end(new Error('The mail server did not answer in time.'));
     const timer = setTimeout(end, Math.min(ms, timeoutMs));
     return work.finally(() => clearTimeout(timer));
   };

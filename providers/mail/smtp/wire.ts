@@ -140,7 +140,7 @@ export class Wire {
       .on('end', this.#onClosed)
       .on('close', this.#onClosed)
       .on('error', (error) => this.end(error))
-      .on('timeout', () => this.end(new Error('The server did not answer in time.')))
+      .on('timeout', () => this.end(new Error('The mail server did not answer in time.')))
       .setTimeout(this.#settings.timeoutMs);
   }
 

@@ -72,7 +72,9 @@ describe('POST /contacts/import', () => {
     const png = await formWith('\x89PNG', { type: 'image/png', filename: 'people.png' });
     const answer = await post(png);
     expect(refusal(answer)).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
-    expect(answer.body.error.suggestion).toBe('Set the header Content-Type as the message says.');
+    expect(answer.body.error.suggestion).toBe(
+      'Change the header Content-Type as the message describes.',
+    );
   });
 
   it('returns 415 for a JSON body, before it checks credentials', async () => {

@@ -136,7 +136,7 @@ describe('a start with unsafe settings', () => {
       .map((line) => JSON.parse(line) as { level: number; msg: string })
       .filter(({ level }) => level === 40);
     expect(warnings.map(({ msg }) => msg)).toEqual([
-      expect.stringMatching(/^SNS_TOPIC_ARN is not set: the receiver of Amazon SNS is closed/),
+      expect.stringMatching(/^SNS_TOPIC_ARN is not set: reports of Amazon SNS are refused/),
     ]);
     api.child.kill('SIGTERM');
     expect(await api.ended).toBe(0);

@@ -353,7 +353,10 @@ describe('a simulation', () => {
 
   it('shows no secret, and fails without the one it needs', async () => {
     const graph = graphOf({ hook: ['WEBHOOK', { url: 'https://x.test/?key={{secret.KEY}}' }] });
-    expect(await play({ graph })).toMatchObject({ status: 'FAILED', error: 'unknown secret: KEY' });
+    expect(await play({ graph })).toMatchObject({
+      status: 'FAILED',
+      error: 'The project has no secret KEY. Create it, then retry the execution.',
+    });
     await shop.call('PUT', '/secrets/KEY', { value: 'hush' });
     const played = await play({ graph });
     expect(played.status).toBe('COMPLETED');

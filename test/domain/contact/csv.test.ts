@@ -138,14 +138,18 @@ describe('a row', () => {
   it.each([
     ['', 'The row has no email address.'],
     ['nope', 'Not an email address.'],
-    ['a\0@x.example', 'A cell contains a NUL character.'],
+    ['a\0@x.example', 'Cell 1 contains a NUL character. Remove it.'],
   ])('with the address %j is refused: %s', (address, error) => {
     const email = address.replace('\0', '\uFFFD');
     expect(row(['email'], address)).toEqual({ row: 2, email, error });
   });
 
   it('with a NUL anywhere is refused', () => {
-    const refused = { row: 2, email: 'ada@x.example', error: 'A cell contains a NUL character.' };
+    const refused = {
+      row: 2,
+      email: 'ada@x.example',
+      error: expect.stringMatching(/^Cell [12] contains a NUL/),
+    };
     expect(row(['email', 'id'], 'ada@x.example', 'a\0')).toEqual(refused);
     expect(row(['email'], 'ada@x.example', 'a\0')).toEqual(refused);
   });
@@ -207,7 +211,7 @@ describe('a file', () => {
       { row: 4, email: 'bo@x.example', subscribed: null, data: { plan: 'f' } },
       [],
     ]);
-    expect(stray).toEqual({ row: 3, email: '', error: expect.stringMatching(/quote stands/) });
+    expect(stray).toEqual({ row: 3, email: '', error: expect.stringMatching(/quotation mark is/) });
   });
 
   it('may mix line ends, and a quoted cell keeps its lone CR', async () => {
@@ -233,7 +237,7 @@ describe('a file', () => {
     [
       'a quote in the header',
       'email,5" disk\na@b.example,x\n',
-      /not valid CSV: A quote stands .* line 1/,
+      /not valid CSV: A quotation mark is .* line 1/,
     ],
     ['an open quote in the header', 'email,"name\na@b.example,x\n', /not closed, in line 1/],
     [
@@ -248,8 +252,8 @@ describe('a file', () => {
 
   it.each([
     ['a quote that is not closed', 'c@x.example,"Ada', /not closed, in line 4\./],
-    ['a quote in the middle', 'c@x.example,5" disk', /quote stands .*, in line 4\./],
-    ['text behind a quote', 'c@x.example,"Ada"m', /quote stands .*, in line 4\./],
+    ['a quote in the middle', 'c@x.example,5" disk', /quotation mark is .*, in line 4\./],
+    ['text behind a quote', 'c@x.example,"Ada"m', /quotation mark is .*, in line 4\./],
   ])('with %s has one row with an error, in the line that is named', async (_, line, reason) => {
     const rows = await read(
       `email,note\nada@x.example,"two\nlines"\n${line}\nbo@x.example,1\r\n\ndi@x.example,"x"\n`,

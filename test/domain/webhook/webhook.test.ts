@@ -165,7 +165,9 @@ describe('the request of a WEBHOOK step', () => {
   it('is a fault of the step with a body too deep to be rendered', () => {
     let body: unknown = 'x';
     for (let level = 0; level < 100_000; level += 1) body = [body];
-    expect(buildAny({ body })).toEqual({ fault: 'The body is nested too deeply.' });
+    expect(buildAny({ body })).toEqual({
+      fault: 'The body is nested too deeply to be written as JSON.',
+    });
   });
 });
 

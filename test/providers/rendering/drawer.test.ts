@@ -58,7 +58,10 @@ it('lets owners take turns, and none ask for too many at once', async () => {
   const draw = (owner: string) => drawer.draw(small, owner).then(() => order.push(owner));
   const many = Array.from({ length: 20 }, () => draw('many'));
   const other = draw('other');
-  await expect(drawer.draw(small, 'many')).rejects.toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+  await expect(drawer.draw(small, 'many')).rejects.toMatchObject({
+    code: 'RATE_LIMIT_EXCEEDED',
+    details: { retryAfter: 15 },
+  });
   await Promise.all([...many, other]);
   expect(order.indexOf('other')).toBeLessThan(3);
   expect(await drawer.draw(small, 'many')).toContain('</svg>');

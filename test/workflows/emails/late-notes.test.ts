@@ -187,7 +187,7 @@ describe('a start that finds a run of before', () => {
     const look = { id, generation } as ExecutionToReconcile;
     await endAsItsRun(engine.api.db, look, {
       error:
-        'Its run was terminated, failed or timed out in Temporal. Retry the execution to continue.',
+        'The run of the execution was terminated, failed or timed out in Temporal. Retry the execution to continue.',
     });
     expect((await rowOf(id)).status).toBe('FAILED');
     await runOf(id).signal('event', { stepId: workflow.steps['Wait'] });

@@ -155,7 +155,7 @@ it('end before that where others have started a workflow 100 times within an hou
     status: 'FAILED',
     error:
       'Other executions have started this workflow 100 times for the contact within an hour. ' +
-      'Check for workflows that start each other without end.',
+      'Change the trigger of one of the workflows that start each other.',
   });
   const runs = { status: 'EXITED', error: null };
   expect(await startsOf(newAddress(), { depth: 0, startedAt: '-10 minutes' })).toEqual(runs);

@@ -35,7 +35,7 @@ describe('a run that was ended in Temporal itself', () => {
     const row = await repaired(workflow.id, id, 'FAILED');
     expect(row).toMatchObject({
       error:
-        'Its run was terminated, failed or timed out in Temporal. Retry the execution to continue.',
+        'The run of the execution was terminated, failed or timed out in Temporal. Retry the execution to continue.',
       exitReason: null,
     });
     expect(row.stepExecutions[1].status).toBe('SKIPPED');

@@ -15,7 +15,8 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
 const receiver = await useReceiver();
-const gone = 'The template of this step no longer exists.';
+const gone =
+  'The template of this step no longer exists. Choose another one, then retry the execution.';
 let count = 0;
 
 async function failed() {

@@ -87,8 +87,8 @@ it('an unknown secret fails the step before the receiver is called', async () =>
     { url: `${receiver.url}/unknown`, body: '{{secret.NOBODY_SET_THIS}}' },
     'FAILED',
   );
-  expect(step.error).toContain('unknown secret');
-  expect(execution.error).toContain('unknown secret');
+  expect(step.error).toContain('The project has no secret');
+  expect(execution.error).toContain('The project has no secret');
   expect(receiver.requests('/unknown')).toEqual([]);
 });
 
@@ -99,7 +99,7 @@ it("another project's secret is unknown", async () => {
     body: { value: 'not yours' },
   });
   const { step } = await play({ url: receiver.url, body: '{{secret.FOREIGN}}' }, 'FAILED');
-  expect(step.error).toContain('unknown secret');
+  expect(step.error).toContain('The project has no secret');
 });
 
 it('a contact cannot name a secret', async () => {
@@ -163,8 +163,8 @@ describe('a secret that is bound to hosts', () => {
       'FAILED',
       { data: { port: Number(port) } },
     );
-    expect(step.error).toContain('secret not allowed');
-    expect(execution.error).toContain('secret not allowed');
+    expect(step.error).toContain('may not be sent to');
+    expect(execution.error).toContain('may not be sent to');
     expect(seen).not.toContain('never-sent');
     expect(receiver.requests('/away')).toEqual([]);
   });
@@ -181,7 +181,7 @@ describe('a secret that is bound to hosts', () => {
     await setSecret('LATER', 'bound-now', { hosts: ['crm.example'] });
     const path = `/workflows/${workflow.id}/executions/${id}`;
     expect((await engine.call('POST', `${path}/skip`)).status).toBe(200);
-    expect((await until('FAILED')).error).toContain('secret not allowed');
+    expect((await until('FAILED')).error).toContain('may not be sent to');
   });
 
   it('stays here when the receiver redirects to another host, in headers, type and body', async () => {

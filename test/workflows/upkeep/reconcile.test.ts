@@ -95,7 +95,7 @@ describe('an execution that waits', () => {
     });
     expect(await until('FAILED')).toMatchObject({
       error:
-        'Its run was terminated, failed or timed out in Temporal. Retry the execution to continue.',
+        'The run of the execution was terminated, failed or timed out in Temporal. Retry the execution to continue.',
       stepExecutions: [{ status: 'COMPLETED' }, { status: 'SKIPPED' }],
     });
   });
@@ -130,7 +130,7 @@ describe('an execution whose run cannot go on', () => {
     });
     expect(stuck).toEqual({
       since: expect.stringMatching(/Z$/),
-      reason: 'The server cannot run this version of the workflow.',
+      reason: 'The run of the execution fails repeatedly. The log of the workers has the reason.',
     });
     expect((await engine.call('DELETE', path)).body).toMatchObject({
       status: 'CANCELLED',
@@ -154,7 +154,7 @@ describe('what is made of a run', () => {
     do: 'end',
     as: {
       error:
-        'Its run was terminated, failed or timed out in Temporal. Retry the execution to continue.',
+        'The run of the execution was terminated, failed or timed out in Temporal. Retry the execution to continue.',
     },
   };
   const keep = (stuck: string | null) => ({ do: 'keep', runId: 'r', stuck });

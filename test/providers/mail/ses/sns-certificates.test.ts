@@ -138,7 +138,7 @@ describe('what was fetched', () => {
   it('is at most 64 KB', async () => {
     const SigningCertURL = fake.serve(`${fake.signing.pem}${' '.repeat(65 * 1024)}`);
     await expect(sns.isAuthentic(fake.notification('Hello', { SigningCertURL }))).rejects.toThrow(
-      'too much',
+      'more than 65536 bytes',
     );
   });
 

@@ -331,7 +331,7 @@ describe('SMTP, time', () => {
     expect(await Promise.all(sends.slice(20))).toEqual(
       Array.from({ length: 5 }, () => ({
         kind: 'retry',
-        error: 'The server accepts no more messages for now.',
+        error: 'No connection to the mail server was free within 30 seconds.',
       })),
     );
     vi.useRealTimers();
