@@ -10,7 +10,7 @@ import {
   isCampaignFreezing,
 } from '../../db/campaigns/emails.ts';
 import type { CampaignRef } from '../../db/campaigns/campaigns.ts';
-import { lookingMs } from '../../db/transactions/mail/hold-back.ts';
+import { claimingMs } from '../../db/transactions/mail/hold-back.ts';
 import { returnSendingTokens, takeSendingTokens } from '../../db/delivery/send-rate.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import { createCampaignComposer } from './campaign-mail.ts';
@@ -130,7 +130,7 @@ function batchOf(
     projectId,
     max,
     async claim(attempt) {
-      const end = Date.now() + lookingMs;
+      const end = Date.now() + claimingMs;
       for (;;) {
         const claim = { campaignId, isPoliced, ...attempt };
         const claimed = await claimCampaignEmails(db, projectId, claim);

@@ -29,7 +29,7 @@ export interface ReconcileServices {
 const pageSize = 100;
 const callsMax = 8;
 /** Maximum milliseconds of one sweep. The next sweep continues. */
-const lookingMs = 20_000;
+const reconcilingMs = 20_000;
 /** Length of the time before the first sweep in which closed runs are searched, in milliseconds. */
 const firstWindowMs = 15 * 60_000;
 /**
@@ -45,11 +45,11 @@ const overlapMs = 60_000;
  */
 export async function reconcileExecutions(services: ReconcileServices): Promise<void> {
   await hurryClosed(services);
-  const end = Date.now() + lookingMs;
+  const end = Date.now() + reconcilingMs;
   while (Date.now() < end) {
-    const looks = await claimForReconciliation(services.db, pageSize);
-    await pLimit(callsMax).map(looks, (look) => reconcile(services, look));
-    if (looks.length < pageSize) break;
+    const executions = await claimForReconciliation(services.db, pageSize);
+    await pLimit(callsMax).map(executions, (execution) => reconcile(services, execution));
+    if (executions.length < pageSize) break;
   }
 }
 
@@ -81,30 +81,37 @@ async function endWithRuns(db: Database, ids: readonly string[]): Promise<void> 
   await closeSteps(db, ids);
 }
 
-async function reconcile(services: ReconcileServices, look: ExecutionToReconcile): Promise<void> {
+async function reconcile(
+  services: ReconcileServices,
+  execution: ExecutionToReconcile,
+): Promise<void> {
   const { db, log } = services;
   const run: RunState =
-    look.tries === null
-      ? await services.describeExecutionRun(look.id)
-      : { kind: 'untold', tries: look.tries };
-  const verdict = judgeRun(look, run);
-  const about = { executionId: look.id, projectId: look.projectId, workflow: look.workflowName };
+    execution.tries === null
+      ? await services.describeExecutionRun(execution.id)
+      : { kind: 'untold', tries: execution.tries };
+  const verdict = judgeRun(execution, run);
+  const about = {
+    executionId: execution.id,
+    projectId: execution.projectId,
+    workflow: execution.workflowName,
+  };
   switch (verdict.do) {
     case 'keep':
-      await recordOpenRun(db, look, verdict);
-      if (verdict.stuck === null && run.kind === 'open') await signalOverdue(db, look);
-      if (verdict.stuck !== null && !look.wasStuck) {
+      await recordOpenRun(db, execution, verdict);
+      if (verdict.stuck === null && run.kind === 'open') await signalOverdue(db, execution);
+      if (verdict.stuck !== null && !execution.wasStuck) {
         const failure = run.kind === 'open' ? run.failure : null;
         log.warn({ ...about, reason: verdict.stuck, failure }, 'An execution is stuck');
       }
       return;
     case 'restart':
-      if (await restartExecution(db, look)) {
+      if (await restartExecution(db, execution)) {
         log.warn(about, 'The run of an execution was lost and starts again');
       }
       return;
     case 'end':
-      if (await endAsItsRun(db, look, verdict.as)) {
+      if (await endAsItsRun(db, execution, verdict.as)) {
         log.warn({ ...about, ...verdict.as }, 'An execution was ended in Temporal');
       }
   }

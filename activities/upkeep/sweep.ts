@@ -33,7 +33,7 @@ import {
   listForgotten,
   listToClear,
   noteCleared,
-  noteRecorded,
+  reconcileRecorded,
 } from '../../db/subscriptions/upkeep.ts';
 import { noticeCluster, otherCluster } from '../../db/subscriptions/cluster.ts';
 import { deliveryRunId } from '../../domain/runs/execution.ts';
@@ -265,7 +265,7 @@ async function clearMailBodies({ db, bodyRetentionDays }: SweepServices): Promis
 }
 
 async function signalSubscriptions({ db, dispatcher }: SweepServices): Promise<void> {
-  await noteRecorded.execute(db);
+  await reconcileRecorded.execute(db);
   for (let last: string | null = null; ;) {
     const page = await listForgotten(db, last);
     const due = page.filter(({ isDue }) => isDue);

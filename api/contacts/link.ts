@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { transact } from '../../db/database.ts';
-import { type LinkWish, recordLinkChange } from '../../db/transactions/contacts/change-by-link.ts';
+import {
+  type LinkRequest,
+  recordLinkChange,
+} from '../../db/transactions/contacts/change-by-link.ts';
 import type { TopicContact } from '../../db/reads/link-contact.ts';
 import type { ContactTopic } from '../../db/topics/choices.ts';
 import { isUuid } from '../../domain/ids.ts';
@@ -29,11 +32,11 @@ export function topicOfLink({ topics }: TopicContact, { t }: LinkQuery): Contact
  * other link the subscription to all mail. Joining a topic also subscribes the contact.
  * @param text the text that the person has read; null: unknown.
  */
-export function wishOfLink(
+export function requestOfLink(
   topic: ContactTopic | undefined,
   subscribed: boolean,
   text: string | null,
-): LinkWish {
+): LinkRequest {
   const isOptOut = !subscribed;
   if (!topic) return { subscribed, isOptOut, text };
   const choices = new Map([[topic.id, subscribed]]);
@@ -54,14 +57,14 @@ export async function changeByLink(
     /** True: topics are read even if the link has none. */
     hasTopics?: boolean;
     /** Returns the requested change for a contact in this state. */
-    wishOf: (before: TopicContact) => LinkWish;
+    requestOf: (before: TopicContact) => LinkRequest;
   },
 ): Promise<TopicContact | undefined> {
-  const { contactId, source, hasTopics = topicKeyOf(query) !== null, wishOf } = change;
+  const { contactId, source, hasTopics = topicKeyOf(query) !== null, requestOf } = change;
   const emailId = emailIdOf(query);
   const origin = { source, ...evidenceOfVisitor(request, null) };
   return transact(db, (tx) =>
-    recordLinkChange(tx, { contactId, emailId, origin, hasTopics, wishOf }),
+    recordLinkChange(tx, { contactId, emailId, origin, hasTopics, requestOf }),
   );
 }
 

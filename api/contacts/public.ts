@@ -4,7 +4,7 @@ import { found } from '../../domain/errors.ts';
 import { localeOf } from '../../domain/mail/content.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { named, ById } from '../http/schemas.ts';
-import { changeByLink, LinkQuery, topicOfLink, wishOfLink } from './link.ts';
+import { changeByLink, LinkQuery, topicOfLink, requestOfLink } from './link.ts';
 
 /** Endpoints for a customer's own opt-out pages. They need only the contact's id. */
 
@@ -87,7 +87,7 @@ async function change(call: ChangeCall, subscribed: boolean) {
   const changed = await changeByLink(call, {
     contactId,
     source: 'public_page',
-    wishOf: (before) => wishOfLink(topicOfLink(before, call.query), subscribed, null),
+    requestOf: (before) => requestOfLink(topicOfLink(before, call.query), subscribed, null),
   });
   return presentSubscription(found('CONTACT', contactId, changed));
 }

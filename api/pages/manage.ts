@@ -1,4 +1,4 @@
-import type { LinkWish } from '../../db/transactions/contacts/change-by-link.ts';
+import type { LinkRequest } from '../../db/transactions/contacts/change-by-link.ts';
 import type { TopicContact } from '../../db/reads/link-contact.ts';
 import { isUuid } from '../../domain/ids.ts';
 import type { OptOutTexts } from '../../domain/mail/opt-out-texts.ts';
@@ -60,7 +60,7 @@ const manage = endpoint({
       contactId,
       source: 'public_page',
       hasTopics: true,
-      wishOf: (before) => {
+      requestOf: (before) => {
         const text = textOf(before, textsFor(call, before));
         return isAll
           ? { subscribed: false, isOptOut: true, text }
@@ -77,7 +77,7 @@ const manage = endpoint({
 export const managePages = [managePage, manage];
 
 /** Returns the change of a saved form, for the topics that were shown. */
-function savedWish(before: TopicContact, fields: FormFields, text: string): LinkWish {
+function savedWish(before: TopicContact, fields: FormFields, text: string): LinkRequest {
   const [shown, ticked] = [valuesOf(fields, 'shown'), valuesOf(fields, 'topic')];
   const topics = publicTopics(before).filter(({ key }) => shown.includes(key));
   const isTicked = (topic: { key: string }) => ticked.includes(topic.key);

@@ -1,8 +1,8 @@
-import type { LinkWish } from '../../db/transactions/contacts/change-by-link.ts';
+import type { LinkRequest } from '../../db/transactions/contacts/change-by-link.ts';
 import type { TopicContact } from '../../db/reads/link-contact.ts';
 import { isUuid } from '../../domain/ids.ts';
 import type { OptOutTexts } from '../../domain/mail/opt-out-texts.ts';
-import { changeByLink, topicOfLink, wishOfLink } from '../contacts/link.ts';
+import { changeByLink, topicOfLink, requestOfLink } from '../contacts/link.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import type { FormFields } from '../http/bodies/form.ts';
 import { showPage } from './page.ts';
@@ -105,7 +105,7 @@ const unsubscribe = endpoint({
         const read = asked ? texts.topics.leave : ask;
         // One-click opt-out shows no page, so the person has read no text.
         const text = isOneClick ? null : `${title}\n${filledFor(before, read, asked)}`;
-        return wishOfLink(isOfAll ? undefined : asked, false, text);
+        return requestOfLink(isOfAll ? undefined : asked, false, text);
       },
     );
     if (isOneClick) return answer('You are unsubscribed.\n', plainText);
@@ -135,7 +135,7 @@ const subscribe = endpoint({
       const topic = topicOfLink(before, call.query);
       const { title, ask } = texts.subscribe;
       const read = filledFor(before, topic ? texts.topics.join : ask, topic);
-      return wishOfLink(topic, true, `${title}\n${read}`);
+      return requestOfLink(topic, true, `${title}\n${read}`);
     });
     if (!contact) return unknownPage(call);
     const texts = textsFor(call, contact);
@@ -172,13 +172,13 @@ const plainText = {
 async function changed(
   call: PageCall,
   source: 'public_page' | 'one_click',
-  wishOf: (before: TopicContact, texts: OptOutTexts) => LinkWish,
+  requestOf: (before: TopicContact, texts: OptOutTexts) => LinkRequest,
 ): Promise<TopicContact | undefined> {
   const { contactId } = call.params;
   if (!isUuid(contactId)) return undefined;
   return changeByLink(call, {
     contactId,
     source,
-    wishOf: (before) => wishOf(before, textsFor(call, before)),
+    requestOf: (before) => requestOf(before, textsFor(call, before)),
   });
 }

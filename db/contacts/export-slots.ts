@@ -8,7 +8,7 @@ const poolPart = 4;
 /** How long an export waits for its turn, in milliseconds. */
 const waitMs = 10_000;
 /** Milliseconds between two checks for its turn. */
-const lookMs = 50;
+const pollMs = 50;
 /**
  * Milliseconds after which an export that waits for its client to read may be ended for another
  * one.
@@ -49,7 +49,7 @@ export class ExportSlots {
     const waiting = { projectId };
     this.#queue.add(waiting);
     try {
-      for (const end = performance.now() + waitMs; !this.#isNext(waiting); await sleep(lookMs)) {
+      for (const end = performance.now() + waitMs; !this.#isNext(waiting); await sleep(pollMs)) {
         if (performance.now() > end) throw tooMany();
         if (this.#slots.size >= this.#max && this.#hasRoom(projectId)) this.#longest()?.giveWay();
       }

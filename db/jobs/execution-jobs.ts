@@ -34,7 +34,7 @@ export interface LockedExecutionJob<Asked> {
 
 export interface ExecutionPage<Kind extends ExecutionJobKind> {
   /** Executions that were checked. */
-  looked: number;
+  checked: number;
   /** Counts to add to the job's result. */
   outcome: Partial<ExecutionJobResults[Kind]>;
   /** Start of the next page; null: this was the last one. */

@@ -15,7 +15,7 @@ create function take_sending_tokens(keys text[], rates double precision[], wante
 declare
   at timestamptz;
   available double precision := wanted;
-  ahead double precision := wanted;
+  reserved double precision := wanted;
   slowest double precision := 0;
   bucket record;
 begin
@@ -34,10 +34,10 @@ begin
     update token_bucket set tokens = bucket.tokens, refilled_at = at where key = bucket.key;
     available := least(available, bucket.tokens);
     -- At most a fifth of a second's tokens at once, because there is other urgent mail, too.
-    ahead := least(ahead, greatest(1, floor(bucket.rate / 5)));
+    reserved := least(reserved, greatest(1, floor(bucket.rate / 5)));
   end loop;
   granted := greatest(0, floor(available));
-  if urgent and wanted > 0 then granted := greatest(granted, ahead); end if;
+  if urgent and wanted > 0 then granted := greatest(granted, reserved); end if;
   update token_bucket set tokens = tokens - granted where key = any (keys) and granted > 0;
   select ceil(greatest(0, max(
       ((case when granted = 0 then 1 else 0 end) - b.tokens) / t.r * 1000)))::int into wait_ms

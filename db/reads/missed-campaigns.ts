@@ -20,13 +20,13 @@ export interface MissedCampaign {
 export interface MissedCampaigns {
   rows: MissedCampaign[];
   /** Continue with campaigns older than this position; null: all have been checked. */
-  lookedTo: Position | null;
+  checkedTo: Position | null;
 }
 
 /**
  * Maximum number of campaigns checked for one list. Each check reads the contact's changes of consent.
  */
-const looksMax = 500;
+const checkedMax = 500;
 
 /**
  * Lists the campaigns that did not reach a contact because it had opted out, newest first.
@@ -43,33 +43,33 @@ export async function listMissedCampaigns(
   const id = sql`${contactId}::uuid`;
   const isSubscribed = sql`${contact.subscribed}::boolean`;
   const judged = judgedAt('campaign', { id, createdAt: sql`${contact.created_at}` });
-  const { rows: looked } = await sql<Candidate>`
-    with looked as (
+  const { rows: candidates } = await sql<Candidate>`
+    with candidate as (
       select id, name, subject, frozen_at, audience_type, segment_id, audience_condition,
           message_class, topic_id, ${judged} as judged_at
         from campaign
         where project_id = ${projectId} and frozen_at >= ${contact.created_at}
           and ${before(query.after)}
-        order by frozen_at desc, id desc limit ${looksMax}
+        order by frozen_at desc, id desc limit ${checkedMax}
     )
     select id, name, subject, ${isoInstant(sql`frozen_at`)} as at, frozen_at, audience_type,
         segment_id, audience_condition, message_class,
         not exists (select from email
-          where campaign_id = looked.id and contact_id = ${contactId}) as "hasNone",
-        not ${wasSubscribed({ id, isSubscribed }, sql`looked.judged_at`)} as "isOut",
-        ${hadLeftTopic(id, sql`looked.topic_id`, sql`looked.judged_at`)} as "hadLeft"
-      from looked order by frozen_at desc, id desc`.execute(db);
-  const out = looked.flatMap((row) => {
+          where campaign_id = candidate.id and contact_id = ${contactId}) as "hasNone",
+        not ${wasSubscribed({ id, isSubscribed }, sql`candidate.judged_at`)} as "isOut",
+        ${hadLeftTopic(id, sql`candidate.topic_id`, sql`candidate.judged_at`)} as "hadLeft"
+      from candidate order by frozen_at desc, id desc`.execute(db);
+  const out = candidates.flatMap((row) => {
     const isOut = row.isOut && needsSubscription(row.message_class, 'CAMPAIGN');
     if (!row.hasNone || !(isOut || row.hadLeft)) return [];
     return [{ ...row, reason: isOut ? unsubscribed : leftTopic }];
   });
   const asked = out.slice(0, query.limit);
   const isIn = await areFor(db, contact, asked);
-  const last = out.length > asked.length ? asked.at(-1) : looked.at(looksMax - 1);
+  const last = out.length > asked.length ? asked.at(-1) : candidates.at(checkedMax - 1);
   return {
     rows: asked.filter((_, index) => isIn[index]),
-    lookedTo: last ? { value: last.at, id: last.id } : null,
+    checkedTo: last ? { value: last.at, id: last.id } : null,
   };
 }
 

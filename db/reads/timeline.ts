@@ -146,7 +146,7 @@ export async function listTimeline(
   const { types, after, limit } = query;
   const missed = types.includes('not_reached')
     ? await listMissedCampaigns(db, contact, { after, limit: after ? limit + 1 : countedMax })
-    : { rows: [], lookedTo: null };
+    : { rows: [], checkedTo: null };
   const stored = await listStored(db, contact, { ...query, limit: limit + 1 });
   const campaigns = missed.rows.map((campaign): TimelineItem => ({
     type: 'not_reached',
@@ -155,14 +155,16 @@ export async function listTimeline(
     at: campaign.at,
     campaign,
   }));
-  const { lookedTo } = missed;
+  const { checkedTo } = missed;
   const known = [...stored, ...campaigns]
     .toSorted(newestFirst)
     // Drops older items, because campaigns before them were not checked yet.
-    .filter((item) => !lookedTo || newestFirst(item, { at: lookedTo.value, id: lookedTo.id }) <= 0);
+    .filter(
+      (item) => !checkedTo || newestFirst(item, { at: checkedTo.value, id: checkedTo.id }) <= 0,
+    );
   const items = known.slice(0, limit);
   const last = items.at(-1);
-  const next = known.length > limit && last ? { value: last.at, id: last.id } : lookedTo;
+  const next = known.length > limit && last ? { value: last.at, id: last.id } : checkedTo;
   const total = after ? 0 : (await countStored(db, contact, types)) + campaigns.length;
   return { items, next, total };
 }

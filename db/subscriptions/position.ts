@@ -79,7 +79,7 @@ export function selectAfter(position: Position, extent: Extent): RawBuilder<unkn
         ${nextIn('derived_event_log', position, { ...extent, max: most?.batches ?? null })}
     ), bound as materialized (${bound}), mails as materialized (
       select tx, mail.id, contact_id, status, source_type, sent_at, delivered_at, derived_events
-        from batches cross join unnest(email_ids) as told(email_id)
+        from batches cross join unnest(email_ids) as logged(email_id)
         cross join lateral (
           select id, contact_id, status, source_type, sent_at, delivered_at, derived_events
             from email where email.id = email_id limit 1) mail

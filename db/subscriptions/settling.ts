@@ -73,16 +73,16 @@ function changeOf({ batch, deliveries, failure }: Settled) {
       urgent = false, tries = 0, batch_turn = null`;
   }
   const turn = batch === null || failure.isTakenApart ? alone : batch.turn;
-  const said = sql`response = ${kept(failure.answer, deliveries)}, is_retry = true, batch_turn = ${turn},
+  const common = sql`response = ${kept(failure.answer, deliveries)}, is_retry = true, batch_turn = ${turn},
     urgent = urgent and turn <> sent_turn`;
-  if (failure.waitMs === 'kept') return said;
+  if (failure.waitMs === 'kept') return common;
   if (failure.waitMs === null) {
-    return sql`${said}, tries = tries + 1,
+    return sql`${common}, tries = tries + 1,
       status = case when ${isSame} then 'failed' else status end,
       ended_at = case when ${isSame} then now() else ended_at end`;
   }
   // The same time for all, because a batch is due as a whole.
-  return sql`${said}, tries = tries + 1, due_at = case when ${isSame}
+  return sql`${common}, tries = tries + 1, due_at = case when ${isSame}
     then statement_timestamp() + ${failure.waitMs} * interval '1 millisecond' else due_at end`;
 }
 

@@ -7,7 +7,7 @@ import { hasUnread } from './log.ts';
 /** Upkeep of event subscriptions by the sweep. */
 
 /** Maximum number of subscriptions checked in one statement. */
-const lookedAtOnce = 100;
+const checkedAtOnce = 100;
 /** Maximum number of deliveries changed in one statement. */
 const pageSize = 1_000;
 /** Number of days for which deliveries are kept after their end, and for which they may be pending. */
@@ -20,7 +20,7 @@ const idle = sql`interval '1 hour'`;
  * SQL that lets the sweep check the subscriptions of projects with events that are not merged into
  * their counts yet. The process that recorded the events may have died before it signalled a run.
  */
-export const noteRecorded = sql`update event_subscription set next_reconcile_at = now()
+export const reconcileRecorded = sql`update event_subscription set next_reconcile_at = now()
   where project_id in (select project_id from event_tally where fresh)`;
 
 /**
@@ -49,7 +49,7 @@ export async function listForgotten(
             from event_subscription due join project on project.id = due.project_id
             where (due.next_reconcile_at <= now() or suspended)
               and ${after === null ? sql`true` : sql`due.id > ${after}`}
-            order by due.id limit ${lookedAtOnce}) subscription
+            order by due.id limit ${checkedAtOnce}) subscription
     ), idle as (
       update event_subscription subscription set next_reconcile_at = now() + ${idle} from page
         where subscription.id = page.id and not has_work and not is_waiting
@@ -72,7 +72,7 @@ export async function listToClear(db: Database): Promise<string[]> {
     .select('id')
     .where('clear_at', '<=', sql<Date>`now()`)
     .orderBy('clear_at')
-    .limit(lookedAtOnce)
+    .limit(checkedAtOnce)
     .execute();
   return rows.map(({ id }) => id);
 }

@@ -51,7 +51,7 @@ export async function redraw(
   tx: Database,
   { id: workflow_id, project_id }: { id: string; project_id: string },
   made: Redrawing,
-  outcomeOf: (way: GraphTransition) => string | null,
+  outcomeOf: (transition: GraphTransition) => string | null,
 ): Promise<void> {
   // Delete first: a transition may move to another step, where an old one would conflict.
   await tx
@@ -82,14 +82,14 @@ export async function redraw(
       config: JSON.stringify(step.config),
       template_id: step.templateId,
     })),
-    made.addedTransitions.map((way) => ({
-      id: way.id,
+    made.addedTransitions.map((transition) => ({
+      id: transition.id,
       project_id,
       workflow_id,
-      from_step_id: way.fromStepId,
-      to_step_id: way.toStepId,
-      branch: way.branch,
-      wait_outcome: outcomeOf(way),
+      from_step_id: transition.fromStepId,
+      to_step_id: transition.toStepId,
+      branch: transition.branch,
+      wait_outcome: outcomeOf(transition),
     })),
   );
 }

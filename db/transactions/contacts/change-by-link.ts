@@ -12,7 +12,7 @@ import { recordSubscription } from './record-contact.ts';
 import { erasedAddress } from '../../../domain/contact/erasure.ts';
 
 /** Changes that a link requests. Absent fields stay as they are. */
-export interface LinkWish {
+export interface LinkRequest {
   subscribed?: boolean;
   /** Choices by the ids of topics. */
   choices?: ReadonlyMap<string, boolean>;
@@ -42,7 +42,7 @@ export async function recordLinkChange(
     /** True if the topics of the contact are needed. */
     hasTopics: boolean;
     /** Returns the changes requested for a contact in this state. */
-    wishOf: (before: TopicContact) => LinkWish;
+    requestOf: (before: TopicContact) => LinkRequest;
   },
 ): Promise<TopicContact | undefined> {
   const row = await publicContact(tx, change.contactId)
@@ -51,16 +51,16 @@ export async function recordLinkChange(
   if (!row) return undefined;
   const found = row as PublicContact;
   const before = { ...found, topics: change.hasTopics ? await listContactTopics(tx, found) : [] };
-  const asked = change.wishOf(before);
+  const asked = change.requestOf(before);
   const mail = await findMail(tx, before, change.emailId);
   if (mail && !mail.isOwn && asked.isOptOut) return optOutReader(tx, before, mail);
   const emailId = mail?.isOwn ? mail.id : null;
   const isConfirmed = emailId !== null || !before.opt_in_required;
-  const wish = isConfirmed ? asked : withoutGrants(asked);
-  const { subscribed: wished = before.subscribed, choices = new Map<string, boolean>() } = wish;
-  const isKept = wish.subscribed === true && !(await maySubscribe(tx, before, emailId));
-  const contact = { ...before, subscribed: isKept ? before.subscribed : wished };
-  const origin = { ...change.origin, text: wish.text };
+  const request = isConfirmed ? asked : withoutGrants(asked);
+  const { subscribed = before.subscribed, choices = new Map<string, boolean>() } = request;
+  const isKept = request.subscribed === true && !(await maySubscribe(tx, before, emailId));
+  const contact = { ...before, subscribed: isKept ? before.subscribed : subscribed };
+  const origin = { ...change.origin, text: request.text };
   if (before.subscribed !== contact.subscribed) {
     await tx
       .updateTable('contact')
@@ -74,9 +74,9 @@ export async function recordLinkChange(
     const topicIds = [...(asked.choices ?? [])].flatMap(([id, isJoined]) => (isJoined ? [id] : []));
     await requestOptIn(tx, contact, { topicIds, origin });
   }
-  const isOver = wish.subscribed === false && before.consent === 'pending';
+  const isOver = request.subscribed === false && before.consent === 'pending';
   if (isOver) await endOpen(tx, before, origin);
-  if (wish.isOptOut && emailId) await noteOptOut(tx, emailId);
+  if (request.isOptOut && emailId) await recordOptOut(tx, emailId);
   const topics = before.topics.map((topic) => ({
     ...topic,
     subscribed: choices.get(topic.id) ?? topic.subscribed,
@@ -85,14 +85,14 @@ export async function recordLinkChange(
 }
 
 /** Returns true if a request asks for mail that the contact may not get yet. */
-function asksForGrants({ subscribed, choices }: LinkWish): boolean {
+function asksForGrants({ subscribed, choices }: LinkRequest): boolean {
   return subscribed === true || [...(choices?.values() ?? [])].includes(true);
 }
 
 /** Returns the part of a request that takes effect at once, before it is confirmed. */
-function withoutGrants({ subscribed, choices, ...wish }: LinkWish): LinkWish {
+function withoutGrants({ subscribed, choices, ...request }: LinkRequest): LinkRequest {
   return {
-    ...wish,
+    ...request,
     ...(subscribed === false && { subscribed }),
     ...(choices && { choices: new Map([...choices].filter(([, isJoined]) => !isJoined)) }),
   };
@@ -135,13 +135,13 @@ async function optOutReader(
 }
 
 /** Each campaign has one message per contact, so this counts each contact once. */
-async function noteOptOut(tx: Database, emailId: string): Promise<void> {
+async function recordOptOut(tx: Database, emailId: string): Promise<void> {
   await sql`
-    with noted as (
+    with marked as (
       update email set unsubscribed_at = clock_timestamp()
         where id = ${emailId} and unsubscribed_at is null
         returning campaign_id
     )
     update campaign set unsubscribed_count = unsubscribed_count + 1
-      from noted where campaign.id = noted.campaign_id`.execute(tx);
+      from marked where campaign.id = marked.campaign_id`.execute(tx);
 }

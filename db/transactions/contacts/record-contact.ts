@@ -51,8 +51,8 @@ export async function recordContact(
     if (contact) {
       const isNew = contact.id === id;
       const { has_list: _, ...known } = contact;
-      const noted = isNew ? await noteNew(tx, contact, write.origin) : known;
-      return { contact: withinLimits(noted), isNew };
+      const recorded = isNew ? await recordNew(tx, contact, write.origin) : known;
+      return { contact: withinLimits(recorded), isNew };
     }
   }
   for (;;) {
@@ -61,8 +61,8 @@ export async function recordContact(
       const contact = await insertContact(tx, projectId, write);
       // Nothing was inserted: another transaction has just created it.
       if (contact) {
-        const noted = await noteNew(tx, contact, write.origin);
-        return { contact: withinLimits(noted), isNew: true };
+        const recorded = await recordNew(tx, contact, write.origin);
+        return { contact: withinLimits(recorded), isNew: true };
       }
       continue;
     }
@@ -130,7 +130,7 @@ async function mayBecome(
  * Logs the consent of a new contact, if it is subscribed. A contact whose address is erased becomes
  * unsubscribed instead. Returns its new state.
  */
-async function noteNew(
+async function recordNew(
   tx: Database,
   { has_list, ...contact }: NewContact,
   origin: ConsentOrigin,

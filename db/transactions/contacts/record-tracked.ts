@@ -44,17 +44,17 @@ export interface RecordedTracked {
 export async function recordTracked(
   tx: Database,
   projectId: string,
-  { email, change, name, data, evidence, ...wish }: TrackedEvent,
+  { email, change, name, data, evidence, ...consent }: TrackedEvent,
 ): Promise<RecordedTracked> {
   const origin = { source: 'api' as const, ...evidence };
   const { contact, isNew } = await recordContact(tx, projectId, {
     email,
-    subscribed: wish.subscribed,
-    subscribedWhenNew: wish.subscribedWhenNew,
+    subscribed: consent.subscribed,
+    subscribedWhenNew: consent.subscribedWhenNew,
     data: change,
     origin,
   });
-  await applyConsentRequest(tx, contact, wish, { origin, isNew });
+  await applyConsentRequest(tx, contact, consent, { origin, isNew });
   const contactId = contact.id;
   const [event] = await recordEvents(tx, projectId, [{ contactId, name, data }], {
     contactsLocked: true,

@@ -58,7 +58,7 @@ const tasks: Record<string, Task> = {
   mailbox: deleteMailbox,
   otherEmails: eraseOtherEmails,
   jobErrors: eraseJobErrors,
-  idempotency: eraseAnswers,
+  idempotency: eraseResponses,
 };
 const order = Object.keys(tasks);
 
@@ -282,7 +282,7 @@ async function eraseJobErrors(tx: Database, erasure: Open): Promise<Page> {
 }
 
 /** Stored responses are encrypted, so they are read one by one. */
-async function eraseAnswers(tx: Database, erasure: Open, cipher: KeyCipher): Promise<Page> {
+async function eraseResponses(tx: Database, erasure: Open, cipher: KeyCipher): Promise<Page> {
   const rows = 200;
   const { rows: page } = await sql<{ key: string; response: Buffer | null }>`
     select key, response from idempotency

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Database, transact } from '../../database.ts';
 import { leaveDigests } from '../../workflows/executions/digest-events.ts';
-import { noteLostEvents, noteRecorded } from '../../subscriptions/upkeep.ts';
+import { noteLostEvents, reconcileRecorded } from '../../subscriptions/upkeep.ts';
 
 /** Number of events deleted in one transaction, which takes some tens of milliseconds. */
 const deletedAtOnce = 10_000;
@@ -85,7 +85,7 @@ export async function foldEventTally(db: Database): Promise<void> {
     ), noted as (
       -- Reads the same fresh rows, so that no row is merged before the subscriptions of its project
       -- are checked.
-      ${noteRecorded}
+      ${reconcileRecorded}
     )
     insert into event_tally (project_id, name, day, count, fresh)
       select project_id, name, day, sum(count), false

@@ -45,12 +45,12 @@ export async function nextWaiting(
   query: ActiveQuery,
   from: ActiveCursor,
   max: number,
-): Promise<{ looked: number; ids: string[]; cursor: ActiveCursor | null }> {
+): Promise<{ checked: number; ids: string[]; cursor: ActiveCursor | null }> {
   let cursor = from;
   for (let passed = 0; passed < versionsMax; passed++) {
     const version =
       cursor.id === null ? await nextVersion(tx, query, cursor.version) : cursor.version;
-    if (version === null) return { looked: 0, ids: [], cursor: null };
+    if (version === null) return { checked: 0, ids: [], cursor: null };
     const rows = await pageOf(tx, query, { ...cursor, version }, max);
     const isLast = rows.length < max;
     cursor = {
@@ -59,9 +59,9 @@ export async function nextWaiting(
     };
     if (rows.length === 0) continue;
     const ids = rows.filter(({ isMeant }) => isMeant).map(({ id }) => id);
-    return { looked: rows.length, ids, cursor };
+    return { checked: rows.length, ids, cursor };
   }
-  return { looked: 0, ids: [], cursor };
+  return { checked: 0, ids: [], cursor };
 }
 
 /**

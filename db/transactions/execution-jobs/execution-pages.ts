@@ -63,9 +63,9 @@ async function workOn(
     cursor: state.cursor,
   };
   const total = row.state === 'waiting' ? await operation.count(tx, job) : state.total;
-  const { looked, outcome, cursor, pauseMs } = await operation.page(tx, job);
+  const { checked, outcome, cursor, pauseMs } = await operation.page(tx, job);
   const result = sum({ ...operation.nothing, ...(row.result as object | null) }, outcome);
-  const done = row.position + looked;
+  const done = row.position + checked;
   const isOver = cursor === null;
   const treated = Object.values(result).reduce((all, count) => all + count, 0);
   await updateJobProgress(tx, row.id, {

@@ -42,7 +42,7 @@ const positionsMax = 50;
 const passesMax = 5;
 
 /** Milliseconds between two checks if running steps have ended. */
-const lookEveryMs = 1_000;
+const checkEveryMs = 1_000;
 
 /** Position of active executions: one version and one step. */
 interface Position {
@@ -131,11 +131,11 @@ const isFrom = ({ from }: Migrate, version: number) => !from || from.includes(ve
  * it.
  */
 async function begin(tx: Database, { workflowId, asked }: MigrateJob): Promise<Page> {
-  if (asked.executionIds) return { looked: 0, outcome: {}, cursor: given(0), pauseMs: 0 };
+  if (asked.executionIds) return { checked: 0, outcome: {}, cursor: given(0), pauseMs: 0 };
   const unchanged = isFrom(asked, asked.to)
     ? await countRows(activeOf(tx, workflowId).where('workflow_version', '=', asked.to))
     : 0;
-  return { looked: 0, outcome: { unchanged }, cursor: pass(1), pauseMs: 0 };
+  return { checked: 0, outcome: { unchanged }, cursor: pass(1), pauseMs: 0 };
 }
 
 const given = (next: number): Cursor => ({ phase: 'given', next });
@@ -166,7 +166,7 @@ async function givenPage(
   const { workflowId, asked } = job;
   const all = asked.executionIds ?? [];
   const ids = all.slice(next, next + pageSize);
-  if (ids.length === 0) return { looked: 0, outcome: {}, cursor: waitForWork(0), pauseMs: 0 };
+  if (ids.length === 0) return { checked: 0, outcome: {}, cursor: waitForWork(0), pauseMs: 0 };
   const rows = await tx
     .selectFrom('execution')
     .select(['id', 'workflow_version'])
@@ -175,7 +175,7 @@ async function givenPage(
     .execute();
   const meant = rows.filter((row) => isFrom(asked, row.workflow_version)).map(({ id }) => id);
   const { pending: _, ...outcome } = await move(tx, job, target, meant);
-  return { looked: ids.length, outcome, cursor: given(next + ids.length), pauseMs: 0 };
+  return { checked: ids.length, outcome, cursor: given(next + ids.length), pauseMs: 0 };
 }
 
 /**
@@ -191,20 +191,20 @@ async function positionsPage(
   for (let passed = 0; passed < positionsMax; passed++) {
     if (at === null || at.id === null) {
       const position = await nextPosition(tx, job, at);
-      if (!position) return { looked: 0, outcome: {}, cursor: afterPass(before), pauseMs: 0 };
+      if (!position) return { checked: 0, outcome: {}, cursor: afterPass(before), pauseMs: 0 };
       at = { ...position, id: null };
       const isMappable = await hasCounterpart(job, target, position);
       if (!isMappable && job.asked.onUnmappable === 'stay') continue;
     }
-    const { looked, ids, next } = await idsAt(tx, job, at);
+    const { checked, ids, next } = await idsAt(tx, job, at);
     at = next;
     if (ids.length === 0) continue;
     const { pending: _, unmappable, ...outcome } = await move(tx, job, target, ids);
     const hasMoved = before.hasMoved || outcome.migrated + outcome.cancelled + outcome.finished > 0;
     const cursor = { ...before, at, hasMoved, stuck: before.stuck + unmappable };
-    return { looked, outcome, cursor, pauseMs: 0 };
+    return { checked, outcome, cursor, pauseMs: 0 };
   }
-  return { looked: 0, outcome: {}, cursor: { ...before, at }, pauseMs: 0 };
+  return { checked: 0, outcome: {}, cursor: { ...before, at }, pauseMs: 0 };
 }
 
 function afterPass({ pass: number, hasMoved, stuck }: PositionsCursor): Cursor {
@@ -230,7 +230,7 @@ async function idsAt(
     .execute();
   const id = rows.length < pageSize ? null : (rows.at(-1)?.id ?? null);
   const ids = rows.filter((row) => row.started_at <= createdAt).map((row) => row.id);
-  return { looked: rows.length, ids, next: { ...at, id } };
+  return { checked: rows.length, ids, next: { ...at, id } };
 }
 
 /**
@@ -288,14 +288,14 @@ async function atWorkPage(
   const isLeft = wasLeft || pending > 0;
   if (ids.length === pageSize) {
     const cursor = { ...waitForWork(stuck), after: ids.at(-1) ?? null, isLeft };
-    return { looked: 0, outcome: counted, cursor, pauseMs: 0 };
+    return { checked: 0, outcome: counted, cursor, pauseMs: 0 };
   }
   if (isLeft) {
-    return { looked: 0, outcome: counted, cursor: waitForWork(stuck), pauseMs: lookEveryMs };
+    return { checked: 0, outcome: counted, cursor: waitForWork(stuck), pauseMs: checkEveryMs };
   }
-  if (isGiven) return { looked: 0, outcome: counted, cursor: null, pauseMs: 0 };
+  if (isGiven) return { checked: 0, outcome: counted, cursor: null, pauseMs: 0 };
   const left = stuck + (await countUnmappable(tx, job, target));
-  return { looked: 0, outcome: { ...outcome, unmappable: left }, cursor: null, pauseMs: 0 };
+  return { checked: 0, outcome: { ...outcome, unmappable: left }, cursor: null, pauseMs: 0 };
 }
 
 /** Counts the executions that remain at a step without a counterpart. */

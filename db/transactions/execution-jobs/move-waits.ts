@@ -50,7 +50,7 @@ export const moveAllWaits = {
     const move = 'until' in asked.move ? { until: new Date(asked.move.until) } : asked.move;
     const from = (job.cursor as ActiveCursor | null) ?? { version: 0, id: null };
     const query = { ...asked, projectId, workflowId, startedBy };
-    const { looked, ids, cursor } = await nextWaiting(tx, query, from, pageSize);
+    const { checked, ids, cursor } = await nextWaiting(tx, query, from, pageSize);
     const waits = await lockWaits(tx, ids);
     const ends = waits.flatMap((wait) => {
       const until = movedEnd(wait, move);
@@ -58,6 +58,6 @@ export const moveAllWaits = {
     });
     await moveWaits(tx, ends);
     const moved = ends.length;
-    return { looked, outcome: { moved, skipped: ids.length - moved }, cursor, pauseMs: 0 };
+    return { checked, outcome: { moved, skipped: ids.length - moved }, cursor, pauseMs: 0 };
   },
 };

@@ -67,7 +67,7 @@ export const retryAll = {
     ),
 
   async page(tx: Database, job: RetryJob): Promise<ExecutionPage<'retry-all'>> {
-    const { matches, looked, cursor } = await nextFailed(tx, job);
+    const { matches, checked, cursor } = await nextFailed(tx, job);
     const { version } = job.asked;
     const graphs = graphReader(tx);
     let retried = 0;
@@ -90,7 +90,7 @@ export const retryAll = {
       }
     }
     return {
-      looked,
+      checked,
       outcome: { retried, refused: matches.length - retried },
       cursor,
       pauseMs: (matches.length * 1000) / perSecond,
@@ -102,7 +102,7 @@ export const retryAll = {
 async function nextFailed(
   tx: Database,
   { workflowId, createdAt, asked, cursor }: RetryJob,
-): Promise<{ matches: Match[]; looked: number; cursor: Cursor | null }> {
+): Promise<{ matches: Match[]; checked: number; cursor: Cursor | null }> {
   const { stepId, failedAfter, failedBefore, errorContains } = asked;
   const after = cursor as Cursor | null;
   const conditions = [
@@ -137,8 +137,8 @@ async function nextFailed(
   // were read are done.
   const isFull = matches.length === batchSize;
   const last = (isFull ? matches : rows).at(-1);
-  const looked = last?.place ?? 0;
-  const isOver = !last || (!isFull && looked < scanSize);
+  const checked = last?.place ?? 0;
+  const isOver = !last || (!isFull && checked < scanSize);
   const next = last && { startedAt: last.startedAt, id: last.id };
-  return { matches, looked, cursor: isOver ? null : (next ?? null) };
+  return { matches, checked, cursor: isOver ? null : (next ?? null) };
 }

@@ -70,13 +70,13 @@ export async function moveExecutions(
   const active = rows.filter(isActive);
   const there = active.filter((row) => row.workflow_version === job.to);
   const elsewhere = active.filter((row) => row.workflow_version !== job.to);
-  const standings = await findStandings(tx, elsewhere);
+  const inputs = await findMoveInputs(tx, elsewhere);
   const [pending, moves, unmappable] = [[], [], []] as [string[], PlannedMove[], string[]];
   for (const row of elsewhere) {
-    const standing = standings.get(row.id)!;
-    const move = await planFor(row, standing, job, findGraph);
+    const input = inputs.get(row.id)!;
+    const move = await planFor(row, input, job, findGraph);
     if (!move) unmappable.push(row.id);
-    else if (isAtWork(standing)) pending.push(row.id);
+    else if (isAtWork(input)) pending.push(row.id);
     else moves.push({ row, move });
   }
   await applyMoves(tx, moves, job, JSON.stringify({ jobId: job.jobId }));
@@ -144,11 +144,11 @@ export async function planFailed(
   to: number,
   findGraph: FindGraph,
 ): Promise<Move | null> {
-  const standing = (await findStandings(db, [row])).get(row.id)!;
-  return planFor(row, standing, { to, mapping: {} }, findGraph);
+  const input = (await findMoveInputs(db, [row])).get(row.id)!;
+  return planFor(row, input, { to, mapping: {} }, findGraph);
 }
 
-interface Standing {
+interface MoveInput {
   marks: StepMark[];
   rest: Rest;
   contact: ContactValues;
@@ -162,7 +162,7 @@ interface PlannedMove {
 
 async function planFor(
   row: ExecutionRow,
-  { marks, rest, contact, zones }: Standing,
+  { marks, rest, contact, zones }: MoveInput,
   { to, mapping }: Pick<MoveJob, 'to' | 'mapping'>,
   findGraph: FindGraph,
 ): Promise<Move | null> {
@@ -178,10 +178,10 @@ async function planFor(
 }
 
 /** Returns the states of executions of one project, by id. */
-async function findStandings(
+async function findMoveInputs(
   tx: Database,
   executions: readonly ExecutionRow[],
-): Promise<Map<string, Standing>> {
+): Promise<Map<string, MoveInput>> {
   const [first] = executions;
   if (!first) return new Map();
   const zones = await readSendPolicy(tx, first.project_id);
@@ -201,7 +201,7 @@ async function findStandings(
       left join wait on wait.step_execution_id = step.id
       where execution.id = ${anyOf(executions.map(({ id }) => id))}`.execute(tx);
   return new Map(
-    rows.map(({ id, marks, kind, beganAt, ...contact }): [string, Standing] => [
+    rows.map(({ id, marks, kind, beganAt, ...contact }): [string, MoveInput] => [
       id,
       { marks, rest: kind === 'none' ? { kind } : { kind, beganAt }, contact, zones },
     ]),
@@ -209,7 +209,7 @@ async function findStandings(
 }
 
 /** Returns true if a step that takes several transactions is in progress. */
-function isAtWork({ marks }: Standing): boolean {
+function isAtWork({ marks }: MoveInput): boolean {
   return marks.some(({ status }) => status === 'RUNNING' || status === 'PENDING');
 }
 

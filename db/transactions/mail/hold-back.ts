@@ -25,13 +25,13 @@ import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
  */
 export type Withheld = { withheld?: WithheldReason };
 
-type Looked = ClaimedEmail & { suppression: Suppression | null };
+type CheckedEmail = ClaimedEmail & { suppression: Suppression | null };
 
 /**
  * Milliseconds after which `claimUnheldEmails` returns, even if it has found only mail that must be
  * held back.
  */
-export const lookingMs = 5_000;
+export const claimingMs = 5_000;
 
 /**
  * Claims due messages of a project as `claimDueEmails` does, and returns those that its policy lets
@@ -40,11 +40,11 @@ export const lookingMs = 5_000;
 export async function claimUnheldEmails(
   db: Database,
   given: EmailClaim,
-): Promise<(Looked & Withheld)[]> {
+): Promise<(CheckedEmail & Withheld)[]> {
   const claim = async (tx: Database) =>
     withSuppressions(tx, given.projectId, await claimDueEmails(tx, given));
   if (!given.isPoliced) return claim(db);
-  const end = Date.now() + lookingMs;
+  const end = Date.now() + claimingMs;
   for (;;) {
     const { claimed, going } = await transact(db, async (tx) => {
       const emails = await claim(tx);

@@ -77,7 +77,7 @@ export async function rescheduleEmail(
  * Maximum number of times that a cancellation reads a message again, because the message moves from
  * one chunk of its campaign to another.
  */
-const looksMax = 10;
+const readsMax = 10;
 
 /**
  * Cancels a waiting message: it fails, and is never given to the mail provider.
@@ -87,7 +87,7 @@ export async function cancelEmail(
   db: Database,
   given: { projectId: string; id: string },
 ): Promise<void> {
-  for (let look = 1; ; look += 1) {
+  for (let reads = 1; ; reads += 1) {
     const mail = await findMail(db, given);
     const isDone = await transact(db, (tx) =>
       mail.campaign_id === null
@@ -96,7 +96,7 @@ export async function cancelEmail(
     );
     if (isDone) return;
     // It was claimed since it was read, or its chunk was just ended or split.
-    if (look === looksMax)
+    if (reads === readsMax)
       throw new Problem('EMAIL_NOT_PENDING', { details: { status: 'SENDING' } });
   }
 }

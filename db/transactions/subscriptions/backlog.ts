@@ -40,7 +40,7 @@ export async function readBacklogPage(db: Database, id: string): Promise<boolean
     const { events: items, epoch } = position.earlier[0] ?? position;
     const span = { projectId, items, ...backlog, to: null, eventName: null };
     const until = await storeHistory(tx, span);
-    const { rows: read } = await sql<{ looked: number; at: string | null; id: string }>`
+    const { rows: read } = await sql<{ rowsRead: number; at: string | null; id: string }>`
       with page as materialized (${selectHistory(span, until)}), made as (
         insert into event_delivery (subscription_id, event_id, project_id, contact_id, event_name,
             created_at, recorded_at, epoch, due_at)
@@ -50,12 +50,12 @@ export async function readBacklogPage(db: Database, id: string): Promise<boolean
               and (tx is null or pg_visible_in_snapshot(tx, ${seen}::pg_snapshot))
           on conflict (subscription_id, event_id) do nothing
       )
-      select (select count(*)::int from page) as looked, last.created_at::text as at, last.id
+      select (select count(*)::int from page) as "rowsRead", last.created_at::text as at, last.id
         from (select) as always
         left join lateral (select created_at, id from page order by created_at desc, id desc limit 1)
           last on true`.execute(tx);
-    const { looked = 0, at = null, id: lastId = '' } = read[0] ?? {};
-    const isOver = until === null && looked < historyPage;
+    const { rowsRead = 0, at = null, id: lastId = '' } = read[0] ?? {};
+    const isOver = until === null && rowsRead < historyPage;
     const next: Backlog = { ...backlog, after: at === null ? backlog.after : { at, id: lastId } };
     await tx
       .updateTable('event_subscription')

@@ -95,7 +95,7 @@ async function replayPage(
   const { id, projectId, events: items, epoch } = subscription;
   const span = { projectId, from, to, eventName, items, after };
   const until = await storeHistory(tx, span);
-  const { rows } = await sql<{ looked: number; made: number; at: string | null; id: string }>`
+  const { rows } = await sql<{ rowsRead: number; made: number; at: string | null; id: string }>`
     with page as materialized (${selectHistory(span, until)}), made as (
       insert into event_delivery (subscription_id, event_id, project_id, contact_id, event_name,
           created_at, recorded_at, epoch, due_at, is_retry)
@@ -111,12 +111,12 @@ async function replayPage(
             and (${!onlyFailed} or event_delivery.status <> 'delivered')
         returning event_id
     )
-    select (select count(*)::int from page) as looked, (select count(*)::int from made) as made,
+    select (select count(*)::int from page) as "rowsRead", (select count(*)::int from made) as made,
         last.created_at::text as at, last.id
       from (select) as always
       left join lateral (select created_at, id from page order by created_at desc, id desc limit 1)
         last on true`.execute(tx);
-  const { looked = 0, made = 0, at = null, id: lastId = '' } = rows[0] ?? {};
-  const isOver = until === null && looked < historyPage;
+  const { rowsRead = 0, made = 0, at = null, id: lastId = '' } = rows[0] ?? {};
+  const isOver = until === null && rowsRead < historyPage;
   return { made, isOver, after: at === null ? after : { at, id: lastId } };
 }

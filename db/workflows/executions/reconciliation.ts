@@ -101,7 +101,7 @@ const nextReconcileAt = sql`case
  */
 export async function recordOpenRun(
   db: Database,
-  look: ExecutionToReconcile,
+  execution: ExecutionToReconcile,
   run: { runId: string | null; stuck: string | null },
 ): Promise<void> {
   await sql`
@@ -109,18 +109,18 @@ export async function recordOpenRun(
         temporal_run_id = coalesce(temporal_run_id, ${run.runId}),
         stuck_since = case when ${run.stuck}::text is not null then coalesce(stuck_since, now()) end,
         stuck_reason = ${run.stuck}
-      where ${isSame(look)}`.execute(db);
+      where ${isSame(execution)}`.execute(db);
 }
 
 /**
  * Signals the run of an execution again: a delay or wait has been over for a minute, but the run,
  * which matches its row, has not continued, so it has lost the signal.
  */
-export async function signalOverdue(db: Database, look: ExecutionToReconcile): Promise<void> {
+export async function signalOverdue(db: Database, execution: ExecutionToReconcile): Promise<void> {
   await transact(db, async (tx) => {
     const { rows } = await sql<{ id: string; project_id: string }>`
       select id, project_id from execution
-        where ${isSame(look)} and held_at is null and exists (
+        where ${isSame(execution)} and held_at is null and exists (
           select from step_execution step where step.execution_id = execution.id
             and (step.status = 'SCHEDULED' and step.scheduled_for < now() - interval '1 minute'
               or step.status = 'WAITING' and step.execute_after < now() - interval '1 minute'))
@@ -164,12 +164,15 @@ export async function signalChangedSince(db: Database, since: Date): Promise<num
  * Restarts the lost run of an execution at its position. Returns true if the execution was still
  * active.
  */
-export async function restartExecution(db: Database, look: ExecutionToReconcile): Promise<boolean> {
+export async function restartExecution(
+  db: Database,
+  execution: ExecutionToReconcile,
+): Promise<boolean> {
   return transact(db, async (tx) => {
     const { rows } = await sql<{ id: string; project_id: string }>`
       update execution set start_generation = start_generation + 1,
           next_reconcile_at = ${reconcileWhenRunning}, updated_at = now()
-        where ${isSame(look)}
+        where ${isSame(execution)}
         returning id, project_id`.execute(tx);
     await enqueueExecutions(tx, 'start', rows);
     return rows.length > 0;
@@ -181,7 +184,7 @@ export async function restartExecution(db: Database, look: ExecutionToReconcile)
  */
 export async function endAsItsRun(
   db: Database,
-  look: ExecutionToReconcile,
+  execution: ExecutionToReconcile,
   end: { cancelled: true } | { error: string },
 ): Promise<boolean> {
   const error = 'error' in end ? end.error : null;
@@ -192,7 +195,7 @@ export async function endAsItsRun(
           exit_reason = case when ${error}::text is null then 'cancelled' end,
           error = ${error}, stuck_since = null, stuck_reason = null,
           completed_at = clock_timestamp(), updated_at = now()
-        where ${isSame(look)}
+        where ${isSame(execution)}
         returning execution.id
     ), ${closingSteps({ atWork: error === null ? 'SKIPPED' : 'FAILED' })}
     select id from ended`.execute(db);

@@ -246,6 +246,51 @@ update campaign
 set total_recipients = $1, scheduled_for = $2, local_time = $3, late = $4, updated_at = now()
 where id = $5
 
+with candidate as (
+  select id, name, subject, frozen_at, audience_type, segment_id, audience_condition, message_class,
+      topic_id, coalesce((
+      select inner_judged.fixed_at
+      from audience_page inner_judged
+      where inner_judged.campaign_id = campaign.id and (inner_judged.to_at, inner_judged.to_id) >=
+          ($1, $2::uuid)
+      order by inner_judged.to_at, inner_judged.to_id
+      limit 1), case when campaign.audience_fixed or campaign.status = 'CANCELLED' then
+          campaign.frozen_at end, clock_timestamp()) as judged_at
+  from campaign
+  where project_id = $3 and frozen_at >= $4 and true
+  order by frozen_at desc, id desc
+  limit $5 )
+select id, name, subject, to_char(frozen_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as
+    at, frozen_at, audience_type, segment_id, audience_condition, message_class, not exists (
+  select
+  from email
+  where campaign_id = candidate.id and contact_id = $6) as "hasNone", not coalesce((
+    select inner_consent.name = 'contact.unsubscribed'
+    from event inner_consent
+    where inner_consent.contact_id = $7::uuid and inner_consent.recorded_at > candidate.judged_at
+        and inner_consent.name in ('contact.subscribed', 'contact.unsubscribed')
+    order by inner_consent.recorded_at
+    limit 1), $8::boolean) as "isOut", case when candidate.topic_id is null then false else
+        coalesce((
+    select inner_change.name = 'contact.topic.subscribed'
+    from event inner_change
+    where inner_change.contact_id = $9::uuid and inner_change.recorded_at > candidate.judged_at and
+        inner_change.name in ('contact.topic.subscribed', 'contact.topic.unsubscribed') and
+        inner_change.data ->> 'topic' = (
+      select inner_changed.key from topic inner_changed
+      where inner_changed.id = candidate.topic_id)
+    order by inner_change.recorded_at
+    limit 1), case when candidate.topic_id is null then false else coalesce((
+      select not coalesce((
+          select inner_choice.subscribed
+          from contact_topic inner_choice
+          where inner_choice.contact_id = $10::uuid and inner_choice.topic_id = inner_topic.id),
+              inner_topic.by_default)
+      from topic inner_topic
+      where inner_topic.id = candidate.topic_id), false) end) end as "hadLeft"
+from candidate
+order by frozen_at desc, id desc
+
 with due as (
   select campaign_id, number, project_id, email_ids, due_at
   from campaign_chunk
@@ -404,50 +449,6 @@ select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
   from chunk)::int as retrying
 from size
 join campaign on campaign.id = size.id, queued
-
-with looked as (
-  select id, name, subject, frozen_at, audience_type, segment_id, audience_condition, message_class,
-      topic_id, coalesce((
-      select inner_judged.fixed_at
-      from audience_page inner_judged
-      where inner_judged.campaign_id = campaign.id and (inner_judged.to_at, inner_judged.to_id) >=
-          ($1, $2::uuid)
-      order by inner_judged.to_at, inner_judged.to_id
-      limit 1), case when campaign.audience_fixed or campaign.status = 'CANCELLED' then
-          campaign.frozen_at end, clock_timestamp()) as judged_at
-  from campaign
-  where project_id = $3 and frozen_at >= $4 and true
-  order by frozen_at desc, id desc
-  limit $5 )
-select id, name, subject, to_char(frozen_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as
-    at, frozen_at, audience_type, segment_id, audience_condition, message_class, not exists (
-  select
-  from email
-  where campaign_id = looked.id and contact_id = $6) as "hasNone", not coalesce((
-    select inner_consent.name = 'contact.unsubscribed'
-    from event inner_consent
-    where inner_consent.contact_id = $7::uuid and inner_consent.recorded_at > looked.judged_at and
-        inner_consent.name in ('contact.subscribed', 'contact.unsubscribed')
-    order by inner_consent.recorded_at
-    limit 1), $8::boolean) as "isOut", case when looked.topic_id is null then false else coalesce((
-    select inner_change.name = 'contact.topic.subscribed'
-    from event inner_change
-    where inner_change.contact_id = $9::uuid and inner_change.recorded_at > looked.judged_at and
-        inner_change.name in ('contact.topic.subscribed', 'contact.topic.unsubscribed') and
-        inner_change.data ->> 'topic' = (
-      select inner_changed.key from topic inner_changed
-      where inner_changed.id = looked.topic_id)
-    order by inner_change.recorded_at
-    limit 1), case when looked.topic_id is null then false else coalesce((
-      select not coalesce((
-          select inner_choice.subscribed
-          from contact_topic inner_choice
-          where inner_choice.contact_id = $10::uuid and inner_choice.topic_id = inner_topic.id),
-              inner_topic.by_default)
-      from topic inner_topic
-      where inner_topic.id = looked.topic_id), false) end) end as "hadLeft"
-from looked
-order by frozen_at desc, id desc
 
 with next as (
   update campaign

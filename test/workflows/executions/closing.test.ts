@@ -76,7 +76,7 @@ async function openOf(id: string) {
 }
 
 const all: readonly OpenStatus[] = ['PENDING', 'SCHEDULED', 'WAITING', 'RUNNING'];
-const look = (id: string): ExecutionToReconcile => ({
+const toReconcile = (id: string): ExecutionToReconcile => ({
   id,
   projectId: engine.project.id,
   workflowName: 'Journey',
@@ -118,8 +118,16 @@ describe('an execution leaves no step open', () => {
       ['SCHEDULED', 'WAITING'],
     ],
     ['by a failure', failAt, all],
-    ['cancelled in Temporal', (tx, id) => endAsItsRun(tx, look(id), { cancelled: true }), all],
-    ['terminated in Temporal', (tx, id) => endAsItsRun(tx, look(id), { error: 'Gone.' }), all],
+    [
+      'cancelled in Temporal',
+      (tx, id) => endAsItsRun(tx, toReconcile(id), { cancelled: true }),
+      all,
+    ],
+    [
+      'terminated in Temporal',
+      (tx, id) => endAsItsRun(tx, toReconcile(id), { error: 'Gone.' }),
+      all,
+    ],
   ])('when it ends %s', async (_, end, statuses) => {
     const id = await leftOpen(statuses);
     await db.transaction().execute((tx) => end(tx, id));

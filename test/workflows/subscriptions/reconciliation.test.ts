@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { listForgotten, listToClear, noteRecorded } from '../../../db/subscriptions/upkeep.ts';
+import { listForgotten, listToClear, reconcileRecorded } from '../../../db/subscriptions/upkeep.ts';
 import { foldEventTally } from '../../../db/transactions/events/delete-events.ts';
 import { useEngine } from '../../support/engine.ts';
 import { useReceiver } from '../../support/fakes/receiver.ts';
@@ -55,7 +55,7 @@ it('looks at those of a project where events were recorded', async () => {
       returning id`.execute(db);
   expect(await looked()).toEqual([]);
   await sql`insert into event (project_id, name) values (${other.id}, 'told')`.execute(db);
-  await noteRecorded.execute(db);
+  await reconcileRecorded.execute(db);
   expect(await looked()).toEqual([rows[0]!.id]);
   // Another task of the sweep may process them first.
   await sql`update event_subscription set next_reconcile_at = now() + interval '1 hour'
