@@ -163,5 +163,7 @@ it('is not served on the port of the API, and a port is for one process', async 
   expect((await fetch(`http://127.0.0.1:${ports.api}/health`)).status).toBe(404);
   const second = startApiProcess(engine, { METRICS_PORT: String(ports.api) });
   atEnd(() => second.catch(() => {}));
-  await expect(second).rejects.toThrow(`METRICS_PORT ${ports.api} is not available`);
+  await expect(second).rejects.toThrow(
+    `Port ${ports.api} is taken. Stop what uses it, or set METRICS_PORT`,
+  );
 });
