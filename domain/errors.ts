@@ -195,7 +195,7 @@ export class Problem extends Error {
       message?: string;
       details?: Record<string, unknown>;
       errors?: readonly FieldProblem[];
-      /** What to do. Default: the suggestion of the code. */
+      /** The next step in a sentence; by default the suggestion of the code. */
       suggestion?: string | undefined;
       /** The HTTP status, for a code with several. */
       status?: number;
