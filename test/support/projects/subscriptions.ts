@@ -49,14 +49,20 @@ function read(receiver: Receiver, path: string) {
   }));
 }
 
-/** Tracks an event of a contact. Returns the event's id. */
+/**
+ * Tracks an event of a contact. Returns the event's id. A busy machine may answer 503, and the request is
+ * repeated as clients do.
+ */
 export async function track(
   engine: Engine,
   event: string,
   email = 'ada@people.test',
   data: Record<string, unknown> = {},
 ): Promise<string> {
-  const { status, body } = await engine.call('POST', '/v1/track', { event, email, data });
+  const { status, body } = await waitFor('room for a request', async () => {
+    const answer = await engine.call('POST', '/v1/track', { event, email, data });
+    return answer.status === 503 ? null : answer;
+  });
   if (status !== 200) throw new Error(JSON.stringify(body));
   return body.data.event as string;
 }
