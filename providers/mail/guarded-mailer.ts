@@ -11,6 +11,11 @@ const errorCharsMax = 500;
 export function guarded(mailer: Mailer): Mailer {
   let underWay = 0;
   let onRest = () => {};
+  let closing: Promise<void> | undefined;
+  async function end(): Promise<void> {
+    if (underWay > 0) await new Promise<void>((resolve) => (onRest = resolve));
+    await mailer.close();
+  }
   return {
     ...mailer,
     async send(message) {
@@ -29,10 +34,7 @@ export function guarded(mailer: Mailer): Mailer {
         if (underWay === 0) onRest();
       }
     },
-    async close() {
-      if (underWay > 0) await new Promise<void>((resolve) => (onRest = resolve));
-      await mailer.close();
-    },
+    close: () => (closing ??= end()),
   };
 }
 

@@ -49,6 +49,14 @@ async function sendTo(
 }
 
 describe('SMTP, a server that takes mail', () => {
+  it('is left by each of two calls that close the mailer, after the mail under way', async () => {
+    const sink = await useSmtpSink();
+    const mailer = mailerTo(sink.port);
+    const sent = mailer.send(message());
+    await Promise.all([mailer.close(), mailer.close()]);
+    expect((await sent).kind).toBe('accepted');
+  });
+
   it('accepts, and acceptance is delivery', async () => {
     const sink = await useSmtpSink();
     const outcome = await mailerTo(sink.port).send(message());
