@@ -244,7 +244,6 @@ export interface Domain {
   name: string;
   next_check_at: Generated<Timestamp | null>;
   next_reconcile_at: Generated<Timestamp>;
-  ownership_record_needed: Generated<boolean>;
   ownership_token: Generated<string>;
   project_id: string;
   record_statuses: Generated<Json>;
@@ -1134,7 +1133,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   database_cluster: ["confirmed_at", "is_only_row", "log_offset", "objects", "system_identifier"],
   derived_event_log: ["email_ids", "id", "project_id", "recorded_at", "tx"],
   digest_event: ["contact_id", "event_id", "project_id", "recorded_at", "step_execution_id", "step_id"],
-  domain: ["created_at", "dkim_tokens", "failed_checks", "id", "last_checked_at", "name", "next_check_at", "next_reconcile_at", "ownership_record_needed", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
+  domain: ["created_at", "dkim_tokens", "failed_checks", "id", "last_checked_at", "name", "next_check_at", "next_reconcile_at", "ownership_token", "project_id", "record_statuses", "status", "updated_at", "verified_at"],
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
   email_queue: ["campaign_id", "due_at", "email_id", "held_until", "hold_reason", "lease_until", "project_id"],

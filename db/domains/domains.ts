@@ -21,7 +21,6 @@ const domainColumns = [
   'status',
   'dkim_tokens',
   'ownership_token',
-  'ownership_record_needed',
   'record_statuses',
   'last_checked_at',
   'verified_at',
@@ -44,7 +43,6 @@ export function claimOf(row: DomainRow) {
     name: row.name,
     dkimTokens: row.dkim_tokens,
     ownershipToken: row.ownership_token,
-    ownershipRecordNeeded: row.ownership_record_needed,
   };
 }
 
@@ -211,7 +209,6 @@ export async function recordDomainCheck(
         last_checked_at: now,
         ...(isScheduled || status !== before.status ? { next_check_at: next } : {}),
         ...(isNew ? { verified_at: now } : {}),
-        ...(status === 'verified' ? {} : { ownership_record_needed: true }),
         updated_at: now,
       })
       .where('id', '=', id)

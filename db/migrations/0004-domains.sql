@@ -16,7 +16,6 @@ create table domain (
   next_check_at timestamptz(3) default now(),
   -- Each claim has its own token. In SES mode it is published as a TXT record.
   ownership_token text not null default replace(gen_random_uuid()::text, '-', ''),
-  ownership_record_needed boolean not null default true,
   next_reconcile_at timestamptz(3) not null default now()
 );
 comment on table domain is 'Sender domains and the state of their DNS records.';

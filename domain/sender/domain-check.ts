@@ -44,7 +44,7 @@ export interface DomainFinding {
   /** By `recordKey`. A record that could not be looked up is left out. */
   recordStatuses: Record<string, DomainStatus>;
   /**
-   * True if the DKIM records and, if needed, the ownership record are published. A provider that
+   * True if the DKIM records and, if there is one, the ownership record are published. A provider that
    * checks DNS itself must have found the DKIM records, too.
    */
   isProven: boolean;
@@ -52,18 +52,16 @@ export interface DomainFinding {
 
 /**
  * Looks up the records of a sender domain.
- * @param claim.ownershipRecordNeeded false: it was verified without an ownership record
  * @throws the error of a source, if it cannot be decided whether the domain may send.
  */
 export async function inspectDomain(
-  claim: DomainClaim & { ownershipRecordNeeded: boolean },
+  claim: DomainClaim,
   { dns, identities }: DomainSources,
 ): Promise<DomainFinding> {
   if (identities.verifiesReservedNames && isReservedName(claim.name)) {
     return { recordStatuses: {}, isProven: true };
   }
-  const isNeeded = ({ purpose }: DnsRecord) =>
-    purpose === 'dkim' || (purpose === 'ownership' && claim.ownershipRecordNeeded);
+  const isNeeded = ({ purpose }: DnsRecord) => purpose === 'dkim' || purpose === 'ownership';
   const records = identities.dnsRecords(claim);
   const looked = await Promise.all(
     records.map(async (record) => {

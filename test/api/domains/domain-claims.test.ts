@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { recordDomainCheck } from '../../../db/domains/domains.ts';
 import { useApi, type TestApi } from '../../support/api.ts';
 import { useDnsServer } from '../../support/fakes/dns-server.ts';
 import {
@@ -147,31 +146,6 @@ describe('a claim', () => {
     const key = ada.secretKey;
     const { status } = await api.request('GET', `/domains/${domain.id}/verify`, { key });
     expect(status).toBe(404);
-  });
-
-  it('verified before there were ownership records stays so until it fails', async () => {
-    const domain = await add(ada, newName());
-    proveDkim(domain);
-    const set = (values: object) =>
-      api.db.updateTable('domain').set(values).where('id', '=', domain.id).execute();
-    await set({ status: 'verified', ownership_record_needed: false });
-    const kept = await check(ada, domain);
-    expect([kept.status, kept.records[3]?.status]).toEqual(['verified', 'pending']);
-    // The third daily check in a row without records.
-    await set({ failed_checks: 2, next_check_at: new Date(Date.now() - 1000) });
-    const nothing = { recordStatuses: {}, isProven: false };
-    const claim = { id: domain.id, name: domain.domain };
-    const failed = await recordDomainCheck(api.db, claim, nothing, { isScheduled: true });
-    expect(failed?.status).toBe('failed');
-    expect((await check(ada, domain)).status).toBe('failed');
-    publishOwnership(dns, domain);
-    expect((await check(ada, domain)).status).toBe('verified');
-    const row = await api.db
-      .selectFrom('domain')
-      .select('ownership_record_needed')
-      .where('id', '=', domain.id)
-      .executeTakeFirstOrThrow();
-    expect(row.ownership_record_needed).toBe(true);
   });
 });
 

@@ -7,12 +7,7 @@ import {
 import { senderRecords } from '../../../domain/sender/domain-name.ts';
 
 const settings = { dkimTargetHost: 'dkim.test', mailFromSubdomain: 'mail', region: 'eu-west-1' };
-const claim = {
-  name: 'shop.dev',
-  dkimTokens: ['a', 'b', 'c'],
-  ownershipToken: 'o1',
-  ownershipRecordNeeded: true,
-};
+const claim = { name: 'shop.dev', dkimTokens: ['a', 'b', 'c'], ownershipToken: 'o1' };
 const keys = {
   a: 'CNAME a._domainkey.shop.dev',
   b: 'CNAME b._domainkey.shop.dev',
@@ -30,31 +25,27 @@ interface Given {
   mode?: 'ses' | 'local';
   /** DKIM status in SES; null: SES does not know the domain. */
   isSigned?: boolean | null;
-  ownershipRecordNeeded?: boolean;
 }
 
 /** `zone`: records by type and name; an Error means that the resolver does not answer. */
 function inspect(zone: Record<string, unknown>, given: Given = {}) {
-  const { mode = 'local', isSigned = true, ownershipRecordNeeded = true } = given;
+  const { mode = 'local', isSigned = true } = given;
   const isSes = mode === 'ses';
-  return inspectDomain(
-    { ...claim, ownershipRecordNeeded },
-    {
-      dns: {
-        async findRecords<T extends keyof DnsAnswers>(type: T, name: string) {
-          const found = zone[`${type} ${name}`] ?? [];
-          if (found instanceof Error) throw found;
-          return found as DnsAnswers[T];
-        },
-      },
-      identities: {
-        verifiesReservedNames: !isSes,
-        keepsDomains: isSes,
-        dnsRecords: (asked) => senderRecords(asked, { ...settings, ownershipRecord: isSes }),
-        find: async () => (isSigned === null ? null : { dkimVerified: isSigned }),
+  return inspectDomain(claim, {
+    dns: {
+      async findRecords<T extends keyof DnsAnswers>(type: T, name: string) {
+        const found = zone[`${type} ${name}`] ?? [];
+        if (found instanceof Error) throw found;
+        return found as DnsAnswers[T];
       },
     },
-  );
+    identities: {
+      verifiesReservedNames: !isSes,
+      keepsDomains: isSes,
+      dnsRecords: (asked) => senderRecords(asked, { ...settings, ownershipRecord: isSes }),
+      find: async () => (isSigned === null ? null : { dkimVerified: isSigned }),
+    },
+  });
 }
 
 describe('a check', () => {
@@ -161,9 +152,7 @@ describe('a check', () => {
     expect(finding.isProven).toBe(status === 'verified');
   });
 
-  it('does not ask for the record where it is not needed, nor in local mode', async () => {
-    const before = await inspect(dkim, { mode: 'ses', ownershipRecordNeeded: false });
-    expect(before).toMatchObject({ isProven: true, recordStatuses: { [ownership]: 'pending' } });
+  it('does not ask for the record in local mode', async () => {
     expect((await inspect(dkim)).recordStatuses).not.toHaveProperty([ownership]);
   });
 
@@ -172,8 +161,6 @@ describe('a check', () => {
     await expect(inspect({ ...dkim, [keys.b]: away })).rejects.toBe(away);
     const zone = { ...dkim, [ownership]: away };
     await expect(inspect(zone, { mode: 'ses' })).rejects.toBe(away);
-    const before = await inspect(zone, { mode: 'ses', ownershipRecordNeeded: false });
-    expect(before.isProven).toBe(true);
     const { recordStatuses, isProven } = await inspect({ ...dkim, [keys.dmarc]: away });
     expect(isProven).toBe(true);
     expect(recordStatuses).not.toHaveProperty([keys.dmarc]);

@@ -1,11 +1,10 @@
-select id, project_id, name, status, dkim_tokens, ownership_token, ownership_record_needed,
-    record_statuses, last_checked_at, verified_at, created_at, updated_at
+select id, project_id, name, status, dkim_tokens, ownership_token, record_statuses, last_checked_at,
+    verified_at, created_at, updated_at
 from domain
 where id = $1 and dkim_tokens <> '{}'
 
-select id, project_id, name, status, dkim_tokens, ownership_token, ownership_record_needed,
-    record_statuses, last_checked_at, verified_at, created_at, updated_at, failed_checks,
-    next_check_at, now() as now
+select id, project_id, name, status, dkim_tokens, ownership_token, record_statuses, last_checked_at,
+    verified_at, created_at, updated_at, failed_checks, next_check_at, now() as now
 from domain
 where id = $1
 for update
@@ -33,5 +32,5 @@ update domain
 set status = $1, failed_checks = $2, record_statuses = record_statuses || $3::jsonb, last_checked_at
     = $4, next_check_at = $5, updated_at = $6
 where id = $7
-returning id, project_id, name, status, dkim_tokens, ownership_token, ownership_record_needed,
-    record_statuses, last_checked_at, verified_at, created_at, updated_at
+returning id, project_id, name, status, dkim_tokens, ownership_token, record_statuses,
+    last_checked_at, verified_at, created_at, updated_at
