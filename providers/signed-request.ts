@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { limits } from '../domain/limits.ts';
-import { signedText, withSecrets } from '../domain/subscription/request.ts';
+import { webhookSignatureText, withSecrets } from '../domain/subscription/request.ts';
 import type { RequestOutcome } from '../domain/subscription/schedule.ts';
-import { unstorable, type WebhookOutcome } from '../domain/webhook/webhook.ts';
+import { storableText } from '../domain/text-rules.ts';
+import type { WebhookOutcome } from '../domain/webhook/webhook.ts';
 import { type BoundSecret, foreignSecrets } from '../domain/secrets/hosts.ts';
 import { SecretMask } from '../domain/secrets/in-templates.ts';
 import type { Cipher } from './encryption.ts';
@@ -47,7 +48,9 @@ export async function sendSigned(
   const timestamp = Math.floor(Date.now() / 1000);
   const signatures = [target.secret, target.previousSecret]
     .filter((secret) => secret !== null)
-    .map((secret) => signatureOf(cipher.decrypt(secret), signedText(id, timestamp, body)));
+    .map((secret) =>
+      signatureOf(cipher.decrypt(secret), webhookSignatureText(id, timestamp, body)),
+    );
   const outcome = await webhooks.post({
     url: target.url,
     headers: {
@@ -81,6 +84,6 @@ function shown(outcome: WebhookOutcome, mask: SecretMask): RequestOutcome {
     return { statusCode: null, error: errorOf[outcome.kind], retryAfter: null, text: null };
   }
   const { statusCode, retryAfter, text, isCut } = outcome;
-  const readable = mask.text(text, isCut).replace(unstorable, '\ufffd');
+  const readable = storableText(mask.text(text, isCut));
   return { statusCode, error: null, retryAfter, text: readable === '' ? null : readable };
 }

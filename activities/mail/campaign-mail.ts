@@ -29,7 +29,7 @@ import {
   renderIfCheap,
 } from '../../domain/template/render.ts';
 import { faultWarnings } from '../../domain/template/warnings.ts';
-import { signedText, trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
+import { clickSignatureText, trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
 import { type MessageSkeleton, encodeSkeleton } from '../../providers/mail/mime-skeleton.ts';
 import { BodyTooLarge, type Composed, type Tracking } from './deliver.ts';
@@ -326,7 +326,8 @@ function trackingOf(
   const { emailId } = ids;
   const filled: string[] = [];
   filled[mail.pixel] = sign(emailId);
-  for (const [number, target] of mail.targets) filled[number] = sign(signedText(emailId, target));
+  for (const [number, target] of mail.targets)
+    filled[number] = sign(clickSignatureText(emailId, target));
   for (const [number, textTemplate] of mail.links) {
     const target = linkTarget(textTemplate, ids, values);
     if (target === null) return null;

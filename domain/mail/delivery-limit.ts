@@ -41,7 +41,7 @@ export function limitOf(state: {
   const isProject = isReached(project, state.projectTokens);
   const isServer = isReached(server, state.serverTokens);
   // If both rates are reached, the lower one is the limit. If they are equal, it is the project's.
-  if (isServer && (!isProject || (server > 0 && server < project))) return 'server_rate';
+  if (isServer && (!isProject || server < project)) return 'server_rate';
   if (isProject) return 'project_rate';
   return state.isCampaignSlow ? 'campaign_rate' : null;
 }

@@ -23,7 +23,7 @@ export function trackingLinks(apiUrl: string, emailId: string, sign: Sign): Trac
   return {
     pixelUrl: `${apiUrl}/t/o/${emailId}.gif?s=${sign(emailId)}`,
     clickUrl: (target) =>
-      `${apiUrl}/t/c/${emailId}?u=${toBase64Url(target)}&s=${sign(signedText(emailId, target))}`,
+      `${apiUrl}/t/c/${emailId}?u=${toBase64Url(target)}&s=${sign(clickSignatureText(emailId, target))}`,
   };
 }
 
@@ -33,14 +33,14 @@ export function readTrackedTarget(
   u: string,
 ): { target: string; signed: string } | null {
   const target = fromBase64Url(u);
-  return target === null ? null : { target, signed: signedText(emailId, target) };
+  return target === null ? null : { target, signed: clickSignatureText(emailId, target) };
 }
 
 /**
  * Returns the text that a link's signature covers. It includes the message, so the signature is
  * invalid for any other.
  */
-export function signedText(emailId: string, target: string): string {
+export function clickSignatureText(emailId: string, target: string): string {
   return `${emailId} ${target}`;
 }
 

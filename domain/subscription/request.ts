@@ -27,7 +27,7 @@ export function eventOfDelivery(deliveryId: string, subscriptionId: string): str
  * Returns the text that is signed (Standard Webhooks, “Signature scheme”).
  * @param timestamp Unix seconds
  */
-export function signedText(id: string, timestamp: number, body: string): string {
+export function webhookSignatureText(id: string, timestamp: number, body: string): string {
   return `${id}.${timestamp}.${body}`;
 }
 

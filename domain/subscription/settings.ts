@@ -1,17 +1,9 @@
+import { connectionHeaders } from '../connection-headers.ts';
+
 /** Valid settings of a subscription. */
 
-/** Headers that the service sets itself, or that belong to the connection (RFC 9110, 7.6.1). */
-const ownHeaders: ReadonlySet<string> = new Set([
-  'host',
-  'user-agent',
-  'connection',
-  'transfer-encoding',
-  'expect',
-  'upgrade',
-  'te',
-  'trailer',
-  'keep-alive',
-]);
+/** Headers that the service sets itself, or that belong to the connection. */
+const ownHeaders: ReadonlySet<string> = new Set(['host', 'user-agent', ...connectionHeaders]);
 const ownBeginnings = ['content-', 'webhook-', 'everpost-', 'proxy-'];
 
 /** Returns true if a subscription must not set this header, in any letter case. */

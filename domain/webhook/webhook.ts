@@ -1,3 +1,4 @@
+import { storableText } from '../text-rules.ts';
 import type { Rendered, TemplateVariables } from '../template/render.ts';
 import { mapStrings, replaceStrings } from '../template/liquid-context.ts';
 
@@ -64,8 +65,6 @@ const retryAfterMsMax = 5 * 60_000;
 const jsonDefault = 'application/json';
 const jsonType = /^application\/(?:[\w.-]+\+)?json\b/i;
 const control = /[^\P{Cc}\t]/u;
-/** NUL and lone surrogates, which neither a URL nor a JSON column can hold. */
-export const unstorable = /[\0\p{Cs}]/gu;
 
 /** The templates that building a webhook needs, each once. */
 export function webhookSources(config: WebhookSettings, variables: WebhookVariables): string[] {
@@ -165,10 +164,7 @@ function renderStrings(given: unknown, render: (source: string) => RenderedText)
  * (`https://host/…`), no value can change the host.
  */
 function urlOf(rendered: string): string {
-  return rendered
-    .trim()
-    .replace(unstorable, '\ufffd')
-    .replace(/[\p{Cc}\p{Z}]/gu, encodeURIComponent);
+  return storableText(rendered.trim()).replace(/[\p{Cc}\p{Z}]/gu, encodeURIComponent);
 }
 
 /**
@@ -245,16 +241,15 @@ export function webhookError(outcome: WebhookOutcome): string {
  */
 export function readResponseBody(text: string, contentType: string | null): unknown {
   if (text === '') return null;
-  const storable = (part: string) => part.replace(unstorable, '\ufffd');
   if (contentType === null || jsonType.test(contentType)) {
     try {
       const value: unknown = JSON.parse(text);
-      if (isShallow(value, responseDepthMax)) return mapStrings(value, storable);
+      if (isShallow(value, responseDepthMax)) return mapStrings(value, storableText);
     } catch {
       // Not JSON, or cut at the limit.
     }
   }
-  return storable(text);
+  return storableText(text);
 }
 
 function isShallow(value: unknown, levels: number): boolean {

@@ -1,4 +1,4 @@
-import { exchange, readBody } from '../web/exchange.ts';
+import { exchange, readSuccess } from '../web/exchange.ts';
 
 /** Login through GitHub and Google: OAuth 2.0 with an authorization code and PKCE (RFC 7636). */
 
@@ -165,12 +165,6 @@ async function ask(
     },
     signal: AbortSignal.timeout(timeoutMs),
   };
-  return exchange(url, request, async (answer) => {
-    const { statusCode = 0 } = answer;
-    const refusal = (what: string) => new Error(`${url.host} answered ${what}.`);
-    if (statusCode < 200 || statusCode > 299) throw refusal(String(statusCode));
-    const { bytes, isCut } = await readBody(answer, answerBytesMax);
-    if (isCut) throw refusal(`more than ${answerBytesMax} bytes, or with an unknown encoding`);
-    return JSON.parse(bytes.toString());
-  });
+  const bytes = await exchange(url, request, (answer) => readSuccess(url, answer, answerBytesMax));
+  return JSON.parse(bytes.toString());
 }

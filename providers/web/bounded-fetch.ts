@@ -1,4 +1,4 @@
-import { exchange, readBody } from './exchange.ts';
+import { exchange, readSuccess } from './exchange.ts';
 
 /** Replaces the Internet: tests serve all addresses on their own machine. */
 export interface Network {
@@ -28,13 +28,6 @@ export function createFetcher({ hostAuthorities, connectTo }: Network): FetchByt
       headers: { Host: url.host },
       signal: AbortSignal.timeout(answerMs),
     };
-    return exchange(url, options, async (answer) => {
-      const { statusCode = 0 } = answer;
-      const refusal = (what: string) => new Error(`${url.host} answered ${what}.`);
-      if (statusCode < 200 || statusCode > 299) throw refusal(String(statusCode));
-      const { bytes, isCut } = await readBody(answer, bytesMax);
-      if (isCut) throw refusal(`more than ${bytesMax} bytes, or with an unknown encoding`);
-      return bytes;
-    });
+    return exchange(url, options, (answer) => readSuccess(url, answer, bytesMax));
   };
 }

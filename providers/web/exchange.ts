@@ -41,6 +41,24 @@ export async function exchange<Read>(
   }
 }
 
+/**
+ * Returns the body of a response.
+ * @throws Error for a status other than 2xx, and for a body that is too long or cannot be decoded
+ */
+export async function readSuccess(
+  { host }: URL,
+  answer: IncomingMessage,
+  bytesMax: number,
+): Promise<Buffer> {
+  const { statusCode = 0 } = answer;
+  if (statusCode < 200 || statusCode > 299) throw new Error(`${host} answered ${statusCode}.`);
+  const { bytes, isCut } = await readBody(answer, bytesMax);
+  if (isCut) {
+    throw new Error(`${host} answered more than ${bytesMax} bytes, or with an unknown encoding.`);
+  }
+  return bytes;
+}
+
 /** The beginning of a body. `isCut`: there was more, or the rest could not be decoded. */
 export interface Body {
   bytes: Buffer;

@@ -3,6 +3,7 @@ import { lookup as resolve } from 'node:dns/promises';
 import type { LookupAddress } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
+import { connectionHeaders } from '../../domain/connection-headers.ts';
 import type { WebhookCall, WebhookOutcome } from '../../domain/webhook/webhook.ts';
 import { isLoopbackAddress, isPublicAddress } from './address-guard.ts';
 import { type Body, exchange, readBody, textOf } from './exchange.ts';
@@ -260,17 +261,6 @@ function answered({ statusCode = 0, headers }: IncomingMessage, body: Body): Web
     isCut: body.isCut,
   };
 }
-
-/** Headers of the connection (RFC 9110, 7.6.1), and `expect`, which asks for 100 Continue. */
-const connectionHeaders = new Set([
-  'connection',
-  'expect',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 /** Sends one request to one of these addresses. The name is not resolved again. */
 async function request<Read>(

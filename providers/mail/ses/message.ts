@@ -4,7 +4,7 @@ import { normaliseEmail } from '../../../domain/email-address.ts';
 import { Problem } from '../../../domain/errors.ts';
 import type { Feedback } from '../../../domain/mail/feedback.ts';
 import { isUuid } from '../../../domain/ids.ts';
-import { cutText } from '../../../domain/text-rules.ts';
+import { cutText, storableText } from '../../../domain/text-rules.ts';
 import { readMailBody } from '../inbound-mail.ts';
 
 /**
@@ -53,10 +53,8 @@ const SesMessage = z.object({
 
 export type SesMessage = z.output<typeof SesMessage>;
 
-/** Characters that PostgreSQL cannot store, frequent in mail. */
-const unstorable = /[\0\p{Cs}]/gu;
 /**
- * Matches JSON that may contain such characters, raw or escaped. It also matches escaped surrogate
+ * Matches JSON that may contain characters that PostgreSQL cannot store, raw or escaped. It also matches escaped surrogate
  * pairs, which can be stored.
  */
 const maybeUnstorable = /[\0\p{Cs}]|\\u(?:0000|[dD][89a-fA-F])/u;
@@ -65,7 +63,7 @@ const maybeUnstorable = /[\0\p{Cs}]|\\u(?:0000|[dD][89a-fA-F])/u;
 export function readSesMessage(message: unknown): SesMessage {
   try {
     const clean = (_: string, value: unknown) =>
-      typeof value === 'string' ? value.replaceAll(unstorable, '\ufffd') : value;
+      typeof value === 'string' ? storableText(value) : value;
     const json = String(message);
     // Checked first, because a reviver makes parsing ten times slower.
     const isClean = !maybeUnstorable.test(json);
@@ -214,7 +212,7 @@ async function bodyOf(
   if (!content) return null;
   const isBase64 = encoding?.toUpperCase() === 'BASE64';
   const body = await readMailBody(Buffer.from(content, isBase64 ? 'base64' : 'utf8'));
-  return body?.replaceAll(unstorable, '\ufffd') ?? null;
+  return body === null ? null : storableText(body);
 }
 
 /** Reads `Ada <ada@x.example>` or a plain address. */
