@@ -3619,7 +3619,7 @@ export type ContactExport = {
     context: Record<string, unknown> | null;
     /** Steps that completed with `success: false` */
     warnings: number;
-    /** Why it is stuck: no worker or no sweep runs, or its step is retried again and again */
+    /** Why it is stuck, for example: no worker or no sweep runs, Temporal refuses to start it, or its step is retried again and again */
     stuck: Stuck | null;
     startedAt: string;
     completedAt: string | null;
@@ -3655,7 +3655,7 @@ export type Suppression = {
   /** true: only a hash of the address is kept */
   hashed: boolean;
   reason: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased' | 'opt_out';
-  /** `marketing`: no mail of class MARKETING; `all`: no mail at all */
+  /** `marketing`: no mail of class MARKETING; `all`: no mail except tests of campaigns */
   scope: 'marketing' | 'all';
   /** The mail whose feedback or link made the entry */
   emailId: string | null;
@@ -4126,7 +4126,7 @@ export type Execution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it is stuck: no worker or no sweep runs, or its step is retried again and again */
+  /** Why it is stuck, for example: no worker or no sweep runs, Temporal refuses to start it, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
@@ -4162,7 +4162,7 @@ export type NamedExecution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it is stuck: no worker or no sweep runs, or its step is retried again and again */
+  /** Why it is stuck, for example: no worker or no sweep runs, Temporal refuses to start it, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
@@ -4197,7 +4197,7 @@ export type ExecutionDetails = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it is stuck: no worker or no sweep runs, or its step is retried again and again */
+  /** Why it is stuck, for example: no worker or no sweep runs, Temporal refuses to start it, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
@@ -4247,7 +4247,7 @@ export type FoundExecution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it is stuck: no worker or no sweep runs, or its step is retried again and again */
+  /** Why it is stuck, for example: no worker or no sweep runs, Temporal refuses to start it, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
@@ -4365,7 +4365,7 @@ export type MovedExecution = {
   context: Record<string, unknown> | null;
   /** Steps that completed with `success: false` */
   warnings: number;
-  /** Why it is stuck: no worker or no sweep runs, or its step is retried again and again */
+  /** Why it is stuck, for example: no worker or no sweep runs, Temporal refuses to start it, or its step is retried again and again */
   stuck: Stuck | null;
   startedAt: string;
   completedAt: string | null;
@@ -5341,7 +5341,7 @@ export type SuppressionOfAddress = {
   /** true: only a hash of the address is kept */
   hashed: boolean;
   reason: 'hard_bounce' | 'complaint' | 'manual' | 'import' | 'erased' | 'opt_out';
-  /** `marketing`: no mail of class MARKETING; `all`: no mail at all */
+  /** `marketing`: no mail of class MARKETING; `all`: no mail except tests of campaigns */
   scope: 'marketing' | 'all';
   /** The mail whose feedback or link made the entry */
   emailId: string | null;

@@ -62,10 +62,13 @@ export const Execution = named('Execution', {
   error: z.string().nullable(),
   context: AnyObject.nullable(),
   warnings: z.int().describe('Steps that completed with `success: false`'),
-  stuck: named('Stuck', { since: Time, reason: z.string() }).nullable().meta({
-    description:
-      'Why it is stuck: no worker or no sweep runs, or its step is retried again and again',
-  }),
+  stuck: named('Stuck', { since: Time, reason: z.string() })
+    .nullable()
+    .meta({
+      description:
+        'Why it is stuck, for example: no worker or no sweep runs, Temporal refuses to start it, ' +
+        'or its step is retried again and again',
+    }),
   startedAt: Time,
   completedAt: Time.nullable(),
   pausedAt: Time.nullable().describe('Paused individually; its workflow may be paused, too'),

@@ -39,7 +39,7 @@ const record = {
   reason: z.enum(suppressionReasons),
   scope: z
     .enum(suppressionScopes)
-    .describe('`marketing`: no mail of class MARKETING; `all`: no mail at all'),
+    .describe('`marketing`: no mail of class MARKETING; `all`: no mail except tests of campaigns'),
   emailId: z
     .uuid()
     .nullable()
