@@ -1,18 +1,18 @@
 import type { ErrorAnswer } from './api.ts';
 
-type Told = ErrorAnswer['error'];
+type ErrorBody = ErrorAnswer['error'];
 
 /** A response that is no success, or no response at all. */
 export class EverpostError extends Error {
   override readonly name = 'EverpostError';
   /** For programs: a code of the API, or one of the client. */
-  readonly code: Told['code'] | 'TIMEOUT' | 'CONNECTION_FAILED' | 'UNEXPECTED_ANSWER';
+  readonly code: ErrorBody['code'] | 'TIMEOUT' | 'CONNECTION_FAILED' | 'UNEXPECTED_ANSWER';
   /** The HTTP status; 0 without a response. */
   readonly status: number;
   /** Id of the request in the server's log; null: no response had one. */
   readonly requestId: string | null;
   /** The invalid fields of a `VALIDATION_ERROR`. */
-  readonly errors: NonNullable<Told['errors']>;
+  readonly errors: NonNullable<ErrorBody['errors']>;
   /** More about the error for some codes, such as the domain that is not verified. */
   readonly details: Record<string, unknown>;
   /** The next thing to do, in a sentence. */
@@ -22,7 +22,7 @@ export class EverpostError extends Error {
 
   constructor(
     message: string,
-    told: Partial<Omit<Told, 'code' | 'requestId'>> & {
+    error: Partial<Omit<ErrorBody, 'code' | 'requestId'>> & {
       code: EverpostError['code'];
       requestId?: string | null;
       status?: number;
@@ -31,13 +31,13 @@ export class EverpostError extends Error {
     options?: ErrorOptions,
   ) {
     super(message, options);
-    this.code = told.code;
-    this.status = told.status ?? 0;
-    this.requestId = told.requestId ?? null;
-    this.errors = told.errors ?? [];
-    this.details = told.details ?? {};
-    this.suggestion = told.suggestion ?? null;
-    this.retryAfter = told.retryAfter ?? null;
+    this.code = error.code;
+    this.status = error.status ?? 0;
+    this.requestId = error.requestId ?? null;
+    this.errors = error.errors ?? [];
+    this.details = error.details ?? {};
+    this.suggestion = error.suggestion ?? null;
+    this.retryAfter = error.retryAfter ?? null;
   }
 
   /** Returns the error in a response, even if another program than Everpost has responded. */
@@ -47,9 +47,9 @@ export class EverpostError extends Error {
   ): EverpostError {
     const seconds = headers.get('retry-after');
     const retryAfter = seconds !== null && /^\d{1,9}$/.test(seconds) ? Number(seconds) : null;
-    const told = typeof body === 'object' ? body?.error : undefined;
-    return told
-      ? new EverpostError(messageOf(told), { ...told, status, retryAfter })
+    const error = typeof body === 'object' ? body?.error : undefined;
+    return error
+      ? new EverpostError(messageOf(error), { ...error, status, retryAfter })
       : new EverpostError(notOurs(status), {
           code: 'UNEXPECTED_ANSWER',
           status,
@@ -64,7 +64,7 @@ function notOurs(status: number): string {
 }
 
 /** Returns the message with its fields, because often a log keeps only this. */
-function messageOf({ message, errors = [] }: Told): string {
-  const fields = errors.map((error) => `${error.field}: ${error.message}`);
+function messageOf({ message, errors = [] }: ErrorBody): string {
+  const fields = errors.map(({ field, message: fault }) => `${field}: ${fault}`);
   return [message, ...fields].join(' ');
 }

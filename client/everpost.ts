@@ -178,10 +178,10 @@ export class Everpost {
       body = bodyOf(response, await response.text());
     } catch (cause) {
       const code = limit.aborted ? 'TIMEOUT' : 'CONNECTION_FAILED';
-      const said = limit.aborted
+      const reason = limit.aborted
         ? `no answer within ${this.#timeoutMs} ms`
         : `no answer${reasonOf(cause)}`;
-      throw new EverpostError(`${method.toUpperCase()} ${url}: ${said}`, { code }, { cause });
+      throw new EverpostError(`${method.toUpperCase()} ${url}: ${reason}`, { code }, { cause });
     }
     if (response.ok) return body;
     throw EverpostError.of(response, body as Partial<ErrorAnswer> | string | undefined);

@@ -88,7 +88,7 @@ export const limits = {
   subscriptionHeaders: 20,
   /** The total of all header names and values. */
   subscriptionHeaderBytes: 8 * 1024,
-  /** Number of days that a replay may go back: as long as deliveries are kept (`keptDays`). */
+  /** Number of days that a replay may go back: as long as deliveries are kept. */
   replayDays: 30,
   /** Deliveries of one request, and bytes of its body. */
   subscriptionBatch: 100,

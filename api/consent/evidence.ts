@@ -17,7 +17,7 @@ export interface Proof {
 }
 
 /** Returns the caller's name in the consent log: the user's id, `pk` or `sk`. */
-export function actorOf({ userId, isPublic }: ProjectCaller): string {
+export function consentActorOf({ userId, isPublic }: ProjectCaller): string {
   return userId ?? (isPublic ? 'pk' : 'sk');
 }
 
@@ -31,7 +31,7 @@ export function evidenceOf(
   request: Request,
   proof: Proof | undefined = {},
 ): Evidence {
-  const actor = actorOf(caller);
+  const actor = consentActorOf(caller);
   const text = proof.text ?? null;
   if (caller.isPublic) return { ...connectionOf(request), actor, text };
   return { actor, ip: proof.ip ?? null, userAgent: proof.userAgent ?? null, text };

@@ -5,7 +5,7 @@ import { holdProject } from '../../db/projects/projects.ts';
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { cutText } from '../../domain/text-rules.ts';
-import { actorOf } from '../consent/evidence.ts';
+import { consentActorOf } from '../consent/evidence.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { UploadFile, type UploadedFile } from '../http/bodies/upload.ts';
 import { JobAccepted } from '../jobs/record.ts';
@@ -44,7 +44,11 @@ export const importContacts = endpoint({
     const filename = cutText(file.filename, filenameChars);
     await transact(db, async (tx) => {
       await holdProject(tx, caller.projectId);
-      await insertImport(tx, job, { actor: actorOf(caller), filename, content: file.bytes() });
+      await insertImport(tx, job, {
+        actor: consentActorOf(caller),
+        filename,
+        content: file.bytes(),
+      });
     });
     return { message: 'The import has been queued.', jobId };
   },

@@ -81,12 +81,13 @@ export async function streamed(
 }
 
 export function send(ctx: Context, { status, text, bytes, stream }: StoredAnswer): void {
-  ctx.status = status;
   if (status === 204 || status === 302 || status === 303) {
+    // Koa sets the status 204 for a body that is null.
     ctx.body = null;
     ctx.status = status;
     return;
   }
+  ctx.status = status;
   if (!ctx.type) ctx.type = 'application/json';
   if (ctx.type === 'application/json' && !ctx.response.get('cache-control')) {
     ctx.set('Cache-Control', 'no-store');

@@ -29,7 +29,7 @@ import {
 import type { TemplateWarning } from '../../domain/template/warnings.ts';
 import { composeMessage, messageBytesEstimate } from '../../providers/mail/mime.ts';
 import type { ProjectCaller } from '../access/caller.ts';
-import { actorOf } from '../consent/evidence.ts';
+import { consentActorOf } from '../consent/evidence.ts';
 import type { Services } from '../services/services.ts';
 import { noSender, type SendBody } from './send-schema.ts';
 
@@ -106,7 +106,7 @@ export async function prepareMail(
     topicId && (await readOnce(`topic ${topicId}`, () => findTopic(db, projectId, topicId)));
   const { headers, replyTo } = readCustomHeaders(request.headers);
   return {
-    origin: { ...noEvidence, source: 'api', actor: actorOf(caller) },
+    origin: { ...noEvidence, source: 'api', actor: consentActorOf(caller) },
     project,
     request,
     // The schema guarantees that there is a template, or both subject and body.

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { columnList } from '../columns.ts';
 import { type Database, transact } from '../database.ts';
 import { deletePage } from '../pages.ts';
+import { limits } from '../../domain/limits.ts';
 import { hasUnread } from './log.ts';
 
 /** Upkeep of event subscriptions by the sweep. */
@@ -11,7 +12,7 @@ const checkedAtOnce = 100;
 /** Maximum number of deliveries changed in one statement. */
 const pageSize = 1_000;
 /** Number of days for which deliveries are kept after their end, and for which they may be pending. */
-const keptDays = 30;
+const keptDays = limits.replayDays;
 
 /** The longest time until the sweep checks a subscription with nothing to do, in SQL. */
 const idle = sql`interval '1 hour'`;

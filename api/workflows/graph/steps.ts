@@ -288,9 +288,7 @@ export const updateStep = endpoint({
       const templateId = [body.templateId, fromConfig, before.template_id].find(
         (given) => given !== undefined,
       ) as string | null;
-      if (templateId !== before.template_id) {
-        await requireTemplates(tx, workflow.project_id, [templateId]);
-      }
+      if (templateId !== before.template_id) await requireTemplates(tx, projectId, [templateId]);
       const topicId = config && topicOfConfig(config);
       if (topicId !== topicOfConfig(stored)) await requireTopics(tx, projectId, [topicId]);
       const after = {
