@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import type { Config } from '../../config.ts';
 import type { Database } from '../../db/database.ts';
 import type { Problem, ProblemCode } from '../../domain/errors.ts';
+import type { AcceptedEmail } from '../../db/idempotency.ts';
 import type { Client } from '../../db/accounts/sessions.ts';
-import type { KeyUse } from './idempotency.ts';
 import type { Access, CallerOf, ProjectCaller, UserCaller } from '../access/caller.ts';
 import type { LimitName } from '../services/rate-limit.ts';
 import type { Services } from '../services/services.ts';
@@ -36,16 +36,23 @@ export interface Call<
     bytes: Buffer;
   };
   /** Set for requests with an `Idempotency-Key`. A repeat must not do the work again. */
-  keyUse:
-    | (Pick<KeyUse, 'accepted' | 'emailId' | 'recordAccepted'> & {
-        /**
-         * Stores the response in the last transaction of the work. Call it last.
-         * @param status by default the status of the endpoint
-         * @throws Problem IDEMPOTENCY_IN_PROGRESS when another request has taken the key over.
-         */
-        completeIn: (tx: Database, data: unknown, status?: number) => Promise<void>;
-      })
-    | null;
+  keyUse: {
+    /** The mails that earlier, unfinished requests have accepted under the key, in order. */
+    accepted: readonly AcceptedEmail[];
+    /** Returns the id of the mail at an index of the request. It is the same in every repeat. */
+    emailId: (index: number) => string;
+    /**
+     * Records that a mail was accepted, in its transaction.
+     * @throws Problem IDEMPOTENCY_IN_PROGRESS when another request has taken the key over.
+     */
+    recordAccepted: (tx: Database, email: AcceptedEmail) => Promise<void>;
+    /**
+     * Stores the response in the last transaction of the work. Call it last.
+     * @param status by default the status of the endpoint
+     * @throws Problem as `recordAccepted`
+     */
+    completeIn: (tx: Database, data: unknown, status?: number) => Promise<void>;
+  } | null;
   /**
    * Returns the caller in a project that only the body or a row names, with the rights that the
    * endpoint declares.

@@ -1,4 +1,4 @@
-import { connectionHeaders } from '../connection-headers.ts';
+import { connectionHeaders } from '../webhook/connection-headers.ts';
 
 /** Valid settings of a subscription. */
 

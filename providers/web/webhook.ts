@@ -3,7 +3,7 @@ import { lookup as resolve } from 'node:dns/promises';
 import type { LookupAddress } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
-import { connectionHeaders } from '../../domain/connection-headers.ts';
+import { connectionHeaders } from '../../domain/webhook/connection-headers.ts';
 import type { WebhookCall, WebhookOutcome } from '../../domain/webhook/webhook.ts';
 import { isLoopbackAddress, isPublicAddress } from './address-guard.ts';
 import { type Body, exchange, readBody, textOf } from './exchange.ts';
