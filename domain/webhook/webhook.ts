@@ -193,7 +193,10 @@ function isWorthRetrying(outcome: WebhookOutcome): boolean {
   return statusCode === 408 || statusCode === 429 || (statusCode >= 500 && statusCode <= 599);
 }
 
-/** Seconds or an HTTP date as milliseconds from now; 0 for anything else. */
+/**
+ * Converts seconds or an HTTP date to milliseconds from now, which are negative for a past date. 0:
+ * any other value.
+ */
 export function readRetryAfter(value: string | null, now: Date): number {
   if (value === null) return 0;
   if (/^\d+$/.test(value)) return Number(value) * 1000;

@@ -6,9 +6,9 @@ import type { StepWarning, TemplateSenders } from './steps/step.ts';
 /** The rules of graphs: how they may be edited, and when they can run. */
 
 /**
- * Returns the rule that a new transition would break, or null. Both ends are steps of the graph.
- * The first broken rule in this order is returned: to itself, from EXIT, into TRIGGER, already
- * exists, a loop.
+ * Returns the rule that a new transition would break, or null. Both ends are steps of the graph. The
+ * rules are checked in this order: it leads to its own step, from EXIT, or into TRIGGER; it already
+ * exists; it closes a loop.
  */
 export function transitionFault(
   graph: Graph,

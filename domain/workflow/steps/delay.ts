@@ -110,7 +110,6 @@ function checkLength(
   if (amount !== undefined && unit !== undefined) refuseLong(context, ['amount'], amount, unit);
 }
 
-/** Adds an issue if a length of time is too long. */
 export function refuseLong(
   context: z.core.$RefinementCtx,
   path: string[],
