@@ -59,7 +59,6 @@ export const itemForms: Readonly<Record<PastType, ItemForm>> = {
 
 const itemId = /^(campaign_)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(_[a-z]+)?$/;
 
-/** True for a text that could be an item's id. */
 export function isItemId(text: string): boolean {
   return itemId.test(text);
 }

@@ -81,7 +81,6 @@ export function isValueOperator(operator: Operator): operator is ValueOperator {
   return (valueOperators as readonly Operator[]).includes(operator);
 }
 
-/** How long a unit is, in milliseconds. */
 export const unitMs = { minutes: 60_000, hours: 3_600_000, days: 86_400_000 } as const;
 
 export type Unit = keyof typeof unitMs;
@@ -111,7 +110,6 @@ export type Field =
   | { kind: 'activity'; name: EmailActivity }
   | { kind: 'segment'; id: string };
 
-/** The operators that fit each kind of field. */
 export const operatorsOf: Readonly<Record<Field['kind'], readonly Operator[]>> = {
   email: [...equality, ...containment],
   subscribed: equality,
@@ -173,7 +171,10 @@ export function bareKeyOf(text: string): string | null {
   return root === '' || isStandard || prefixes.includes(root) ? null : root;
 }
 
-/** Returns the name of a field with its prefix, as stored: `plan` is `data.plan`. */
+/**
+ * Returns the stored name of a field: `plan` becomes `data.plan`, and `contact.email` becomes
+ * `email`.
+ */
 export function fullNameOf(text: string): string {
   if (bareKeyOf(text) !== null) return `data.${text}`;
   return text.startsWith('contact.') ? text.slice('contact.'.length) : text;
@@ -213,7 +214,10 @@ export function stepFieldOf(text: string): StepField | null {
   return field && isValueField(field) ? { root: 'contact', field } : null;
 }
 
-/** Parses a name in `valueOf`: as `stepFieldOf`, but a field of the contact has its `contact.`. */
+/**
+ * Parses a name in `valueOf`. It must begin with `event.`, `context.` or `contact.`; null: any other
+ * name.
+ */
 export function operandFieldOf(text: string): StepField | null {
   return /^(?:event|context|contact)\./.test(text) ? stepFieldOf(text) : null;
 }

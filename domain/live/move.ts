@@ -40,9 +40,9 @@ export interface Move {
 }
 
 /**
- * Returns the changes to an execution that moves from one graph to another; null: its current step
- * has no counterpart of its type there, or the counterpart is that of another step, too, which the
- * execution has begun.
+ * Returns the changes to an execution that moves from one graph to another; null: its current step has
+ * no counterpart of the same type there, or the execution has begun another step with the same
+ * counterpart.
  *
  * A delay, wait or digest keeps its beginning. If its config differs, its end is computed again from
  * this beginning; a delay until a date reads the date again.

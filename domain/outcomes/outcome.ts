@@ -9,7 +9,7 @@ export type Outcome = (typeof outcomes)[number];
 export const refusals = ['provider_refused', 'recipient_refused', 'provider_unavailable'] as const;
 export type Refusal = (typeof refusals)[number];
 
-/** Why a due message was not given to the mail provider, as `email.error` stores it. */
+/** Why a waiting message fails and is not given to the mail provider, as `email.error` stores it. */
 export const withheldReasons = [
   'contact_unsubscribed',
   'topic_unsubscribed',

@@ -1,6 +1,6 @@
 /**
- * The reputation of a project by its bounces and complaints. Mail providers judge the whole server
- * by the rates of both, so from the levels here on, one project harms all others.
+ * The reputation of a project by its bounces and complaints. Mail providers judge the whole server by
+ * the rates of both, so a project that reaches the limits here harms all others.
  */
 
 /** Bounces and complaints in a period, and the sent messages they refer to. */
@@ -76,7 +76,6 @@ export interface Reputation {
   worst: Record<Measure, Level>;
 }
 
-/** Evaluates a project. `ageDays`: its age in days. */
 export function judgeReputation(windows: FeedbackWindows, ageDays: number): Reputation {
   const isNewProject = ageDays < newProjectDays;
   const judged = (measure: Measure) => {
