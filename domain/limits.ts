@@ -155,6 +155,9 @@ export const limits = {
   /** Total of the bodies on one page of a list. A page has at least one item. */
   pageBodyBytes: 8 * 1024 * 1024,
   mailboxMessages: 1000,
-  /** How long an unfinished request blocks its idempotency key. */
+  /**
+   * How long an idempotency key stays claimed after the request has last renewed its claim, for
+   * example because the process died.
+   */
   idempotencyStaleMs: 5 * 60_000,
 } as const;

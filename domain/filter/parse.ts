@@ -41,9 +41,7 @@ export interface ParsedCondition {
 export interface ParsedStepFilter extends ParsedCondition {
   /** Number of filters in all its groups. */
   filters: number;
-  /**
-   * The names of all fields except events, activities and segments, each with its place in the config.
-   */
+  /** The names of all fields with a value, each with its place in the config. */
   names: { field: string; name: string }[];
 }
 

@@ -2,9 +2,9 @@ import { formatMailboxes, parseMailboxes } from '../email-address.ts';
 import { containsOptOutLink } from '../template/html.ts';
 
 /**
- * Headers that a sender cannot set. Some are generated from the message, so a second one would be
- * false. Others record the work of mail servers (RFC 5322, 3.6.6 and 3.6.7; RFC 8601; RFC 8617), or
- * the address for bounces, which the return path defines.
+ * Headers that a sender cannot set. Some are generated from the message, so a custom value would
+ * contradict it. Others record the work of mail servers (RFC 5322, 3.6.6 and 3.6.7; RFC 8601; RFC
+ * 8617), or the address for bounces, which the return path defines.
  */
 const structural = new Set([
   'from',

@@ -59,7 +59,9 @@ export interface MailSkeleton {
   hasValuesInLinks: boolean;
 }
 
-/** The text part of a longer document may be cut, so a slot could be lost. */
+/**
+ * The text part is made from the beginning of a long document (`cutHtml`), so a slot could be lost.
+ */
 const htmlCharsMax = 400_000;
 
 /**
