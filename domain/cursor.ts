@@ -4,7 +4,8 @@ import { hasForbiddenText } from './text-rules.ts';
 
 /**
  * List cursors: opaque texts with the position after a page. They stay valid when rows are deleted,
- * because they refer to no row. They name no project, because the list's query does.
+ * because they refer to no row. They contain no project, because the query of the list selects the
+ * project.
  */
 
 /** The position after the item with this sort value and id. */

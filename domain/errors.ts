@@ -144,7 +144,7 @@ export const problems = {
 
 export type ProblemCode = keyof typeof problems;
 
-/** The closed list of codes of one invalid field. */
+/** All codes that an invalid field can have. */
 export type FieldCode =
   | 'invalid_type'
   | 'invalid_string'
@@ -191,7 +191,7 @@ export class Problem extends Error {
       message?: string;
       details?: Record<string, unknown>;
       errors?: readonly FieldProblem[];
-      /** The HTTP status, for a code with several. */
+      /** The HTTP status, for a code that has several. */
       status?: number;
       cause?: unknown;
     } = {},

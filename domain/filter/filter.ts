@@ -8,7 +8,9 @@ export interface Condition {
   groups: FilterGroup[];
 }
 
-/** Filters and a nested condition, all joined by AND; at least one of them is present. */
+/**
+ * Filters and a nested condition, all joined by AND. At least one filter or the condition is present.
+ */
 export interface FilterGroup {
   filters: Filter[];
   conditions?: Condition;
@@ -97,7 +99,7 @@ export const emailActivities = [
 
 export type EmailActivity = (typeof emailActivities)[number];
 
-/** A field with a value in the contact or, with another root, in a JSON document. */
+/** A field of the contact or, in a step, of a JSON document such as the context. */
 export type ValueField =
   | { kind: 'email' | 'subscribed' }
   | { kind: 'time'; name: 'createdAt' | 'updatedAt' }

@@ -34,7 +34,7 @@ export interface Move {
     expiresAt: Date | null;
     /** The events that it expects from the move on; null: the same as before. */
     expected: Expectation | null;
-    /** For a digest, which keeps what it has taken. */
+    /** Only for a digest. It keeps the events that it has taken. */
     digest?: Pick<DigestSettings, 'max'>;
   };
 }

@@ -17,7 +17,9 @@ export type Feedback = { at: Date } &
         isListed?: Listed;
       }
     | { kind: 'complaint'; isListed?: Listed }
-    /** Accepted but not sent: it had a virus, or could not be rendered. */
+    /**
+     * The provider accepted the message but did not send it: it had a virus, or could not be rendered.
+     */
     | { kind: 'rejection'; text: string }
   );
 

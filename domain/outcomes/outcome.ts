@@ -100,7 +100,7 @@ export interface JudgedMail extends HeldMail {
   refusal: string | null;
   /** The status of its campaign; null: it has none, or the message has been sent or has failed. */
   campaign_status: string | null;
-  /** True if its attempt has ended and it is unknown if the provider accepted it. */
+  /** True if its attempt has ended, and it is unknown whether the provider accepted the message. */
   is_unsettled: boolean;
 }
 

@@ -9,7 +9,7 @@ export interface Point {
   y: number;
 }
 
-/** A box or a label around its middle. */
+/** A box or a label. `x` and `y` are its middle. */
 export interface Area extends Point {
   width: number;
   height: number;

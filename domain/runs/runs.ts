@@ -10,7 +10,7 @@ export interface RunInputs {
   bulkContacts: { projectId: string; jobId: string };
   executionJob: { projectId: string; jobId: string };
   eventReplay: { projectId: string; jobId: string };
-  /** Without a project: the row outlives the workflow and the project. */
+  /** It has no project, because its row outlives the workflow and the project. */
   workflowSchedule: { projectId: null; workflowId: string };
   firing: {
     projectId: string;
@@ -102,7 +102,10 @@ export const runIds = {
 export interface OutboxEntry {
   runId: string;
   projectId: string | null;
-  /** Only runs of executions are started and cancelled. Other runs are signalled with start. */
+  /**
+   * Only runs of executions are started and cancelled. Other runs are signalled, and started if none
+   * is open (SignalWithStart).
+   */
   kind: RunKind | 'customerWorkflow';
   action: 'start' | 'signal' | 'cancel';
   /**

@@ -26,7 +26,7 @@ interface Limits {
 
 /** Minimum number of sent messages for which rates are evaluated; absolute limits always apply. */
 const sentMin = 100;
-/** A project younger than this, in days, has stricter limits. */
+/** Age in days below which a project has stricter limits. */
 const newProjectDays = 30;
 
 interface MeasureLimits {

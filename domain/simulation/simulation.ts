@@ -15,7 +15,7 @@ export const simulatedStepsMax = 200;
 
 export class TooManySteps extends Error {}
 
-/** Thrown when the execution ends, whatever it is doing. */
+/** Thrown when a step (EXIT, or a delay until a past date) or an exit rule ends the execution. */
 export class Exited extends Error {
   readonly reason: string;
   constructor(reason: string) {

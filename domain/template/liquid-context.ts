@@ -18,7 +18,7 @@ export class TracingContext extends Context {
   readonly target: Target;
   /** The least trusted origin that the current expression has read. */
   from: Origin = origin.trusted;
-  /** The least trusted origin that was written since the last reset. */
+  /** The least trusted origin of the text that was written since `capture` last reset it. */
   written: Origin = origin.trusted;
   /** Origin of the list over which a loop is about to begin. */
   loopFrom: Origin = origin.stored;

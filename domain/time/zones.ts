@@ -107,7 +107,7 @@ function stretchAt(zone: string, instant: number): Stretch {
   return added;
 }
 
-/** Milliseconds: no zone is further ahead of UTC, or further behind it. */
+/** Maximum offset of a zone from UTC, in milliseconds. */
 const offsetMax = 24 * 3_600_000;
 
 /**

@@ -40,8 +40,8 @@ export function branchName({ type, config }: Configured, branch: string): string
 }
 
 /**
- * Returns the branches that the outgoing transitions of a step take: the named ones; all branches of
- * the step if a transition without a branch takes the rest. Empty: no transition names a branch.
+ * Returns the branches of a step that its transitions take: those that they name, or all branches of
+ * the step if another transition has no branch. Empty: no transition names a branch.
  */
 export function resultsOf(graph: Graph, step: GraphStep): string[] {
   const named = waysOut(graph, step.id).map((way) => way.branch);
