@@ -27,7 +27,6 @@ import { isTimeInput } from './value.ts';
 import { limits } from '../limits.ts';
 import { unknownKeyText } from '../text-rules.ts';
 
-/** A parsed condition, or its errors. */
 export interface ParsedCondition {
   /** Null when there are problems. */
   condition: Condition | null;

@@ -50,7 +50,6 @@ function numbersText({ entered, waiting, failed }: StepNumbers): string {
 
 const grouped = (count: number) => count.toLocaleString('en-US');
 
-/** An execution with the columns that its picture needs. */
 export interface ExecutionState {
   workflowName: string;
   version: number;

@@ -56,7 +56,6 @@ export function wrapped(text: string, width: number, font: Font, linesMax: numbe
   return rest === '' ? lines : [...lines, cut(rest, width, font)];
 }
 
-/** Returns the longest beginning that fits. */
 function beginning(text: string, width: number, font: Font): string {
   let end = 0;
   let used = 0;

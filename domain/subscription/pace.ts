@@ -1,6 +1,5 @@
 /** Decides how long deliveries of events pause while mail and requests need the machine. */
 
-/** Current demand of other work. */
 export interface Demand {
   /** True if mail of a campaign is being given to the mail provider. */
   isMailLeaving: boolean;

@@ -6,7 +6,6 @@ import { instantOf, wallTimeAt } from './zones.ts';
  * zone.
  */
 
-/** A parsed cron text. */
 export interface Cron {
   /** Times of day, in minutes since midnight, the earliest first. */
   minutes: number[];

@@ -234,7 +234,6 @@ export function webhookOutput(
   };
 }
 
-/** Describes the outcome of a failed attempt in one sentence. */
 export function webhookError(outcome: WebhookOutcome): string {
   if (outcome.kind === 'answered') return `The receiver answered ${outcome.statusCode}.`;
   return outcome.kind === 'timeout' ? 'The receiver did not answer in time.' : outcome.error;

@@ -40,7 +40,6 @@ export interface DigestKey {
   executionKey: string | null;
 }
 
-/** An open DIGEST of an execution. */
 export interface DigestCandidate extends DigestKey {
   workflowId: string;
   stepId: string;
