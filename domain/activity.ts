@@ -59,7 +59,6 @@ export const itemForms: Readonly<Record<PastType, ItemForm>> = {
 
 const itemId = /^(campaign_)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(_[a-z]+)?$/;
 
-/** True for a text that could be an item's id. */
 export function isItemId(text: string): boolean {
   return itemId.test(text);
 }
@@ -76,8 +75,8 @@ const everyRow: RowBound = { id: 'ffffffff-ffff-ffff-ffff-ffffffffffff', inclusi
 const beforeCampaigns: RowBound = { id: 'caffffff-ffff-ffff-ffff-ffffffffffff', inclusive: true };
 
 /**
- * Returns the bound of the rows whose items sort before `id`, by characters. So an index on the
- * rows' own ids serves a page that begins at any item.
+ * Returns the bound of the rows whose items sort before `id`, compared as texts. With this bound, an
+ * index on the row ids finds a page that begins at any item.
  * @param id the id of an item; '': no item sorts before it
  */
 export function rowsBefore({ prefix, suffix }: ItemForm, id: string): RowBound {

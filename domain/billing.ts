@@ -17,7 +17,7 @@ export function categoryOf(sourceType: string): Category {
   return category;
 }
 
-/** Number of mails as which a message counts: the column `billed_units`. */
+/** Returns how many mails a message counts as, for the column `billed_units`. */
 export function unitsOf({ attachments }: { attachments: number }): number {
   return attachments > 0 ? 2 : 1;
 }
@@ -25,10 +25,10 @@ export function unitsOf({ attachments }: { attachments: number }): number {
 /** Percentage of a limit at which the administrators are warned. */
 export const warningPercent = 80;
 
-/** A project's own limits in emails a month; null: none. */
+/** A project's own limits in emails a month; null: the category has no limit of its own. */
 export type OwnLimits = Record<Category, number | null>;
 
-/** The limit that applies to a category of mail; null: none. */
+/** The limit that applies to a category of mail. */
 export interface Cap {
   limit: number;
   /** The categories whose mail counts. */
@@ -53,14 +53,14 @@ export function capOf(
   return limit === null ? null : { limit, counts: [category] };
 }
 
-/** Returns if the use of a limit calls for a warning, and if it blocks more mail. */
+/** Returns whether the use of a limit requires a warning, and whether it blocks more mail. */
 export function usedUp(cap: Cap | null, usage: Record<Category, number>) {
   const used = cap ? cap.counts.reduce((sum, category) => sum + usage[category], 0) : 0;
   const percent = cap ? percentOf(used, cap.limit) : 0;
   return { isWarning: percent >= warningPercent, isBlocked: percent >= 100 };
 }
 
-/** Returns the percentage used; it may exceed 100. */
+/** Returns the percentage used, which may exceed 100. A limit of 0 is always used up. */
 export function percentOf(usage: number, limit: number): number {
   return limit === 0 ? 100 : (usage / limit) * 100;
 }

@@ -4,7 +4,8 @@ import { hasForbiddenText } from './text-rules.ts';
 
 /**
  * List cursors: opaque texts with the position after a page. They stay valid when rows are deleted,
- * because they refer to no row. They name no project, because the list's query does.
+ * because they refer to no row. They contain no project, because the query of the list selects the
+ * project.
  */
 
 /** The position after the item with this sort value and id. */
@@ -19,7 +20,7 @@ export interface Position {
 
 /** The form of the cursors of one order of one list. */
 export interface CursorForm {
-  /** The name of the list and its order. Cursors of any other are refused. */
+  /** The name of the list and its order. A cursor of another list or order is refused. */
   order: string;
   value: 'time' | 'instant' | 'text';
   /** The valid ids; uuids by default. */
@@ -53,7 +54,10 @@ function readParts(cursor: string): unknown {
   }
 }
 
-/** Returns true for a time in the format of `Date`, with a year that the database supports. */
+/**
+ * Returns true for a time in the format of `Date`, in the years 1000 to 9999, which the database
+ * supports.
+ */
 function isTime(value: string): boolean {
   if (!/^[1-9]\d{3}-/.test(value)) return false;
   const at = new Date(value);

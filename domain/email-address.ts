@@ -44,7 +44,6 @@ export function maskEmail(email: string): string {
   return `${email.slice(0, 1)}…@${domainOf(email)}`;
 }
 
-/** A mailbox of an address header. */
 export interface Mailbox {
   name: string | null;
   /** In its stored form. */
@@ -54,7 +53,7 @@ export interface Mailbox {
 /**
  * Reads the mailboxes of an address header (RFC 5322, 3.4), in order: alone or in `Name <address>`,
  * with quoted names, comments and groups. A comment after an address without a name is its name.
- * @returns null unless all of it can be read and there is at least one
+ * @returns null if a part of the text cannot be read, or if it has no mailbox
  */
 export function parseMailboxes(text: string): Mailbox[] | null {
   const mailboxes: Mailbox[] = [];

@@ -147,7 +147,7 @@ export const problems = {
 
 export type ProblemCode = keyof typeof problems;
 
-/** The closed list of codes of one invalid field. */
+/** All codes that an invalid field can have. */
 export type FieldCode =
   | 'invalid_type'
   | 'invalid_string'
@@ -197,7 +197,7 @@ export class Problem extends Error {
       errors?: readonly FieldProblem[];
       /** The next step in a sentence; by default the suggestion of the code. */
       suggestion?: string | undefined;
-      /** The HTTP status, for a code with several. */
+      /** The HTTP status, for a code that has several. */
       status?: number;
       cause?: unknown;
     } = {},

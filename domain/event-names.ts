@@ -6,7 +6,6 @@ import { nearest } from './text-rules.ts';
 const reserved =
   /^(email\..*|contact\.(topic\.)?(un)?subscribed|segment\..+\.(entry|exit)|api_key\.(expiring|expired))$/s;
 
-/** The events of mail that the system records. */
 const mailEvents = [
   'email.sent',
   'email.delivery',
@@ -18,8 +17,8 @@ const mailEvents = [
 ];
 
 /**
- * Returns the name that was probably meant by a name under `email.` that no event has; null for all
- * other names.
+ * Returns the event of mail that was probably meant by an unknown name that begins with `email.`; null
+ * for any other name.
  */
 export function meantMailEvent(name: string): string | null {
   if (!name.startsWith('email.') || mailEvents.includes(name)) return null;

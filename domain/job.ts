@@ -46,7 +46,6 @@ export interface ReplayData {
   onlyFailed: boolean;
 }
 
-/** Counts of executions by outcome. */
 export interface ExecutionJobResults {
   migrate: Record<'migrated' | 'unchanged' | 'unmappable' | 'cancelled' | 'finished', number>;
   'move-waits': Record<'moved' | 'skipped', number>;

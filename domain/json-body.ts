@@ -1,8 +1,8 @@
 /** Valid JSON that a request body must not contain. */
 
 /**
- * Numbers that parsing JSON would silently change: integers with more digits than a double keeps
- * (9007199254740993 would become …992) and numbers beyond the range of doubles (1e999 would become
+ * A number that parsing JSON would silently change: an integer with more digits than a double keeps
+ * (9007199254740993 would become …992), or a number beyond the range of doubles (1e999 would become
  * Infinity, which is stored as null).
  */
 export interface LossyNumber {
@@ -82,10 +82,7 @@ function wholeNumber(value: number): bigint {
 export interface JsonSize {
   /** Greatest nesting depth of objects and lists. */
   depth: number;
-  /**
-   * Values in all objects and lists, plus the objects and lists themselves. An empty one counts
-   * twice.
-   */
+  /** Number of values, including objects and lists. An empty object or list counts twice. */
   items: number;
 }
 

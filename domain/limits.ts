@@ -54,7 +54,7 @@ export const limits = {
   delayDaysMax: 365,
   waitSecondsMax: 31_536_000,
   exitReasonChars: 200,
-  /** Number of events (`max`) at which a DIGEST may close early. */
+  /** The largest `max` of a DIGEST, which is the number of events at which it closes early. */
   digestEventsMax: 1000,
   /** Events in the context after a DIGEST, and their bytes as JSON. */
   digestEvents: 100,
@@ -77,7 +77,7 @@ export const limits = {
   topics: 100,
   /** Lines of a contact's consent log that are listed. */
   consentLines: 1000,
-  /** Secrets of a project, the length of a secret, and the hosts that it can be bound to. */
+  /** Secrets of a project, the length of a secret, and the hosts that one secret can be bound to. */
   secrets: 50,
   secretChars: 4096,
   secretHosts: 10,
@@ -99,7 +99,10 @@ export const limits = {
   conditionBranches: 20,
   /** Conditions of a trigger, or of a wait. */
   whereItems: 10,
-  /** The value of one such condition, as JSON. An event may be compared with a thousand waits. */
+  /**
+   * The value of one condition of a trigger or wait, as JSON. It is short, because an event may be
+   * compared with a thousand waits.
+   */
   whereValueChars: 1000,
   /** Filters of one condition, in all its groups, and how deep conditions nest. */
   filters: 100,
@@ -144,11 +147,17 @@ export const limits = {
   templateTags: 10_000,
   /** The body of one mail, rendered, as UTF-8. */
   renderedBodyBytes: 2 * 1024 * 1024,
-  /** Rows that are read together while the response with a list is written; at least one row. */
+  /**
+   * Bytes of the rows that are read together while the response with a list is written. At least one
+   * row is read.
+   */
   partBytes: 2 * 1024 * 1024,
   /** Total of the bodies on one page of a list. A page has at least one item. */
   pageBodyBytes: 8 * 1024 * 1024,
   mailboxMessages: 1000,
-  /** How long an unfinished request blocks its idempotency key. */
+  /**
+   * How long an idempotency key stays claimed after the request has last renewed its claim, for
+   * example because the process died.
+   */
   idempotencyStaleMs: 5 * 60_000,
 } as const;

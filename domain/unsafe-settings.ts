@@ -31,7 +31,7 @@ export interface SettingRule<Settings> {
 const refused = { effect: 'refuse', where: 'production' } as const;
 const warned = { effect: 'warn', where: 'production' } as const;
 
-/** A rule that calls to a URL are encrypted, because it receives cookies, keys or mail. */
+/** Returns a rule that a URL is encrypted or leads to this machine. `why`: the danger otherwise. */
 const encrypted = (
   name: 'API_URL' | 'DASHBOARD_URL' | 'LANDING_URL' | 'DOCS_URL' | 'STRIPE_API_BASE',
   why: string,
@@ -136,8 +136,8 @@ export function isReadableOnTheWay(address: string | undefined): boolean {
 }
 
 /**
- * Minimum number of different characters. Of 32 random hexadecimal digits, less than one text in a
- * million has fewer.
+ * Minimum number of different characters of a secret. Among texts of 32 random hexadecimal digits,
+ * fewer than one in a million has fewer.
  */
 const differentMin = 8;
 /** Words in invented or example secrets. */

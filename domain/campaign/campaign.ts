@@ -56,7 +56,7 @@ export const absenceTexts: Readonly<Record<Absence, string>> = {
   created_after_freeze: 'The contact was created after the audience had been fixed.',
 };
 
-/** Why a contact got a campaign or did not, in broad terms: `outcomeOf` has the exact ones. */
+/** Why a contact got a campaign or did not, in broad terms. `outcomeOf` gives the exact reasons. */
 export type RecipientReason = 'sent' | 'withheld' | 'refused' | 'pending' | Absence;
 
 /**
@@ -71,8 +71,9 @@ export function reasonOfOutcome(outcome: Outcome): Exclude<RecipientReason, Abse
 /**
  * Returns why a contact without a message of the campaign is no recipient; null: it is one, and its
  * message has not been made.
- * @param contact.subscribed and `contact.topicLeft`: as of the time when the contact's page of the
- *   audience was fixed. Until then: as of now. For a contact on no page: as of the freeze.
+ * @param contact.subscribed like `contact.topicLeft`, the state when the contact's page of the
+ *   audience was fixed; before that, the present state. For a contact on no page, the state at the
+ *   freeze.
  */
 export function absenceOf(
   campaign: {
@@ -90,13 +91,13 @@ export function absenceOf(
     return 'unsubscribed_at_freeze';
   }
   if (contact.topicLeft) return 'topic_unsubscribed_at_freeze';
-  // The contact's data were different when the audience was fixed, or the transaction that created
-  // the contact committed later.
+  // The contact would be in the audience now, but has no message. Either its data were different when
+  // the audience was fixed, or the transaction that created it committed later.
   if (campaign.isFixed) return campaign.isForAll ? 'created_after_freeze' : 'not_in_audience';
   return null;
 }
 
-/** The phase of a campaign, for its run. Counts are messages, times milliseconds. */
+/** The phase of a campaign, for its run. `sent` and `total` are numbers of messages. */
 export type CampaignPhase =
   | { phase: 'scheduled'; waitMs: number; startsAt: string }
   /** Messages must be inserted or sent; for a paused campaign only inserted. */

@@ -2,7 +2,7 @@ import { instantOf, isZone, parseLocalDateTime } from '../time/zones.ts';
 
 /** Campaigns that reach each contact at the same local time of its own zone. */
 
-/** How mail is handled whose local time had passed when the campaign began. */
+/** How mail is handled if its local time had passed when the campaign began. */
 export const lateRules = ['send', 'skip'] as const;
 export type LateRule = (typeof lateRules)[number];
 

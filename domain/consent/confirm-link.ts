@@ -11,7 +11,6 @@ export function confirmUrl(apiUrl: string, token: string): string {
 /** Matches a masked link in a text, also as a part of another URL. */
 const masked = /(\/confirm\/|%2Fconfirm%2F)\*\*\*/gi;
 
-/** Shown in place of the token. */
 const mask = '***';
 
 export function hasConfirmLink(text: string, placeholder: string): boolean {

@@ -7,9 +7,9 @@ import { escapeHtml, primaryLanguage } from '../template/html.ts';
 export interface OptInTexts {
   language: string;
   title: string;
-  /** The question of a request for all mail, without topics. */
+  /** The question of a request for all mail. Names of topics may follow. */
   ask: string;
-  /** Question above the names of topics. */
+  /** The question of a request for topics only. Their names follow. */
   askTopics: string;
   button: string;
   /** Heading of the page after the confirmation. */

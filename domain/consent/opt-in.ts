@@ -5,7 +5,6 @@ export const optInMailsMax = 5;
 /** Minimum time between two mails to one address that are not reminders, in milliseconds. */
 const apartMs = 3_600_000;
 
-/** Mails sent to an address. */
 export interface OptInCounts {
   /** Mails since its last confirmation, including reminders. */
   mails: number;

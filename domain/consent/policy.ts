@@ -17,7 +17,6 @@ export interface ConsentPolicy {
   bounceScope: SuppressionScope;
 }
 
-/** Returns true if a template's body uses the link of a confirmation mail. */
 export function usesConfirmUrl(body: string): boolean {
   return /\{[{%][^{}]*\bconfirmUrl\b/.test(body);
 }

@@ -6,7 +6,10 @@ import { CsvFault } from './csv.ts';
  */
 
 export interface CsvLine {
-  /** Number of the first of its lines in the file, from 1: quoted cells may contain line breaks. */
+  /**
+   * Number of its first line in the file, from 1. It has several lines if a quoted cell contains line
+   * breaks.
+   */
   line: number;
   /** Cells as written, maybe with blanks around them. */
   cells: string[];
@@ -97,15 +100,14 @@ class CsvLines {
 }
 
 interface Reading {
-  /** Position after the line. */
   end: number;
-  /** Empty: the line is empty. */
+  /** Empty for an empty line, and for a line with an error. */
   cells: string[];
   fault: string | null;
   lineEnds: number;
 }
 
-/** Reads one line; null when it needs more text to find the end. */
+/** Reads one line; null: the end of the line is not in the text yet. */
 function readLine(text: string, from: number, isEnd: boolean): Reading | null {
   let at = from;
   let lineEnds = 1;
@@ -151,7 +153,10 @@ function endOfLine(text: string, at: number, isEnd: boolean): number | 'unknown'
   return text[at + 1] === '\n' ? at + 2 : at + 1;
 }
 
-/** Returns the single line at `from`, with its error. */
+/**
+ * Returns the text from `from` to the next line break as a line with an error. null: the line break is
+ * not in the text yet.
+ */
 function lineWith(fault: string, text: string, from: number, isEnd: boolean): Reading | null {
   const rest = /[^\r\n]*/y;
   rest.lastIndex = from;
@@ -162,7 +167,10 @@ function lineWith(fault: string, text: string, from: number, isEnd: boolean): Re
   return end === 'unknown' || end === null ? null : { ...line, end };
 }
 
-/** Returns the position of the quote that closes the one at `open`. A doubled quote is text. */
+/**
+ * Returns the position of the quote that closes the one at `open`. A doubled quote is text. `none`: no
+ * quote up to `limit` closes it; `unknown`: the next chunk may close it.
+ */
 function closingQuote(
   text: string,
   open: number,

@@ -27,10 +27,10 @@ const droppedKeys: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads the header. Names are trimmed and converted to lower case. If two columns have the address
- * or the subscription, the first counts. Columns without a name or with a reserved one are ignored,
- * and all others are data.
- * @throws CsvFault without a column for the address, or if the name of a column is forbidden.
+ * Reads the header. Names are trimmed and converted to lower case. If two columns are named `email` or
+ * two `subscribed`, the first counts. Columns without a name or with a reserved one are ignored, and
+ * all others are data.
+ * @throws CsvFault if no column is named `email`, or if a name is `__proto__` or contains NUL.
  */
 export function readHeader(names: readonly string[]): CsvHeader {
   const seen = new Set<string>();

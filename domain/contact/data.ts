@@ -19,9 +19,9 @@ export const reservedDataKeys: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Plans the merge of `given` into a contact's data: null removes, an empty string is skipped,
- * `{value, persistent: false}` is for this request only, `{value, persistent: true}` stores the
- * value, reserved keys are dropped, everything else is stored.
+ * Plans the merge of `given` into a contact's data: null removes the key, an empty string is skipped,
+ * `{value, persistent: false}` is for this request only, `{value, persistent: true}` stores the value,
+ * reserved keys are dropped, everything else is stored.
  */
 export function planContactData(
   given: Record<string, unknown> | null | undefined,

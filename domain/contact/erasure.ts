@@ -47,8 +47,8 @@ const before = /[a-z0-9.!#$%&'*+/=?^_`{|}~-]/;
 const after = /[a-z0-9-]/;
 
 /**
- * Replaces an address in a text by `erasedAddress`, in any case. Longer addresses that contain it
- * stay as they are.
+ * Replaces an address in a text by `erasedAddress`, whether in upper or lower case. Longer addresses
+ * that contain it stay as they are.
  * @param address in its stored form
  */
 export function withoutAddress(text: string, address: string): string {

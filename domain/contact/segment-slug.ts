@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import { cutText } from '../text-rules.ts';
 
-/** Maximum number of characters of a slug: an event name has `segment.` and `.entry` besides. */
+/** Maximum number of characters of a slug: the event name also contains `segment.` and `.entry`. */
 const slugChars = limits.eventNameChars - 'segment..entry'.length;
 
 /**

@@ -46,7 +46,7 @@ export function decideBranch(
   now: Date,
 ): BranchDecision {
   const subject = subjectOf(scope.contact, history, now);
-  // `event.` reads the context, because it has the data of all events so far.
+  // `event.` reads the context, because the context has the data of all events so far.
   const fields = { ...scope, event: scope.context };
   const isBranchMet = ({ filter }: FilterBranch) =>
     holds(asCondition(filter), (one) => isStepFilterMet(one, fields, subject, now));

@@ -39,7 +39,7 @@ export interface Subject extends ContactValues {
   /** Returns the time of the contact's last event of this name; null: never. */
   lastEvent(name: string): Date | null;
   /**
-   * Returns the latest of the times at which this happened to the contact's emails; null: never. If it
+   * Returns when the activity last happened to one of the contact's emails; null: never. If it
    * happened to an email several times, only the first time counts.
    */
   lastActivity(activity: EmailActivity): Date | null;

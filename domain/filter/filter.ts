@@ -8,7 +8,9 @@ export interface Condition {
   groups: FilterGroup[];
 }
 
-/** Filters and a nested condition, all joined by AND; at least one of them is present. */
+/**
+ * Filters and a nested condition, all joined by AND. At least one filter or the condition is present.
+ */
 export interface FilterGroup {
   filters: Filter[];
   conditions?: Condition;
@@ -81,7 +83,6 @@ export function isValueOperator(operator: Operator): operator is ValueOperator {
   return (valueOperators as readonly Operator[]).includes(operator);
 }
 
-/** How long a unit is, in milliseconds. */
 export const unitMs = { minutes: 60_000, hours: 3_600_000, days: 86_400_000 } as const;
 
 export type Unit = keyof typeof unitMs;
@@ -98,7 +99,7 @@ export const emailActivities = [
 
 export type EmailActivity = (typeof emailActivities)[number];
 
-/** A field with a value in the contact or, with another root, in a JSON document. */
+/** A field of the contact or, in a step, of a JSON document such as the context. */
 export type ValueField =
   | { kind: 'email' | 'subscribed' }
   | { kind: 'time'; name: 'createdAt' | 'updatedAt' }
@@ -111,7 +112,6 @@ export type Field =
   | { kind: 'activity'; name: EmailActivity }
   | { kind: 'segment'; id: string };
 
-/** The operators that fit each kind of field. */
 export const operatorsOf: Readonly<Record<Field['kind'], readonly Operator[]>> = {
   email: [...equality, ...containment],
   subscribed: equality,
@@ -173,7 +173,10 @@ export function bareKeyOf(text: string): string | null {
   return root === '' || isStandard || prefixes.includes(root) ? null : root;
 }
 
-/** Returns the name of a field with its prefix, as stored: `plan` is `data.plan`. */
+/**
+ * Returns the stored name of a field: `plan` becomes `data.plan`, and `contact.email` becomes
+ * `email`.
+ */
 export function fullNameOf(text: string): string {
   if (bareKeyOf(text) !== null) return `data.${text}`;
   return text.startsWith('contact.') ? text.slice('contact.'.length) : text;
@@ -213,7 +216,10 @@ export function stepFieldOf(text: string): StepField | null {
   return field && isValueField(field) ? { root: 'contact', field } : null;
 }
 
-/** Parses a name in `valueOf`: as `stepFieldOf`, but a field of the contact has its `contact.`. */
+/**
+ * Parses a name in `valueOf`. It must begin with `event.`, `context.` or `contact.`; null: any other
+ * name.
+ */
 export function operandFieldOf(text: string): StepField | null {
   return /^(?:event|context|contact)\./.test(text) ? stepFieldOf(text) : null;
 }

@@ -2,7 +2,7 @@ import { type ContactValues, evaluateCondition, type Subject } from './evaluate.
 import { type Condition, type EmailActivity, filterFieldOf, filtersOf } from './filter.ts';
 import type { Segments } from './parse.ts';
 
-/** The facts about a contact that conditions ask for beside its own values, read at one moment. */
+/** The facts about a contact that conditions ask for besides its own values, read at one moment. */
 export interface ContactHistory {
   /** The segments that the conditions name, directly or through others; a deleted one is missing. */
   segments: Segments;

@@ -27,7 +27,6 @@ import { isTimeInput } from './value.ts';
 import { limits } from '../limits.ts';
 import { unknownKeyText } from '../text-rules.ts';
 
-/** A parsed condition, or its errors. */
 export interface ParsedCondition {
   /** Null when there are problems. */
   condition: Condition | null;
@@ -38,11 +37,10 @@ export interface ParsedCondition {
   bareNames: BareName[];
 }
 
-/** A parsed filter of a CONDITION. */
 export interface ParsedStepFilter extends ParsedCondition {
   /** Number of filters in all its groups. */
   filters: number;
-  /** The names of fields of the contact and the context, each with its place. */
+  /** The names of all fields with a value, each with its place in the config. */
   names: { field: string; name: string }[];
 }
 
@@ -51,7 +49,7 @@ export interface SegmentMention {
   segmentId: string;
 }
 
-/** Conditions of segments by id, null for a segment of hand-picked members. */
+/** Conditions of segments by id, null for a STATIC segment. */
 export type Segments = ReadonlyMap<string, Condition | null>;
 
 /** Segments by id, each with the ids of the segments in its condition. */
@@ -60,7 +58,8 @@ export type SegmentReferences = ReadonlyMap<string, readonly string[]>;
 /**
  * Parses a condition in either form, `{logic, groups}` or flat `{operator, conditions}`.
  * @param input JSON.
- * @param field where it stands in the request; the prefix of the fields of all problems.
+ * @param field the place of the condition in the request, with which the `field` of each problem
+ *   begins.
  */
 export function parseCondition(input: unknown, field: string): ParsedCondition {
   return parsed(new Reader(segmentGrammar), input, field);
@@ -85,9 +84,9 @@ function parsed(reader: Reader, input: unknown, field: string): ParsedCondition 
 }
 
 /**
- * Returns the problems of the segments that a condition refers to: unknown ones, circular
- * references to the segment of the condition, and too many of them, here or in a segment that
- * refers to this one.
+ * Returns the problems of the segments that a condition refers to. A segment may be unknown, or refer
+ * back to the segment of the condition. Or the condition refers to too many segments, or another
+ * segment does so through this condition.
  * @param segments the segments in `mentions`, and all of the project that refer to other segments.
  * @param selfId the segment that is being changed; absent for a new one, and for audiences.
  */
@@ -398,7 +397,9 @@ class Reader {
     return place;
   }
 
-  /** The field that a filter compares with, in place of a value; null: it names none. */
+  /**
+   * The field that a filter compares with, in place of a value; null: the filter names no such field.
+   */
   private operand(input: Json, operator: Operator, field: string): string | null {
     const isOwn = this.#grammar.filterKeys.includes('valueOf') && Object.hasOwn(input, 'valueOf');
     const name = isOwn ? input['valueOf'] : undefined;

@@ -2,14 +2,13 @@ import { z } from 'zod';
 import { unknownKeyText } from '../text-rules.ts';
 
 /**
- * Maximum number of keys of an object that are checked. A hostile body could have a hundred
- * thousand.
+ * Maximum number of unknown keys that a message names. A hostile body could have a hundred thousand.
  */
 const namedMax = 100;
 
 /**
- * An object that selects the targets of an action. An unknown key is always refused, because
- * ignoring a filter would select everything. The issue's message has a line per key.
+ * An object that selects the targets of an action. An unknown key is always refused, because ignoring
+ * a filter would select everything. The issue's message has one line for each unknown key.
  */
 export function selection<Shape extends z.ZodRawShape>(shape: Shape) {
   const known = Object.keys(shape);

@@ -59,7 +59,7 @@ export function evaluateStepCondition(
   scope: Pick<FieldScope, 'contact' | 'context'>,
 ): StepDecision {
   const { field } = config;
-  // `event.` reads the context, because it has the data of all events so far.
+  // `event.` reads the context, because the context has the data of all events so far.
   const fields = { ...scope, event: scope.context };
   const actualValue = asJson(readField(stepFieldOf(field), fields));
   const decision = (by: Comparison | null, result: boolean, branch: string): StepDecision => ({
@@ -78,7 +78,9 @@ export function evaluateStepCondition(
   return decision(config, result, result ? 'yes' : 'no');
 }
 
-/** True when a comparison holds. A `valueOf` that is missing or null equals nothing, not even null. */
+/**
+ * True when a comparison holds. It never holds if the field in its `valueOf` has no value, or null.
+ */
 export function isMet(comparison: FieldComparison, scope: FieldScope): boolean {
   const place = stepFieldOf(comparison.field);
   if (!place) return false;

@@ -72,7 +72,9 @@ const plainDecimal = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/;
  */
 const decimalDigitsMax = 15;
 
-/** The numeric value in comparisons: of a number, or of a text in plain decimal notation. */
+/**
+ * The value that a number, or a text in plain decimal notation, has in comparisons; null: it has none.
+ */
 export function numberOf(value: unknown): number | null {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || !plainDecimal.test(value)) return null;
@@ -131,8 +133,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Returns the instant a length of time before `now`, in milliseconds since 1970. It may be before
- * all dates. It is rounded up, which excludes no whole millisecond.
+ * Returns the instant that is `value` units before `now`, in milliseconds since 1970. It may be
+ * earlier than any valid date. Rounding up is exact enough, because times have whole milliseconds.
  */
 export function cutOff({ value, unit }: Pick<Filter, 'value' | 'unit'>, now: Date): number {
   return Math.ceil(now.getTime() - (value as number) * unitMs[unit as Unit]);

@@ -8,7 +8,6 @@ import { limits } from '../limits.ts';
 /** All must hold. */
 export type Where = readonly FieldComparison[];
 
-/** True when an event meets the conditions of a trigger. */
 export function meetsTrigger(where: Where, scope: Omit<FieldScope, 'context'>): boolean {
   return where.every((item) => isMet(item, { ...scope, context: null }));
 }
@@ -31,7 +30,7 @@ export function resolvedWhere(
   });
 }
 
-/** True when an event meets the conditions of a wait, as they were resolved when it began. */
+/** True when an event meets the conditions of a wait, as they were resolved when the wait began. */
 export function meetsWait(resolved: Where, scope: FieldScope): boolean {
   return resolved.every((item) => {
     const operand = operandOf(item);
@@ -54,7 +53,10 @@ export function requiredData(resolved: Where): Record<string, unknown> | null {
   return required.length === 0 ? null : Object.fromEntries(required);
 }
 
-/** The conditions of a wait for its record: if the field in `valueOf` had no value, `value` is null. */
+/**
+ * The conditions of a wait for its record: if the field in `valueOf` had no value, or one that was too
+ * long, `value` is null.
+ */
 export function shownWhere(resolved: Where): object[] {
   return resolved.map((item) => {
     const operand = operandOf(item);

@@ -34,15 +34,15 @@ export interface Move {
     expiresAt: Date | null;
     /** The events that it expects from the move on; null: the same as before. */
     expected: Expectation | null;
-    /** For a digest, which keeps what it has taken. */
+    /** Only for a digest. It keeps the events that it has taken. */
     digest?: Pick<DigestSettings, 'max'>;
   };
 }
 
 /**
- * Returns the changes to an execution that moves from one graph to another; null: its current step
- * has no counterpart of its type there, or the counterpart is that of another step, too, which the
- * execution has begun.
+ * Returns the changes to an execution that moves from one graph to another; null: its current step has
+ * no counterpart of the same type there, or the execution has begun another step with the same
+ * counterpart.
  *
  * A delay, wait or digest keeps its beginning. If its config differs, its end is computed again from
  * this beginning; a delay until a date reads the date again.

@@ -16,7 +16,8 @@ export type DeliveryLimit = (typeof deliveryLimits)[number];
 const nearly = 0.8;
 
 /**
- * Returns the limit that mail waits for; null when nothing waits, or it is sent at full speed.
+ * Returns the limit that mail waits for; null when no mail is due, or it is sent at full speed.
+ * Without workers it is `no_worker`, even if no mail is due.
  * @param state.perSecond messages of the project sent per second
  * @param state.rates in messages per second; 0: no limit
  * @param state.projectTokens tokens that are left, null if none were ever taken

@@ -17,7 +17,9 @@ export type Feedback = { at: Date } &
         isListed?: Listed;
       }
     | { kind: 'complaint'; isListed?: Listed }
-    /** Accepted but not sent: it had a virus, or could not be rendered. */
+    /**
+     * The provider accepted the message but did not send it: it had a virus, or could not be rendered.
+     */
     | { kind: 'rejection'; text: string }
   );
 
@@ -91,14 +93,14 @@ type TraceWord =
   | 'refused';
 
 /**
- * Returns the effects of feedback on a message, or null when there are none. Times keep the earliest
- * occurrence; `opens` and `clicks` count each.
+ * Returns the effects of feedback on a message, or null when there are none. The times in `state` are
+ * those of the earliest occurrences; `opens` and `clicks` count all occurrences.
  *
  * All feedback, also a rejection, proves that the provider accepted the message. So a message with an
  * unknown outcome becomes SENT first, even if it was given up meanwhile. Feedback on a message that
  * was never given to the mail provider (`attempts` 0) is ignored.
- * @param before.isUnderWay an attempt is still waiting for its response, and feedback may be
- *   faster.
+ * @param before.isUnderWay true: an attempt still waits for its response. Feedback may arrive
+ *   earlier
  * @param given.acceptedAt when the provider accepted it, if reported.
  */
 export function applyFeedback(
@@ -115,7 +117,7 @@ export function applyFeedback(
     counters: [],
     unsubscribes: null,
   };
-  // The provider accepted the message and rejected it later, so more feedback cannot belong to it.
+  // The provider accepted the message and rejected it later, so it ignores further feedback.
   if (state.status === 'FAILED' && state.sent_at !== null) return null;
   if (state.sent_at === null) settle(effects, feedback, isUnderWay, given);
   if (feedback.kind === 'rejection') return reject(effects, feedback.text);
@@ -192,14 +194,18 @@ function note(effects: FeedbackEffects, feedback: Feedback): void {
   }
 }
 
-/** Returns true if this feedback and all before it came from the provider's list. */
+/**
+ * Returns true if this feedback, and all earlier feedback of its kind, came from the provider's list.
+ */
 function isListed(feedback: { isListed?: Listed }, first: Date | null, before: boolean): boolean {
   return (first === null || before) && feedback.isListed === true;
 }
 
 type Reached = 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained';
 
-/** The first occurrence counts for the campaign and the trace; the earliest time is stored. */
+/**
+ * Only the first report counts for the campaign and the trace. The earliest reported time is stored.
+ */
 function reach(
   effects: FeedbackEffects,
   status: (typeof ranks)[number],

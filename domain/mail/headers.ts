@@ -2,9 +2,9 @@ import { formatMailboxes, parseMailboxes } from '../email-address.ts';
 import { containsOptOutLink } from '../template/html.ts';
 
 /**
- * Headers that a sender cannot set. Some are generated from the message, and a second one would be
- * forged. Others record the work of mail servers (RFC 5322, 3.6.6 and 3.6.7; RFC 8601; RFC 8617),
- * or the address for bounces, which the return path defines.
+ * Headers that a sender cannot set. Some are generated from the message, so a custom value would
+ * contradict it. Others record the work of mail servers (RFC 5322, 3.6.6 and 3.6.7; RFC 8601; RFC
+ * 8617), or the address for bounces, which the return path defines.
  */
 const structural = new Set([
   'from',
@@ -37,9 +37,9 @@ export function isHeaderName(text: string): boolean {
 }
 
 /**
- * Prepares the custom headers of a request: structural names are dropped; if two names differ only
- * in case, the last wins; and `Reply-To` is taken out. It is returned as an address, or as
- * mailboxes written by `formatMailboxes`; null when it cannot be read.
+ * Prepares the custom headers of a request: structural names are dropped; if two names differ only in
+ * case, the last wins; and `Reply-To` is taken out. `replyTo` has its mailboxes as `formatMailboxes`
+ * writes them; null: it is absent or cannot be read.
  */
 export function readCustomHeaders(given: Readonly<Record<string, string>> | undefined): {
   headers: Record<string, string>;

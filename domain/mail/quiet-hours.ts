@@ -18,9 +18,9 @@ export function secondOfDay(text: string): number {
 const stretchesMax = 20;
 
 /**
- * Returns the first instant from `now` on at which the zone's wall time is in no quiet window;
- * null: it is in none now. The wall time at each instant decides, so an hour that occurs twice may
- * be quiet twice.
+ * Returns the first instant after `now` at which the zone's wall time is in no quiet window; null: it
+ * is in no quiet window at `now`. The wall time at each instant decides, so an hour that occurs twice
+ * may be quiet twice.
  */
 export function quietUntil(quiet: QuietHours, zone: string, now: Date): Date | null {
   let at = now.getTime();
@@ -52,7 +52,10 @@ function quietLeft({ from, to, days }: QuietHours, zone: string, instant: number
   return ends === now ? 0 : (ends - now) * 1000 - part;
 }
 
-/** Returns the first instant in a span at which the zone's clock changed; null: it did not. */
+/**
+ * Returns the first instant in a span at which the zone's clock changed; null: the zone has the same
+ * offset at both ends.
+ */
 function firstChange(zone: string, from: number, to: number): number | null {
   const offset = offsetAt(zone, from);
   if (offsetAt(zone, to) === offset) return null;

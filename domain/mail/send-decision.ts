@@ -6,13 +6,14 @@ import { isSuppressed, refusesConfirmation, type Suppression } from './suppressi
 import type { FrequencyCap, SendPolicy } from './send-policy.ts';
 
 /**
- * The decision about a due message outside paused campaigns. Reasons to end a message come before
- * holds, and holds before the limits: first billing, then the sending rates, which delay a message
- * until its turn. After a hold the message is decided again, with the facts of that time.
+ * The decision about a due message whose campaign is not paused. Reasons to suppress the message are
+ * checked first, then holds. Limits are checked later, by others: billing, then the sending rates,
+ * which delay a message until its turn. After a hold, the decision is made again with the facts of
+ * that time.
  */
 export type SendDecision =
   | { kind: 'send' }
-  /** The message fails and is never given to the mail provider. */
+  /** The message fails instead of being given to the mail provider. */
   | { kind: 'suppress'; reason: WithheldReason }
   | { kind: 'hold'; reason: PolicyHold; until: Date };
 
@@ -49,9 +50,9 @@ const dayMs = 24 * 3_600_000;
 const delayMaxMs = 30 * dayMs;
 
 /**
- * @param policy null: none.
- * @param counted when mail that counts for a cap was accepted, newest first; mail that is being
- *   given to the mail provider counts as of now.
+ * @param policy null: the project has none, so only the reasons to suppress apply.
+ * @param counted the times at which the provider accepted mail that counts for a cap, newest first.
+ *   Mail that is being given to the provider has the present time.
  */
 export function decideSend(
   mail: DueMail,
@@ -106,7 +107,7 @@ function isToContact(mail: Pick<DueMail, 'source_type' | 'to_email' | 'contact_e
 }
 
 /**
- * Returns when every cap has room for one more message; null: all have now.
+ * Returns when every cap has room for one more message; null: all caps have room now.
  * @param counted as for `decideSend`
  */
 export function capUntil(

@@ -29,7 +29,6 @@ export interface SendPolicy {
    */
   contactTimeZoneField: string | null;
   quietHours: QuietHours | null;
-  /** Every cap applies. */
   caps: readonly FrequencyCap[];
   /** Handling of mail that would exceed a cap. */
   onCap: 'skip' | 'delay';

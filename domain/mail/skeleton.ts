@@ -16,7 +16,7 @@ import type { Header, MessageClass } from './headers.ts';
  * A recipient who does not exist. All texts are letters, digits and `-`, and occur nowhere else.
  */
 export interface SampleRecipient {
-  /** Two uuids. */
+  /** A uuid, like `emailId`. */
   contactId: string;
   emailId: string;
   /** Part of each placeholder token. */
@@ -59,7 +59,9 @@ export interface MailSkeleton {
   hasValuesInLinks: boolean;
 }
 
-/** The text part of a longer document may be cut, so a slot could be lost. */
+/**
+ * The text part is made from the beginning of a long document (`cutHtml`), so a slot could be lost.
+ */
 const htmlCharsMax = 400_000;
 
 /**
@@ -205,7 +207,8 @@ function readPlaceholders(
     }
     // A dash strips the white space around the placeholder.
     if (/^\{\{-|-\}\}$/.test(liquid)) return null;
-    // A fallback is part of the template, so it is not escaped.
+    // The renderer does not escape a fallback, because it is part of the template. Values in slots are
+    // escaped.
     if (/[&<>"'{]/.test(piece.fallback ?? '')) return null;
     const [name = '', ...inside] = path;
     const known = inside.length === 0 && Object.hasOwn(system, name) ? system[name] : undefined;

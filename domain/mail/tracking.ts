@@ -4,7 +4,6 @@ import type { MessageClass } from './headers.ts';
 
 export type TrackingSetting = 'ENABLED' | 'MARKETING_ONLY' | 'DISABLED';
 
-/** Returns true if opens and clicks of a message are tracked, by its project's setting. */
 export function isTracked(setting: TrackingSetting, messageClass: MessageClass): boolean {
   if (setting === 'MARKETING_ONLY') return messageClass !== 'TRANSACTIONAL';
   return setting === 'ENABLED';
@@ -253,7 +252,7 @@ function readTag(html: string, nameStart: number): Tag {
   }
 }
 
-/** Reads the part after an attribute's name; null when the tag ends within it. */
+/** Reads the part after an attribute's name; null when a quote of the value is never closed. */
 function readValue(html: string, keyEnd: number): { anchor: Anchor | null; end: number } | null {
   const equals = skip(html, keyEnd, blank);
   if (html[equals] !== '=') return { anchor: null, end: keyEnd };

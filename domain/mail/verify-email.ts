@@ -75,7 +75,7 @@ function isWithin(domain: string, list: ReadonlySet<string>): boolean {
   return labels.some((_, index) => list.has(labels.slice(index).join('.')));
 }
 
-/** Returns the large provider whose name is one letter away from a domain. */
+/** Returns the large provider whose domain is one letter away from this domain. */
 function closePopular(domain: string): string | undefined {
   if (popularDomains.includes(domain)) return undefined;
   return popularDomains.find((popular) => isOneEditAway(domain, popular));

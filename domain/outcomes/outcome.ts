@@ -9,7 +9,7 @@ export type Outcome = (typeof outcomes)[number];
 export const refusals = ['provider_refused', 'recipient_refused', 'provider_unavailable'] as const;
 export type Refusal = (typeof refusals)[number];
 
-/** Why a due message was not given to the mail provider, as `email.error` stores it. */
+/** Why a waiting message fails and is not given to the mail provider, as `email.error` stores it. */
 export const withheldReasons = [
   'contact_unsubscribed',
   'topic_unsubscribed',
@@ -100,7 +100,7 @@ export interface JudgedMail extends HeldMail {
   refusal: string | null;
   /** The status of its campaign; null: it has none, or the message has been sent or has failed. */
   campaign_status: string | null;
-  /** True if its attempt has ended and it is unknown if the provider accepted it. */
+  /** True if its attempt has ended, and it is unknown whether the provider accepted the message. */
   is_unsettled: boolean;
 }
 

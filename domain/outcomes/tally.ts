@@ -36,7 +36,9 @@ export interface CampaignTally {
 export interface CampaignOutcomes {
   /** The sum is the number of recipients. */
   outcomes: Record<Outcome, number>;
-  /** Without zeros. The sum is the number of recipients to whom the campaign was not sent. */
+  /**
+   * Without zeros. The sum is the number of recipients to whom the campaign was not sent, or not yet.
+   */
   reasons: Partial<Record<ReasonCode, number>>;
 }
 

@@ -50,7 +50,6 @@ function numbersText({ entered, waiting, failed }: StepNumbers): string {
 
 const grouped = (count: number) => count.toLocaleString('en-US');
 
-/** An execution with the columns that its picture needs. */
 export interface ExecutionState {
   workflowName: string;
   version: number;
@@ -120,7 +119,8 @@ function subtitleOf({
 }
 
 /**
- * Returns the step whose failure ended the execution, even if the run ended without a failed step.
+ * Returns the step at which the execution failed: the failed step, or the current one if the run ended
+ * without a failed step. null: the execution has not failed.
  */
 function failedStepOf({ status, steps, currentStepId }: ExecutionState): string | null {
   if (status !== 'FAILED') return null;

@@ -9,7 +9,7 @@ export interface Point {
   y: number;
 }
 
-/** A box or a label around its middle. */
+/** A box or a label. `x` and `y` are its middle. */
 export interface Area extends Point {
   width: number;
   height: number;
@@ -175,8 +175,8 @@ function rowsOf({ steps, ways }: Picture): Map<string, number> {
 }
 
 /**
- * Returns the line from the lower edge of one area to the upper edge of another, never from its
- * side.
+ * Returns the line from the lower edge of one area to the upper edge of another, even if the first or
+ * last of the points is at a side.
  */
 function joined(points: Point[], start: Area, end: Area): Point[] {
   const inner = points.slice(1, -1);

@@ -115,7 +115,6 @@ const marks: Record<StepState, string> = {
   untouched: '',
 };
 
-/** Draws the state in the upper right corner, as a mark and a word. */
 function mark(state: StepState, word: string, area: Area): string {
   if (state === 'untouched') return '';
   const right = area.x + area.width / 2 - sizes.padding;

@@ -1,6 +1,6 @@
 /**
- * Estimates widths of texts before they are drawn. Fonts differ, so the estimate is on the wide
- * side of common sans-serif fonts.
+ * Estimates widths of texts before they are drawn. Fonts differ, so the estimate is that of a rather
+ * wide sans-serif font.
  */
 
 export interface Font {
@@ -38,7 +38,9 @@ export function cut(text: string, width: number, font: Font): string {
   return `${beginning(line, width - textWidth('…', font), font).trimEnd()}…`;
 }
 
-/** Breaks the text into lines of at most this width, in pixels; the last one is cut. */
+/**
+ * Breaks the text into lines of at most this width, in pixels. The last line is cut if it is too long.
+ */
 export function wrapped(text: string, width: number, font: Font, linesMax: number): string[] {
   const lines: string[] = [];
   let rest = oneLine(text);
@@ -54,7 +56,6 @@ export function wrapped(text: string, width: number, font: Font, linesMax: numbe
   return rest === '' ? lines : [...lines, cut(rest, width, font)];
 }
 
-/** Returns the longest beginning that fits. */
 function beginning(text: string, width: number, font: Font): string {
   let end = 0;
   let used = 0;

@@ -1,7 +1,7 @@
 import type { StepRef } from '../workflow/graph.ts';
 
 /**
- * The input of an execution's run: ids, and the first step by name. Steps read the context, the
+ * The input of an execution's run: ids, and a reference to the first step. Steps read the context, the
  * contact's data and the graph when they run, and each result names the next step. So a recorded
  * history is small however large the graph is, can be replayed anywhere, and has no personal data.
  */
@@ -15,7 +15,7 @@ export interface ExecutionStart {
   version: number;
   /** To the microsecond. */
   startedAt: string;
-  /** True if it was moved here from another version: it skips steps that it has begun. */
+  /** True if it was moved to this version from another one: it skips steps that it has begun. */
   isMoved?: boolean;
   /** The step to resume at, for example after continue-as-new, or when a failed step is retried. */
   resume?: { stepId: string; since: string };
@@ -51,7 +51,9 @@ export function executionRunId(executionId: string): string {
   return `execution-${executionId}`;
 }
 
-/** Returns the execution whose run has this workflow id, or null. */
+/**
+ * Returns the id of an execution from the workflow id of its run; null: it is the id of another run.
+ */
 export function executionOfRun(workflowId: string): string | null {
   return /^execution-([0-9a-f-]{36})$/.exec(workflowId)?.[1] ?? null;
 }
@@ -61,7 +63,10 @@ export function deliveryRunId(projectId: string): string {
   return `delivery-${projectId}`;
 }
 
-/** Returns the project whose mail the run with this workflow id delivers, or null. */
+/**
+ * Returns the id of a project from the workflow id of its delivery run; null: it is the id of another
+ * run.
+ */
 export function projectOfDelivery(workflowId: string): string | null {
   return /^delivery-([0-9a-f-]{36})$/.exec(workflowId)?.[1] ?? null;
 }

@@ -7,8 +7,8 @@ export interface KnownSweeps {
 }
 
 /**
- * Returns the time since which Temporal has lost its data: 1970 when all are lost, or the last
- * sweep before the backup that was restored; null: nothing was lost.
+ * Returns the time since which Temporal has lost its data: 1970 when all are lost; the last sweep that
+ * it still knows when an older backup was restored; null: nothing was lost.
  * @param last planned time of the last sweep that has run, according to our own rows
  */
 export function forgottenSince(last: Date, { createdAt, plannedAt }: KnownSweeps): Date | null {
@@ -16,6 +16,7 @@ export function forgottenSince(last: Date, { createdAt, plannedAt }: KnownSweeps
   if (times.includes(last.getTime())) return null;
   const earlier = times.filter((at) => at < last.getTime());
   if (earlier.length > 0) return new Date(Math.max(...earlier));
-  // Without a worker, Temporal may have started more sweeps after `last` than it lists.
+  // Temporal knows no sweep up to `last`. If the schedule is older than `last`, too many sweeps have
+  // followed, for example without a worker. If it is newer, it was created again.
   return createdAt > last ? new Date(0) : null;
 }

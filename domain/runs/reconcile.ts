@@ -23,7 +23,6 @@ export type RunState =
       generation: number | null;
     };
 
-/** The error of an execution whose run has ended without a result. */
 const runEndedError =
   'The run of the execution was terminated, failed or timed out in Temporal. Retry the execution ' +
   'to continue.';
@@ -37,22 +36,23 @@ export type Verdict =
 /** Milliseconds since its beginning after which a step that is being retried counts as stuck. */
 const stuckStepMs = 10 * 60_000;
 /**
- * Number of attempts to send an execution to Temporal after which it counts as refused, not just
- * slow. Two attempts are at least 15 seconds apart.
+ * Number of attempts to send an execution to Temporal from which on Temporal counts as refusing it,
+ * and not just as slow. Two attempts are at least 15 seconds apart.
  */
 const refusedTries = 10;
 /**
- * Number of attempts after which a workflow task will always fail: its code has a bug, or does not
- * match the history.
+ * Number of attempts from which on a workflow task counts as failing for good: the code has a bug, or
+ * does not match the history.
  */
 const taskAttemptsMax = 3;
-/** Why an execution is stuck while no worker runs. */
 export const noWorkerReason = 'No worker is running.';
-/** Why an execution is stuck whose task no worker takes. */
 const untakenReason = 'No worker takes its next task: none is running, or all are overloaded.';
 /** Why an execution is stuck that should have been reconciled with its run by now. */
 export const noSweepReason = 'The sweep is not running, so a lost run is not restarted.';
-/** Milliseconds after which a task that no worker takes is stuck. Normally it takes seconds. */
+/**
+ * Milliseconds after which a task that no worker takes is stuck. Normally a worker takes it within
+ * seconds.
+ */
 const untakenMaxMs = 60_000;
 
 /**
@@ -78,7 +78,7 @@ export function judgeRun(
   // The run is that of an earlier start, so the latest start never reached Temporal.
   if (run.generation !== null && run.generation < execution.generation) return { do: 'restart' };
   switch (run.end) {
-    // It has ended without changing the row.
+    // The run has completed, but the row of the execution is still active.
     case 'completed':
       return { do: 'restart' };
     case 'cancelled':

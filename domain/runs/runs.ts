@@ -10,7 +10,7 @@ export interface RunInputs {
   bulkContacts: { projectId: string; jobId: string };
   executionJob: { projectId: string; jobId: string };
   eventReplay: { projectId: string; jobId: string };
-  /** Without a project: the row outlives the workflow and the project. */
+  /** It has no project, because its row outlives the workflow and the project. */
   workflowSchedule: { projectId: null; workflowId: string };
   firing: {
     projectId: string;
@@ -62,7 +62,7 @@ export const platformFairness = 'platform';
 
 export const defaultTaskQueue = 'everpost';
 
-/** Returns the id of the schedule of a task queue's sweep. It is also the prefix of its runs. */
+/** Returns the id of the schedule of a task queue's sweep. The ids of its runs begin with it. */
 export function sweepIdOf(taskQueue: string): string {
   return taskQueue === defaultTaskQueue ? 'sweep' : `sweep-${taskQueue}`;
 }
@@ -102,7 +102,10 @@ export const runIds = {
 export interface OutboxEntry {
   runId: string;
   projectId: string | null;
-  /** Only runs of executions are started and cancelled. Other runs are signalled with start. */
+  /**
+   * Only runs of executions are started and cancelled. Other runs are signalled, and started if none
+   * is open (SignalWithStart).
+   */
   kind: RunKind | 'customerWorkflow';
   action: 'start' | 'signal' | 'cancel';
   /**
@@ -145,9 +148,8 @@ export function notedSubscription(projectId: string, subscriptionId: string): Ru
 }
 
 /**
- * Sends committed entries to Temporal, while the caller continues. Entries that it cannot send (the
- * server is unavailable, this process dies) are sent later, by any process: the rows say what is
- * due.
+ * Sends committed entries to Temporal, while the caller continues. Entries that it cannot send
+ * (Temporal is unavailable, this process dies) stay in the outbox, and any process sends them later.
  */
 export interface Dispatcher {
   /** Sends the entries that are due for these runs. */
@@ -158,6 +160,6 @@ export interface Dispatcher {
   watch(): void;
   /** Starts one execution now. Returns its run's id, or null when Temporal does not respond. */
   startNow(executionId: string): Promise<string | null>;
-  /** Resolves when all entries taken so far were sent, or left in the outbox. */
+  /** Resolves when all entries passed so far were sent, or remain in the outbox. */
   close(): Promise<void>;
 }

@@ -26,7 +26,7 @@ export interface DnsAnswers {
  */
 export interface DomainSources {
   dns: {
-    /** Records that are published now; none is an empty list. */
+    /** Returns the records that are published now; an empty list: there are none. */
     findRecords<T extends keyof DnsAnswers>(type: T, name: string): Promise<DnsAnswers[T]>;
   };
   identities: {

@@ -95,7 +95,6 @@ export function senderRecords(
   ];
 }
 
-/** Identifies a record within its domain. */
 export function recordKey(record: Pick<DnsRecord, 'type' | 'name'>): string {
   return `${record.type} ${record.name}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The reputation of a project by its bounces and complaints. Mail providers judge the whole server
- * by the rates of both, so from the levels here on, one project harms all others.
+ * The reputation of a project by its bounces and complaints. Mail providers judge the whole server by
+ * the rates of both, so a project that reaches the limits here harms all others.
  */
 
 /** Bounces and complaints in a period, and the sent messages they refer to. */
@@ -26,7 +26,7 @@ interface Limits {
 
 /** Minimum number of sent messages for which rates are evaluated; absolute limits always apply. */
 const sentMin = 100;
-/** A project younger than this, in days, has stricter limits. */
+/** Age in days below which a project has stricter limits. */
 const newProjectDays = 30;
 
 interface MeasureLimits {
@@ -76,7 +76,6 @@ export interface Reputation {
   worst: Record<Measure, Level>;
 }
 
-/** Evaluates a project. `ageDays`: its age in days. */
 export function judgeReputation(windows: FeedbackWindows, ageDays: number): Reputation {
   const isNewProject = ageDays < newProjectDays;
   const judged = (measure: Measure) => {

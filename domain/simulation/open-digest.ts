@@ -17,7 +17,7 @@ export class OpenDigest {
   }
 
   /**
-   * Takes events.
+   * Takes the recorded events that the digest collects.
    * @param since see `RecordedEvents.takeAll`
    * @param startEventName the name of the events that start the workflow
    */

@@ -2,7 +2,6 @@ import type { ContactHistory } from '../filter/history.ts';
 import type { Expectation } from '../workflow/steps/effects.ts';
 import type { SimulatedEvent, SimulatedMail } from './simulation.ts';
 
-/** An event that was recorded. */
 export type Happening = Pick<SimulatedEvent, 'name' | 'at' | 'data'>;
 
 /**
@@ -60,8 +59,8 @@ export class RecordedEvents {
   }
 
   /**
-   * Takes the first event of this name that counts, meets the conditions and was not taken before. From
-   * then on, only later events count.
+   * Takes the first event of this name that counts, meets the conditions and was not taken before.
+   * After this, only events recorded later count.
    * @param since null: the wait is already open, and only events that it has not checked can end it
    */
   take(

@@ -71,7 +71,7 @@ class Player {
   #digest: OpenDigest | null = null;
   #nextEvent = 0;
   readonly #recorded = new RecordedEvents();
-  /** The exit rule that was met during a running step. */
+  /** The reason of the first exit rule that an event has met; null: none was met. */
   #exit: string | null = null;
   readonly #path: SimulatedStep[] = [];
   readonly #emails: SimulatedMail[] = [];
@@ -128,7 +128,7 @@ class Player {
     return 'COMPLETED';
   }
 
-  /** Returns the first command, after the trigger or the step that it continues from. */
+  /** Returns the first command, after the trigger or after the step `behind`. */
   #begin(): Command {
     const { graph, behind, triggerEventName, startAt } = this.#input;
     const left = behind && findStep(graph, behind.stepId);
@@ -244,7 +244,7 @@ class Player {
   }
 
   /**
-   * Lets the open digest take events, and closes it if it is over.
+   * Lets the open digest take events, and closes it if its time is over or it has enough events.
    * @param since see `RecordedEvents.takeAll`
    */
   #collect(since: Expectation['since'] | null, isOver = false): Outcome | null {
@@ -418,7 +418,7 @@ class Player {
     return after;
   }
 
-  /** Makes the request of a step until its final response. */
+  /** Makes the request of a step, and repeats it until the response is final. */
   async #call(step: GraphStep, { shown }: StepCallout): Promise<Outcome> {
     const { afterCall } = moduleOf(step);
     if (!afterCall) throw new Error(`Steps of type ${step.type} make no requests.`);

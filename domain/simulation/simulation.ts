@@ -15,7 +15,7 @@ export const simulatedStepsMax = 200;
 
 export class TooManySteps extends Error {}
 
-/** Thrown when the execution ends, whatever it is doing. */
+/** Thrown when a step (EXIT, or a delay until a past date) or an exit rule ends the execution. */
 export class Exited extends Error {
   readonly reason: string;
   constructor(reason: string) {
@@ -46,7 +46,6 @@ export interface SimulatedEvent {
   data: Record<string, unknown> | null;
 }
 
-/** The simulated response of a webhook's receiver. */
 export interface SimulatedReceiver {
   statusCode: number;
   /** Any JSON; undefined: no body. */
@@ -81,7 +80,7 @@ export interface SimulationInput {
   /** Receivers by step id. A missing receiver answers 200 without a body. */
   receivers: ReadonlyMap<string, SimulatedReceiver>;
   startAt: Date;
-  /** An execution that continues for longer is still WAITING. */
+  /** An execution that has not ended at this time gets the status WAITING. */
   stopAt: Date;
 }
 
@@ -94,13 +93,12 @@ export interface SimulationServices {
   findMail(
     templateId: string,
   ): Promise<Pick<StepMailSource, 'template' | 'domainStatus'> & { topicId: string | null }>;
-  /** Returns the current entry of the suppression list for an address. */
   findSuppression(address: string): Promise<TimedSuppression | null>;
   /** The contact's history from before the simulation; a made up contact has none. */
   readHistory(conditions: readonly Condition[]): Promise<ContactHistory>;
   /** The topics of the project by id, with the contact's choice or the default. */
   topics: ReadonlyMap<string, { id: string; key: string; subscribed: boolean }>;
-  /** The hosts that the project's secrets are bound to, by name; null: any host. */
+  /** The hosts that the project's secrets are bound to, by name of the secret; null: any host. */
   secrets: ReadonlyMap<string, string[] | null>;
   /** An unguessable text: see `secretMark`. */
   mark: string;

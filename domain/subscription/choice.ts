@@ -1,12 +1,11 @@
 /** Chooses which due deliveries of a subscription are sent now, and which of them together. */
 
-/** A due delivery. */
 export interface Candidate {
   eventId: string;
   contactId: string | null;
   /** True if it has failed before, or a retry was requested. */
   isRetry: boolean;
-  /** The batch in which it has failed and is retried; null: none. */
+  /** The batch in which it has failed and is retried; null: it is in no such batch. */
   batchId: string | null;
   /** True if it has failed and is sent alone. */
   isAlone: boolean;
@@ -27,8 +26,8 @@ const retriesMax = 5;
 
 /**
  * Chooses among due deliveries, in the given order. A contact has at most one request under way.
- * Retries get up to five places while new ones wait, and all places that new ones leave free. A
- * failed batch is sent again unchanged, before other deliveries of its contacts.
+ * Retries get up to five places while new deliveries wait, and all places that new deliveries leave
+ * free. A failed batch is sent again unchanged, before other deliveries of its contacts.
  * @param free how many requests may be started, and how many deliveries each may have
  */
 export function chooseDue(
@@ -73,7 +72,7 @@ export function chooseDue(
   };
   takeFailed(reserved);
   takePacked(again, reserved);
-  // Failed deliveries that are due again come first for their contact.
+  // A contact with a failed delivery that is due again gets no new delivery before it.
   const before = failed.filter((unit) => !chosen.includes(unit)).flatMap(contactsOf);
   const isOver = takePacked((under) => fresh(new Set([...under, ...before])), free.places);
   if (!isOver) return chosen;
@@ -82,7 +81,6 @@ export function chooseDue(
   return chosen;
 }
 
-/** The contacts that have an event in a request. */
 export function contactsOf({ deliveries }: Unit): string[] {
   return deliveries.flatMap(({ contactId }) => contactId ?? []);
 }

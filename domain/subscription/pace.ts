@@ -1,6 +1,5 @@
 /** Decides how long deliveries of events pause while mail and requests need the machine. */
 
-/** Current demand of other work. */
 export interface Demand {
   /** True if mail of a campaign is being given to the mail provider. */
   isMailLeaving: boolean;
@@ -23,8 +22,8 @@ const fullyLateMs = 60_000;
 const restMaxMs = 1_000;
 
 /**
- * Returns how much other work needs, from 0 (nothing) to 1 (all). One statement per two processors
- * is full demand.
+ * Returns the demand of other work, from 0 (none) to 1 (full). Mail of a campaign, or one statement
+ * per two processors, is full demand.
  */
 export function pressureOf({ isMailLeaving, statements, processors }: Demand): number {
   return isMailLeaving ? 1 : Math.min(1, (2 * statements) / Math.max(1, processors));

@@ -8,7 +8,6 @@ export interface RequestOutcome {
   statusCode: number | null;
   /** Why no response arrived. */
   error: 'timeout' | 'unreachable' | 'address_refused' | 'secret_refused' | null;
-  /** The `Retry-After` header of the response. */
   retryAfter: string | null;
   /** The beginning of a response that was not 2xx. */
   text: string | null;
@@ -44,8 +43,8 @@ export function askedWaitMs({ retryAfter }: RequestOutcome, now: Date): number {
 }
 
 /**
- * Returns the milliseconds for which the subscription may send nothing: 429 and 503 can ask for
- * that.
+ * Returns the milliseconds for which the subscription may send nothing. Only a response 429 or 503 can
+ * ask for such a pause.
  */
 export function holdMs(outcome: RequestOutcome, now: Date): number {
   const { statusCode } = outcome;

@@ -70,7 +70,10 @@ function isCheapTag(liquid: string): boolean {
   return cheapTags.has(/^\{%-?\s*(#|\w+)/.exec(liquid)?.[1] ?? '');
 }
 
-/** Returns true if it contains a costly filter or similar text. Quotes are not parsed. */
+/**
+ * Returns true if a tag or placeholder contains a costly filter. Quotes are not parsed, so text in
+ * quotes may look like a filter.
+ */
 function isCostly(liquid: string): boolean {
   // A range may have any length.
   if (liquid.includes('..')) return true;

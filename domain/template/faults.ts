@@ -129,7 +129,7 @@ export class PlaceMap {
   }
 
   /**
-   * @param at offset in the translation. For an offset within a tag of one line, it returns the
+   * @param at offset in the translation. For an offset within a tag of one line, the result is the
    *   start of the tag.
    */
   at(at: number): Place {
@@ -147,7 +147,6 @@ export class PlaceMap {
   }
 }
 
-/** Returns the offsets at which the lines of a text begin. */
 export function lineStarts(text: string): number[] {
   const starts = [0];
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);

@@ -24,7 +24,10 @@ const readCharsMax = 500_000;
  */
 const readTagsMax = 20_000;
 
-/** Returns the part of HTML that is safe to parse: all of it, unless it is built to be slow. */
+/**
+ * Returns the beginning of HTML that is parsed: at most `readCharsMax` characters with at most
+ * `readTagsMax` tags.
+ */
 export function cutHtml(html: string): string {
   const end = Math.min(html.length, readCharsMax);
   let at = -1;
@@ -61,7 +64,6 @@ ${html}
 `;
 }
 
-/** True when the body has an opt-out link for this contact. */
 export function containsOptOutLink(html: string, contactId: string): boolean {
   return html.includes(`/unsubscribe/${contactId}`) || html.includes(`/manage/${contactId}`);
 }

@@ -14,14 +14,14 @@ import { readTemplate } from './source.ts';
 
 /** Facts about a template that need no values. */
 export interface Inspection {
-  /** null: it is valid Liquid, and the other fields are filled. */
+  /** null: it is valid Liquid. With a fault, the lists are empty. */
   fault: TemplateFault | null;
   unknownFilters: ({ name: string } & Place)[];
   /** Filters after `??`, where they are a part of the text. */
   textFilters: ({ name: string } & Place)[];
   /**
-   * The names that it reads, each once, at its first position. Left out are names with a fallback
-   * (`??`, `default`), names that only a condition tests, and names that its own tags set.
+   * The names that the template reads, each once, at its first position. Names with a fallback (`??`,
+   * `default`), names that a condition tests, and names that tags of the template set are left out.
    */
   names: ({ path: string[] } & Place)[];
 }
@@ -43,7 +43,7 @@ export function inspectTemplate(source: string): Inspection {
       names: namesOf(source),
     };
   } catch {
-    // It is nested too deeply to be traversed.
+    // The template is nested too deeply to be traversed.
     return uninspected(null);
   }
 }

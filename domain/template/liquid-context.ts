@@ -18,7 +18,7 @@ export class TracingContext extends Context {
   readonly target: Target;
   /** The least trusted origin that the current expression has read. */
   from: Origin = origin.trusted;
-  /** The least trusted origin that was written since the last reset. */
+  /** The least trusted origin of the text that was written since `capture` last reset it. */
   written: Origin = origin.trusted;
   /** Origin of the list over which a loop is about to begin. */
   loopFrom: Origin = origin.stored;
@@ -108,7 +108,10 @@ export function least(a: Origin, b: Origin): Origin {
   return a > b ? a : b;
 }
 
-/** The context of a rendering, as tags and filters receive it. */
+/**
+ * Returns the context that liquidjs gives to a tag or filter as the `TracingContext` that it is.
+ * @throws TypeError for any other context
+ */
 export function traced(context: Context): TracingContext {
   if (context instanceof TracingContext) return context;
   throw new TypeError('A template is rendered in a tracing context.');
@@ -175,7 +178,6 @@ export interface Target {
 const asIs = (text: string): string => text;
 const listItems = (items: string[]): string => items.map((item) => `<li>${item}</li>`).join('\n');
 
-/** For HTML. */
 export const htmlTarget: Target = { escape: escapeHtml, list: listItems };
 /** For a text that is not HTML. */
 export const textTarget: Target = { escape: asIs, list: (items) => items.join(', ') };
@@ -200,7 +202,7 @@ export function present(
   return presentOne(value, from, target);
 }
 
-/** Writes a value that is no list as text. */
+/** Writes one value as text: an object, and a list inside a list, as JSON; missing and null as ''. */
 export function presentOne(value: unknown, from: Origin, target: Target): string {
   if (value === null || value === undefined) return '';
   const escape = from === origin.stored ? target.escape : asIs;

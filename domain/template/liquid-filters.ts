@@ -19,7 +19,7 @@ const keepsEscaped = new Set(
    capitalize newline_to_br escape_once raw default fallback`.split(/\s+/),
 );
 
-/** Filters that differ from the standard ones. `fallback` implements `??`. */
+/** Filters that differ from those of Liquid, or add to them. `fallback` implements `??`. */
 const ownFilters: Record<string, FilterHandler> = {
   raw(value: unknown) {
     traced(this.context).from = origin.trusted;
@@ -70,8 +70,8 @@ function traceFilter(name: string, handler: FilterHandler): FilterHandler {
     const before = context.from;
     try {
       const result = yield handler.call(this, value, ...args);
-      // The condition of where_exp and similar filters is a separate expression. Its last value may
-      // be a number or trusted text, which tells nothing about the items.
+      // The condition of where_exp and similar filters is a separate expression. The origin of its
+      // last value, perhaps a number or trusted text, is not that of the items.
       if (!Object.hasOwn(ownFilters, name)) {
         context.from = least(before, context.from);
         if (result !== value) context.memoryLimit.use(lengthOf(result));
@@ -86,7 +86,7 @@ function traceFilter(name: string, handler: FilterHandler): FilterHandler {
   };
 }
 
-/** Returns the characters of a text, or the items of a list. */
+/** Returns the number of characters of a text, or of items of a list; 0 for any other value. */
 function lengthOf(value: unknown): number {
   return typeof value === 'string' || Array.isArray(value) ? value.length : 0;
 }

@@ -213,7 +213,6 @@ export function isFilter(name: string): boolean {
   return Object.hasOwn(lenient.filters, name);
 }
 
-/** The names of all filters that a template can use. */
 export function filterNames(): string[] {
   return Object.keys(lenient.filters).filter((name) => name !== 'fallback');
 }

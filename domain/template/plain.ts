@@ -30,8 +30,8 @@ const liquidNames = new Set(
   ),
 );
 /**
- * Maximum number of characters of the result. A longer one is left to Liquid, which limits its
- * output; this is far below that limit.
+ * Maximum number of characters of the result. A longer one is left to Liquid, which limits its output.
+ * `charsMax` is far below that limit.
  */
 const charsMax = 500_000;
 
@@ -54,7 +54,10 @@ export function plainTemplate(pieces: readonly TemplatePiece[]): PlainTemplate |
   return plain;
 }
 
-/** Returns the text with its values; null: Liquid must render it, for a value or for its length. */
+/**
+ * Returns the text with its values; null: Liquid must render the template, because of its variables or
+ * its length.
+ */
 export function renderPlain(
   { texts, names }: PlainTemplate,
   variables: PlainVariables,

@@ -134,7 +134,7 @@ export type TemplateCheck = { ok: true } | { ok: false; message: string };
 
 /**
  * Checks a template before it is saved: at most 2 MB and 10,000 tags, correct Liquid, only known tags
- * and filters. `message` says what is wrong and where (line and column).
+ * and filters. `message`: the error, with its line and column if they are known.
  */
 export function checkTemplate(source: string): TemplateCheck {
   const fault = sizeFault(source);
@@ -279,7 +279,7 @@ function inFormOf(kind: RenderKind, variables: TemplateVariables): TemplateVaria
 
 /**
  * Only replaces `{{key}}` and `{{key ?? text}}`, for a template with a fault.
- * @param charsMax limit of the text: values that would exceed it are not replaced.
+ * @param charsMax limit of the text: a placeholder whose value would exceed it is not replaced.
  */
 export function renderPlainly(
   kind: RenderKind,

@@ -70,7 +70,7 @@ const warningsMax = 100;
 /** Size of HTML in bytes from which on Gmail clips a message and hides its end. */
 export const clippedBytes = 102 * 1024;
 
-/** Returns the faults of both parts of a mail as warnings, each once. */
+/** Returns the faults of the subject and of the body as warnings. */
 export function faultWarnings(faults: {
   subject: TemplateFault | null;
   body: TemplateFault | null;

@@ -6,9 +6,8 @@ import { instantOf, wallTimeAt } from './zones.ts';
  * zone.
  */
 
-/** A parsed cron text. All lists are in order. */
 export interface Cron {
-  /** Times of day, in minutes since midnight. */
+  /** Times of day, in minutes since midnight, the earliest first. */
   minutes: number[];
   /** Days of the month, or null: all. */
   days: Set<number> | null;

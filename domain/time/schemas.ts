@@ -5,7 +5,7 @@ import { isZone, parseLocalDateTime, parseWallTime, weekdays } from './zones.ts'
 
 /**
  * Schemas of zones and wall times in requests. Days are sorted and cron expressions are trimmed; all
- * others are stored and returned as sent.
+ * other values are stored and returned as sent.
  */
 
 export const Zone = z

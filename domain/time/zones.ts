@@ -53,7 +53,6 @@ const stretchesMax = 32;
 /** Texts that are no zone, newest last, because the library takes long to reject them. */
 const unknown = new Set<string>();
 
-/** Maximum number of texts in `unknown`. */
 const unknownMax = 1_000;
 
 /**
@@ -108,7 +107,7 @@ function stretchAt(zone: string, instant: number): Stretch {
   return added;
 }
 
-/** Milliseconds: no zone is further ahead of UTC, or further behind it. */
+/** Maximum offset of a zone from UTC, in milliseconds. */
 const offsetMax = 24 * 3_600_000;
 
 /**
@@ -152,8 +151,8 @@ export function parseLocalDateTime(text: string): LocalDateTime | null {
 }
 
 /**
- * Returns the next instant, after `after`, at which the clock of a zone reaches a wall time on one
- * of some days.
+ * Returns the next instant, after `after`, at which the clock of a zone reaches a wall time on one of
+ * `days`.
  * @param days at least one.
  */
 export function nextInstant(
@@ -170,7 +169,6 @@ export function nextInstant(
   }
 }
 
-/** The settings that decide a contact's zone. */
 export interface ZonePolicy {
   timeZone: string;
   /** `data.<path>`; null: the project's zone applies to all. */

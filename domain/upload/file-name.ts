@@ -4,9 +4,9 @@ const nameBytesMax = 255;
 const endingCharsMax = 12;
 
 /**
- * Returns a file name that is safe in a mail, and never empty. Removed are folders, control
- * characters, and marks that change the writing direction, which can show `fdp.exe` as `exe.pdf`
- * (Unicode, UAX 9 and UTR 36). White space becomes one space.
+ * Returns a file name that is safe in a mail, and never empty. Folders, control characters and marks
+ * that change the writing direction are removed. Such a mark can show `fdp.exe` as `exe.pdf` (Unicode,
+ * UAX 9 and UTR 36). White space becomes one space.
  *
  * Dots and spaces at either end are removed, because they hide a file, or are dropped when it is
  * stored. Long names are cut before their extension.

@@ -12,7 +12,6 @@ import { markSecrets, revealed } from '../secrets/in-templates.ts';
 
 /** The request of a WEBHOOK step, rendered except for its secrets. */
 export interface RenderedWebhook {
-  /** Names of the secrets in it. */
   secretNames: string[];
   /**
    * Returns the request with `valueOf(name)` in place of each secret. A `fault` is an error in the

@@ -190,7 +190,10 @@ function isWorthRetrying(outcome: WebhookOutcome): boolean {
   return statusCode === 408 || statusCode === 429 || (statusCode >= 500 && statusCode <= 599);
 }
 
-/** Seconds or an HTTP date as milliseconds from now; 0 for anything else. */
+/**
+ * Converts seconds or an HTTP date to milliseconds from now, which are negative for a past date. 0:
+ * any other value.
+ */
 export function readRetryAfter(value: string | null, now: Date): number {
   if (value === null) return 0;
   if (/^\d+$/.test(value)) return Number(value) * 1000;
@@ -228,7 +231,6 @@ export function webhookOutput(
   };
 }
 
-/** Describes the outcome of a failed attempt in one sentence. */
 export function webhookError(outcome: WebhookOutcome): string {
   if (outcome.kind === 'answered') return `The receiver answered ${outcome.statusCode}.`;
   return outcome.kind === 'timeout' ? 'The receiver did not answer in time.' : outcome.error;

@@ -47,7 +47,6 @@ export function isInterruption(outcome: Outcome | Interruption): outcome is Inte
   return outcome.kind === 'held' || outcome.kind === 'elsewhere';
 }
 
-/** Returns the first command of an execution. */
 export function begin(graph: Graph): Command {
   return runOrComplete(firstStep(graph));
 }

@@ -13,8 +13,8 @@ export interface EffectiveEvent {
 }
 
 /**
- * A recorded event, and a wait or an open digest (`id`) that expects events of its name for its
- * contact.
+ * A recorded event (`eventId`), and a wait or an open digest (`id`) of the same contact that expects
+ * events of this name.
  */
 export interface WaitCandidate {
   id: string;
@@ -34,13 +34,12 @@ export interface DigestKey {
    * key of its execution.
    */
   isOfTrigger: boolean;
-  /** The key of the execution. */
+  /** The key of the execution; null: it has none. */
   key: string | null;
   /** Path of the execution key in the data of events; null: the workflow has no keys. */
   executionKey: string | null;
 }
 
-/** An open DIGEST of an execution. */
 export interface DigestCandidate extends DigestKey {
   workflowId: string;
   stepId: string;
@@ -81,10 +80,10 @@ export interface EventEffects {
 
 /**
  * Returns the effects of events that were just recorded. The first suitable event ends a wait. If a
- * step has several open digests, only the first takes the event. An event that a digest takes does
- * not start the digest's workflow.
- * @param candidates in the order of their events; those of one event with digests in the order in
- *   which the executions began
+ * step has several open digests, only the first takes the event. An event that a digest takes does not
+ * start the digest's workflow.
+ * @param candidates in the order of their events. Open digests of one event are in the order in
+ *   which their executions began
  */
 export function chooseEffects(
   candidates: { waits: readonly WaitCandidate[]; starts: readonly StartCandidate[] },
@@ -119,7 +118,9 @@ export function chooseEffects(
   return { waits: [...ended].map(([id, eventId]) => ({ id, eventId })), digests, starts };
 }
 
-/** True if an event has the key of the execution, or needs none, so that its digest may take it. */
+/**
+ * True if an event has the key of the execution, or needs none, so that the digest may take the event.
+ */
 export function isOfKey({ isOfTrigger, key, executionKey }: DigestKey, data: Json | null): boolean {
   if (!isOfTrigger) return true;
   const found = startKeyOf(executionKey, data);

@@ -2,7 +2,6 @@ import { cutText } from '../text-rules.ts';
 import type { GraphStep } from './graph.ts';
 import { stepModules } from './steps/registry.ts';
 
-/** Maximum number of characters of an explanation. */
 const explanationChars = 300;
 
 /**

@@ -22,13 +22,11 @@ interface AnyStep {
   config: Record<string, unknown>;
 }
 
-/** The ids of the segments that a step names. */
 export function segmentsOfStep({ type, config }: AnyStep): string[] {
   const named = stepModules[type as StepType]?.segmentsRead?.(config) ?? [];
   return named.map(({ segmentId }) => segmentId);
 }
 
-/** True when a step reads the history of the event. */
 export function stepReadsEvent({ type, config }: AnyStep, eventName: string): boolean {
   return stepModules[type as StepType]?.eventsRead?.(config).includes(eventName) ?? false;
 }

@@ -6,9 +6,9 @@ import type { StepWarning, TemplateSenders } from './steps/step.ts';
 /** The rules of graphs: how they may be edited, and when they can run. */
 
 /**
- * Returns the rule that a new transition would break, or null. Both ends are steps of the graph.
- * The first broken rule in this order is returned: to itself, from EXIT, into TRIGGER, already
- * exists, a loop.
+ * Returns the rule that a new transition would break, or null. Both ends are steps of the graph. The
+ * rules are checked in this order: it leads to its own step, from EXIT, or into TRIGGER; it already
+ * exists; it closes a loop.
  */
 export function transitionFault(
   graph: Graph,
@@ -40,8 +40,8 @@ export function branchName({ type, config }: Configured, branch: string): string
 }
 
 /**
- * Returns the branches that the outgoing transitions of a step take: the named ones; all branches of
- * the step if a transition without a branch takes the rest. Empty: no transition names a branch.
+ * Returns the branches of a step that its transitions take: those that they name, or all branches of
+ * the step if another transition has no branch. Empty: no transition names a branch.
  */
 export function resultsOf(graph: Graph, step: GraphStep): string[] {
   const named = waysOut(graph, step.id).map((way) => way.branch);

@@ -50,7 +50,6 @@ export function templateIdsOf({ steps }: Pick<Graph, 'steps'>): string[] {
   return [...new Set(steps.flatMap(({ templateId }) => templateId ?? []))];
 }
 
-/** Returns the outgoing transitions of a step. */
 export function waysOut(graph: Graph, stepId: string): GraphTransition[] {
   return graph.transitions.filter((transition) => transition.fromStepId === stepId);
 }

@@ -25,7 +25,7 @@ export type NotStartedReason = (typeof notStartedReasons)[number];
 
 export type KeyFault = Extract<NotStartedReason, 'no_key' | 'key_too_long'>;
 
-/** The key of an execution, null where the workflow has no keys; or why there is none. */
+/** The key of an execution (null: the workflow has no keys), or why there is no valid key. */
 export type StartKey = { key: string | null } | { fault: KeyFault };
 
 /**

@@ -13,7 +13,6 @@ export interface Drawing {
   transitions: readonly GraphTransition[];
 }
 
-/** Changes that turn one edited graph into another. */
 export interface Redrawing {
   removedSteps: string[];
   addedSteps: DrawnStep[];

@@ -42,7 +42,7 @@ export function keysOf(steps: readonly NamedStep[]): string[] {
   });
 }
 
-/** The key of a new step beside all other steps of its workflow. */
+/** Returns the key of a new step, which differs from the keys of all other steps of its workflow. */
 export function newKey(step: { type: string; name: string }, others: readonly NamedStep[]): string {
   return keysOf([...others, { ...step, key: null }]).at(-1) ?? '';
 }

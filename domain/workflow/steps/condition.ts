@@ -201,7 +201,6 @@ function checkedText(branches: FilterConfig['branches'], { checked }: BranchDeci
   return texts.join(', ');
 }
 
-/** Reads the history that the filters name. If they name none, it reads nothing. */
 async function readHistory(config: FilterConfig, effects: StepEffects): Promise<ContactHistory> {
   const conditions = conditionsOf(config);
   const { events, activities, segments } = historyNames(conditions);
@@ -231,7 +230,6 @@ function comparisonsIn(
   return config.branches.map((comparison, index) => ({ at: `branches.${index}.`, comparison }));
 }
 
-/** Returns the branches of a CONDITION: yes and no, or its own branches and `default`. */
 function branchesOf(config: ConditionConfig): Branch[] {
   if (config.mode !== 'multi' && config.mode !== 'filter') return ['yes', 'no'].map(plainBranch);
   return [...config.branches.map(({ id, name }) => ({ id, name })), plainBranch('default')];

@@ -48,7 +48,7 @@ export const UntilTime = z.object({
 
 const OffsetAmount = z.int();
 
-/** The forms of a delay by the key that each requires, with all valid keys. */
+/** The keys that each form of a delay allows, by the key that the form requires. */
 const delayForms = {
   amount: ['amount', 'unit'],
   until: ['until'],
@@ -110,7 +110,6 @@ function checkLength(
   if (amount !== undefined && unit !== undefined) refuseLong(context, ['amount'], amount, unit);
 }
 
-/** Adds an issue if a length of time is too long. */
 export function refuseLong(
   context: z.core.$RefinementCtx,
   path: string[],

@@ -100,7 +100,7 @@ export const digest: StepModule<DigestConfig> = {
 
 /**
  * Returns when a DIGEST closes if its length is counted from `from`.
- * @param scope null: the end of the DIGEST is no time of day
+ * @param scope null: the DIGEST does not end at a time of day
  */
 export function digestEnd(
   { for: length, until }: DigestConfig,
@@ -136,7 +136,6 @@ export function openOutput({ eventName, where }: Pick<Expectation, 'eventName' |
   return { eventName, ...waitingFor(eventName, where && where.items) };
 }
 
-/** Why a DIGEST has closed. */
 export type DigestEnd = 'time' | 'max' | 'first' | 'skip';
 
 const closingTexts: Readonly<Record<DigestEnd, string>> = {

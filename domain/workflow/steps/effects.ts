@@ -64,16 +64,14 @@ export interface DigestSettings {
 
 export type Ended = Extract<Played, { kind: 'done' | 'branch' }>;
 
-/** A request of a step. */
 export interface StepCallout {
   request: WebhookCall;
   /** The request without secrets, safe to store. */
   shown: WebhookCall;
-  /** The secrets in the request. */
+  /** The values of the secrets in the request. */
   secrets: string[];
 }
 
-/** The event that ended a wait. */
 export interface EndingEvent {
   data: Json | null;
   at: Date;
@@ -87,12 +85,11 @@ export interface StepEffects {
   /** When the step began. */
   readonly beganAt: Date;
   /**
-   * Whom the execution is for: the id of its contact (its address, in a simulation without a contact),
-   * and the key of the execution, if it has one.
+   * `contact`: the id of the execution's contact; in a simulation without a contact, the address.
+   * `key`: the key of the execution; null: it has none.
    */
   readonly subject: { contact: string; key: string | null };
   readonly renderer: Renderer;
-  /** True if billing is on. */
   readonly isBilled: boolean;
   now(): Date;
   /** Reads the contact and the context of the execution. */

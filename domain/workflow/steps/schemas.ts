@@ -37,8 +37,8 @@ export const EventName = z
   .meta({ type: 'string', minLength: 1, maxLength: limits.eventNameChars });
 
 /**
- * Refuses a name under `email.` that no event ever has. It is for events that start, continue or end
- * something.
+ * Refuses a name that begins with `email.` and that no event ever has. It checks events that start,
+ * continue or end executions.
  */
 export function refuseUnmadeEvent(name: string, context: z.core.$RefinementCtx): void {
   const meant = meantMailEvent(name);

@@ -30,7 +30,7 @@ const Recipient = z
 
 const SendEmailSettings = z.object({
   recipient: Recipient.optional(),
-  /** A copy of the step's own `templateId`, which is the one that counts. */
+  /** A copy of the step's `templateId`. Only that of the step is used. */
   templateId: StoredId.nullable().optional(),
   /** The topic of the mail; null: no topic; absent: the topic of the template. */
   topicId: StoredId.nullable().optional(),
@@ -76,7 +76,7 @@ export const sendEmail: StepModule<SendEmailConfig> = {
   ],
 };
 
-/** @throws StepFailure when there is no template or no usable sender. */
+/** @throws StepFailure when there is no template, no usable sender or no valid recipient. */
 async function compose(
   step: Step<SendEmailConfig>,
   { contact, project, template, domainStatus, topic }: FoundMail,

@@ -13,7 +13,6 @@ export interface Step<Config = Record<string, unknown>> {
   templateId: string | null;
 }
 
-/** A step type. */
 export interface StepModule<Config extends object = Record<string, unknown>> {
   /**
    * The schema of its config. The config is stored without unknown keys and without defaults: the
@@ -64,7 +63,7 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   play?(step: Step<Config>, effects: StepEffects): Promise<Played>;
   /**
    * Returns how a step continues after its wait.
-   * @param event the event that ended the wait; null: its timeout did
+   * @param event the event that ended the wait; null: the timeout ended it
    */
   afterWait?(config: Config, event: EndingEvent | null): Ended;
   /**
@@ -100,7 +99,6 @@ export interface Branch {
   name: string;
 }
 
-/** A branch that is named by its id. */
 export function plainBranch(id: string): Branch {
   return { id, name: id };
 }
@@ -145,7 +143,6 @@ interface StepExample {
   templateId?: string;
 }
 
-/** The two branches of a wait. */
 export const waitBranches = { EVENT: 'event', TIMEOUT: 'timeout' } as const;
 
 /** A step that cannot succeed, however often it is tried. The customer reads the message. */

@@ -4,7 +4,6 @@ import type { StepModule } from './step.ts';
 
 const TriggerConfig = z.object({ eventName: ExpectedEvent.optional() });
 
-/** The first step of every execution. */
 export const trigger: StepModule<z.output<typeof TriggerConfig>> = {
   config: TriggerConfig,
   ways: 'one',
