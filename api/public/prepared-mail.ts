@@ -123,7 +123,6 @@ export async function prepareMail(
   };
 }
 
-/** Returns the part of the project's sending allowance that the mail of each recipient uses. */
 export function shareOf(projectId: string, { attachments, scheduledFor }: SendBody): Share {
   return {
     projectId,
