@@ -150,8 +150,8 @@ async function checkNewStep({
 /**
  * The config of a step as it is stored.
  * @param before the stored one; null: the step is new
- * @throws Problem VALIDATION_ERROR for a field that has no prefix and that no contact has, a masked value
- *   without a stored one, and a secret that must not go to the host of the step
+ * @throws Problem VALIDATION_ERROR for a field that has no prefix and that no contact has, an unknown
+ *   segment, a masked value without a stored one, and a secret that must not go to the host of the step
  */
 async function settle(
   db: Database,

@@ -63,7 +63,7 @@ function fieldsRead({ type, config }: GivenStep): { at: string; name: string }[]
   return stepModules[type].fieldsRead?.(config) ?? [];
 }
 
-/** The config of a step as it is stored: with full names of fields. */
+/** Returns the config of a step as it is stored: with the full names of fields. */
 export function settledConfig(step: GivenStep): Record<string, unknown> {
   const config = structuredClone(step.config);
   for (const { at, name } of fieldsRead(step)) {
@@ -158,7 +158,7 @@ export async function refuseForeignSecrets(
   throw invalidField(`${path}.url`, 'not_allowed', message);
 }
 
-/** The trigger as the TRIGGER step shows it. */
+/** Returns the name and the config of the TRIGGER step for a trigger. */
 export function triggerStep(row: Parameters<typeof triggerConfig>[0]) {
   const config = triggerConfig(row);
   const what = config.cron ?? config.eventName;

@@ -117,8 +117,8 @@ async function storedSteps(
 }
 
 /**
- * A SPLIT draws by its id. In a graph with keys the id is the key, so the stored id becomes the salt: the
- * simulation draws the same arms as the workflow.
+ * The id of a SPLIT step determines which arms it draws. In a graph with keys this id is the key, so the
+ * stored id becomes the salt: the simulation draws the same arms as the workflow.
  */
 function drawnAsStored(step: GraphStep, stored: readonly StoredStep[]): GraphStep {
   const known = step.type === 'SPLIT' && stored.find(({ key }) => key === step.id);
