@@ -132,7 +132,7 @@ async function refuseUnknownSegments(
  * Refuses a changed step whose address names a host to which one of its secrets must not go. A host
  * that is a variable is checked when the step makes its request.
  * @param step.config as it will be stored
- * @param step.before the stored one; null: the step is new
+ * @param step.before the stored config; null: the step is new
  * @param path the field of the config, which errors name
  * @throws Problem VALIDATION_ERROR `not_allowed`
  */

@@ -27,7 +27,10 @@ export const SimulatedGraph = chosenBy((graph): typeof KeyedGraph | typeof Propo
   anyOf: [ProposedGraph, KeyedGraph].map(inputSchema),
 });
 
-/** A graph with keys and all its fields, so that fields without effect on a simulation are known. */
+/**
+ * The schema that knows all fields of a graph with keys, so that fields without effect on a simulation
+ * are not reported as unknown.
+ */
 const KnownGraph = GivenGraph as unknown as typeof KeyedGraph;
 
 /** True if a graph has none of the fields of the form with ids. */
