@@ -7,7 +7,6 @@ import { renderPage, type Rendered, type Surroundings } from './markdown.ts';
 /** The folder of the documentation: `docs/` of the repository, or of the build. */
 export const docsFolder = join(import.meta.dirname, '../../docs');
 
-/** A page from `docs/`. */
 export interface DocsPage extends Rendered {
   /** Its path below `/docs`: `upgrading`, `guides/quick-start`. */
   slug: string;

@@ -71,7 +71,6 @@ export interface KeySpace {
 /** Prefix of stored keys from requests with the public key. A key in a request has no tab. */
 const publicMark = 'public\t';
 
-/** True if an endpoint honours `Idempotency-Key`. */
 export function honoursKey({ access, method, idempotent }: AnyEndpoint): boolean {
   return method === 'POST' && (idempotent ?? (access !== 'open' && access !== 'session'));
 }

@@ -313,7 +313,6 @@ export function unknownKeys(
   return found;
 }
 
-/** The keys of a value that its schema does not know. */
 export function unknownIn(schema: z.ZodType, value: unknown): UnknownKey[] {
   const found: UnknownKey[] = [];
   collect(schema, value, { path: '', alsoKnown: [], found });

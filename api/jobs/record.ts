@@ -6,7 +6,6 @@ import { named, Time } from '../http/schemas.ts';
 /** The response of a request that continues as a job. */
 export const JobAccepted = named('JobAccepted', { message: z.string(), jobId: z.string() });
 
-/** Returns the schema of a job with this data and result. */
 export function jobOf<D extends z.ZodType, R extends z.ZodType>(
   name: string,
   { data, result }: { data: D; result: R },

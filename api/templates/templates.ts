@@ -80,7 +80,6 @@ const TemplateInput = z.object({
   topicId: Uuid.nullable().optional().describe('Only with the type MARKETING'),
 });
 
-/** The columns of a request's fields. */
 function valuesOf<T extends Pick<z.output<typeof TemplateInput>, 'from' | 'fromName'>>({
   from,
   fromName,
