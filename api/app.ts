@@ -41,7 +41,6 @@ export function createApp(services: Services): Koa {
   return app;
 }
 
-/** Returns all endpoints of this server, with or without the console. */
 function endpointsOf({ console: hasConsole }: Services['config']): readonly AnyEndpoint[] {
   if (hasConsole) return [...endpoints, ...consolePages];
   return endpoints.filter(({ id }) => id !== showConsole.id);
@@ -153,7 +152,10 @@ function requestLog({ config, log: whole }: Services): Middleware {
   };
 }
 
-/** Policy of all responses but pages: if a browser shows one as a page, it can load and do nothing. */
+/**
+ * Content-Security-Policy of all responses but pages. A browser that shows such a response as a page
+ * loads and runs nothing.
+ */
 const apiPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** The headers of every response. Pages replace the policy by one that fits them. */
@@ -173,9 +175,7 @@ function securityHeaders(apiUrl: string): Middleware {
   };
 }
 
-/**
- * Seconds after which to repeat a request that a lock, a time limit or a lost connection has ended.
- */
+/** Seconds in the header `Retry-After` of SERVICE_UNAVAILABLE. */
 const retrySeconds = 5;
 
 function errors({ log, config }: Services): Middleware {

@@ -24,7 +24,7 @@ const requestsAnswerMs = 2_000;
  */
 const stopMs = 20_000;
 export const serverOptions: ServerOptions = {
-  /** Longer than load balancers keep idle connections (60 s), so that they close first. */
+  /** Longer than the 60 s for which load balancers keep idle connections: they must close first. */
   keepAliveTimeout: 65_000,
   /** Headers come in a few packets. A slower client would hold the connection for nothing. */
   headersTimeout: 15_000,

@@ -63,7 +63,7 @@ async function sessionCaller(ctx: Context, services: Services): Promise<UserCall
 }
 
 /**
- * Returns the user of a valid session cookie, or null, for endpoints that also work without one.
+ * Returns the user of a valid session cookie; null: the request has none.
  * @throws Problem ORIGIN_NOT_ALLOWED when another site makes the browser send the cookie.
  */
 export async function findSessionUser(
@@ -104,7 +104,8 @@ function refuseForeignOrigin(ctx: Context, { config }: Services): void {
   if (reads) {
     // The router accepts paths in any case and with a trailing slash.
     const logsOut = /^\/auth\/logout\/?$/i.test(ctx.path);
-    // `none`: the user has typed the address. Without the header, the client is no browser.
+    // `none`: the user has typed the address. Without the header, the client is no browser, or the
+    // address is http, not https.
     const isOwn = ['', 'same-origin', 'none'].includes(site);
     // The dashboard may have another host or port of the same site.
     const isDashboard = site === 'same-site' && origin !== '' && ours.includes(origin);
@@ -144,7 +145,7 @@ export function requireVerified(user: UserCaller): void {
 }
 
 /**
- * Protects irreversible actions from a stolen or abandoned session: the user must log in again.
+ * Protects irreversible actions from a stolen or abandoned session: the last login must be recent.
  * @throws Problem REAUTHENTICATION_REQUIRED
  */
 export function requireFresh(caller: ProjectCaller | UserCaller): void {

@@ -11,9 +11,9 @@ import type { Role } from '../../domain/roles.ts';
 export type Access = 'open' | 'either' | 'secret' | 'session' | 'project';
 
 export interface Project {
-  /** The id that its rows have. */
+  /** The id that the rows of the project have. */
   id: string;
-  /** The public id, which differs after a reset. */
+  /** The id that the API shows. It differs from `id` after a reset. */
   publicId: string;
   disabledReason: string | null;
   /** True if a public key can subscribe only contacts that have confirmed. */

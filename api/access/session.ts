@@ -17,9 +17,9 @@ export interface Session {
   userId: string;
   /** Equals the user's `session_version` as long as the session is valid. */
   version: number;
-  /** The id of its row. */
+  /** The id of the session's row. */
   id: string;
-  /** When its user last logged in, in seconds since 1970. */
+  /** When the user logged in, in seconds since 1970. */
   authenticatedAt: number;
 }
 

@@ -15,7 +15,7 @@ export const Actor = named('Actor', {
     .describe('Address of the user, null when the account is gone; `Secret key` or `Public key`'),
 }).meta({ examples: [{ type: 'key', id: 'secret', name: 'Secret key' }] });
 
-/** The caller of a request, as it is stored. */
+/** Returns the caller of a request in the form that is stored. */
 export function actorOf({ userId, isPublic }: ProjectCaller): string {
   if (userId !== null) return `user:${userId}`;
   return isPublic ? 'key:public' : 'key:secret';

@@ -4,7 +4,10 @@ import { createRequire } from 'node:module';
 /** Number of leaked passwords that are refused: the most common, which attackers try first. */
 const refusedMax = 10_000;
 
-/** Shorter passwords are refused for their length, so the list does not include them. */
+/**
+ * Minimum number of characters of a password. The list has no shorter ones, because they are refused for
+ * their length.
+ */
 export const passwordCharsMin = 8;
 
 let common: Set<string> | undefined;

@@ -149,7 +149,8 @@ async function identify(
   const email = identity.email === null ? null : normaliseEmail(identity.email);
   if (email === null) throw new LoginRefused('oauth_failed');
   const holder = await findUserByEmail(db, email);
-  // The holder has never proved to own the address. This login does, so it takes over the account.
+  // The holder has never proved that the address is theirs. This login proves it, so it takes over the
+  // account.
   const isUnproven = holder?.type === 'PASSWORD' && !holder.email_verified;
   // Refused even for an account of the same provider: the address may have a new owner there.
   if (holder && !isUnproven) throw new LoginRefused('wrong_method');

@@ -45,7 +45,10 @@ export function periodOf({ startDate, endDate }: DateRange, now: Date) {
   return { from, to: endDate ?? null };
 }
 
-/** The whole UTC days of a query, both ends included; by default 30. */
+/**
+ * Returns the first day of a query, and the number of its days: whole UTC days, both ends included, by
+ * default the last 30.
+ */
 export function daysOf({ startDate, endDate }: DateRange, now: Date) {
   const lastDay = startOfDay((endDate ?? now).getTime());
   const firstDay = startDate

@@ -83,7 +83,6 @@ function metadataOf(row: ActivityRow): Record<string, unknown> {
   }
 }
 
-/** Returns the key of an execution, if it has one. */
 function keyOf({ key }: { key: string | null }): { key?: string } {
   return key === null ? {} : { key };
 }

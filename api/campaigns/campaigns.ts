@@ -186,7 +186,7 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
     from_name: template?.from_name ?? null,
     reply_to: template?.reply_to ?? null,
     segment_id: null,
-    // Only for the type: the schema guarantees that `given` has it.
+    // Only for TypeScript: the schema guarantees that `given` has an audience type.
     audience_type: 'ALL',
     message_class: messageClass,
     topic_id: ofTemplate,

@@ -83,7 +83,7 @@ const audienceFields = ['audienceType', 'type'];
 
 /**
  * Required fields. `in`: the other fields that `isMissing` reads. A missing field is reported only
- * if they are valid.
+ * if these other fields are valid.
  */
 const required: Partial<
   Record<keyof Given, { in: string[]; isMissing: (body: Given) => boolean }>

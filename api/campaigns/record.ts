@@ -9,8 +9,6 @@ import { ConditionAnswer, FlatAnswer } from '../segments/conditions.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { segmentExample } from '../segments/record.ts';
 
-/** The record of a campaign as the API returns it. */
-
 export const AudienceType = z.enum(audienceTypes);
 
 export const MessageType = z.enum(['MARKETING', 'TRANSACTIONAL', 'HEADLESS']);

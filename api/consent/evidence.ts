@@ -24,7 +24,8 @@ export function consentActorOf({ userId, isPublic }: ProjectCaller): string {
 /**
  * Returns the evidence of a change by key or session. A request with a public key comes from the
  * person's own browser or app, so its IP address and user agent are stored, and those in `proof` are
- * not trusted. Any other request comes from the customer, so only `proof` has those of the person.
+ * not trusted. Any other request comes from the customer, so only `proof` can have the IP address and
+ * user agent of the person.
  */
 export function evidenceOf(
   caller: ProjectCaller,

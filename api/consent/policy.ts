@@ -123,7 +123,6 @@ const putConsentPolicy = endpoint({
   },
 });
 
-/** Returns the columns that a request sets. */
 function changeOf({
   from,
   fromName,

@@ -20,8 +20,8 @@ interface Request {
 }
 
 /**
- * Calls an endpoint for this member. The rights of the member and the schemas of the endpoint are
- * checked as in the API, but its `check` and `checkBeside` are not called.
+ * Calls an endpoint for this member. The rights of the member, and the schemas and the `check` of the
+ * endpoint apply as in the API, but its `checkBeside` is not called.
  * @throws Problem as the endpoint.
  */
 export async function ask<R extends z.ZodType>(
@@ -37,7 +37,7 @@ export async function ask<R extends z.ZodType>(
 
 /**
  * Calls an endpoint for any caller, without checking rights. Also returns the headers of the
- * response, which logging in and out need.
+ * response, such as the cookie of a login.
  */
 export async function askAs<R extends z.ZodType>(
   call: object,

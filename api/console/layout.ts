@@ -33,7 +33,6 @@ export function pageHeaders(styles = ''): Record<string, string> {
   };
 }
 
-/** A project in the header of a page. */
 export interface ShownProject {
   id: string;
   name: string;

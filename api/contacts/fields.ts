@@ -28,7 +28,7 @@ const behindData = [
   { field: 'updatedAt', type: 'date', coverage: 100 },
 ] as const;
 
-/** A name in a path is not validated, because no contact needs to have it. */
+/** The name of a field. It is not validated, because it may be a name that no contact has. */
 const ByField = z.object({
   field: z.string().meta({ description: '`data.plan`, or `plan`; or a standard field' }),
 });

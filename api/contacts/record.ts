@@ -4,8 +4,6 @@ import { exampleOf, present } from '../http/record.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { JsonObject, named, ofProject } from '../http/schemas.ts';
 
-/** The record of a contact as the API returns it. */
-
 /** The state of an opt-in request. */
 export const ConsentState = z.enum(['pending', 'confirmed', 'expired']);
 

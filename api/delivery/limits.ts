@@ -10,11 +10,11 @@ import { type Fleet, findFleet } from '../../db/delivery/workers.ts';
 import { type DeliveryLimit, limitOf } from '../../domain/mail/delivery-limit.ts';
 import type { Services } from '../services/services.ts';
 
-/** Reads the state of a project's delivery. It may be a few seconds old. */
+/** Reads the state of mail delivery, which may be a few seconds old. */
 
 type Sources = Pick<Services, 'db' | 'config' | 'recent'>;
 
-/** The workers of the server. */
+/** The workers of this installation, and the rates at which they may send. */
 export function readFleet({ db, recent }: Pick<Services, 'db' | 'recent'>): Promise<Fleet> {
   return recent.get('fleet', () => findFleet(db));
 }

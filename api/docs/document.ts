@@ -11,7 +11,6 @@ export type Described = Pick<Config, 'apiUrl'>;
 // Cached, because building the document takes 0.1 s, and it does not change while the process runs.
 const documents = new WeakMap<Described, string>();
 
-/** The OpenAPI document of a server as JSON. */
 export function openApiJson(endpoints: readonly ListedEndpoint[], config: Described): string {
   const known = documents.get(config);
   if (known !== undefined) return known;

@@ -29,13 +29,13 @@ export function jsonSchema(
 interface Place {
   name: string;
   /**
-   * True for an option of a union, and for the items of an option that is a list. An object for which
-   * it is true becomes a component of its own. False again for the properties of the object.
+   * True for an option of a union, and for the items or values of an option that is a list or a map. An
+   * object for which it is true becomes a component. It is false again for the object's properties.
    */
   isOption: boolean;
 }
 
-/** Returns the schema without properties that only Zod reads. Its definitions become components. */
+/** Returns the schema without what clients do not need. Its definitions become components. */
 function tidied(
   { $defs = {}, ...schema }: JsonSchema,
   { name, isOption }: Place,

@@ -96,7 +96,6 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The headers of a page of the documentation. */
 export const docsHeaders = {
   'Content-Security-Policy': policy,
   'Cache-Control': 'public, max-age=60',

@@ -7,7 +7,6 @@ import { renderPage, type Rendered, type Surroundings } from './markdown.ts';
 /** The folder of the documentation: `docs/` of the repository, or of the build. */
 export const docsFolder = join(import.meta.dirname, '../../docs');
 
-/** A page from `docs/`. */
 export interface DocsPage extends Rendered {
   /** Its path below `/docs`: `upgrading`, `guides/quick-start`. */
   slug: string;
@@ -110,12 +109,15 @@ function around(
   };
 }
 
-/** Returns the path that a page refers to, relative to `docs/`. */
+/**
+ * Returns the path of a link in a page: relative to `docs/`, or for a file outside to the repository
+ * (`README.md`).
+ */
 function resolved(slug: string, href: string): string {
   return new URL(href, `file:///docs/${slug}`).pathname.replace(/^\/(docs\/)?/, '');
 }
 
-/** Returns the URL of a link on this server, or null for a file that it does not show. */
+/** Returns the URL of a link, or null for a file that this server does not show. */
 function linkFrom(slug: string, href: string, known: ReadonlySet<string>): string | null {
   if (/^(https?:|#)/.test(href)) return href;
   const [path = '', hash = ''] = href.split(/(?=#)/);

@@ -296,7 +296,7 @@ function parameters(
     name,
     in: place,
     required: place === 'path' || required.includes(name),
-    // Outside the schema, because that is where readers and client generators look.
+    // Outside the schema, because readers and client generators expect the description there.
     description: description ?? meaningOf(name, endpoint.path),
     schema: property,
   }));

@@ -83,7 +83,6 @@ function variantsOf(schema: Schema): Schema[] {
   return [...(anyOf ?? []), ...(oneOf ?? []), ...(allOf ?? [])].flatMap(variantsOf);
 }
 
-/** The type of a schema in a few words. */
 export function typeView(schema: Schema): Content {
   const { $ref, anyOf, oneOf, allOf, items, type, format } = schema;
   if ($ref !== undefined) {

@@ -32,10 +32,7 @@ async function compressed(text: string): Promise<Compressed> {
 
 const sites = new WeakMap<Described, Promise<Site>>();
 
-/**
- * Returns the documentation of a server. It is built once per process, and again if that has
- * failed.
- */
+/** Returns the documentation of a server. It is built once per process, or again after a failure. */
 export function siteOf(endpoints: readonly ListedEndpoint[], config: Described): Promise<Site> {
   const known = sites.get(config);
   if (known) return known;
@@ -90,7 +87,6 @@ const linkTo = (page: { slug: string; title: string }) => ({
   title: page.title,
 });
 
-/** Returns the entries of a page in the search index. */
 function entriesOf(page: DocsPage): Entry[] {
   const path = pathOf(page);
   const [intro, ...sections] = page.sections;

@@ -6,8 +6,6 @@ import { named, ofProject, Time } from '../http/schemas.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import type { Services } from '../services/services.ts';
 
-/** The record of a sender domain as the API returns it. */
-
 const Status = z.enum(['pending', 'verified', 'failed']);
 
 export const Domain = named('Domain', {

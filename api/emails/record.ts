@@ -10,8 +10,6 @@ import { JsonObject, Time, named, ofProject, times } from '../http/schemas.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { type MessageClass, classHeaders } from '../../domain/mail/headers.ts';
 
-/** The record of a message as the API returns it. */
-
 export const EmailStatus = z.enum([
   'PENDING',
   'SENDING',

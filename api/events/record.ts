@@ -6,8 +6,6 @@ import { exampleOf, present } from '../http/record.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { named, ofProject, Time } from '../http/schemas.ts';
 
-/** The record of an event as the API returns it. */
-
 export const EventAnswer = named('Event', {
   id: z.uuid().meta({ examples: ['e1000000-0000-4000-8000-000000000001'] }),
   name: z.string().meta({ examples: ['order_placed'] }),

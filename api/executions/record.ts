@@ -16,8 +16,6 @@ import { named, ofProject, Time, times } from '../http/schemas.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { Step, stepExample, Workflow } from '../workflows/graph/record.ts';
 
-/** The records of executions and their steps as the API returns them. */
-
 export const statuses = [
   'RUNNING',
   'WAITING',

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 /** A field of a body with invalid parts removed, so that the rest can be checked. */
 export interface CutField {
   name: string;
-  /** The valid parts of it, as its schema reads them. */
+  /** The valid parts of the field, as its schema reads them. */
   value: unknown;
   /** For each list with removed items, by its path: the original indexes of the remaining items. */
   kept: Kept;
@@ -64,7 +64,7 @@ function has(value: unknown, [key, ...others]: readonly string[]): boolean {
   return has((value as Record<string, unknown>)[key], others);
 }
 
-/** Parts of a value by key; null: remove it. */
+/** Parts to remove from a value, by key; null: the whole part is removed. */
 type Parts = Map<string, Parts | null>;
 
 function cutOff(given: unknown, name: string, paths: readonly string[][]): Cut {

@@ -26,16 +26,19 @@ export interface Call<
   body: B;
   request: {
     id: string;
-    /** As sent: HEAD runs the handler of GET. */
+    /** The method as sent. It may be HEAD, for which the handler of GET runs. */
     method: string;
     ip: string;
     client: Client;
     header(name: string): string;
     cookie(name: string): string | undefined;
-    /** The body of an endpoint that takes it `asSent`. */
+    /** The body as sent, if the endpoint is declared `asSent`; otherwise empty. */
     bytes: Buffer;
   };
-  /** Set for requests with an `Idempotency-Key`. A repeat must not do the work again. */
+  /**
+   * The use of the request's `Idempotency-Key`; null: the request has none, or the endpoint ignores it.
+   * A repeat with the same key must not do the work again.
+   */
   keyUse: {
     /** The mails that earlier, unfinished requests have accepted under the key, in order. */
     accepted: readonly AcceptedEmail[];
@@ -60,10 +63,10 @@ export interface Call<
    */
   authorize: (projectId: string) => Promise<ProjectCaller>;
   /**
-   * For a part of the body whose schema the handler chooses: reports unknown keys as the pipeline
-   * does.
+   * Reports unknown keys in a part of the body whose schema the handler chooses. They are ignored or
+   * refused as in the rest of the body.
    * @param value an object with the part under the name of its field, such as `{ config }`
-   * @throws Problem VALIDATION_ERROR naming them, if the request asks for strictness.
+   * @throws Problem VALIDATION_ERROR with the unknown keys, if the request asks for strictness.
    */
   refuseUnknown: (schema: z.ZodType, value: unknown) => void;
   /** Returns the logged-in user, if any, for endpoints that require no session. */
@@ -99,7 +102,7 @@ export interface Endpoint<
   status?: number;
   /** True: the response is `{success: true, data}`. */
   wrapped?: boolean;
-  /** The counter that limits it (see `rate-limit.ts`); by default the kind of caller decides. */
+  /** Its rate limit (see `rate-limit.ts`). Default: that of the project, the user or the IP address. */
   limit?: 'auth' | 'none';
   /** The path parameter that names a project. Non-members get PROJECT_NOT_FOUND. */
   projectParam?: M;
@@ -111,9 +114,9 @@ export interface Endpoint<
   fresh?: boolean;
   /** Returns true if this body, which no schema has checked, needs a recent login. */
   freshFor?: (body: Record<string, unknown>) => boolean;
-  /** True: it may also write to a disabled project. */
+  /** True: the endpoint may write to a disabled project, too. */
   whileDisabled?: boolean;
-  /** Returns the error on a server that is not configured for it; null: it is configured. */
+  /** Returns the error if the server is not configured for this endpoint; null: it is configured. */
   unavailable?: (config: Config) => ProblemCode | null;
   /** The body is a form with a file, within these limits. */
   upload?: UploadLimits;
@@ -183,7 +186,7 @@ export interface Visitor {
   url: string;
 }
 
-/** A response other than the usual one and the errors. JSON has the shape of the usual one. */
+/** A response other than the usual one and the errors. If it is JSON, it has the usual schema. */
 export interface OtherAnswer {
   status: number;
   /** When it is returned. */
@@ -195,7 +198,10 @@ export interface OtherAnswer {
 interface AnswerOptions {
   status?: number;
   headers?: Record<string, string | string[]>;
-  /** The response is this text instead of the endpoint's JSON, for example a page for a browser. */
+  /**
+   * Content type of `data`, which is then sent as it is, not as the endpoint's JSON: for example a page
+   * for a browser.
+   */
   contentType?: string;
   /**
    * For a long list, which is written while it is read from the database. `data` is the response with
@@ -228,7 +234,7 @@ export function page(html: string, headers: Record<string, string> = {}): Answer
   return new Answer(html as never, { headers, contentType: 'text/html' });
 }
 
-/** A declared endpoint. Its own types matter only inside its declaration. */
+/** A declared endpoint, without the types of its parts: only its declaration needs them. */
 export type AnyEndpoint = Omit<Endpoint, 'handle' | 'check' | 'checkBeside'> & {
   check?(call: Call<Access, unknown, unknown, unknown, string | undefined>): Promise<void>;
   checkBeside?(

@@ -27,7 +27,7 @@ export interface Prepared {
   member: ProjectCaller | null;
   body: unknown;
   bytes: Buffer;
-  /** Unknown keys, if the request asks to refuse them. */
+  /** The unknown keys to refuse; empty unless the request asks for strictness. */
   refused: readonly UnknownKey[];
   /** The database handle with the share of the request's project. */
   db: Database;
@@ -89,7 +89,10 @@ export async function runHandler(
   return jsonAnswer(endpoint, answered, status);
 }
 
-/** Statuses of refusals over which invalid fields take precedence: missing objects, and their state. */
+/**
+ * Statuses of the handler's refusals that are reported only if no field is invalid: refusals because
+ * of a missing object or its state.
+ */
 const laterStatuses: readonly number[] = [400, 402, 403, 404, 409];
 
 /**

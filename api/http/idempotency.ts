@@ -68,10 +68,9 @@ export interface KeySpace {
   isPublic: boolean;
 }
 
-/** Prefix of stored keys from requests with the public key. A client cannot send it. */
+/** Prefix of stored keys from requests with the public key. A key in a request has no tab. */
 const publicMark = 'public\t';
 
-/** True if an endpoint honours `Idempotency-Key`. */
 export function honoursKey({ access, method, idempotent }: AnyEndpoint): boolean {
   return method === 'POST' && (idempotent ?? (access !== 'open' && access !== 'session'));
 }
@@ -79,7 +78,8 @@ export function honoursKey({ access, method, idempotent }: AnyEndpoint): boolean
 interface KeyServices {
   db: Database;
   /**
-   * A handle for ending the use of a key, which other requests of the same project must not delay.
+   * Handle for ending the use of a key. It is not that of the project's share, so other requests of the
+   * project do not delay the end.
    */
   settleDb: Database;
   /** Runs the work, and repeats it while the database is unavailable. Never throws. */
@@ -104,7 +104,7 @@ export async function useIdempotencyKey(
   const use = { ...named, useId: uuidV7() };
   const claim = await claimIdempotencyKey(db, { ...use, request: name, bodyHash, ttlHours }).catch(
     async (error: unknown) => {
-      // The claim may have been committed. No other request would release it.
+      // The claim may have been committed, and no other request would release it.
       if (isAnswerLost(error)) await settle(() => releaseLostKey(settleDb, use));
       throw error;
     },

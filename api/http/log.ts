@@ -49,7 +49,7 @@ class GatheredLines implements DestinationStream {
  * Creates the log of the API process, one JSON line per entry. In production, errors are logged
  * without their stack.
  * @param destination standard output by default
- * @param gatherMs how long request lines may wait; 0: each is written alone
+ * @param gatherMs milliseconds that request lines may wait; 0: each is written alone
  */
 export function createLog(
   { logLevel, environment }: { logLevel: string; environment: string },

@@ -64,7 +64,7 @@ interface Received {
   body: unknown;
   /** The body as sent, for an endpoint with `asSent`; otherwise empty, to keep the body only once. */
   bytes: Buffer;
-  /** Frees its memory. */
+  /** Frees the memory of the body. */
   release: () => void;
 }
 
@@ -122,7 +122,7 @@ async function memberNow(
   return member;
 }
 
-/** Replaces the public project id in the path by the id of its rows. */
+/** Replaces the public project id in the path by the id that the rows of the project have. */
 function insideId(ctx: Context, { projectParam }: AnyEndpoint, { id, publicId }: Project): void {
   const params = ctx['params'] as Params;
   if (projectParam && params[projectParam]?.toLowerCase() === publicId) params[projectParam] = id;

@@ -6,7 +6,10 @@ import { snakeCase, type SnakeCase } from '../../db/columns.ts';
 /** The type of a column in a response: a timestamp becomes text. */
 type Answered<Column> = Column extends Date ? string : Column;
 
-/** A column has text where a field has fixed words. A database constraint guarantees them. */
+/**
+ * The type that the column of a field may have. For an enum any text is accepted, because a database
+ * constraint guarantees its words.
+ */
 type Accepted<Field> = Field extends string ? string : Field;
 
 /**
@@ -21,14 +24,14 @@ type Read<S extends z.ZodObject, Row> = {
     : never;
 }[Exclude<keyof z.input<S> & string, 'projectId'>];
 
-/** Fields that no column of the row provides, and optional ones that replace a column. */
+/** The fields that no column provides, which are required, and others that may replace a column. */
 type Others<S extends z.ZodObject, Row> = Omit<z.input<S>, Read<S, Row>> & Partial<z.input<S>>;
 
 /**
  * Returns the record of a row: each field is read from the column of its name, `sentAt` from
  * `sent_at`. Timestamps become text, in UTC with milliseconds; JSON columns are returned as they
  * are.
- * @param others the fields that are no columns, or not columns of this name.
+ * @param others fields without a column of their name and type, and fields that replace a column.
  */
 export function present<S extends z.ZodObject, Row extends object>(
   schema: S,
@@ -58,7 +61,8 @@ function columnsRead(schema: z.ZodObject): [field: string, column: string][] {
 /**
  * Returns an example value of a schema, for the documentation: the first of a field's `examples`,
  * otherwise null or the simplest value. Optional fields are left out.
- * @throws Error for a text without examples, unless it is a timestamp.
+ * @throws Error for a schema without examples that has no simplest value, such as a union or a text that
+ *   is no timestamp.
  */
 export function exampleOf<S extends z.ZodType>(schema: S): z.input<S> {
   return valueOf(schema) as z.input<S>;

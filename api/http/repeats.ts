@@ -67,9 +67,9 @@ const settleEveryMs = 1_000;
 const settleMarginMs = 60_000;
 
 /**
- * Settles a key, then calls `over`. If the database is unavailable, it tries again after the client
- * has its response, until shortly before the key is stale. So a repeat neither finds the key taken
- * nor does the work again. Never throws.
+ * Settles a key, then calls `over`. If settling fails, it is attempted again every second, after the
+ * client has got its response, until shortly before the key is stale. So once the database is
+ * available again, a repeat finds the stored response, or the key free. Never throws.
  */
 async function settleKey(
   settle: () => Promise<void>,

@@ -18,7 +18,7 @@ export function jsonAnswer(
 
 /**
  * Returns the text of a list that is read in parts.
- * @param empty the response with an empty list, its first `[]`.
+ * @param empty the response with an empty list. The first `[]` in this text must be the list.
  */
 export function joined(
   empty: string,

@@ -23,7 +23,6 @@ export const Uuid = z
   .transform((value) => value.toLowerCase())
   .meta({ format: 'uuid' });
 
-/** The path parameter of an endpoint for one object. */
 export const ById = z.object({ id: Uuid });
 
 /**
@@ -40,7 +39,7 @@ export function addFault(
   return z.NEVER;
 }
 
-/** A text that is converted by `read`. A text for which `read` returns null gets this fault. */
+/** The schema of a text that `read` converts. If `read` returns null, the text gets this fault. */
 export function textRead<T>(read: (text: string) => T | null, code: FieldCode, message: string) {
   return z.string().transform((text, context) => read(text) ?? addFault(context, code, message));
 }
@@ -342,7 +341,8 @@ export const Moment = textRead(
 ).meta({ type: 'string', format: 'date-time' });
 
 /**
- * A future time in a request: as text, in milliseconds since 1970, or null.
+ * A time for later in a request: as text, in milliseconds since 1970, or null. A time in the past is
+ * accepted here: the handler refuses it with SCHEDULE_IN_PAST.
  * @param daysMax how far ahead it may be.
  */
 export function laterTime({ daysMax = Infinity }: { daysMax?: number } = {}) {
@@ -419,7 +419,7 @@ export function byKind<
   });
 }
 
-/** Returns the JSON Schema of valid input, for the `meta` of a schema that cannot be described. */
+/** Returns the JSON Schema of valid input, for the `meta` of a schema that Zod cannot describe. */
 export function inputSchema(schema: z.ZodType) {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
 }

@@ -1,8 +1,11 @@
 import { z } from 'zod';
 
-/** The users of an object in responses: on its own page, and when its deletion is refused. */
+/**
+ * Lists of the things that use an object, such as the steps that use a template. They are in the
+ * response that shows its usage, and in the error that refuses its deletion.
+ */
 
-/** Maximum number of listed users of one kind, because a project may have very many. */
+/** Maximum number of items in one list, because a project may have very many. */
 const listedMax = 100;
 
 export const More = z
@@ -10,7 +13,7 @@ export const More = z
   .optional()
   .describe('Number of users beyond the 100 in a list, by its name; absent when all are listed');
 
-/** Cuts lists of users for a response. `more` counts the users that a list leaves out. */
+/** Cuts the lists for a response. `more` counts the items that a list leaves out, by its name. */
 export function listed<L extends Record<string, readonly unknown[]>>(
   lists: L,
 ): L & { more?: Record<string, number> } {

@@ -14,7 +14,10 @@ export interface RequestParts {
 }
 
 export interface ReadRequest {
-  /** An invalid body has only its valid fields here; undefined: it cannot be read as an object. */
+  /**
+   * Invalid `params` and `query` are undefined. An invalid `body` has only its valid fields; it is
+   * undefined if it is no object, or has characters that cannot be stored.
+   */
   parts: RequestParts;
   errors: FieldProblem[];
   wrong: ReadonlySet<keyof RequestParts>;
@@ -111,8 +114,8 @@ const nameOf = ({ field }: FieldProblem) => field.split('.')[0] ?? '';
 const namesOf = (errors: readonly FieldProblem[]) => new Set(errors.map(nameOf));
 
 /**
- * Returns a test for the errors of a check that only follow from an error of the schema: to a check, a
- * refused field looks like a missing one.
+ * Returns a function that is true for errors of a check which only follow from an error of the schema:
+ * to a check, a refused field looks like a missing one.
  */
 function hiddenBy(errors: readonly FieldProblem[], cut: readonly CutField[]) {
   const cutNames = new Set(cut.map(({ name }) => name));
@@ -141,7 +144,10 @@ async function checkRight(
   }
 }
 
-/** Returns the fields of a body as its schema reads them, without those that have an issue. */
+/**
+ * Returns the fields of a body as its schema reads them. A field with an issue has only its valid parts,
+ * and is added to `cut`; it is left out if none is valid. Returns undefined if the body is no object.
+ */
 function rightFields(
   schema: z.core.$ZodType,
   body: unknown,
@@ -210,7 +216,10 @@ function fieldProblems(issue: Issue): FieldProblem[] {
   ];
 }
 
-/** Returns the received wrong type, never the value, which may be a secret. */
+/**
+ * Returns the type that was received, or the text that a custom issue gives. Any other value is left
+ * out, because it may be a secret.
+ */
 function receivedOf(issue: Issue): string | undefined {
   if (issue.code === 'custom') return issue.params?.['received'] as string | undefined;
   return issue.code === 'invalid_type' ? kindOf(issue.input) : undefined;
@@ -304,7 +313,6 @@ export function unknownKeys(
   return found;
 }
 
-/** The keys of a value that its schema does not know. */
 export function unknownIn(schema: z.ZodType, value: unknown): UnknownKey[] {
   const found: UnknownKey[] = [];
   collect(schema, value, { path: '', alsoKnown: [], found });
@@ -397,7 +405,7 @@ function collectFewest(options: readonly z.core.$ZodType[], value: object, searc
   search.found.push(...(fewest ?? []).slice(0, unknownMax - search.found.length));
 }
 
-/** Returns true if a schema may describe an object, or a list, like the value. */
+/** Returns true if a schema may describe a value of this kind: an object, or a list. */
 function isOfKind(schema: z.core.$ZodType, value: object): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === 'object') return !Array.isArray(value);

@@ -3,12 +3,9 @@ import type { JobRow } from '../../db/jobs/jobs.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { named, Time } from '../http/schemas.ts';
 
-/** The records of jobs as the API returns them. */
-
 /** The response of a request that continues as a job. */
 export const JobAccepted = named('JobAccepted', { message: z.string(), jobId: z.string() });
 
-/** Returns the schema of a job with this data and result. */
 export function jobOf<D extends z.ZodType, R extends z.ZodType>(
   name: string,
   { data, result }: { data: D; result: R },
@@ -26,7 +23,7 @@ export function jobOf<D extends z.ZodType, R extends z.ZodType>(
   });
 }
 
-/** Returns data and result of a job. `result`: null before the job has completed or failed. */
+/** Returns data and result of a job. `result` is null unless the job has completed or failed. */
 export function contentOf<Data, Result>(row: JobRow, { publicId: projectId }: OwnerProject) {
   const isFinal = row.state === 'completed' || row.state === 'failed';
   return {

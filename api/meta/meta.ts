@@ -86,7 +86,7 @@ const getReadiness = endpoint({
     const [database, temporal] = await Promise.all([databaseAnswers(), temporalAnswers()]);
     const word = (isOk: boolean) => (isOk ? ('ok' as const) : ('failed' as const));
     const isReady = database && temporal;
-    // Without PostgreSQL and Temporal, the state of the background work is unknown.
+    // Without PostgreSQL or Temporal, the state of the background work is unknown.
     const background = isReady ? await readBackground().catch(() => 'ok' as const) : 'ok';
     const status = background === 'ok' ? word(isReady) : ('degraded' as const);
     return answer(

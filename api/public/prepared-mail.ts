@@ -33,10 +33,7 @@ import { consentActorOf } from '../consent/evidence.ts';
 import type { Services } from '../services/services.ts';
 import { noSender, type SendBody } from './send-schema.ts';
 
-/**
- * One message of a request: the values that its recipients share, and how the mail of each is
- * recorded.
- */
+/** Prepares a message for all its recipients, and records the mail of each one. */
 
 export interface PreparedMail {
   /** Consent evidence, stored if the message changes the recipient's subscription. */
@@ -123,7 +120,6 @@ export async function prepareMail(
   };
 }
 
-/** Returns the part of the project's sending allowance that the mail of each recipient uses. */
 export function shareOf(projectId: string, { attachments, scheduledFor }: SendBody): Share {
   return {
     projectId,

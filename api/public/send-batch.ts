@@ -31,7 +31,7 @@ import {
 } from './send-message.ts';
 import { refuseLargeFiles, SendBody } from './send-schema.ts';
 
-/** Many messages in one request: each alone, or all or nothing. */
+/** Sends many messages with one request: each independently, or all or none (`atomic`). */
 
 /**
  * A body of `/v1/send`. The schema of the batch accepts any value, and `readMessage` checks each

@@ -112,7 +112,7 @@ const Attachment = z
     ...whenRight('disposition', 'contentId'),
   });
 
-/** `cc` and `bcc` are refused. Otherwise these readers would get no mail, without an error. */
+/** `cc` and `bcc` are refused. If they were ignored, these recipients would get no mail. */
 const NoCopies = z
   .unknown()
   .optional()

@@ -6,8 +6,6 @@ import { named, ofProject } from '../http/schemas.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { ConditionAnswer, FlatAnswer } from './conditions.ts';
 
-/** The record of a segment as the API returns it. */
-
 const filters = [{ field: 'data.plan', operator: 'equals', value: 'pro' }];
 
 export const Segment = named('Segment', {

@@ -136,6 +136,7 @@ function givenCondition(body: GivenConditions): PlacedCondition | null {
 /**
  * Returns the error of a DYNAMIC segment without a condition, or of a STATIC one with a condition;
  * null: the segment is valid.
+ * @param options.isRequired false: the segment exists, and keeps a condition that the request leaves out
  */
 function conditionFault(
   type: SegmentRow['type'],

@@ -1,7 +1,7 @@
 import { sweepAgeMax } from '../../domain/runs/runs.ts';
 
 /**
- * Age of a process in milliseconds below which it cannot tell a lost sweep from one that has not
+ * Milliseconds after its start for which a process reports `ok`, because the first sweep may not have
  * begun yet.
  */
 const youngMs = 60_000;

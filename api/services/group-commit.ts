@@ -37,8 +37,9 @@ export interface GroupWriter<Item, Answer> {
  * single item is written at once. Items that arrive meanwhile are written together, up to 50 in a
  * transaction, one transaction at a time, on a connection of the project's share.
  *
- * An item that a transaction skips is written alone. So is each item of several whose transaction has
- * failed, unless the connection was lost (`isLost`).
+ * An item that a transaction skips is written alone. If a transaction of several items fails, each of
+ * them is written alone, unless the connection was lost (`isLost`). A single item is written once more
+ * if it has waited for a lock for `lockMs`.
  */
 export class GroupCommit<Item, Answer> {
   readonly #shares: Shares;
@@ -128,7 +129,7 @@ export class GroupCommit<Item, Answer> {
 }
 
 /**
- * Resolves the items of a transaction with their results; those without one are written by `again`.
+ * Resolves the items of a transaction with their results. Items without a result are written by `again`.
  */
 export function settle<Item, Answer>(
   batch: readonly Waiting<Item, Answer>[],

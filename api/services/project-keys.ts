@@ -29,7 +29,7 @@ export class ProjectKeys {
     this.#db = db;
   }
 
-  /** The project of a key; undefined when there is none. */
+  /** Returns the project of a key; undefined: the key is unknown. */
   find(key: ProjectKey): Promise<ProjectState | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ key, resolve, reject });

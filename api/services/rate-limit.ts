@@ -5,7 +5,7 @@ import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Config } from '../../config.ts';
 import { Problem } from '../../domain/errors.ts';
 
-/** Length of a counting window. It starts with its first request. */
+/** Length of a counting window by default. A window starts with its first request. */
 const windowSeconds = 60;
 
 export type LimitName = 'project' | 'user' | 'ip' | 'auth' | 'failedLogin' | 'accountLogin';
@@ -40,8 +40,8 @@ export interface RateLimits {
 }
 
 /**
- * Counts in PostgreSQL, for all API processes. If it is unavailable, requests pass, because a limit
- * must not take the API down.
+ * Counts in PostgreSQL, for all API processes. If PostgreSQL is unavailable, requests pass, because a
+ * limit must not take the API down.
  */
 export function createRateLimits(pool: Pool, settings: Config['rateLimit']): RateLimits {
   if (!settings.enabled) {

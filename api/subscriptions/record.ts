@@ -10,8 +10,6 @@ import { exampleOf, present } from '../http/record.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { named, ofProject, Time, time } from '../http/schemas.ts';
 
-/** The records of event subscriptions and their deliveries, as the API returns them. */
-
 export const Subscription = named('EventSubscription', {
   id: z.uuid().meta({ examples: ['5d000000-0000-4000-8000-000000000001'] }),
   url: z.string().meta({ examples: ['https://hooks.shop.example/everpost'] }),

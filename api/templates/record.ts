@@ -4,8 +4,6 @@ import { exampleOf, present } from '../http/record.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { named, ofProject } from '../http/schemas.ts';
 
-/** The record of a template as the API returns it. */
-
 export const TemplateType = z
   .enum(['TRANSACTIONAL', 'MARKETING', 'HEADLESS'])
   .describe(

@@ -14,7 +14,7 @@ export async function findBrokenText(
 ): Promise<{ field: 'subject' | 'body'; message: string } | null> {
   for (const field of ['subject', 'body'] as const) {
     const { fault } = await renderer.inspect(texts[field], projectId);
-    // Text that only exceeds a limit is sent, because another contact's values may be within it.
+    // A text that only exceeds a limit is not refused: its mail is then rendered plainly.
     if (fault?.code === 'liquid_syntax') return { field, message: faultText(fault) };
   }
   return null;

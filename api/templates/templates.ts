@@ -80,7 +80,6 @@ const TemplateInput = z.object({
   topicId: Uuid.nullable().optional().describe('Only with the type MARKETING'),
 });
 
-/** The columns of a request's fields. */
 function valuesOf<T extends Pick<z.output<typeof TemplateInput>, 'from' | 'fromName'>>({
   from,
   fromName,
@@ -218,8 +217,8 @@ export const updateTemplate = endpoint({
         await refuseChange(tx, stored, body);
         await requireTopics(tx, projectId, [body.topicId]);
       }
-      // Only a sender in the request is checked, because the stored one may have lost its domain
-      // since.
+      // The stored sender is not checked. If its domain is no longer verified, other fields can still
+      // be changed.
       if (body.from) await requireVerifiedSender(tx, projectId, body.from.email);
       return updateTemplateRow(tx, projectId, id, changes);
     });

@@ -4,8 +4,6 @@ import { exampleOf, present } from '../http/record.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { named, ofProject } from '../http/schemas.ts';
 
-/** The record of a topic as the API returns it. */
-
 export const Visibility = z
   .enum(['public', 'private'])
   .describe('private: on no preference page, and hidden from public keys');

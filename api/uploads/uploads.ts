@@ -114,7 +114,7 @@ const contentTypes = Object.fromEntries(
 
 /**
  * Maximum number of unfinished files that one request removes. A file is unfinished if the process
- * died while it stored the file.
+ * died, or the storage did not respond, while the file was being stored.
  */
 const unfinishedMax = 10;
 

@@ -13,7 +13,6 @@ import type {
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
 
-/** The endpoints to which mail providers report. */
 export const feedbackEndpoints = mailProviders.flatMap(({ kind, feedback }) =>
   feedback ? feedback.endpoints.map((given) => receiver(kind, feedback, given)) : [],
 );

@@ -72,9 +72,15 @@ export const paymentEndpoints = [
   receivePayments('receiveStripe', '/webhooks/incoming/stripe'),
 ];
 
-/** Each event holds a database connection while it calls the provider, which may be slow. */
+/**
+ * At most two events are handled at a time, because each holds a database connection while it calls
+ * the provider, which may be slow.
+ */
 const turns = pLimit(2);
-/** With more, an event would wait longer than the provider waits for the response. */
+/**
+ * Maximum number of waiting events. With more, an event would wait longer than the provider waits for
+ * the response.
+ */
 const waitingMax = 100;
 
 /** @throws Problem SERVICE_UNAVAILABLE when too many events are waiting */
@@ -166,7 +172,7 @@ async function effectOf(
   }
 }
 
-/** An invoice without a subscription is the project's, unless it is known to belong to none. */
+/** Returns true if an invoice is for the project's subscription, or names none and is no one-off. */
 function isOfProject({ subscription, isOneOff }: InvoiceOfEvent, { billedBy }: Payer): boolean {
   return !isOneOff && (subscription === null || subscription === billedBy);
 }

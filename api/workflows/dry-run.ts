@@ -238,7 +238,7 @@ function sumOfSteps(judged: readonly Judged[]) {
   return [...sums.values()];
 }
 
-/** Samples executions position by position, those with the worst verdict first. */
+/** Samples executions position by position, the worst verdict first. */
 async function examplesOf(
   db: Database,
   workflowId: string,

@@ -384,7 +384,7 @@ function presented(played: Simulation, warnings: GraphWarning[]): z.input<typeof
   };
 }
 
-/** The output of a step: long texts are cut, and other large values left out. */
+/** Shortens the output of a step: long texts are cut, and other large values become null. */
 function cut(output: Record<string, unknown>): Record<string, unknown> {
   const short = Object.entries(output).map(([name, value]) => {
     if (typeof value === 'string') return [name, value.slice(0, cutChars)];

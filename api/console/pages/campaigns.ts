@@ -178,7 +178,7 @@ function pace({ progress }: Stats): Html | null {
   </p>`;
 }
 
-/** Lists the reasons why recipients were not sent the campaign, each with their number. */
+/** Lists the reasons why recipients were not sent the campaign, each with the number of recipients. */
 function reasonTable({ reasons }: Stats): Html | null {
   const counted = Object.entries(reasons).toSorted(([, one], [, other]) => other - one);
   if (counted.length === 0) return null;

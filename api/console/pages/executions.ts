@@ -58,7 +58,7 @@ const showExecutions = projectPage({
   },
 });
 
-/** @param given.isOfOne true if all are of one contact, which is then not shown */
+/** @param options.isOfOne true: all executions are of one contact, so the contact is not shown */
 export function executionTable(
   executions: readonly Listed[],
   path: PageContext['path'],

@@ -5,14 +5,14 @@
  * @typedef {object} Entry A place that can be found.
  * @property {'Page' | 'Section' | 'Endpoint' | 'Error code' | 'Setting'} kind
  * @property {string} title
- * @property {string} context The page it is on, or its summary.
+ * @property {string} context The title of its page, or the summary of an endpoint or error code.
  * @property {string} text The whole text of the place.
  * @property {string} url
  *
  * @typedef {Entry & { excerpt: string }} Hit
  */
 
-/** Words that readers use for one another. */
+/** Words that readers use for the same thing. */
 const synonyms = [
   ['rotate', 'regenerate', 'replace'],
   ['delete', 'remove'],

@@ -1,3 +1,3 @@
-// Runs before the page is drawn, so that a page in the chosen colors does not flash in the others.
+// Runs before the page is drawn, so that it does not appear in the wrong colors for a moment.
 const chosen = localStorage.getItem('theme');
 if (chosen) document.documentElement.dataset.theme = chosen;

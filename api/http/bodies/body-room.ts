@@ -19,7 +19,7 @@ const rateMs = 250;
 /** Milliseconds for which a new body counts as fast. */
 const beginningMs = 1_000;
 
-/** The place of one body. Only `BodyRoom` changes it. */
+/** A body and the memory that it holds. Only `BodyRoom` changes these values. */
 export interface Place {
   readonly owner: string;
   /** Maximum number of bytes that will arrive; 0: only bytes that have arrived count. */
@@ -103,7 +103,7 @@ export class BodyRoom {
   }
 
   /**
-   * Returns true if the owner's other bodies leave room for the whole of this one. Slow bodies do not
+   * Returns true if the owner's earlier bodies leave room for the whole of this one. Slow bodies do not
    * count, because they would be rejected.
    */
   #mayBegin(place: Place): boolean {

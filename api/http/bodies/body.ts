@@ -140,7 +140,7 @@ export function readBytes(ctx: Context, endpoint: BodyRules, owner: string): Pro
       forget();
       req.off('data', add);
       const bytes = Buffer.concat(problem ? [] : chunks);
-      // `release` would keep the chunks in memory.
+      // Emptied, because `release`, which the caller keeps, would hold the chunks in memory.
       chunks.length = 0;
       if (!problem) return resolve({ bytes, release });
       release();
@@ -164,7 +164,8 @@ function tooLarge(endpoint: BodyRules): Problem {
 
 /**
  * Returns the value of a JSON body; an empty object without a body.
- * @throws Problem INVALID_REQUEST_BODY; VALIDATION_ERROR when it cannot be stored as it was sent.
+ * @throws Problem INVALID_REQUEST_BODY; VALIDATION_ERROR when it has too many values or levels, or a
+ *   number that cannot be stored with all its digits.
  */
 export function readJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};

@@ -44,7 +44,6 @@ export class UploadedFile {
   }
 }
 
-/** A part of the body that is a file. */
 export const UploadFile = z
   .custom<UploadedFile>()
   .superRefine((value, context) => {

@@ -156,8 +156,10 @@ export const createTransition = endpoint({
 });
 
 /**
- * The branch of a new transition from `from`, in any of the forms that a request can use.
- * @throws Problem VALIDATION_ERROR when it names none, two, or one the step does not have.
+ * Returns the branch of a new transition from `from`, which a request can name in several forms; null:
+ * the step has no branches, or the transition is for both outcomes of a wait.
+ * @throws Problem VALIDATION_ERROR when the request names two different branches, one that the step does
+ *   not have, or none although the step needs one.
  */
 export function chosenBranch(from: GraphStep, given: GivenBranch): string | null {
   const { condition, waitOutcome } = given;

@@ -64,8 +64,8 @@ const proposedFields: GraphFields = {
 };
 
 /**
- * The graph of a request.
- * @param path the fields that it is in, outermost first
+ * Returns the graph of a request.
+ * @param path the fields that contain the graph, the outermost first
  * @throws Problem VALIDATION_ERROR on the steps and transitions that break a rule of graphs
  */
 export function graphOf(given: GivenGraph, path: readonly string[], names = proposedFields): Graph {

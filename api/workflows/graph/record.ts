@@ -23,8 +23,6 @@ import { ConditionAnswer } from '../../segments/conditions.ts';
 import type { OwnerProject } from '../../access/caller.ts';
 import { named, ofProject, Time, times, Uuid } from '../../http/schemas.ts';
 
-/** The records of workflows, steps and transitions as the API returns them. */
-
 export const WorkflowById = z.object({ id: Uuid });
 
 /** Conditions on an event, as they are stored. */

@@ -30,7 +30,7 @@ export function refuseSchedule(type: string, given: GivenSchedule): void {
   refusals.throw();
 }
 
-/** @throws Problem VALIDATION_ERROR for a filter that names what does not exist */
+/** @throws Problem VALIDATION_ERROR for a filter with unknown segments or fields */
 export async function refuseScheduleFilter(
   db: Database,
   projectId: string,
@@ -41,8 +41,8 @@ export async function refuseScheduleFilter(
 }
 
 /**
- * The config as it is stored.
- * @throws Problem SEGMENT_NOT_FOUND, VALIDATION_ERROR for a filter that names what does not exist
+ * Returns the config as it is stored.
+ * @throws Problem SEGMENT_NOT_FOUND, VALIDATION_ERROR for a filter with unknown segments or fields
  */
 export async function settledSchedule(
   tx: Database,

@@ -71,7 +71,6 @@ export const StartRecord = {
 type StartColumns = Pick<WorkflowRow, 'execution_key' | 'reentry_mode' | 'reentry_min_interval'>;
 type StartRow = StartColumns & Pick<WorkflowRow, 'trigger_type'>;
 
-/** The settings of a new workflow. */
 export const newStart: StartRow = {
   trigger_type: 'EVENT',
   execution_key: null,

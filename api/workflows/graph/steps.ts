@@ -77,8 +77,8 @@ const configs = new Map(
 );
 
 /**
- * A step in a request: its type determines its config's schema.
- * @param prefix begins the names of its components: `New` gives `NewDelayStep`
+ * Returns the schema of a step in a request. The type of the step determines the schema of its config.
+ * @param prefix beginning of the names of the OpenAPI components, such as `New` for `NewDelayStep`
  */
 export function ofTypes<Base extends z.ZodObject>(
   prefix: string,
@@ -149,9 +149,9 @@ async function checkNewStep({
 
 /**
  * The config of a step as it is stored.
- * @param before the stored one; null: the step is new
- * @throws Problem VALIDATION_ERROR for a field that has no prefix and that no contact has, a masked value
- *   without a stored one, and a secret that must not go to the host of the step
+ * @param before the stored config; null: the step is new
+ * @throws Problem VALIDATION_ERROR for a field that has no prefix and that no contact has, an unknown
+ *   segment, a masked value without a stored one, and a secret that must not go to the host of the step
  */
 async function settle(
   db: Database,

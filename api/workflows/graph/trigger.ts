@@ -63,7 +63,7 @@ function fieldsRead({ type, config }: GivenStep): { at: string; name: string }[]
   return stepModules[type].fieldsRead?.(config) ?? [];
 }
 
-/** The config of a step as it is stored: with full names of fields. */
+/** Returns the config of a step as it is stored: with the full names of fields. */
 export function settledConfig(step: GivenStep): Record<string, unknown> {
   const config = structuredClone(step.config);
   for (const { at, name } of fieldsRead(step)) {
@@ -132,7 +132,7 @@ async function refuseUnknownSegments(
  * Refuses a changed step whose address names a host to which one of its secrets must not go. A host
  * that is a variable is checked when the step makes its request.
  * @param step.config as it will be stored
- * @param step.before the stored one; null: the step is new
+ * @param step.before the stored config; null: the step is new
  * @param path the field of the config, which errors name
  * @throws Problem VALIDATION_ERROR `not_allowed`
  */
@@ -158,7 +158,7 @@ export async function refuseForeignSecrets(
   throw invalidField(`${path}.url`, 'not_allowed', message);
 }
 
-/** The trigger as the TRIGGER step shows it. */
+/** Returns the name and the config of the TRIGGER step for a trigger. */
 export function triggerStep(row: Parameters<typeof triggerConfig>[0]) {
   const config = triggerConfig(row);
   const what = config.cron ?? config.eventName;

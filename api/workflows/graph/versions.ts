@@ -58,7 +58,7 @@ export function refuseUnknownVersions(
 /**
  * Checks that executions can continue with a version, because it may never have been enabled, and
  * registers the events of its exit rules. Returns its graph.
- * @param field of the request, which names the version
+ * @param field the field of the request with the version, for the error
  * @throws Problem WORKFLOW_NOT_FOUND when it was deleted meanwhile; VALIDATION_ERROR `not_found` for a
  *   version that it never had; WORKFLOW_INVALID with everything that prevents the version from running
  */

@@ -16,7 +16,6 @@ import {
   Workflow,
 } from './record.ts';
 
-/** A workflow with its graph. */
 export const WholeWorkflow = named('WorkflowGraph', {
   ...Workflow.shape,
   steps: z.array(

@@ -149,7 +149,6 @@ const GivenTrigger = named('PortableTriggerStep', {
   position: Position.optional(),
 });
 
-/** A step of a request. */
 export interface PortableStep {
   key: string;
   type: StepType;

@@ -27,7 +27,10 @@ export const SimulatedGraph = chosenBy((graph): typeof KeyedGraph | typeof Propo
   anyOf: [ProposedGraph, KeyedGraph].map(inputSchema),
 });
 
-/** A graph with keys and all its fields, so that fields without effect on a simulation are known. */
+/**
+ * The schema that knows all fields of a graph with keys, so that fields without effect on a simulation
+ * are not reported as unknown.
+ */
 const KnownGraph = GivenGraph as unknown as typeof KeyedGraph;
 
 /** True if a graph has none of the fields of the form with ids. */
@@ -117,8 +120,8 @@ async function storedSteps(
 }
 
 /**
- * A SPLIT draws by its id. In a graph with keys the id is the key, so the stored id becomes the salt: the
- * simulation draws the same arms as the workflow.
+ * The id of a SPLIT step determines which arms it draws. In a graph with keys this id is the key, so the
+ * stored id becomes the salt: the simulation draws the same arms as the workflow.
  */
 function drawnAsStored(step: GraphStep, stored: readonly StoredStep[]): GraphStep {
   const known = step.type === 'SPLIT' && stored.find(({ key }) => key === step.id);

@@ -46,7 +46,7 @@ const fields: GraphFields = {
 /**
  * Stores the trigger, exit rules, steps and transitions of a request in a workflow that the caller has
  * locked for editing. Steps whose key is known keep their id. Returns whether anything has changed.
- * @param path the fields that the graph is in, outermost first
+ * @param path the fields that contain the graph, the outermost first
  * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND, SEGMENT_NOT_FOUND,
  *   WORKFLOW_INVALID
  */
@@ -62,7 +62,7 @@ export async function storeGraph(
     exitRules !== undefined &&
     (await inPlace(path, () => changeExitRules(tx, workflow, exitRules)));
   const triggerChanged = trigger !== undefined && (await storeTrigger(tx, workflow, trigger, path));
-  // Read after the trigger is stored, because that renames the TRIGGER step.
+  // Read after the trigger was stored, because storing it renames the TRIGGER step.
   const before = await findDrawing(tx, workflow);
   const after = await drawingOf(tx, workflow, { given, keyed }, before, path);
   const redrawn = await storeDrawing(tx, workflow, before, after);
@@ -114,7 +114,7 @@ export function keyedGraph(
 /**
  * Refuses a graph that breaks rules, or refers to unknown fields or segments.
  * @param workflow null: it does not exist yet
- * @param path the fields that the graph is in, outermost first
+ * @param path the fields that contain the graph, the outermost first
  * @throws Problem VALIDATION_ERROR with everything that is wrong
  */
 export async function refuseGraph(

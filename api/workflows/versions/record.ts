@@ -8,8 +8,6 @@ import { fault, named, Time, time } from '../../http/schemas.ts';
 import { Step, stepExample, WorkflowById } from '../graph/record.ts';
 import { portableExample, VersionGraph } from '../portable/record.ts';
 
-/** Versions of a workflow as the API returns them. */
-
 const Change = named('VersionChange', {
   kind: z.enum(changeKinds),
   stepId: z

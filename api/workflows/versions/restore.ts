@@ -76,7 +76,7 @@ async function redrawAs(
     workflow,
   );
   const rulesChanged = await changeExitRules(tx, workflow, ExitRules.parse(drawn.exitRules ?? []));
-  // Read after the trigger is stored, because that renames the TRIGGER step.
+  // Read after the trigger was stored, because storing it renames the TRIGGER step.
   const before = await findDrawing(tx, workflow);
   const redrawn = await storeDrawing(tx, workflow, before, drawn);
   return triggerChanged || rulesChanged || redrawn;

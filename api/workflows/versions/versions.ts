@@ -17,7 +17,7 @@ import {
   wholeVersionExample,
 } from './record.ts';
 
-/** The position in the list is only the number of a version. */
+/** A cursor of this list contains only the number of a version. */
 const newestFirst: CursorForm = {
   order: 'versions',
   value: 'text',
