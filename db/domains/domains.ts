@@ -48,7 +48,7 @@ export function claimOf(row: DomainRow) {
   };
 }
 
-/** A domain without tokens is still being registered. */
+/** SQL that is true for a domain that is registered: while that is in progress, it has no tokens. */
 export const isComplete = sql<boolean>`dkim_tokens <> '{}'`;
 
 /** Returns the status of a project's domain; undefined: the project has no such domain. */
