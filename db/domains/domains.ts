@@ -167,7 +167,7 @@ export function signalPoller(tx: Database, { id, project_id, name }: DomainOfRun
 }
 
 /**
- * Stores the result of a check. It does not verify a claim of a name that another project holds.
+ * Stores the result of a check. A claim of a name that another project holds is not verified.
  * `isScheduled`: stored only when the regular check is due, so that a repeated one counts once.
  * Returns undefined when the domain is gone.
  */

@@ -43,7 +43,7 @@ create table event_subscription (
   released_at timestamptz,
   -- True if its project was disabled at the last check.
   suspended boolean not null default false,
-  -- The activity that sends its requests.
+  -- Identifies the activity that sends its requests. Only this activity may send.
   lease uuid,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),

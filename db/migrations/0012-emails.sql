@@ -52,7 +52,7 @@ create table email (
   -- Instead of the body: the hash of its template, and the message's values, as sent.
   body_template text,
   body_values jsonb,
-  -- Number of messages that it counts as for billing.
+  -- Number of messages that billing counts for this one: two if it has attachments.
   billed_units smallint not null
       generated always as (case when attachments = '[]' then 1 else 2 end) stored,
   -- The month whose allowance the message has taken; null: none yet, or there is no limit.

@@ -87,7 +87,7 @@ comment on table outbox is 'Temporal workflows that must be started, signalled o
 create index outbox_due on outbox (due_at);
 create index outbox_project on outbox (project_id, due_at);
 
--- The progress of work that looks back, by name.
+-- How far regular work on past rows has come, by the name of the work.
 create table watermark (
   name text primary key,
   at timestamptz(3) not null
