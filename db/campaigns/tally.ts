@@ -9,7 +9,8 @@ import type { CampaignRow } from './campaigns.ts';
 
 /**
  * Returns a campaign with its tally as of one moment, so its numbers add up. Messages in
- * chunks are counted by chunk. They are read one by one only if some of them were deleted.
+ * chunks are counted by chunk. They are read one by one only if some of them were deleted, or
+ * if the campaign has a local time.
  */
 export async function findCampaignTally(
   db: Database,
