@@ -206,7 +206,10 @@ export async function composeWorker(opened: Opened): Promise<{
   };
 }
 
-/** Returns the account's sending quota; null: it has none, or it cannot be read now. */
+/**
+ * Returns the sending quota of the account at the mail provider, in messages per second; null: the
+ * account has none, or the quota cannot be read now.
+ */
 async function quotaOf(mailer: Mailer, log: Logger): Promise<number | null> {
   return mailer.quotaPerSecond().catch((error: unknown) => {
     log.warn(

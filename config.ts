@@ -310,7 +310,7 @@ function databaseTimeouts(env: Settings) {
   };
 }
 
-/** Variables that have no effect without others, and the others. */
+/** Variables that need other variables, with the names of these. */
 const partners: [name: string, needs: string[]][] = [
   [
     'STRIPE_SECRET_KEY',

@@ -6,7 +6,7 @@ import { limits } from '../domain/limits.ts';
 /**
  * Runs queries whose cost a customer decides, in one transaction, each for at most `ms`
  * milliseconds.
- * @throws Problem `problem` when one takes longer.
+ * @throws Problem `problem` when a query takes longer, or is nested too deeply for PostgreSQL.
  */
 export async function withinTime<Result>(
   db: Database,

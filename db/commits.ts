@@ -41,7 +41,7 @@ export function notifyAfterCommit(tx: Handle, runs: readonly RunNotice[]): void 
 
 /**
  * Runs `work` and collects the notes of `tx`. Returns its result, and a function that passes the
- * notes on.
+ * notes to the receiver.
  */
 export async function withNotes<T>(
   db: Handle,

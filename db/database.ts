@@ -32,7 +32,7 @@ export interface Timeouts {
 
 /**
  * Milliseconds without a statement after which PostgreSQL ends a transaction and frees its locks. By
- * then, the process that began the transaction was stopped or has lost the network.
+ * then, its process has stopped or lost the network, or exports data to a client that reads too slowly.
  */
 const idleInTransactionMs = 60_000;
 /**
@@ -90,7 +90,7 @@ function settingsOf({ lockMs, statementMs, connectionMs }: Timeouts): PoolConfig
 
 /** Names of prepared statements by text, and use counts of the others. */
 const statementNames = new Map<string, string | number>();
-/** Number of uses after which a statement is prepared. */
+/** Number of uses of a statement, from which on it is prepared. */
 const preparedFrom = 3;
 /** Maximum number of prepared statements. More would fill the memory of every connection. */
 const preparedMax = 500;

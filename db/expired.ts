@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { deletePage } from './pages.ts';
 import { limits } from '../domain/limits.ts';
 
-/** A row expires some hours after one of its times. */
+/** A row expires `hours` hours after the time in its column `since`. */
 interface Expiry {
   since: string;
   hours: number;

@@ -14,7 +14,6 @@ export interface KeyClaim {
   claimedAt: Date;
 }
 
-/** Values that a request gets with its claim. */
 export interface ClaimedKey {
   claimedAt: Date;
   /** The seed for the ids of its mails: the same for every request that continues this one. */

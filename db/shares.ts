@@ -16,9 +16,9 @@ const sparesMax = 100;
 
 interface Share {
   db: Kysely<DB>;
-  /** Running calls of `within`. The share exists as long as there is one. */
+  /** Number of running calls of `within`. The share exists as long as there is one. */
   users: number;
-  /** Connections in use, or about to be. */
+  /** Number of connections that are in use, or about to be. */
   held: number;
   /** Waiting callers, first come, first served. */
   waiting: Set<() => void>;

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Database } from './database.ts';
 
 /**
- * Returns the time up to which some work on past rows is done, or of the sweep, when it last began;
- * null: never.
+ * Returns the time up to which some work on past rows is done. For the name `sweep`: when the sweep
+ * last began. Null: the watermark was never set.
  */
 export async function findWatermark(db: Database, name: string): Promise<Date | null> {
   const row = await db

@@ -27,8 +27,8 @@ function people(db: Database, table: MemberTable, projectId: string) {
 
 /**
  * Lists members and invited users: the owner first, then the oldest.
- * @param options.byKeyDays only users whom a secret key has added, or given another role, within so
- *   many days
+ * @param options.byKeyDays lists only users whom a secret key has added, or given another role, within
+ *   the last `byKeyDays` days
  */
 export async function listMembersAndInvited(
   db: Database,
@@ -52,7 +52,6 @@ export async function listMembersAndInvited(
   return rows as MemberRow[];
 }
 
-/** True for the address of a member. */
 export async function isMemberAddress(
   db: Database,
   projectId: string,

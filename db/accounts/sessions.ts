@@ -15,7 +15,7 @@ export type SessionRow = Pick<Selectable<Session>, (typeof sessionColumns)[numbe
 
 /** Maximum number of sessions per user. One more ends the session that was unused for longest. */
 const sessionsMax = 200;
-/** Precision of `last_seen_at`: a request writes nothing if the last write is more recent. */
+/** Minimum time between two writes of `last_seen_at` for a session. */
 const seenEvery = sql`interval '5 minutes'`;
 
 /**
@@ -44,7 +44,7 @@ export interface SessionUser {
   id: string;
   email: string;
   emailVerified: boolean;
-  /** True if the row's `last_seen_at` is some minutes old. */
+  /** True if the session's `last_seen_at` is older than `seenEvery`. */
   isUnseen: boolean;
 }
 

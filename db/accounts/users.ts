@@ -177,9 +177,9 @@ export async function lockUser(tx: Database, userId: string): Promise<UserRow | 
 }
 
 /**
- * The purpose of a link in an account mail. The first two work for the same action. Links of
- * invitations, and of mail about members that a key has changed, need no token: they are stored
- * only to count them.
+ * The purpose of a link in an account mail. `sign_up` and `verify_email` both verify an address.
+ * Links of invitations, and of mail about members that a key has changed, need no token: they are
+ * stored only to count them.
  */
 export type TokenPurpose =
   | 'sign_up'
@@ -192,8 +192,8 @@ export type TokenPurpose =
 const tokenLife = sql<Date>`(now() - interval '1 hour')`;
 
 /**
- * Stores the hash of a link's token. Returns false, and stores nothing, when the user has got
- * `perHour` of them within the hour.
+ * Stores the hash of a link's token. Returns false, and stores nothing, when the account is gone, or
+ * `perHour` tokens of this purpose were stored for the user within the last hour.
  */
 export async function insertToken(
   tx: Database,

@@ -99,8 +99,8 @@ export async function listUsage(
 
 /**
  * Takes the allowance of one message, in the transaction that stores it. Parallel calls are
- * serialized, so that none exceeds the limit. Call it last before the insert. Returns the row's
- * `allowance_month`; null: no limits.
+ * serialized, so that none exceeds the limit. Call it right before the insert, because other calls
+ * wait until the transaction ends. Returns the row's `allowance_month`; null: no limits.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
 export async function takeAllowance(

@@ -59,7 +59,7 @@ export async function findSubscriber(
 
 /**
  * Makes a project a customer. Returns false when its subscription is not `before` any more, or the
- * project is gone. `publicId`: as above.
+ * project is gone. `publicId`: as for `findSubscriber`.
  */
 export async function updateCustomer(
   tx: Database,
@@ -106,7 +106,7 @@ export async function updateSubscription(
     .execute();
 }
 
-/** Records that a subscription has ended; its limits are removed. */
+/** Records that a subscription has ended, and removes the limits that the project has set. */
 export async function deleteSubscription(
   tx: Database,
   customer: string,

@@ -172,7 +172,10 @@ export async function updateCampaign(
     .execute();
 }
 
-/** Deletes ended campaigns. The runs of cancelled ones suppress their waiting mail. */
+/**
+ * Deletes drafts, and campaigns that were sent or cancelled. The runs of cancelled ones suppress their
+ * waiting mail.
+ */
 export async function deleteCampaigns(tx: Database, ids: readonly string[]): Promise<void> {
   const campaigns = await tx
     .selectFrom('campaign')
@@ -185,7 +188,10 @@ export async function deleteCampaigns(tx: Database, ids: readonly string[]): Pro
   await tx.deleteFrom('campaign_tally').where('campaign_id', '=', anyOf(ids)).execute();
 }
 
-/** Stores the content of the campaign's messages. The project's name is the default sender name. */
+/**
+ * Stores the current content of a campaign as a new version, from which its messages are made. The
+ * project's name is the default sender name.
+ */
 export async function insertCampaignContent(tx: Database, id: string): Promise<void> {
   await sql`
     with next as (

@@ -6,9 +6,9 @@ import { handedOver } from '../sql/mail-trace.ts';
 
 /**
  * The queue of a campaign: chunks of its waiting messages. A message is in one chunk from the
- * moment it is inserted until its outcome is recorded; its row is not touched in between, so
- * claiming 50 messages updates one row, that of the chunk. The attempt that has claimed the chunk
- * gives its messages to the mail provider.
+ * moment it is inserted until its outcome is recorded or the send policy holds it back. Its row is
+ * not touched in between, so claiming 50 messages updates one row, that of the chunk. The attempt
+ * that has claimed the chunk gives its messages to the mail provider.
  *
  * Locks are taken in this order: contacts, chunk, messages, campaign.
  */
@@ -63,8 +63,8 @@ export async function queueLeftovers(
 }
 
 /**
- * Releases a claimed chunk of which no message was given to the mail provider. If its campaign has
- * ended, its messages fail.
+ * Releases a claimed chunk of which no message was given to the mail provider. If its campaign was
+ * cancelled or deleted, its messages fail.
  */
 export async function releaseChunk(
   db: Database,

@@ -8,8 +8,9 @@ import type { CampaignRow } from './campaigns.ts';
 /** Counts the recipients of campaigns by outcome. */
 
 /**
- * Returns a campaign with its tally as of one moment, so its numbers add up. It reads a row for
- * each code and for each waiting chunk, not for each message.
+ * Returns a campaign with its tally as of one moment, so its numbers add up. Messages in
+ * chunks are counted by chunk. They are read one by one only if some of them were deleted, or
+ * if the campaign has a local time.
  */
 export async function findCampaignTally(
   db: Database,

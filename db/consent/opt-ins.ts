@@ -44,8 +44,8 @@ interface AskedTopic {
 }
 
 /**
- * Requests that the owner of the contact's address confirms to get mail: mail as a whole, if the
- * contact is unsubscribed, and those of the topics that it does not get. An open request is extended.
+ * Asks the owner of the contact's address for a confirmation: of mail as a whole, if the contact is
+ * unsubscribed, and of the given topics that the contact does not get. An open request is extended.
  * If nothing is left to ask for, nothing happens.
  * @throws Problem CONSENT_SENDER_REQUIRED
  */
@@ -67,7 +67,7 @@ export async function requestOptIn(
   const isMailed = mayMail(counts, now);
   const isNews = !open || addsMail || added.length > 0;
   if (!isNews && !isMailed && isLately(open.asked_at, now)) return;
-  // If a repeated request sends no mail, only its new parts are logged.
+  // If a repeated request has new parts but causes no mail, only these parts are logged.
   const isWhole = !open || isMailed || !isNews;
   const line = { contactId, action: 'requested' as const };
   const lines = [
@@ -161,8 +161,8 @@ async function findOpen(tx: Database, contactId: string) {
 }
 
 /**
- * Returns how many mails the contact's address was sent since its last confirmation, as its newest
- * request says.
+ * Returns how many mails were sent to the contact's address since its last confirmation, according to
+ * the newest request of the address.
  */
 async function countsOf(
   tx: Database,
@@ -203,7 +203,7 @@ export async function noteState(
     .execute();
 }
 
-/** Signals the runs of requests that their rows have changed, and starts missing ones. */
+/** Signals the runs of requests whose rows have changed, and starts missing runs. */
 export async function signalRuns(
   tx: Database,
   requests: readonly Pick<OptInRow, 'id' | 'project_id'>[],

@@ -175,8 +175,8 @@ export async function refuseMergedData(
 }
 
 /**
- * Locks contacts in the common order, which prevents deadlocks: contacts before anything of theirs,
- * by id. Returns the ids of those that exist.
+ * Locks contacts in the order that all callers use, which prevents deadlocks: by id, and before other
+ * rows of the contacts. Returns the ids of those that exist.
  * @param options.skipsLocked leaves out contacts that another transaction has locked, and does not
  *   wait for them
  */

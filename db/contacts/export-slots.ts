@@ -10,8 +10,8 @@ const waitMs = 10_000;
 /** Milliseconds between two checks for its turn. */
 const pollMs = 50;
 /**
- * Milliseconds after which an export that waits for its client to read may be ended for another
- * one.
+ * Milliseconds that an export may wait in all for its client to read. After that, it may be ended for
+ * another export.
  */
 const readingMs = 30_000;
 
@@ -74,7 +74,7 @@ export class ExportSlots {
     return [...this.#queue].find(({ projectId }) => this.#hasRoom(projectId)) === waiting;
   }
 
-  /** Returns the export that has waited longest for its client, if it has waited too long. */
+  /** Returns the export that has waited longest for its client, if that is at least `readingMs`. */
   #longest(): ExportSlot | undefined {
     const waited = ({ waitedMs, waitsSince }: ExportSlot) =>
       waitedMs + (waitsSince === null ? 0 : performance.now() - waitsSince);

@@ -83,7 +83,7 @@ export async function isKeyInUse(db: Database, projectId: string, key: string): 
   return row !== undefined;
 }
 
-/** Returns the keys that at least one contact has. It reads the data of every contact once. */
+/** Returns those of `keys` that at least one contact has. It reads the data of every contact once. */
 export async function findKeysInUse(
   db: Database,
   projectId: string,
@@ -97,8 +97,8 @@ export async function findKeysInUse(
 }
 
 /**
- * Returns the keys that none of the newest contacts has. It is fast for keys that many have, and
- * reads `newestContacts` rows for an unknown one. Returns none while no contact has data.
+ * Returns those of `keys` that none of the newest contacts has. It is fast for keys that many contacts
+ * have, and reads `newestContacts` rows for an unknown key. Returns none while no contact has data.
  */
 export async function findUnknownKeys(
   db: Database,
@@ -125,7 +125,6 @@ export async function findDataKeys(db: Database, projectId: string): Promise<str
   return rows.map(({ key }) => key);
 }
 
-/** How many contacts have a key. */
 export async function countFieldHolders(
   db: Database,
   projectId: string,
@@ -145,8 +144,8 @@ const changedAtOnce = 1_000;
 
 /**
  * Removes a key from the data of all contacts of a project, page by page. Returns how many had it.
- * The contacts of a page are locked in the common order, so this cannot deadlock with others that
- * lock several. A repeated call continues.
+ * The contacts of a page are locked by id, so this cannot deadlock with other transactions that lock
+ * several contacts. A repeated call continues.
  */
 export async function deleteContactField(
   db: Database,

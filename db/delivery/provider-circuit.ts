@@ -26,8 +26,8 @@ export async function readCircuit(db: Database, provider: string): Promise<Circu
 }
 
 /**
- * Claims the next attempt of an open circuit. One caller gets it. If its process dies, another
- * caller may try after a timeout.
+ * Claims the next attempt of an open circuit. Returns true for one caller. If the process of that
+ * caller dies, another one may claim the attempt after `probeLeaseMs`.
  */
 export async function claimProbe(db: Database, provider: string): Promise<boolean> {
   const { numAffectedRows } = await sql`

@@ -16,9 +16,9 @@ export interface CampaignRate {
 
 /**
  * Takes up to `wanted` sending tokens, each from the bucket of the server, of the project and of
- * the campaign. A bucket holds the tokens of one second, and at least one. Returns how many were
- * granted and how long to wait: until one is free, when none was granted; until they may be used,
- * when `urgent` took them in advance.
+ * the campaign. A full bucket has one token less than its limit per second, and at least one. Returns
+ * how many were granted and how long to wait: until one is free, when none was granted; until they
+ * may be used, when `urgent` took them in advance.
  * @param projectId null: mail of the platform, for which only the server's limit counts.
  * @param options.urgent goes before other mail: it reserves the next tokens of an empty bucket,
  *   first come, first served.

@@ -30,7 +30,7 @@ export interface WaitingMail {
   retry: number;
   /** Messages with a later send time that were not tried yet. */
   scheduled: number;
-  /** Held by the send policy: messages of sending campaigns, and of workflows. */
+  /** Messages of campaigns and workflows that the send policy holds back. */
   quietHours: number;
   frequencyCap: number;
 }
@@ -51,8 +51,9 @@ export interface CampaignMail {
 }
 
 /**
- * Counts unsent messages, up to `countedMax` of each kind. Campaigns count by chunk: a chunk that
- * is not due yet will be retried as a whole, or waits for the moment of its contacts.
+ * Counts unsent messages, up to `countedMax` of each kind, and those of campaigns in addition, by
+ * chunk. A chunk that is not due yet will be retried as a whole, or waits for the moment of its
+ * contacts.
  */
 export async function countWaitingMail(db: Database, projectId: string): Promise<WaitingMail> {
   const own = sql`project_id = ${projectId}`;

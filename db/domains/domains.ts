@@ -46,7 +46,7 @@ export function claimOf(row: DomainRow) {
   };
 }
 
-/** A domain without tokens is still being registered. */
+/** SQL that is true for a domain that is registered: while that is in progress, it has no tokens. */
 export const isComplete = sql<boolean>`dkim_tokens <> '{}'`;
 
 /** Returns the status of a project's domain; undefined: the project has no such domain. */
@@ -165,7 +165,7 @@ export function signalPoller(tx: Database, { id, project_id, name }: DomainOfRun
 }
 
 /**
- * Stores the result of a check. It does not verify a claim of a name that another project holds.
+ * Stores the result of a check. A claim of a name that another project holds is not verified.
  * `isScheduled`: stored only when the regular check is due, so that a repeated one counts once.
  * Returns undefined when the domain is gone.
  */

@@ -53,8 +53,8 @@ export type NewEmail = Omit<
 };
 
 /**
- * Inserts an email, in the caller's transaction. Returns false when the id exists already: a
- * repeated step or request does not insert a second one.
+ * Inserts an email, in the caller's transaction. Returns false when an email with this id, or of this
+ * step execution, exists already: a repeated step or request does not insert a second one.
  */
 export async function insertEmail(
   tx: Database,

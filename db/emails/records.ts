@@ -111,7 +111,7 @@ function matching(
 
 /**
  * Campaign mail that is being given to the mail provider is SENDING, although its row says PENDING.
- * SENDING mail is found first and by id, because it is little, however much waits.
+ * SENDING mail is found first and by id, because there is little of it, however much mail waits.
  */
 function hasStatus(projectId: string, status: string) {
   const underWay = idsUnderWay(sql`${projectId}`);

@@ -17,8 +17,8 @@ export interface JobRef {
 }
 
 /**
- * The states of open jobs as SQL literals, because only then does every plan use the indexes of
- * open jobs.
+ * The states of open jobs as SQL literals. With parameters, a plan might not use the partial indexes
+ * of open jobs.
  */
 const openStates = [sql.lit('waiting'), sql.lit('active')];
 

@@ -91,11 +91,12 @@ create trigger membership_invitation after insert on membership for each row
 create table security_event (
   id uuid primary key default uuid_v7(),
   event text not null,
-  -- User who acted; null: a secret key, or a client that is not logged in.
+  -- User who acted; null: a secret key, a client that was not logged in, or a user whose account is
+  -- deleted.
   user_id uuid references app_user on delete set null,
   project_id uuid,
   ip text,
-  -- The request, as in the log of the API.
+  -- Id of the request, as the log of the API has it.
   request_id text,
   -- Subject of the action: ids and short texts, never a secret.
   details jsonb not null default '{}',

@@ -12,7 +12,7 @@ create table domain (
   verified_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- When the domain is checked next without a request; null: never, because it has failed.
+  -- When the next regular check is due; null: the domain has failed, and has no regular checks.
   next_check_at timestamptz(3) default now(),
   -- Each claim has its own token. In SES mode it is published as a TXT record.
   ownership_token text not null default replace(gen_random_uuid()::text, '-', ''),

@@ -1,6 +1,5 @@
 -- Consent: topics, the consent log, opt-in requests, suppression and erasure.
 
--- Kinds of marketing mail that a contact can choose.
 create table topic (
   id uuid primary key default gen_random_uuid(),
   project_id uuid not null references project on delete cascade,
@@ -53,7 +52,6 @@ create table consent (
 );
 comment on table consent is 'What each contact has agreed to and taken back, and how it is known.';
 
--- Requests of contacts to get mail, which the owner of the address has to confirm.
 create table opt_in (
   id uuid primary key default gen_random_uuid(),
   project_id uuid not null,
@@ -128,8 +126,8 @@ create table erasure (
   owner_id uuid not null,
   -- Id of the project's row when the erasure was requested. The data of this row are searched.
   rows_of uuid not null,
-  -- The contact is no longer in its project: its column project_id has the id of the erasure. Null,
-  -- like the address, once the erasure is over.
+  -- The contact is in no project any more, because its `project_id` is now the id of the erasure. Null,
+  -- like the address, once the erasure is completed.
   contact_id uuid,
   email text,
   state text not null default 'waiting' check (state in ('waiting', 'active', 'completed')),
@@ -161,7 +159,8 @@ create table send_policy (
   caps jsonb not null default '[]',
   on_cap text not null default 'skip' check (on_cap in ('skip', 'delay')),
   updated_at timestamptz(3) not null default now(),
-  -- Time of a change of the policy, until all mail that was held before it is made due.
+  -- When the policy was last changed; null: no mail that was held before the change is still to be
+  -- made due.
   released_to timestamptz(3)
 );
 comment on table send_policy is 'Quiet hours and frequency caps of a project; without a row there are none.';

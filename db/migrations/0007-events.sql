@@ -8,7 +8,7 @@ create function log_tx() returns xid8 language sql stable as 'select pg_current_
 
 create function log_snapshot() returns pg_snapshot language sql stable as 'select pg_current_snapshot()';
 
--- The same snapshot with shifted transaction ids.
+-- Returns a snapshot with all its transaction ids increased by `distance`.
 create function moved_snapshot(given pg_snapshot, distance bigint) returns pg_snapshot
   language sql immutable as $$
   select (pg_snapshot_xmin(given)::text::bigint + distance || ':'

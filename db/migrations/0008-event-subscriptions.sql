@@ -43,16 +43,16 @@ create table event_subscription (
   released_at timestamptz,
   -- True if its project was disabled at the last check.
   suspended boolean not null default false,
-  -- The activity that sends its requests.
+  -- Identifies the activity that sends its requests. Only this activity may send.
   lease uuid,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- Number of failed requests since the last success: at most one per delivery, and at most as many
-  -- as begin a back-off.
+  -- Number of failed requests since the last success. A delivery counts once. The number stays at
+  -- `failuresMax`, with which a back-off begins.
   failures smallint not null default 0,
-  -- When the next probe is sent, while the receiver counts as down. Null: it does not.
+  -- When the next probe is sent, while the receiver counts as down; null: the receiver does not.
   probe_at timestamptz,
-  -- Failed probes in this back-off.
+  -- Number of failed probes in this back-off.
   probes integer not null default 0,
   -- Maximum number of deliveries per request; null: each request has one event, without a list.
   batch_max smallint,
@@ -86,7 +86,7 @@ create table event_delivery (
   epoch integer not null,
   due_at timestamptz not null,
   pending_since timestamptz not null default now(),
-  -- Failed attempts in the current schedule.
+  -- Number of failed attempts in the current schedule.
   tries smallint not null default 0,
   -- True while it waits for a retry. Retries are read apart, so many new deliveries do not delay them.
   is_retry boolean not null default false,

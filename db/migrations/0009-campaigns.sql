@@ -53,15 +53,16 @@ create table campaign (
   unsubscribed_count integer not null default 0,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- How far the audience is fixed: the last contact read, and true if it was the last one.
+  -- The last contact that was read to fix the audience. `audience_fixed`: no contact is left to read.
   frozen_to_at timestamptz(3),
   frozen_to_id uuid,
   audience_fixed boolean not null default false,
   -- The version of its newest content. Mail that is made from now on has this content.
   content_version integer not null default 0,
-  -- Consecutive messages that the provider has refused.
+  -- Number of consecutive messages that the provider has refused.
   refused_in_row integer not null default 0,
-  -- When its run last read it. If that is long ago, the sweep signals the run.
+  -- When its run last read it, or the sweep last checked it. If that is two minutes ago, the sweep
+  -- checks it, and signals the run if there is work.
   reconciled_at timestamptz(3) not null default now(),
   -- Messages of the campaign whose template could not be rendered.
   rendered_plainly_count integer not null default 0,
@@ -102,8 +103,8 @@ create index campaign_frozen on campaign (project_id, frozen_at desc, id desc)
   where frozen_at is not null;
 create index campaign_topic on campaign (topic_id) where topic_id is not null;
 
--- When each page of an audience was fixed. The consent of a contact is checked as of its page,
--- because it may change between the freeze and that moment.
+-- When each page of an audience was fixed. The consent of a contact is checked as of the time of its
+-- page (`fixed_at`), because it may have changed since the freeze.
 create table audience_page (
   campaign_id uuid not null references campaign on delete cascade,
   -- The last contact of the page, in the order in which contacts were created.

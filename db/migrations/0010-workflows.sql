@@ -101,8 +101,8 @@ create table workflow_version (
 );
 comment on table workflow_version is 'The versions of a workflow, each with its graph, never changed.';
 
--- The graph of each version, however it is stored: `whole` with `difference` applied, which is null for
--- a graph that is stored whole. domain/workflow/versions/difference.ts says what a difference is.
+-- The graph of each version, however it is stored: `whole`, changed by `difference`. `difference` is
+-- null for a graph that is stored whole. See domain/workflow/versions/difference.ts.
 create view workflow_graph as
   select stored.workflow_id, stored.version, coalesce(stored.graph, base.graph) as whole,
       stored.difference
@@ -111,7 +111,6 @@ create view workflow_graph as
       on base.workflow_id = stored.workflow_id and base.version = stored.base;
 comment on view workflow_graph is 'The graph of each version, however it is stored.';
 
--- The steps of a graph.
 create function graph_steps(whole jsonb, difference jsonb) returns setof jsonb
   language sql immutable parallel safe as $$
   select coalesce(changed.value, step.value)
@@ -130,7 +129,6 @@ create function graph_step(whole jsonb, difference jsonb, step_id uuid) returns 
   end
 $$;
 
--- Workflows that have, or had in a version, an exit rule for an event.
 create table exit_event (
   project_id uuid not null,
   event_name text not null,
@@ -176,7 +174,6 @@ comment on table workflow_schedule is 'The schedules of workflows as Temporal ha
 create index workflow_schedule_reconcile on workflow_schedule (next_reconcile_at) where next_reconcile_at is not null;
 create index workflow_schedule_project on workflow_schedule (project_id);
 
--- The last firings of each workflow.
 create table firing (
   workflow_id uuid not null references workflow on delete cascade,
   -- The planned time.

@@ -30,8 +30,8 @@ create table execution (
   -- Since when, and why, its run cannot continue.
   stuck_since timestamptz(3),
   stuck_reason text,
-  -- Length of the chain of executions that started each other by events. Without a limit, workflows
-  -- that start each other would never end.
+  -- Number of executions before this one in a chain in which each started the next by an event. It is
+  -- limited, because otherwise workflows that start each other would never end.
   depth smallint not null default 0,
   -- When an operator has paused this execution; kept when it has ended. Null: no operator has.
   paused_at timestamptz(3),
@@ -45,9 +45,11 @@ create table execution (
   move_job_id text,
   -- Its earlier versions before it was moved, oldest first; null: it was never moved.
   earlier_versions integer[],
-  -- Steps that completed with `success: false`: a failed webhook after which the flow continues.
+  -- Number of steps that completed with `success: false`, for example a failed webhook after which the
+  -- flow continues.
   warnings integer not null default 0,
-  -- Tells it apart from others of its contact and workflow; null: started without a key.
+  -- Differs between executions of one contact and workflow that run beside each other; null: it was
+  -- started without a key.
   key text,
   -- Active executions of a contact and workflow have different slots: the key of the execution, ''
   -- without a key, or a unique text where executions run in parallel. Null: it does not prevent
@@ -90,7 +92,7 @@ create index execution_stuck_page
 create trigger execution_history before insert or update of status on execution
   for each row execute function note_status();
 
--- Events of a workflow's trigger that started no execution, for one of these reasons: kept 30 days.
+-- Events that matched the trigger of a workflow, but started no execution. Rows are kept for 30 days.
 create table not_started (
   id uuid primary key default uuid_v7(),
   project_id uuid not null,
@@ -117,11 +119,11 @@ create table step_execution (
   execute_after timestamptz(3),
   output jsonb,
   error text,
-  -- Attempts of a webhook so far.
+  -- Number of attempts of a webhook so far.
   attempts integer not null default 0,
   history jsonb not null default '[]',
   started_at timestamptz(3),
-  -- To the microsecond: the next step begins then, and later events count for it.
+  -- To the microsecond, because the next step begins at this time and counts later events.
   completed_at timestamptz,
   -- The event that ended a wait, and the time when it was recorded, or when the wait timed out. The
   -- run may have noticed later, but the next wait counts events from `settled_at` on.
@@ -152,7 +154,7 @@ create trigger step_execution_warning after update of status on step_execution
     and new.output ->> 'success' = 'false')
   execute function count_warning();
 
--- An event id means that the event has claimed the wait: the run must be signalled.
+-- If `event_id` is set, that event has claimed the wait, and the run must be signalled.
 create table wait (
   step_execution_id uuid primary key references step_execution on delete cascade,
   project_id uuid not null,
@@ -169,7 +171,7 @@ create table wait (
   -- The settings of a DIGEST, which takes events until it closes: `OpenDigest`; null: an event ends
   -- the wait.
   digest jsonb,
-  -- How many events a DIGEST has taken.
+  -- Number of events that a DIGEST has taken.
   digest_count integer not null default 0,
   created_at timestamptz(3) not null default clock_timestamp()
 );
@@ -190,7 +192,7 @@ create table digest_event (
   step_execution_id uuid not null references step_execution on delete cascade,
   -- When the event was recorded.
   recorded_at timestamptz not null,
-  -- A digest step takes an event once, whichever execution does.
+  -- Only one of a contact's executions can take an event at a digest step.
   primary key (contact_id, event_id, step_id)
 );
 comment on table digest_event is 'Which DIGEST of an execution took an event.';

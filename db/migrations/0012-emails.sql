@@ -52,15 +52,15 @@ create table email (
   -- Instead of the body: the hash of its template, and the message's values, as sent.
   body_template text,
   body_values jsonb,
-  -- Number of messages that it counts as for billing.
+  -- Number of messages that billing counts for this one: two if it has attachments.
   billed_units smallint not null
       generated always as (case when attachments = '[]' then 1 else 2 end) stored,
   -- The month whose allowance the message has taken; null: none yet, or there is no limit.
   allowance_month date,
   -- Claim time of a campaign's message whose first attempt was accepted. `trace` then does not
-  -- repeat the steps that the columns tell: given to the mail provider, accepted, delivered.
+  -- repeat the changes that the columns show: given to the mail provider, accepted, delivered.
   handed_over_at timestamptz(3),
-  -- The events of a campaign's message that are not stored, because its row tells the same: the sum
+  -- The events of a campaign's message that are not stored, because its row has the same data: the sum
   -- of 1 (email.sent) and 2 (email.delivery).
   derived_events smallint not null default 0,
   -- The requested send time; null: at once. It stays when the mail was sent.
@@ -196,8 +196,8 @@ create trigger email_moments_begin after insert on email for each row
     new.complained_at) is not null)
   execute function keep_email_moments();
 
--- A statement that settles a chunk of messages also records their moments, and sets
--- `everpost.noted`.
+-- A statement that settles a chunk of messages also records their moments. It sets `everpost.noted`,
+-- so that this trigger does not record them again.
 create trigger email_moments_change
   after update of status, sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at,
     bounce_listed, complaint_listed on email
@@ -253,7 +253,7 @@ create table email_queue (
   project_id uuid not null,
   campaign_id uuid,
   due_at timestamptz(3),
-  -- Set while it is being given to the mail provider.
+  -- Set from its claim until its outcome is recorded.
   lease_until timestamptz(3),
   -- Set while the send policy holds it back.
   held_until timestamptz(3),
@@ -497,7 +497,7 @@ create table system_mail (
   subject text not null,
   html text not null,
   attempts integer not null default 0,
-  -- Set while it is being given to the mail provider.
+  -- The attempt that has claimed it; null: it was not claimed, or its claim was released.
   attempt_id uuid,
   created_at timestamptz(3) not null default now(),
   next_reconcile_at timestamptz(3) not null

@@ -1,6 +1,7 @@
 -- Allowances of projects, and reports to their payment provider.
 
--- The used part of a project's allowance: accepted messages that have not failed.
+-- The part of a project's allowance that its messages of a month have used. Failed messages do not
+-- count.
 create table allowance (
   project_id uuid not null,
   month date not null,
@@ -87,8 +88,8 @@ begin
 end
 $$;
 
--- A statement that settles a chunk of messages records their usage itself, and sets
--- `everpost.noted`. A trigger for each row took a tenth of the cost of a campaign's message.
+-- A statement that settles a chunk of messages records their usage itself. It sets `everpost.noted`,
+-- so that this trigger does nothing: for each row, it took a tenth of the cost of a campaign's message.
 create trigger email_sent after update of sent_at on email for each row
   when (old.sent_at is null and new.sent_at is not null and new.status <> 'FAILED'
     and current_setting('everpost.noted', true) is distinct from 'together')

@@ -17,8 +17,8 @@ create table job (
   -- Number of rows, contacts, executions or events that are done. An import continues at this row of
   -- its file.
   position integer not null default 0,
-  -- The part of its request that the API does not show (it shows `data`), for example {filter,
-  -- excludeIds} of a bulk action.
+  -- Values that the API does not show (it shows `data`): the rest of the request, for example {filter,
+  -- excludeIds} of a bulk action, and for some kinds the position at which the job continues.
   request jsonb,
   -- When it last made progress. If that is long ago, the sweep signals its run.
   touched_at timestamptz(3) not null default now(),
@@ -87,7 +87,7 @@ comment on table outbox is 'Temporal workflows that must be started, signalled o
 create index outbox_due on outbox (due_at);
 create index outbox_project on outbox (project_id, due_at);
 
--- The progress of work that looks back, by name.
+-- How far regular work on past rows has come, by the name of the work.
 create table watermark (
   name text primary key,
   at timestamptz(3) not null

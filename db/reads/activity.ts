@@ -334,7 +334,7 @@ export interface UpcomingRow {
 }
 
 /**
- * Lists the future up to a moment, soonest first: campaigns (also overdue ones), and executions
+ * Lists what is planned until `to`, soonest first: campaigns (also overdue ones), and executions
  * whose next step has a time or whose wait has an end.
  */
 export async function listUpcoming(

@@ -29,7 +29,7 @@ export async function audienceSql(
   return conditionSql(condition, { now, segments, projectId });
 }
 
-/** Turns an audience that is a segment into the condition of membership. */
+/** Returns the condition of an audience; null: its segment was deleted, so the audience is empty. */
 function conditionOf(audience: CampaignAudience): Condition | 'all' | null {
   if (audience.type === 'ALL') return 'all';
   if (audience.type === 'FILTERED') return audience.condition;

@@ -22,7 +22,10 @@ const emailsMax = 10_000;
 /** The columns by which a message stands for events. */
 const derivedBy = ['status', 'source_type', 'derived_events'];
 
-/** Reads what these conditions ask about one contact of a project beyond its own values. */
+/**
+ * Reads what these conditions ask about one contact besides its own values: events, activities of its
+ * mail, and memberships of segments.
+ */
 export async function readContactHistory(
   db: Database,
   contact: { id: string; project_id: string },

@@ -35,7 +35,8 @@ const typeOfEvent = sql<string>`case
   else 'event' end`;
 
 /**
- * The item type of a message. A campaign or workflow message that was not sent is `not_reached`.
+ * The item type of a message. A campaign or workflow message that has failed is `not_reached`, unless
+ * it may have been sent.
  */
 const typeOfMail = sql<string>`case
   when status = 'FAILED' and source_type in ('CAMPAIGN', 'WORKFLOW')

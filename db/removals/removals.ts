@@ -3,7 +3,7 @@ import { type Database, transact } from '../database.ts';
 import { deletePage } from '../pages.ts';
 
 /**
- * Deletes the rows of a deleted workflow, segment or topic, maybe a million. The deletion itself
+ * Deletes the rows of a deleted workflow, segment or topic, up to millions. The deletion itself
  * leaves a row in `removal` (a trigger writes it). The other rows can no longer be found by
  * clients, and are deleted in pages.
  */

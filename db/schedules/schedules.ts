@@ -31,9 +31,12 @@ export function isScheduled({ cron, timeZone }: TriggerSchedule): boolean {
   return cron !== undefined && timeZone !== undefined;
 }
 
-/** Number of times sent to Temporal in advance. At the shortest interval, they last for a day. */
+/**
+ * Number of planned times that are sent to Temporal in advance. At the shortest interval, they last
+ * for a day.
+ */
 const plannedAhead = 100;
-/** Minimum number of times left in Temporal. When fewer are left, more are sent. */
+/** Minimum number of planned times left in Temporal. When fewer are left, more are sent. */
 const plannedAheadMin = 20;
 /** Milliseconds that a firing may be late before the sweep starts it. */
 const graceMs = 40_000;
@@ -42,7 +45,7 @@ const missedAfterMs = 3_600_000;
 /** Number of firings of a workflow that are kept. */
 export const firingsKept = 100;
 
-/** After a change, a row is due for a check. */
+/** The columns of a changed schedule, which is due for a check. */
 const changedNow = {
   next_reconcile_at: sql<Date>`now()`,
   revision: sql<number>`workflow_schedule.revision + 1`,
@@ -160,7 +163,7 @@ export async function holdFiringWorkflow(
   return rows[0];
 }
 
-/** A schedule to send to Temporal. Without times, the workflow has none. */
+/** A schedule to send to Temporal. If `instants` is empty, the schedule is deleted in Temporal. */
 export interface ScheduleUpdate {
   workflowId: string;
   projectId: string;
@@ -336,7 +339,7 @@ export async function beginFiring(tx: Database, workflowId: string, at: Date): P
     new Date(at.getTime() - 1),
     plannedAheadMin,
   );
-  // If not, it was planned by an earlier version of the schedule.
+  // If false, `at` was planned by an earlier version of the schedule.
   const isPlanned = planned?.getTime() === at.getTime();
   if (!workflow || !row || !isPlanned || at < row.next_at) return false;
   const now = new Date();

@@ -41,7 +41,7 @@ export function newSince(
   ];
 }
 
-/** How much of the log is read. */
+/** How much of the log is read, and in which order. */
 export interface Extent {
   /**
    * Maximum number of events, and of batches of mail (a batch has up to fifty messages with two

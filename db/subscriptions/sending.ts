@@ -25,7 +25,7 @@ export interface Target {
   holdMs: number;
   /** Milliseconds until the next probe is due; null: the receiver does not count as down. */
   probeMs: number | null;
-  /** Failed probes so far. */
+  /** Number of failed probes so far. */
   probes: number;
   /** Maximum number of events per request; null: one, without a list. */
   batchMax: number | null;
@@ -78,7 +78,11 @@ const idleMs = 3_600_000;
 /** Milliseconds that a run may be late before the sweep signals it. */
 const graceMs = 10_000;
 
-/** Returns the current subscription; null: it is gone, or another activity sends for it. */
+/**
+ * Returns the current subscription; null: it is gone, or another activity sends for it. Records
+ * whether the project is disabled. When it is enabled again, a back-off ends, and waiting retries are
+ * released.
+ */
 export async function findTarget(db: Database, id: string, lease: string): Promise<Target | null> {
   const { rows } = await sql<Target & { isSuspended: boolean }>`
     select subscription.id, project_id as "projectId", coalesce(public_id, project.id) as "publicId",

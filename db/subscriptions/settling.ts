@@ -5,7 +5,6 @@ import { selectEvents } from '../sql/derived-events.ts';
 
 /** Records the end of requests. */
 
-/** The end of a request. */
 export interface Settled {
   deliveries: { eventId: string; turn: number; attempts: Attempt[] }[];
   /** null: the request had a single event, without a list. */

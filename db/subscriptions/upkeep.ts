@@ -125,7 +125,8 @@ interface Loss {
 
 /**
  * Clears a page of the deliveries of a deleted contact, or of deleted events. Pending ones are
- * skipped; the others lose the contact and the receiver's response. Returns true if none is left.
+ * skipped. All lose the receiver's response, and those of a deleted contact its id. Returns true if
+ * none is left.
  */
 export async function clearLostDeliveries(db: Database): Promise<boolean> {
   return transact(db, async (tx) => {

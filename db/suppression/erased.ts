@@ -12,7 +12,6 @@ import { findSuppressions } from './marks.ts';
  * person can change that.
  */
 
-/** Returns the given addresses whose entry has the reason `erased`. */
 export async function findErased(
   db: Database,
   projectId: string,
@@ -155,7 +154,7 @@ export async function hashSuppression(
   return Math.min(changed + (await insertErased(tx, addresses, [contact])), 1);
 }
 
-/** Adds hashed entries for contacts whose address has none. Returns their number. */
+/** Adds hashed entries for contacts whose address has no current entry. Returns their number. */
 export async function insertErased(
   tx: Database,
   { ownerId, hashOf }: Addresses,
