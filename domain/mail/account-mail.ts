@@ -1,3 +1,4 @@
+import { percentOf } from '../billing.ts';
 import { escapeHtml } from '../template/html.ts';
 import { withoutLinks } from '../text-rules.ts';
 
@@ -67,7 +68,7 @@ export function limitWarningMail(given: {
   const { category, limit, usage, link } = given;
   const project = quoted(given.project);
   return {
-    subject: `The project ${project} has used ${Math.floor((usage / limit) * 100)} % of its limit`,
+    subject: `The project ${project} has used ${Math.floor(percentOf(usage, limit))} % of its limit`,
     html: letter(
       `This month the project ${project} has used ${usage} of ${limit} emails (${category}). When none are ` +
         'left, further emails of this category are refused until the end of the month (UTC).',

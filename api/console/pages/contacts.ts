@@ -102,7 +102,7 @@ const consentShown = 10;
 
 function consentTable(lines: z.output<typeof listContactConsent.response>): Html {
   return table(
-    ['Time', 'Change', 'Topic', 'By', 'Source'],
+    ['Time', 'Change', 'Topic', 'Source', 'IP address'],
     lines
       .slice(-consentShown)
       .toReversed()

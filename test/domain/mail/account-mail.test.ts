@@ -103,3 +103,8 @@ describe('the name of a project in mail of the platform', () => {
     expect(from('"evil.com/x"@shop.example')).toContain('An administrator invites you');
   });
 });
+
+it('names a limit of 0 as used up', () => {
+  const given = { project: 'Shop', category: 'campaigns', limit: 0, usage: 0, link: ours };
+  expect(limitWarningMail(given).subject).toContain('has used 100 % of its limit');
+});
