@@ -9,6 +9,7 @@ import { startStack, type Stack } from './servers/stack.ts';
 const usage = `Usage: npm start [-- --verbose]
 
 Runs PostgreSQL, Temporal, the API and a worker on this machine. Ctrl-C stops them; the data stays.
+With DATABASE_URL or TEMPORAL_ADDRESS set, that server is used, and its database is migrated.
 
   --verbose   Also print every request and log entry, not only errors
   --help      Print this text

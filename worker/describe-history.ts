@@ -137,7 +137,8 @@ class ExecutionReader {
     const { failure } = marker;
     // Failures that are retryable are tried again as an activity.
     if (failure?.applicationFailureInfo?.nonRetryable) return this.#failed(failure);
-    if (failure) return `${name(this.#step())} failed: ${failure.message}`;
+    if (failure)
+      return `${name(this.#step())} is tried again, as an activity, after: ${failure.message}`;
     return this.#result(firstPayload(marker.details?.['result']?.payloads) as Result);
   }
 

@@ -50,7 +50,10 @@ export async function resetExecution(
   });
   if (!(await updateExecutionRun(db, { executionId, generation, runId }))) {
     await client.workflow.getHandle(workflowId, runId).cancel();
-    throw new NotReset('The execution has ended or was started again meanwhile.');
+    throw new NotReset(
+      'The execution has ended, was deleted or was started again during the reset. So its new run was ' +
+        'cancelled, and nothing is left to do.',
+    );
   }
   return { runId, eventId: Number(point.eventId) };
 }

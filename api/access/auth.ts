@@ -43,12 +43,18 @@ async function keyCaller(
   }
   const isPublic = /^pk_[0-9a-f]{64}$/.test(key);
   const isSecret = /^sk_[0-9a-f]{64}$/.test(key);
-  if (!isSecret && !(isPublic && access === 'either')) throw new Problem('INVALID_API_KEY');
+  if (isPublic && access !== 'either') throw new Problem('INVALID_API_KEY');
+  if (!isSecret && !isPublic) throw unknownKey();
   const project = await keys.find(
     isSecret ? { secretKeyHash: hashSecret(key) } : { publicKey: key },
   );
-  if (!project) throw new Problem('INVALID_API_KEY');
+  if (!project) throw unknownKey();
   return { kind: 'project', projectId: project.id, project, role: 'ADMIN', userId: null, isPublic };
+}
+
+function unknownKey(): Problem {
+  const suggestion = 'Check that the whole key was copied, and that it was not regenerated since.';
+  return new Problem('INVALID_API_KEY', { suggestion });
 }
 
 /** Hashes a secret key. Only the hash is stored and looked up. */

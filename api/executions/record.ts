@@ -169,6 +169,6 @@ export function presentStepExecution(row: StepExecutionRow, steps: readonly Grap
  */
 export function stepName(steps: readonly GraphStep[], stepId: string): z.input<typeof StepName> {
   const step = steps.find(({ id }) => id === stepId);
-  if (!step) throw new Error(`Step ${stepId} is not in the snapshot of its execution.`);
+  if (!step) throw new Error(`No version that its execution has run on has the step ${stepId}.`);
   return { id: step.id, name: step.name, type: step.type };
 }

@@ -31,10 +31,12 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   CAMPAIGN_NOT_EDITABLE: 'Duplicate the campaign, and edit the copy.',
   CAMPAIGN_SEGMENT_LOCKED: 'Cancel the campaign and duplicate it to give it another audience.',
   CAMPAIGN_NOT_SENDABLE: 'Duplicate the campaign to send it again.',
-  CAMPAIGN_NOT_CANCELLABLE: 'Read its status with GET /campaigns/{id}.',
+  CAMPAIGN_NOT_CANCELLABLE:
+    'Delete a DRAFT with DELETE /campaigns/{id}. A campaign that is SENT cannot be recalled.',
   CAMPAIGN_NOT_ARCHIVABLE: 'Wait until it is sent, or cancel it first.',
   CAMPAIGN_NOT_PAUSABLE: 'Cancel a SCHEDULED campaign. Sent mail cannot be recalled.',
-  CAMPAIGN_NOT_RESUMABLE: 'Read its status with GET /campaigns/{id}.',
+  CAMPAIGN_NOT_RESUMABLE:
+    'Only a PAUSED campaign can be resumed. Send a DRAFT with POST /campaigns/{id}/send.',
   CAMPAIGN_NO_RECIPIENTS: 'Widen the audience, or add contacts that are subscribed.',
   SCHEDULE_IN_PAST: 'Give a time in the future, or leave it out to send now.',
   ROUTE_NOT_FOUND: 'Find the path in /docs/reference or /openapi.json.',
@@ -134,7 +136,9 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   MESSAGE_TOO_LARGE: 'Link to large files instead of attaching them, and shorten the body.',
   UNSUPPORTED_MEDIA_TYPE: 'Change the header Content-Type as the message describes.',
   VALIDATION_ERROR: 'Correct the fields listed in errors.',
-  STATS_TOO_HEAVY: 'Ask for a shorter period, or for one version.',
+  STATS_TOO_HEAVY:
+    'Ask GET /workflows/{id}/stats for a shorter period or for one version; for a picture, leave ' +
+    'out `stats` or name a `version`.',
   CONDITION_TOO_HEAVY: 'Use fewer filters, or equals in place of contains.',
   WORKFLOW_INVALID: 'Correct the steps listed in errors, then enable the workflow again.',
   PICTURE_TOO_LARGE: 'Read its graph with GET /workflows/{id}.',

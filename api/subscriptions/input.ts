@@ -73,7 +73,7 @@ function headerFault(name: string, value: string) {
     const chars = limits.headerValueChars;
     return fault(
       'invalid_string',
-      `Must be one line of printable ASCII, of at most ${chars} characters.`,
+      `Must be one line of printable ASCII without a space at either end, of at most ${chars} characters.`,
     );
   }
   return null;

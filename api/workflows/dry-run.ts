@@ -177,7 +177,7 @@ export function requireSteps(target: Graph, mapping: Mapping): void {
   const refusals = new Refusals();
   for (const [id, to] of Object.entries(mapping)) {
     if (findStep(target, to)) continue;
-    const message = `"${to}" is no step of the graph to which the executions move.`;
+    const message = `"${to}" is not the id of a step of the target graph. Keys of steps are not accepted here.`;
     refusals.add(invalidField(`mapping.${id}`, 'not_found', message));
   }
   refusals.throw();

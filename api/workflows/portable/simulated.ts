@@ -74,7 +74,7 @@ export async function resolveGiven<Receiver>(
     const step = find(name);
     if (step) receivers.set(step.id, receiver);
     else {
-      const message = 'Must be the id or the key of a step of the graph.';
+      const message = `"${name}" is neither the id nor the key of a step of the graph.`;
       refusals.add(invalidField(`webhooks.${name}`, 'not_found', message));
     }
   }
@@ -87,7 +87,7 @@ export async function resolveGiven<Receiver>(
     } else {
       const message = known
         ? `Must be one of ${known.join(', ')}.`
-        : 'Must be the id or the key of a SPLIT of the graph.';
+        : `"${name}" is neither the id nor the key of a SPLIT step of the graph.`;
       refusals.add(invalidField(`arms.${name}`, 'not_found', message));
     }
   }

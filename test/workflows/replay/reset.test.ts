@@ -85,11 +85,11 @@ describe('npm run reset', () => {
     const given = workflowService.resetWorkflowExecution.bind(workflowService);
     const spy = vi.spyOn(workflowService, 'resetWorkflowExecution');
     onTestFinished(() => spy.mockRestore());
-    spy.mockImplementation((async (...args: Parameters<typeof given>) => {
+    spy.mockImplementation(async (...args: Parameters<typeof given>) => {
       const path = `/workflows/${workflow.id}/executions/${id}`;
       expect((await engine.call('DELETE', path)).status).toBe(200);
       return given(...args);
-    }) as typeof given);
+    });
     await expect(reset(id)).rejects.toThrow('has ended');
     await waitFor(
       'the end of the run',
