@@ -92,7 +92,7 @@ export function referenceEntries(document: OpenApi): Entry[] {
     kind: 'Error code' as const,
     title: code,
     context: problems[code][1],
-    text: suggestionFor(code),
+    text: plain(suggestionFor(code)),
     url: `/docs/reference/errors#${code}`,
   }));
   return [...endpoints, ...codes];
@@ -245,7 +245,10 @@ function errorsView(): string {
       html`<tr id="${code}">
         <td><code>${code}</code></td>
         <td>${problems[code][0]}</td>
-        <td>${problems[code][1]} <span class="soft">${suggestionFor(code)}</span></td>
+        <td>
+          ${problems[code][1]}
+          <div class="soft">${new Html(renderText(suggestionFor(code)))}</div>
+        </td>
       </tr>`,
   );
   return html`<h1 id="top">Error codes</h1>

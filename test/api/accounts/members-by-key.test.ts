@@ -56,7 +56,7 @@ const mailsTo = ({ email }: User) =>
     .selectFrom('system_mail')
     .select(['subject', 'html'])
     .where('to_email', '=', email)
-    .where('subject', 'like', 'The secret key%')
+    .where('subject', 'like', 'The members of the project%')
     .orderBy('created_at')
     .execute();
 

@@ -88,7 +88,7 @@ it('shows every endpoint and every error code in the reference, and finds each b
 
 it('lists the fields of a body where the endpoint is', () => {
   const page = site.pages.get('/docs/reference/public-api')!.text;
-  expect(page).toMatch(/<h3>Body<\/h3>[\s\S]*?<li>\s*<code>subject<\/code>[\s\S]*?<h3>Answer/);
+  expect(page).toMatch(/<h3>Body<\/h3>[\s\S]*?<li>\s*<code>subject<\/code>[\s\S]*?<h3>Response/);
 });
 
 it('searches also for readers without scripts', async () => {
