@@ -64,7 +64,7 @@ figure { margin: 0 0 1rem; overflow-x: auto; } figcaption { color: var(--soft); 
 .diagram.large svg { max-width: none; }
 .wide { overflow-x: auto; margin: 0 0 1rem; }
 table { border-collapse: collapse; font-size: .9375rem; }
-th, td { text-align: left; vertical-align: top; padding: .375rem .75rem .375rem 0; border-top: 1px solid var(--edge); }
+th, td { text-align: left; vertical-align: top; padding: .375rem .75rem .375rem 0; border-top: 1px solid var(--edge); } td p { margin: 0; }
 th { border-top: 0; font-weight: 600; font-size: .875rem; color: var(--soft); }
 .anchor { opacity: 0; font-weight: 400; } :is(h2, h3):hover .anchor, .anchor:focus { opacity: 1; }
 dl { margin: 0; } dt { font-weight: 600; margin-top: 1rem; } dd { margin: 0; color: var(--soft); }
