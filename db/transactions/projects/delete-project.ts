@@ -239,7 +239,7 @@ export async function deleteProjectPage(
       select from ${sql.table(table)} where ${mine} and ${isLater} limit 1`.execute(db);
     if (left.rows.length > 0) return { deleted: 0, isOver: false };
   }
-  // What remains of its workflows, segments and topics: mostly versions of workflows.
+  // The remaining rows of its workflows, segments and topics: mostly versions of workflows.
   const [removal] = await listRemovalIds(db, { projectId, max: 1 });
   if (removal !== undefined) {
     await deleteRemovalPage(db, removal);
