@@ -15,8 +15,8 @@ import { anyOf } from '../expressions.ts';
 
 /**
  * The outbox: requests to Temporal as rows, committed with the changes that cause them. The process
- * that commits a row sends its request at once. If it does not within the grace period, any process
- * does.
+ * that commits a row sends its request at once. If the request was not sent within the grace
+ * period, any process sends it.
  */
 
 /**
@@ -26,12 +26,13 @@ import { anyOf } from '../expressions.ts';
 const keepsEarlier = sql`excluded.action = 'signal' and outbox.action <> 'signal'`;
 
 /**
- * The end of an `insert into outbox …`: a later request for the same run replaces an earlier one. A
- * start stays a start, because its row is read when it is sent.
+ * The end of an `insert into outbox …`: a later request for the same run replaces an earlier one.
+ * But a signal does not replace a cancellation, nor a start, because the execution's row is read
+ * when the start is sent.
  *
- * An execution that must read its row (a signal without a step) finds there that its event has
- * arrived, so a signal with a step does not replace this signal. `created_at` stays: since this
- * time, Temporal lacks the change.
+ * A signal with a step means that an event has ended the wait of this step. It does not replace a
+ * signal without a step, because the run then reads its row, and finds the event there, too.
+ * `created_at` stays, because Temporal has lacked a change since this time.
  */
 export const replacingEarlier = sql`
   on conflict (run_id) do update set

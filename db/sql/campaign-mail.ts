@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { traceEntry } from './mail-trace.ts';
 
 /**
- * The columns of a waiting message whose campaign has ended: it was cancelled, maybe because its
+ * SQL assignments that fail a waiting message because its campaign was cancelled, maybe because the
  * project was disabled.
  * @param email the table or its alias, which is updated.
  */

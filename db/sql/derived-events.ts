@@ -5,8 +5,8 @@ import type { Moment } from './mail-moments.ts';
 import { itemsMatch } from './subscribed-events.ts';
 
 /**
- * Events of campaign mail that are not stored, because the message's row says when it was sent and
- * delivered. They are stored only if a workflow, a wait or an exit rule needs them. All other
+ * Events of campaign mail that are not stored, because the message's row has the times when it was
+ * sent and delivered. They are stored only if a workflow, a wait or an exit rule needs them. All other
  * readers of events also read these; event subscriptions find them by `derived_event_log`.
  */
 
@@ -75,8 +75,8 @@ export interface Derivable {
 
 /**
  * SQL that selects the names of derived events that need not be stored: `name`, and
- * `"subscriptionIds"`, the subscriptions that deliver them, or null. The result may be relied on
- * only if an earlier statement has locked the contacts, because a wait may have begun until then.
+ * `"subscriptionIds"`, the subscriptions that deliver them, or null. Rely on the result only if an
+ * earlier statement has locked the contacts: otherwise a wait that needs the events may begin.
  */
 export function selectDerivable(
   projectId: string,

@@ -33,7 +33,6 @@ export function mayBeEnded(execution: string, event: string): RawBuilder<boolean
         and inner_exit.workflow_id = ${ofExecution('workflow_id')}))`;
 }
 
-/** An event with its contact. */
 export interface EventScope {
   name: string;
   data: Record<string, unknown> | null;

@@ -13,8 +13,6 @@ import {
   type WorkflowRow,
 } from './workflows.ts';
 
-/** Workflows as they are being drawn. */
-
 /** Returns a workflow as it is drawn: everything that a version of it has. */
 export async function findDrawing(
   db: Database,

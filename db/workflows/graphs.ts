@@ -20,8 +20,8 @@ interface Known {
 }
 
 /**
- * Returns the graph of a version, or undefined when its workflow was deleted. Do not change the
- * graph.
+ * Returns the graph of a version; undefined: the workflow never had it, or was deleted. Do not
+ * change the graph.
  */
 export type FindGraph = (workflowId: string, version: number) => Promise<Graph | undefined>;
 
@@ -36,7 +36,6 @@ async function readGraph(
   return rows[0];
 }
 
-/** A stored graph as texts of JSON. */
 interface GraphTexts {
   whole: string;
   difference: string | null;
@@ -49,7 +48,7 @@ function parsed({ whole, difference }: GraphTexts): Graph {
     : graphAfter({ whole: graph, difference: JSON.parse(difference) as GraphDifference<Graph> });
 }
 
-/** The graph of one version; undefined: the workflow never had it. */
+/** The graph of one version; undefined: the workflow never had it, or was deleted. */
 export async function findVersionGraph(
   db: Database,
   workflowId: string,

@@ -198,7 +198,7 @@ function add(step: StepCounts, { status, isBegun, branch, times }: StepCount): v
   if (branch !== null) step.branches.set(branch, (step.branches.get(branch) ?? 0) + times);
 }
 
-/** Approximate number of executions from which medians are taken. */
+/** Approximate maximum number of executions from which medians are taken. */
 const sampleMax = 100_000;
 
 /**

@@ -15,7 +15,6 @@ import { insertExitEvents, updateWorkflow, type WorkflowRow } from './workflows.
  * workflow exists.
  */
 
-/** An edit that makes a version. */
 export interface Edit {
   /** Who makes it; null: not known. */
   causedBy: string | null;
@@ -38,9 +37,9 @@ export async function recordWorkflowEdit(
 }
 
 /**
- * Stores a workflow, as it is drawn, as its current version, in the transaction that makes that
- * version. A large graph is stored as its difference from the whole graph of the version that it was
- * made from.
+ * Stores what is drawn of a workflow as its current version, in the transaction that makes that
+ * version. If a large graph differs little from the whole graph that the version before (or the
+ * restored one) is stored with, only the difference is stored.
  */
 export async function storeVersion(
   tx: Database,

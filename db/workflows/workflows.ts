@@ -98,7 +98,7 @@ export type WorkflowQuery = Omit<ListQuery, 'sort'> & {
 
 export type WorkflowListRow = WorkflowRow & { steps: number; executions: number };
 
-/** One page of a project's workflows with the size of their graphs, and how many match. */
+/** One page of a project's workflows with their numbers of steps and executions, and how many match. */
 export async function listWorkflows(
   db: Database,
   projectId: string,
@@ -230,7 +230,6 @@ export async function insertTransition(
     .executeTakeFirstOrThrow();
 }
 
-/** Inserts steps and transitions between steps of a workflow. */
 export async function insertGraph(
   tx: Database,
   steps: readonly Insertable<WorkflowStep>[],
@@ -284,7 +283,10 @@ export async function findWorkflowGraph(db: Database, workflowId: string): Promi
   return withExitRules({ steps: steps as Graph['steps'], transitions }, exitRules);
 }
 
-/** The keys of the data of the newest 100 events of a name, sorted. */
+/**
+ * The keys of the data of the newest events of a name, sorted, with the types of their values. It
+ * reads up to 100 stored and 100 derived events.
+ */
 export async function listEventDataFields(
   db: Database,
   projectId: string,

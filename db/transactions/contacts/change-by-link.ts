@@ -28,7 +28,8 @@ export interface LinkRequest {
  *   contact's address.
  * - An opt-out is stored in the message, and counted once for its campaign. If the message was sent
  *   to another address, the opt-out applies only to that address.
- * - Grants may need a confirmation first, if there is no message to the contact's address.
+ * - If the project requires opt-in, and the link is not from a message to the contact's address, a
+ *   new subscription must be confirmed first.
  * @returns the new state of the contact; undefined when there is no such contact
  */
 export async function recordLinkChange(

@@ -10,8 +10,8 @@ import { type MadeContact, unsubscribeErased } from '../../suppression/erased.ts
 /**
  * Adds the contacts of these addresses to a locked STATIC segment, in the caller's transaction.
  * Returns the addresses that are in it now, and the number of created contacts.
- * @param options.create if set, missing contacts are created with this subscription, for this
- *   reason.
+ * @param options.create if set, missing contacts are created with this subscription, and `origin`
+ *   is recorded as its evidence.
  */
 export async function recordMembers(
   tx: Database,

@@ -7,8 +7,6 @@ import { type ContactRow, lockContact } from '../../contacts/contacts.ts';
 import { type Database, transact } from '../../database.ts';
 import { addressDomain, anyOf } from '../../expressions.ts';
 
-/** Reads and writes for the runs of opt-in requests. */
-
 /** An open request with its contact, which is locked. */
 export interface LockedOptIn {
   request: OptInRow;
@@ -135,8 +133,8 @@ export async function setNextReconcile(tx: Database, { id }: OptInRow, at: Date)
 }
 
 /**
- * Signals the runs of opt-in requests whose work is due for a minute: such a run is lost, or was
- * ended in Temporal, and starts again. A running one reads its row.
+ * Signals the runs of opt-in requests whose work has been due for a minute. A run that was lost, or
+ * was ended in Temporal, then starts again. A run that is still open reads its row.
  */
 export async function signalStalledOptIns(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
@@ -152,7 +150,7 @@ export async function signalStalledOptIns(db: Database, max: number): Promise<vo
 
 /**
  * Returns the tokens of requests whose mail is about to be sent, by the ids of the requests. Before
- * the first mail is sent, the hash of its token is stored; the token itself never is.
+ * the first mail is sent, the hash of its token is stored. The token itself is never stored.
  * @param tokensOf returns the tokens that the server can derive from an id, the current one first.
  *   A token stays the same as long as its secret is known.
  */

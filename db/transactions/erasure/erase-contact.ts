@@ -25,7 +25,7 @@ interface Page {
   counts: Partial<ErasureCounts>;
   /** Start of the next page of this task; null: the task is done. */
   next: string | null;
-  /** Milliseconds until the next page, because nothing can be done now. */
+  /** Milliseconds until the next page. Set only when nothing can be done now. */
   pauseMs?: number;
 }
 

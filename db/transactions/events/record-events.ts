@@ -40,17 +40,17 @@ export interface RecordedEvent {
 }
 
 /**
- * Records events with all their effects, in the caller's transaction. First they end executions by
- * exit rules. Then they end waits, or are taken by digests, and start executions of the enabled
- * workflows that they trigger, each workflow at most once.
+ * Records events with all their effects, in the caller's transaction. First the events end
+ * executions by exit rules. Then they end waits, or are taken by digests, and start executions: each
+ * event starts at most one of each enabled workflow that it triggers.
  *
  * In a disabled project nothing starts; events still occur there, because people can opt out and
  * providers report. An execution at the end of a long chain of causes fails as soon as it starts.
  *
  * The contacts are locked first and in order, unless the caller holds them. So a wait that is being
  * registered (see `registerWait`) comes before or after these events, never in between.
- * @param options.executionId the execution whose step caused the events; for events of mail, the
- *   mail names it
+ * @param options.executionId the execution whose step caused the events. Events of mail do not need
+ *   it, because the row of the mail has its execution.
  */
 export async function recordEvents(
   tx: Database,
@@ -214,7 +214,7 @@ function inPages(events: readonly InsertedEvent[]): InsertedEvent[][] {
 }
 
 /**
- * Ends the waits of just recorded events and starts executions. This is a statement of its own,
+ * Lets just recorded events end waits and start executions. This is a statement of its own,
  * because most events have no effect: PostgreSQL spends more on preparing to write all these tables
  * than on recording an event.
  */

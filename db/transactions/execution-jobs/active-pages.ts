@@ -37,8 +37,8 @@ const versionsMax = 50;
  * arrives at the step later is found, too, if its position is after the cursor.
  * @param max maximum number of executions to read, including those that do not wait or do not meet
  *   the filter
- * @returns how many were read, those that wait and meet the filter, and where the next page begins;
- *   null: these were the last
+ * @returns how many were read, the ids of those that wait and meet the filter, and `cursor`, where
+ *   the next page begins; null: there is no next page
  */
 export async function nextWaiting(
   tx: Database,

@@ -212,8 +212,8 @@ function afterPass({ pass: number, hasMoved, stuck }: PositionsCursor): Cursor {
 }
 
 /**
- * Returns some executions at a position. Those that began after the job are left out, or it might
- * never end.
+ * Returns some executions at a position. Those that began after the job are left out, because
+ * otherwise the job might never end.
  */
 async function idsAt(
   tx: Database,
@@ -234,8 +234,8 @@ async function idsAt(
 }
 
 /**
- * Returns the next position after this one, except those on the target version, by one index lookup
- * each.
+ * Returns the next position after `after` that is not on the target version; null: there is none.
+ * Each version and each position is found by one index lookup.
  */
 async function nextPosition(
   tx: Database,
@@ -273,7 +273,7 @@ async function hasCounterpart(
 
 /**
  * Moves the executions that were left because their step was running, if this step has ended by
- * now. If any is left then, the next page checks them again after a pause.
+ * now. After the last of them, the job pauses, and then checks again those that are still left.
  */
 async function atWorkPage(
   tx: Database,
@@ -298,7 +298,6 @@ async function atWorkPage(
   return { checked: 0, outcome: { ...outcome, unmappable: left }, cursor: null, pauseMs: 0 };
 }
 
-/** Counts the executions that remain at a step without a counterpart. */
 async function countUnmappable(tx: Database, job: MigrateJob, target: Target): Promise<number> {
   const { workflowId, asked } = job;
   let count = 0;

@@ -6,7 +6,7 @@ import { retryExecution } from '../executions/retry-execution.ts';
 import { graphReader } from '../../workflows/graphs.ts';
 import { Problem, type ProblemCode } from '../../../domain/errors.ts';
 
-/** Retries failed executions of a workflow, those that started last first. */
+/** Retries failed executions of a workflow, newest start first. */
 
 /**
  * Conditions on the executions to retry, and the version to use; null: no condition, or the current

@@ -89,7 +89,10 @@ export async function cancelAllExecutions(
   return Math.max(active, cancelled);
 }
 
-/** Continues what requests have left undone, a page of each workflow in turn, until `isOver`. */
+/**
+ * Continues the cancellations that requests have not completed, a page of each workflow in turn,
+ * until `isOver` returns true.
+ */
 export async function continueCancellations(db: Database, isOver: () => boolean): Promise<void> {
   const rows = await db.selectFrom('workflow_cancellation').select('workflow_id').execute();
   const left = new Set(rows.map((row) => row.workflow_id));

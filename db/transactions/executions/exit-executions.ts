@@ -35,13 +35,13 @@ interface Candidates {
   executions: {
     id: string;
     eventId: string;
-    /** The number of the rules of its version. */
+    /** The key, in `rules`, of the exit rules of its version. */
     rules: number;
     /** The fields of its context that the rules name; null: they name none. */
     context: Record<string, unknown> | null;
   }[];
   events: EventScopesJson;
-  /** Exit rules by the number in `executions.rules`: each version has one. */
+  /** The exit rules of each version, by the key that `executions` refers to. */
   rules: Record<number, ExitRule[]>;
 }
 

@@ -12,7 +12,7 @@ import { conditionSql } from '../../sql/filter.ts';
 import { newSlot, startRefusal, unlessStarted } from '../../workflows/executions/start-rules.ts';
 import type { Condition } from '../../../domain/filter/filter.ts';
 
-/** Firings of schedules: each starts an execution for every contact that matches. */
+/** Firings of schedules: each starts executions for the contacts that match. */
 
 /** Number of contacts read in one transaction, which locks the matching ones. */
 const pageSize = 1_000;
@@ -78,7 +78,10 @@ async function end(
     .execute();
 }
 
-/** Returns the next contacts in the order of their creation, and which of them match. */
+/**
+ * Reads the next page of contacts in the order of their creation. Returns the ids of those that
+ * match, and the last contact that was read.
+ */
 async function nextContacts(tx: Database, firing: FiringRow) {
   const { project_id: projectId, started_at, after_created_at: after, after_id: id } = firing;
   const holds = await audienceSql(tx, firing);

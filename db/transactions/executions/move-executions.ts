@@ -344,7 +344,7 @@ async function renameSteps(tx: Database, moves: readonly PlannedMove[]): Promise
     move.renamed.map(({ from, to }) => ({ id: row.id, from, to })),
   );
   if (renamed.length === 0) return;
-  // The new ids may belong to steps that have not begun, also to those of the other version.
+  // Deletes steps that have not begun, because a new id may be that of such a step.
   await sql`
     delete from step_execution
       where execution_id = any(${[...new Set(renamed.map(({ id }) => id))]}::uuid[])
@@ -382,7 +382,10 @@ async function recordPending(tx: Database, ids: readonly string[], jobId: string
     .execute();
 }
 
-/** Lets executions continue where they are if the job does not move them. */
+/**
+ * Removes the job's request to move from executions that the job will not move. Active ones are
+ * signalled, so that they continue.
+ */
 async function forgetPending(tx: Database, ids: readonly string[], jobId: string): Promise<void> {
   if (ids.length === 0) return;
   const rows = await tx

@@ -24,7 +24,7 @@ export interface Retry {
  * then starts its run. If this throws a Problem, nothing was written.
  * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED, EXECUTION_NOT_FOUND, WORKFLOW_NOT_FOUND,
  *   EXECUTION_NOT_FAILED, EXECUTION_EXISTS while the contact has another active one,
- *   VALIDATION_ERROR with the field `version` when that has no such step.
+ *   VALIDATION_ERROR with the field `version` when that version has no counterpart of the step.
  */
 export async function retryExecution(
   tx: Database,

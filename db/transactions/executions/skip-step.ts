@@ -104,7 +104,7 @@ function skippable(
   switch (status) {
     case 'FAILED':
       return current?.status === 'FAILED' ? current : undefined;
-    // It waits for an event, collects events, or is in a delay, whose step is complete.
+    // The execution waits for an event, collects events, or is in a delay, whose step is complete.
     case 'WAITING':
       return current;
     case 'RUNNING':

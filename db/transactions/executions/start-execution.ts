@@ -153,7 +153,7 @@ async function lockContact(tx: Database, id: string): Promise<boolean> {
 /**
  * Finds the `slot` that a failed execution takes when it becomes active again, in the transaction
  * of a caller who holds its contact.
- * @returns the slot; null: it takes none, so no other execution prevents it
+ * @returns the slot; null: the execution needs none, so other executions do not matter
  * @throws Problem EXECUTION_EXISTS while another execution of its contact, workflow and key is
  *   active; in a workflow with parallel executions, while the maximum number of them is active
  */

@@ -120,9 +120,9 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
     ), total as (
       select count(*)::int as count, min(sent_at) as at from settled
     ), counted as (
-      -- Every attempt of the campaign waits for the lock of this row, so this part must come last.
-      -- PostgreSQL executes the changing parts of a statement from the last one to the first, if no
-      -- other part reads their result.
+      -- Every attempt of the campaign waits for the lock of this row, so this part must be executed
+      -- last. It is written before the others, because PostgreSQL executes the parts that change
+      -- rows, and whose result no other part reads, from the last one to the first.
       update campaign set
           sent_count = sent_count + total.count,
           delivered_count = delivered_count + case when ${sql.lit(isDelivered)} then total.count else 0 end,

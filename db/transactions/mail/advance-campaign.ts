@@ -24,8 +24,8 @@ import type { ZonePolicy } from '../../../domain/time/zones.ts';
 const unsettledMs = 15_000;
 
 /**
- * Makes the state changes that a campaign's row and the time call for (start sending, mark as
- * sent), and returns its phase. May be repeated.
+ * Starts, cancels or completes a campaign if its row and the time require it, and returns its
+ * phase. May be repeated.
  */
 export async function advanceCampaign(
   db: Database,

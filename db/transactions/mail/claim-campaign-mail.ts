@@ -228,8 +228,8 @@ export interface ChunkClaim {
   max: number;
   leaseSeconds: number;
   /**
-   * True if the caller checks the messages against the send policy. If false, and the project has a
-   * policy by now, the claim is empty.
+   * True if the caller checks the messages against the send policy. If false, nothing is claimed
+   * while a policy may hold back the campaign's mail.
    */
   isPoliced?: boolean;
 }

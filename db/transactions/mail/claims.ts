@@ -10,13 +10,13 @@ export interface ChunkOrigin {
   replyTo: string | null;
   /** ISO time. */
   claimedAt: string;
-  /** ISO time since which the sending limits have delayed them; null: they have not. */
+  /** ISO time since which the sending limits have delayed the messages; null: no limit has. */
   throttledAt: string | null;
 }
 
 /**
- * SQL to record the outcomes of an attempt. It differs for claims that are stored in the rows of
- * the messages, and for the claim of a chunk, which these rows do not show.
+ * SQL to record the outcomes of an attempt. It depends on where the claim is stored: in the rows of
+ * the messages, or in a chunk.
  */
 export interface Claim {
   /** SQL that is true if a row is still claimed. */
@@ -28,13 +28,13 @@ export interface Claim {
   /** The due time of a row that must be retried, as SQL. */
   dueAt: RawBuilder<unknown>;
   /**
-   * SQL that is true for a message of a chunk whose first attempt was accepted. Its columns have
-   * the times of all that happened, so its trace needs no entries.
+   * SQL that is true if a message is in a chunk and was accepted at its first attempt. The columns
+   * of its row then have the times of the attempt, so its trace needs no entries for them.
    */
   isPlain: RawBuilder<boolean>;
   /**
-   * The stored trace of such a message, as SQL: the column `handed_over_at` replaces the entry
-   * `handed_over`.
+   * The stored trace of a message for which `isPlain` is true, as SQL: the column `handed_over_at`
+   * replaces the entry `handed_over`.
    */
   tracePlain: RawBuilder<unknown>;
   /** The trace with the entry `handed_over`, as SQL. */

@@ -45,7 +45,8 @@ const freezePage = 5_000;
  * Inserts the messages of the next contacts, in the order in which the contacts were created. Only
  * contacts that existed when the campaign started are included. Returns true if there is more to
  * do. It may be repeated, and two calls may run at once: the second is rolled back.
- * @throws StaleRow if it was rolled back: the row was changed meanwhile, or a contact's time zone
+ * @throws StaleRow if it was rolled back, because the campaign's row or the time zone of a contact
+ *   was changed meanwhile
  */
 export async function insertCampaignEmails(
   db: Database,
@@ -136,8 +137,8 @@ export async function insertCampaignEmails(
 
 /**
  * SQL for the further columns of the messages of a page of contacts. If the campaign is sent at a
- * local time, each message has the moment of this time in the zone of its contact, and is in a
- * chunk that is due at this moment.
+ * local time, each message is scheduled for that time in the zone of its contact, and its chunk is
+ * due at that time. A message that would be too late fails, if the campaign skips late ones.
  */
 async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<unknown>) {
   const { local_time: localTime, zone_policy: policy, scheduled_for: first } = campaign;

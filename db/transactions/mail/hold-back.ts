@@ -87,9 +87,10 @@ export async function holdBack<E extends DueMail & Withheld & { id: string; cont
 }
 
 /**
- * Returns the policy of a project, the time, and by contact when the mail that counts for the caps
- * was sent, newest first; null: the project has no policy. Locks the policy against changes and, if
- * it has caps, these contacts against other decisions, until the transaction ends.
+ * Returns the policy of a project, the current time, and for each contact the send times of the
+ * mail that counts for the caps, newest first; null: the project has no policy. Mail that is being
+ * sent counts as sent now. Locks the policy against changes and, if it has caps, these contacts
+ * against other decisions, until the transaction ends.
  */
 async function lockPolicy(
   tx: Database,
@@ -153,8 +154,8 @@ async function recordHolds(
 }
 
 /**
- * Lists when the newest mail to a contact that counts for the caps was sent, newest first: at most
- * as many times as the largest cap allows.
+ * Lists the send times of the mail to a contact that counts for the caps, newest first: at most as
+ * many as the largest `max` of the caps.
  */
 export async function listCountedMail(
   db: Database,

@@ -13,9 +13,10 @@ export interface ClaimedIds {
 }
 
 /**
- * Returns the ids of claimed messages that must no longer be given to the mail provider: since the claim,
- * the campaign was paused or cancelled, the project was disabled, or the contact has opted out, is being
- * erased, or was deleted with its messages. Their claim should be released: the next claim finds the reason.
+ * Returns the ids of claimed messages that must no longer be given to the mail provider. Since the
+ * claim, for example the campaign was paused or cancelled, the project was disabled, or the contact
+ * has opted out or was deleted. Release the claim of these messages: the next claim finds the
+ * reason.
  */
 export async function listStopped(
   db: Database,

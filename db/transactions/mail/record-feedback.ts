@@ -125,7 +125,7 @@ async function lockProjects(tx: Database, ids: readonly string[]): Promise<void>
 
 /**
  * Records the receipts of reports, and returns a function that is true for a report whose receipt
- * is new. Inserts do not wait for each other: reports with the same receipt are on the same
+ * is new. Inserts do not wait for each other: reports with the same receipt concern the same
  * contact, which this transaction has locked.
  */
 async function insertReceipts(
@@ -267,7 +267,7 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
     refusal: state.status === 'FAILED' ? ('provider_refused' satisfies Refusal) : null,
     trace,
   }));
-  // Feedback ends every attempt, because it never leaves the status SENDING.
+  // A message is no longer SENDING after feedback, so its attempt has ended and has no lease.
   await sql`
     update email set status = given.status, error = given.error,
         refusal = given.refusal, message_id = given.message_id,
@@ -316,7 +316,6 @@ function badAddressesOf({ email, badAddress }: MessageChange): BadAddress[] {
   return badAddress.map((reason) => ({ projectId, email: address, emailId, reason }));
 }
 
-/** The data that every event of a message has. */
 export function emailEventData(
   email: Pick<
     LockedMessage,

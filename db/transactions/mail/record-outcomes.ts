@@ -107,7 +107,8 @@ async function endAttemptsChunk(
   waiting: readonly string[],
 ): Promise<void> {
   const ended = new Map(outcomes.map((outcome) => [outcome.emailId, outcome]));
-  // Leaves out messages whose contacts were deleted before this attempt claimed the chunk.
+  // Leaves out messages that no longer waited when this attempt claimed the chunk, for example
+  // because their contacts were deleted.
   const own = new Set(claimed.map(({ id }) => id));
   const left = chunkIds.filter((id) => own.has(id) && !ended.has(id));
   const again = new Map<number, string[]>();

@@ -9,7 +9,7 @@ export interface FeedbackReport {
   messageId: string | null;
   /** Feedback in the order in which it is applied. */
   feedback: readonly Feedback[];
-  /** When the provider accepted the message; null: the report does not say. */
+  /** When the provider accepted the message; null: the report does not have this time. */
   acceptedAt: Date | null;
   /** Feedback with the same receipt counts once. null: it always counts. */
   receipt: string | null;

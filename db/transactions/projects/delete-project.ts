@@ -143,8 +143,8 @@ interface Page {
 }
 
 /**
- * The data of a project, in an order that cascades little: first rows that cause work, then the
- * largest tables. Tables that are not listed are deleted with these: see `goneWithParent`.
+ * The data of a project, in an order in which few rows are deleted by a cascade: first rows that
+ * cause work, then the largest tables. Other tables are deleted with these: see `goneWithParent`.
  */
 export const removedTables: readonly Page[] = [
   { table: 'digest_event', rows: 5000, of: 'contact_id in (select id from contact' },
@@ -240,7 +240,7 @@ export async function deleteProjectPage(
       select from ${sql.table(table)} where ${mine} and ${isLater} limit 1`.execute(db);
     if (left.rows.length > 0) return { deleted: 0, isOver: false };
   }
-  // The versions of its workflows.
+  // The remaining rows of its workflows, segments and topics: mostly versions of workflows.
   const [removal] = await listRemovalIds(db, { projectId, max: 1 });
   if (removal !== undefined) {
     await deleteRemovalPage(db, removal);
@@ -261,8 +261,8 @@ export async function deleteProjectPage(
 }
 
 /**
- * SQL that is true if a contact is being erased. It is in no project, and its run would stop
- * without its row.
+ * SQL that is true if a contact is being erased. Such a contact is in no project, and the run of
+ * its erasure ends when the project's erasures are deleted, so the contact is deleted with them.
  */
 function isBeingErased(projectId: string) {
   return sql<boolean>`project_id in (select id from erasure inner_erasure

@@ -56,8 +56,9 @@ export async function disableProject(
 }
 
 /**
- * Cancels up to `max` executions of disabled projects: they started while their project was being
- * disabled, or the project was disabled in the database. Returns their number.
+ * Cancels up to `max` executions of disabled projects: `disableProject` has left them because they
+ * were too many, they started while it ran, or the project was disabled in the database. Returns
+ * their number.
  */
 export async function cancelLateExecutions(db: Database, max: number): Promise<number> {
   return transact(db, async (tx) => {

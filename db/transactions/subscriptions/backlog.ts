@@ -17,9 +17,9 @@ export interface Backlog {
 }
 
 /**
- * Creates the deliveries for one page of the events before a subscription, oldest first. It covers
- * events that were committed when the subscription was created; events that were committed later
- * are read as new ones. Returns true when all are read.
+ * Creates the deliveries for one page of the backlog of a subscription, oldest first. The backlog
+ * has the events that were committed when the subscription was created; events that were committed
+ * later are read as new ones. Returns true when all are read.
  */
 export async function readBacklogPage(db: Database, id: string): Promise<boolean> {
   return transact(db, async (tx) => {
@@ -35,8 +35,8 @@ export async function readBacklogPage(db: Database, id: string): Promise<boolean
     const [position] = rows;
     if (!position?.backlog) return true;
     const { projectId, seen, backlog } = position;
-    // Uses the settings at the creation. If they were changed since, they are the first in
-    // `earlier`, because new events are read only after the backlog.
+    // Uses the settings that the subscription was created with. If they were changed since,
+    // `earlier` has them as its first entry, because new events are read only after the backlog.
     const { events: items, epoch } = position.earlier[0] ?? position;
     const span = { projectId, items, ...backlog, to: null, eventName: null };
     const until = await storeHistory(tx, span);

@@ -29,7 +29,7 @@ export interface NewSubscription extends SealedHeaders {
 }
 
 /**
- * Returns the first of these names that is not the name of a secret of the project; null: all are.
+ * Returns the first of these names that no secret of the project has; null: each name has a secret.
  */
 async function findMissingSecret(tx: Database, projectId: string, names: readonly string[]) {
   const { rows } = await sql<{ name: string }>`
@@ -51,7 +51,7 @@ export async function insertSubscription(
 ): Promise<SubscriptionRow | 'limit' | { missingSecret: string }> {
   await holdProject(tx, projectId);
   // One transaction at a time, so that each counts the subscriptions of the others, and no secret
-  // that it refers to is deleted meanwhile.
+  // that the new subscription names is deleted meanwhile.
   await lockSecrets(tx, projectId);
   const { others } = await tx
     .selectFrom('event_subscription')

@@ -19,7 +19,7 @@ interface ReplayState {
 
 /**
  * Accepts a replay, in the caller's transaction. A subscription has at most one open replay.
- * @param ref.projectId of the row; `data.projectId` is the public one
+ * @param ref.projectId the id of the project's row; `data.projectId` is the project's public id
  */
 export async function insertReplay(
   tx: Database,

@@ -28,13 +28,13 @@ export interface HistorySpan {
   eventName: string | null;
   /** Event names that the subscription covers. */
   items: readonly string[];
-  /** null: the beginning. */
+  /** The last event that was read; null: nothing was read yet. */
   after: HistoryPlace | null;
 }
 
 /**
  * Stores the next derived events, because deliveries refer to stored events. Returns the time
- * before which all derived events are stored; null: all of the span are.
+ * before which all derived events are stored; null: all derived events of the span are stored.
  */
 export async function storeHistory(tx: Database, span: HistorySpan): Promise<string | null> {
   const { projectId, from, to, eventName, items, after } = span;

@@ -48,8 +48,8 @@ export async function takeEvents(
 }
 
 /**
- * Takes deleted events out of open digests. Call it after the deletion: a digest may have taken one
- * meanwhile.
+ * Takes deleted events out of open digests. Call it after the deletion, because a digest may take
+ * an event until the event is deleted.
  */
 export async function leaveDigests(
   tx: Database,

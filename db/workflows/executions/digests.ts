@@ -62,7 +62,7 @@ export async function openDigest(
   const { eventName, since, where, until, settings, stepSince } = opening;
   const conditions = where && where.items;
   const after = since === 'execution' ? null : { at: stepSince, id: lastId };
-  // A retried step has taken events before. Their number is small, and nearly always 0.
+  // A retried step may have taken events before. Their number is small, and nearly always 0.
   await sql`
     with opened as (
       insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name,
@@ -88,8 +88,8 @@ const page = { plain: 1000, withData: 100, timesAtOnce: 10 };
 /**
  * Lets an open digest take earlier events, and closes it if it is over, in the caller's transaction,
  * which holds the contact.
- * @returns the output of its step; or until when it stays open, which is now if it has more earlier
- *   events to read
+ * @returns `output`, that of its step, if it is closed now; otherwise `until`, when it must be
+ *   settled again: now, if it has more earlier events to read
  */
 export async function settleDigest(
   tx: Database,
@@ -196,7 +196,7 @@ async function readEvents(
   return rows;
 }
 
-/** Takes earlier events, until all or a number of pages are read. */
+/** Takes earlier events, until all are read, or `page.timesAtOnce` pages. */
 async function lookBack(
   tx: Database,
   execution: Pick<StepVisit['execution'], 'id' | 'contact_id'>,
@@ -265,7 +265,7 @@ interface EarlierEvent {
   isUsed: boolean;
 }
 
-/** The next events of the past of a digest, in the order of their recording. */
+/** Returns the next earlier events of a digest, in the order of their recording. */
 async function readPage(
   tx: Database,
   { id: executionId, contact_id: contactId }: Pick<StepVisit['execution'], 'id' | 'contact_id'>,
@@ -314,8 +314,8 @@ async function readPage(
 const readForLast = 100;
 
 /**
- * Returns when a digest of a step last closed for the contact and key of an execution, in another
- * execution; null: in none of the newest 100.
+ * Returns when a digest of a step last closed in another execution of the same workflow, contact
+ * and key; null: none has closed in the newest 100 executions.
  */
 export async function findLastClosing(
   tx: Database,

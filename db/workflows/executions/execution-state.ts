@@ -4,7 +4,6 @@ import type { ExecutionState } from '../../../domain/picture/graph-picture.ts';
 import type { Graph } from '../../../domain/workflow/graph.ts';
 import { graphAfter, type StoredGraph } from '../../../domain/workflow/versions/difference.ts';
 
-/** An execution with its current state, its graph and its steps. */
 export interface KnownExecution {
   projectId: string;
   workflowId: string;

@@ -21,9 +21,7 @@ export function isActive({ status }: Pick<ExecutionRow, 'status'>): boolean {
   return status === 'RUNNING' || status === 'WAITING';
 }
 
-/**
- * Returns true if the execution proceeds by itself at this moment: it neither waits nor is held.
- */
+/** Returns true if the execution is RUNNING, and neither paused individually nor held. */
 export function isAtWork(row: Pick<ExecutionRow, 'status' | 'paused_at' | 'held_at'>): boolean {
   return row.status === 'RUNNING' && row.paused_at === null && row.held_at === null;
 }
@@ -49,7 +47,7 @@ export async function completeStepAndEnd(
           exit_reason = ${end.status === 'EXITED' ? end.reason : null},
           current_step_id = ${end.status === 'COMPLETED' ? null : sql.ref('current_step_id')},
           completed_at = clock_timestamp(), updated_at = now()
-        -- So that it ends after that step, also in the history.
+        -- Reads from "completed", so that the execution ends after the step, also in the history.
         from completed
         where execution.id = ${execution.id} and status in ('RUNNING', 'WAITING')
         returning execution.id
@@ -58,16 +56,17 @@ export async function completeStepAndEnd(
 }
 
 /**
- * Completes an execution that has no step left in this version. Returns false when it has one, or
- * has ended otherwise: it was moved to another version, the end of its last delay was moved, or an
- * event has met an exit rule.
+ * Completes an execution that has no step left in this version. Returns false if it is not
+ * complete: it was moved to another version, the end of its last delay was moved, or it has ended
+ * otherwise, for example by an exit rule.
  */
 export async function completeExecution(
   tx: Database,
   executionId: string,
   version: number,
 ): Promise<boolean> {
-  // Code that moves an execution locks its contact first, and then changes several rows.
+  // Locks the contact, because code that moves an execution holds this lock while it changes
+  // several rows.
   await tx
     .selectFrom('contact')
     .innerJoin('execution', 'execution.contact_id', 'contact.id')
@@ -109,7 +108,7 @@ export async function listExecutions(
   query: {
     status?: string | undefined;
     key?: string | undefined;
-    /** Paused individually, also those that have ended. */
+    /** True: only executions that are paused individually, also ended ones. False: only others. */
     paused?: boolean | undefined;
     page: number;
     pageSize: number;

@@ -175,7 +175,8 @@ export async function releaseExecutions(
 export async function continueReleases(db: Database, isOver: () => boolean): Promise<void> {
   const rows = await db.selectFrom('workflow_release').select('workflow_id').execute();
   const left = new Set(rows.map((row) => row.workflow_id));
-  // A workflow that is deleted from the set and added again moves to its end.
+  // A workflow that is deleted from the set and added again moves to the end of the set, so the
+  // workflows take turns.
   for (const workflowId of left) {
     if (isOver()) return;
     left.delete(workflowId);

@@ -31,7 +31,8 @@ export async function countPositions(
 }
 
 /**
- * Lists some active executions at these positions, the oldest of each first, in turn.
+ * Lists some active executions at these positions: first the oldest at each position, then the
+ * second at each, and so on.
  * @returns at most `max`; `position` is the index in the given list.
  */
 export async function listAtPositions(

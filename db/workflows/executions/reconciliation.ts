@@ -96,8 +96,8 @@ const nextReconcileAt = sql`case
 
 /**
  * Records that an execution matches its open run.
- * @param run.stuck why the run cannot continue; null: it can. `stuck_since` is when a check first saw
- *   that it cannot.
+ * @param run.stuck why the run cannot continue; null: it can continue. `stuck_since` is the time of
+ *   the first check that found the run stuck.
  */
 export async function recordOpenRun(
   db: Database,
@@ -113,8 +113,8 @@ export async function recordOpenRun(
 }
 
 /**
- * Signals the run of an execution again: a delay or wait has been over for a minute, but the run,
- * which matches its row, has not continued, so it has lost the signal.
+ * Signals the run of an execution again, if a delay or wait has been over for a minute. The run
+ * matches its row, but has not continued, so it has lost the signal.
  */
 export async function signalOverdue(db: Database, execution: ExecutionToReconcile): Promise<void> {
   await transact(db, async (tx) => {
@@ -136,7 +136,8 @@ const readAtOnce = 2_000;
  * Signals the runs of executions that have changed since `since`, because Temporal has lost all later
  * changes. Then a run that is behind continues, a lost run starts again, and the run of an ended
  * execution ends. Returns the number of executions.
- * @param since 1970: Temporal has lost everything, so only active executions matter
+ * @param since the start of 1970 means that Temporal has lost everything, so only active executions
+ *   are signalled
  */
 export async function signalChangedSince(db: Database, since: Date): Promise<number> {
   const isEverything = since.getTime() <= 0;
@@ -181,6 +182,7 @@ export async function restartExecution(
 
 /**
  * Ends an execution in the way its run was ended in Temporal: cancelled, or failed with this text.
+ * Returns true if the execution was still active.
  */
 export async function endAsItsRun(
   db: Database,

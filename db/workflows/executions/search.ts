@@ -17,7 +17,7 @@ export interface ExecutionSearch {
   stepId?: string | undefined;
   version?: number | undefined;
   key?: string | undefined;
-  /** Paused individually, also those that have ended. */
+  /** True: only executions that are paused individually, also ended ones. False: only others. */
   paused?: boolean | undefined;
   hasWarnings?: boolean | undefined;
   isStuck?: boolean | undefined;
@@ -29,7 +29,7 @@ export interface ExecutionSearch {
   startedBefore?: Date | undefined;
   endedAfter?: Date | undefined;
   endedBefore?: Date | undefined;
-  /** Part of its error, in any case. */
+  /** A part of its error, in upper or lower case. */
   error?: string | undefined;
 }
 
@@ -85,8 +85,9 @@ export async function searchExecutions(
 }
 
 /**
- * Returns the places to search, as a table `place`, and the conditions for executions in each
- * place. At most one of the conditions is true for an execution, and each has an index of its own.
+ * Returns the places to search, as a table `place` (contacts, workflows, or workflows with a
+ * status), and the conditions for executions in each place. At most one of the conditions is true
+ * for an execution, and each has an index of its own.
  */
 function matching(
   projectId: string,

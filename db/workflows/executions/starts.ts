@@ -13,8 +13,8 @@ import { branchOf } from '../branches.ts';
  */
 
 /**
- * SQL that selects the steps of an execution, with the columns that tell its position: a JSON array
- * of `StepMark`.
+ * SQL that selects the steps of an execution, with the columns from which its position is computed:
+ * a JSON array of `StepMark`.
  * @param execution the table or its alias.
  */
 export function stepMarks(execution: string): RawBuilder<StepMark[]> {
@@ -39,7 +39,7 @@ export function stepMarks(execution: string): RawBuilder<StepMark[]> {
     where inner_mark_of.execution_id = ${sql.ref(`${execution}.id`)})`;
 }
 
-/** Lists the steps of an execution, with the columns that tell its position. */
+/** Lists the steps of an execution, with the columns from which its position is computed. */
 export async function listStepMarks(db: Database, executionId: string): Promise<StepMark[]> {
   const { rows } = await sql<{ marks: StepMark[] }>`
     select ${stepMarks('execution')} as marks from execution where id = ${executionId}`.execute(db);

@@ -9,7 +9,7 @@ import type { ExecutionRow } from './executions.ts';
 import { reconcileWhenRunning, reconcileWhenWaiting } from './reconciliation.ts';
 import type { FixedDelay } from '../../../domain/workflow/steps/effects.ts';
 
-/** Records that an execution's run writes while it walks its graph. */
+/** Rows that the run of an execution writes at each step of its graph. */
 
 export type StepExecutionRow = Selectable<StepExecution>;
 
@@ -167,7 +167,7 @@ export async function postponeStep(
 
 /**
  * Records the result of a step whose execution ended while the step was running, even if the step
- * was closed meanwhile (`closeSteps`).
+ * was closed meanwhile (`closingSteps`).
  */
 export async function completeLateStep(
   db: Database,

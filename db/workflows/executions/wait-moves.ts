@@ -13,7 +13,6 @@ export type WaitMove =
   /** Only for a wait for an event: it then has no timeout. */
   | { forever: true };
 
-/** Open wait of an execution. */
 export interface OpenWait {
   executionId: string;
   /** A delay, a wait for an event, or an open digest. */
@@ -62,8 +61,8 @@ export function endingNow(until: RawBuilder<unknown>): RawBuilder<unknown> {
 }
 
 /**
- * Returns the end of a wait after a move; undefined: this wait has no such move, or its new end would
- * be later than `farthestMs`.
+ * Returns the end of a wait after a move, null if it then has no end; undefined: the move does not
+ * apply to this wait, or shifts its end beyond `farthestMs`.
  */
 export function movedEnd({ kind, until }: OpenWait, move: WaitMove): Date | null | undefined {
   if ('until' in move) return move.until;

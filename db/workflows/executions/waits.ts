@@ -27,9 +27,10 @@ type NewWait = Omit<Expectation, 'since'> & {
 };
 
 /**
- * Registers a step's wait for an event, in the caller's transaction, and returns the event if one
- * was recorded before (`findEarlierEvent`). The contact is locked since the step was entered, and
- * recording an event locks it too: so an event is either seen here or finds the wait.
+ * Registers a step's wait for an event, in the caller's transaction. If such an event was recorded
+ * before (`findEarlierEvent`), it returns this event instead. The contact has been locked since the
+ * step was entered, and recording an event locks it, too. So an event is either found here, or is
+ * recorded later and ends the wait.
  */
 export async function registerWait(
   tx: Database,
@@ -78,9 +79,10 @@ export async function registerWait(
 const pageSize = 100;
 
 /**
- * Returns the first event that was recorded before a wait begins and ends it at once: since the
- * execution or the step began, or since an earlier time (`countsFrom`). One event never ends two waits
- * of an execution, nor a wait of the execution that it started. The caller holds the contact.
+ * Returns the first event that ends a wait at once, because it was recorded before the wait begins,
+ * but after the execution or the step began, or after an earlier time (`countsFrom`). One event
+ * never ends two waits of an execution, nor a wait of the execution that it started. The caller
+ * holds the contact.
  */
 export async function findEarlierEvent(
   tx: Database,
@@ -133,7 +135,10 @@ function isExpected({ where }: NewWait, data: MatchedEvent['data']): boolean {
   return !where || meetsWait(where.items, { ...where.scope, event: data });
 }
 
-/** When an execution began: when its starting event was recorded, if it has one. */
+/**
+ * Returns when an execution began: when its starting event was recorded, if it has one. Also returns
+ * the id of this event.
+ */
 export async function findBeginning(
   tx: Database,
   executionId: string,
@@ -202,7 +207,7 @@ export async function settleWait(
 /** How a wait ended. */
 export type WaitEnd =
   | { event: MatchedEvent }
-  /** `timedOutAt` null: the row of the wait was deleted. */
+  /** `timedOutAt` null: the row of the wait was deleted, or it had no end and its event was deleted. */
   | { event: null; timedOutAt: Date | null };
 
 /**
