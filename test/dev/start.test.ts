@@ -84,7 +84,7 @@ describe('npm start', { timeout: 300_000 }, () => {
     expect(first.output.text).toContain(`http://localhost:${env['PORT']}/docs`);
     expect(first.output.text).toContain(`http://localhost:${env['TEMPORAL_UI_PORT']}`);
     expect(first.output.text).toContain(
-      `postgres://everpost@127.0.0.1:${env['POSTGRES_PORT']}/everpost (password: ${dataDir}/stack.json)\n`,
+      `postgres://everpost@127.0.0.1:${env['POSTGRES_PORT']}/everpost (its password is in ${dataDir}/stack.json)\n`,
     );
     const request = /^First request.*\n\n((?: {2}.*\n)+)/m.exec(first.output.text)![1]!;
     expect((await run('bash', ['-c', request])).stdout).toContain('me@example.com');
