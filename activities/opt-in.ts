@@ -108,7 +108,7 @@ async function insertOptInMail(
     to_email: contact.email,
     subject: content.subject,
     body: content.body,
-    // No opt-out link: a contact who does not confirm gets no more mail.
+    // No opt-out link, because a request that is not confirmed expires and subscribes to nothing.
     headers: [],
     from_email: from,
     from_name: name ?? project.name,
@@ -152,7 +152,7 @@ async function composeMail(
   warnings: TemplateWarning[];
 }> {
   const { contact, emailId, isOfMail } = mail;
-  // As long as a token. No client knows it, so only the link of this mail contains it.
+  // As long as a token. It is random, so only the link of this mail contains it.
   const placeholder = randomBytes(32).toString('hex');
   const url = confirmUrl(apiUrl, placeholder);
   const masked = ({ subject, body }: { subject: string; body: string }) => ({

@@ -90,7 +90,7 @@ export function createRemovalActivities(services: RemovalServices): {
   return { control, bulk };
 
   /**
-   * Reports the usage until the end, and ends the subscription. If reporting takes too long, the
+   * Reports the last usage, and ends the subscription. If reporting fails or takes too long, the
    * sweep reports the rest later. The subscription ends in any case, because a deleted project must
    * not be charged further.
    */

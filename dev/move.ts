@@ -115,7 +115,7 @@ async function* readRows(
 }
 
 /**
- * Sends a contact. Repeats the request after errors that may pass.
+ * Sends a contact. Repeats the request after temporary errors.
  * @returns the result, or why the API refuses the contact.
  * @throws Error when the API accepts no contact at all.
  */

@@ -101,7 +101,7 @@ async function main(): Promise<number> {
 }
 
 /**
- * Returns a sentence about an option that was given twice, of which the first would be ignored;
+ * Returns a sentence about an option that was given twice, because only the last value would count;
  * null: there is none.
  */
 function repeatedOption(tokens: ReturnType<typeof readArguments>['tokens']): string | null {

@@ -13,9 +13,9 @@ import {
 
 /** One workflow task of a run: why its code ran, and what it then did. */
 export interface TraceTask {
-  /** Time at which the task had run, ISO 8601. */
+  /** Time at which the task was completed, or of the last event if it was not. ISO 8601. */
   at: string;
-  /** Number of the event that completed it; null: it has not run yet. */
+  /** Id of the event that completed it; null: it has not run. */
   eventId: number | null;
   /** Descriptions of the events that started the task, in order. */
   woken: string[];

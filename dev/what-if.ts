@@ -18,7 +18,7 @@ import { branchesOf } from '../domain/workflow/graph-rules.ts';
 
 /** Longest simulated time, in days. */
 const horizonDays = 400;
-/** Attempts of a webhook, the servers' default. */
+/** Number of attempts of a webhook: the default of the server. */
 const webhookAttemptsMax = 5;
 
 /**
@@ -113,7 +113,7 @@ export function whatIfLines(given: string, played: Simulation): string[] {
     at,
     text: `    ${method} ${url}`,
   }));
-  // An execution enters a step once.
+  // An execution enters a step only once, so each mail and request belongs to one step of the path.
   const lines = played.path
     .flatMap(({ stepId, enteredAt, type, name, branch, leftAt }) => {
       const way = branch === null ? '' : ` takes the way "${branch}"`;

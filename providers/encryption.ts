@@ -18,7 +18,7 @@ export interface Secrets {
   dataEncryptionKeysPrevious: readonly string[];
 }
 
-/** Encrypts values that must be readable again but not appear in the database or its backups. */
+/** Encrypts values that must not be readable in the database or its backups. */
 export interface Cipher {
   encrypt(text: string): Buffer;
   /** @throws Error when the bytes were changed, or encrypted with an unknown key. */

@@ -53,7 +53,7 @@ export function createFiles(settings: StorageSettings, apiUrl: string): Files | 
   }
 }
 
-/** A valid part of a path. It leads exactly one level down. */
+/** Matches the name of one file or folder, never `..` or a path. */
 const safePart = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9]+)?$/;
 
 function localFiles(dir: string, apiUrl: string): Files {

@@ -57,7 +57,7 @@ function local({ markerRecordedEventAttributes: marker }: HistoryEvent): string 
   return `${name} done${shown(firstPayload(marker.details?.['result']?.payloads))}`;
 }
 
-/** The type of the local activity that this marker records. */
+/** Returns the type of the activity of a marker; `a local activity`: the marker does not name it. */
 export function localActivityType({
   details,
 }: NonNullable<HistoryEvent['markerRecordedEventAttributes']>): string {

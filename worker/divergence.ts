@@ -113,7 +113,7 @@ function underWay({ completedId, events, commands }: Task): number | null {
 }
 
 /**
- * @param before id of the event before which the run was at the step to be named; default:
+ * @param before id of an event: the step at which the run was before this event is named. Default:
  *   `eventId`
  */
 function place(

@@ -19,7 +19,10 @@ export interface IssuedCommands {
 export interface IssuedCommand {
   /** The SDK's name of the command, such as `startTimer`. */
   kind: string;
-  /** The type of an activity, or the id of a change. */
+  /**
+   * The type of the activity that the command schedules, or the id of a patch (`patched()`); null for
+   * other commands.
+   */
   name: string | null;
 }
 

@@ -24,8 +24,8 @@ export function createLog(
 }
 
 /**
- * A warning of the SDK at every start. It is no problem: the queues of mail and bulk work have no
- * workflows on purpose.
+ * A warning of the SDK at every start. It is no problem, because only the main queue has workflows
+ * (`worker/workers.ts`).
  */
 const intended = 'No workflows registered, not polling for workflow tasks';
 

@@ -32,7 +32,7 @@ const eventSignal = defineSignal<[{ stepId: string }]>('event');
 /** The execution's row has changed: it was paused, released, skipped, moved or exited. */
 const changedSignal = defineSignal('changed');
 
-/** Maximum number of commands per run. Then the run continues as new, with a short history. */
+/** Number of commands after which a run continues as new, so that its history stays short. */
 const commandsPerRun = 100;
 
 /** Milliseconds before the row is read again although no signal came. */

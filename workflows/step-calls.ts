@@ -15,8 +15,6 @@ import type { ExecutionStart } from '../domain/runs/execution.ts';
 import type { StepRef } from '../domain/workflow/graph.ts';
 import { type PerformedType } from '../domain/workflow/steps/registry.ts';
 
-/** The calls that an execution's run makes to its activities. */
-
 // Transient errors are retried without limit: a step fails only by an error that is not retryable.
 // On cancellation, the run waits for effects that cannot be undone.
 const retry = { initialInterval: '500 ms', maximumInterval: '1 minute' } as const;
@@ -27,8 +25,8 @@ const effects = proxyActivities<StepActivities>({
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   retry,
 });
-// A local activity costs one history event instead of six. It must not occupy a workflow task while
-// it waits for a retry, so after a second try the step continues as an activity.
+// A local activity costs one history event instead of six. It must not occupy a workflow task for
+// long, so after two failed tries the step continues as an activity.
 const tried = proxyLocalActivities<StepActivities>({
   startToCloseTimeout: '10 seconds',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -116,7 +114,8 @@ async function runAsActivity(
   const { queue } = step;
   const options = {
     summary: step.name,
-    // The projects share the workers, whatever the run's own priority.
+    // The same for all runs, also for those with a higher priority, so that the projects share the
+    // workers.
     priority: { priorityKey: priorities.usual, fairnessKey: input.projectId },
     ...(queue !== undefined && { taskQueue: `${workflowInfo().taskQueue}${queue}` }),
   };

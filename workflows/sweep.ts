@@ -3,8 +3,8 @@ import type { SweepActivities } from '../activities/upkeep/sweep.ts';
 import { priorities } from '../domain/runs/runs.ts';
 
 /**
- * Run by a schedule every half minute. It does work that a crash left behind and work that has
- * become due. The worker lists the tasks, so a new task does not change the commands of a run that
+ * A schedule runs the sweep every half minute. It does work that a crash left behind and work that
+ * has become due. The worker lists the tasks, so a new task does not change the commands of a run that
  * is open. A task that fails does not stop the others.
  */
 export async function sweep(): Promise<void> {

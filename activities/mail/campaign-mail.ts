@@ -313,9 +313,9 @@ function headersFor(
 }
 
 /**
- * Returns what differs per recipient in the pixel and the tracked links, as HTML, by slot number:
- * signatures (letters, digits, `-` and `_`) and addresses. null: the skeleton does not suffice for
- * one of the links.
+ * Returns the values of the slots in the pixel and the tracked links, as HTML, by slot number. A
+ * value is a signature, which needs no escaping, or a whole URL. null: the skeleton does not suffice
+ * for one of the links.
  */
 function trackingOf(
   mail: MailSkeleton,

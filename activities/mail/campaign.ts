@@ -108,7 +108,7 @@ async function sendBatches(
   if (nextDueMs === 0) await pause(heldMs, stop);
 }
 
-/** Claims the next chunk of a campaign, as a batch for `deliverBatch`. */
+/** Returns a batch of a campaign. `deliverBatch` claims its messages, chunk by chunk. */
 function batchOf(
   { db, pauseOnFailures }: CampaignServices,
   composer: ReturnType<typeof createCampaignComposer>,

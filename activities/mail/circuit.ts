@@ -15,7 +15,6 @@ import type { Mailer } from '../../providers/mail/mailer.ts';
 
 /** A circuit breaker that all workers share. It decides if mail may be given to the provider. */
 
-/** The permission to give mail to the provider. */
 export interface CircuitPermit {
   /** Maximum number of messages to give to the provider. */
   max: number;
@@ -111,10 +110,9 @@ function isTaken({ kind, isProviderFailure }: ProviderSignal): boolean {
 }
 
 /**
- * Returns the milliseconds until a delivery enters the circuit again. A delivery that has given
- * mail to the provider enters it as soon as a wait of less than a minute is over. The others wait
- * longer, by a random part of the spread. The spread is `waitMs`, but at least 5 seconds and at
- * most a minute.
+ * Returns the milliseconds until a delivery enters the circuit again: `waitMs`, if the delivery has
+ * given mail to the provider (`hasTried`) and the wait is less than a minute. Otherwise, a random
+ * part of the spread is added. The spread is `waitMs`, but at least 5 seconds and at most a minute.
  */
 export function circuitRetryMs(waitMs: number, hasTried: boolean): number {
   if (hasTried && waitMs < longMs) return waitMs;

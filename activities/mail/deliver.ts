@@ -104,9 +104,9 @@ export interface Batch<E extends Sendable> {
   /** Releases the messages that an attempt has claimed, if none was given to the mail provider. */
   release(attemptId: string): Promise<void>;
   /**
-   * Loads the parts that the messages share. Returns a function that composes each.
-   * @throws ContentUnavailable from composing: the rest of the batch is released and the batch
-   *   fails; BodyTooLarge: this message is not sent.
+   * Loads the parts that the messages share. Returns a function that composes each. This function
+   * may throw ContentUnavailable (the rest of the batch is released and the batch fails) and
+   * BodyTooLarge (only this message is not sent).
    */
   prepare(
     emails: readonly E[],
@@ -208,7 +208,7 @@ export interface Delivered {
 }
 
 /**
- * Delivers one batch in chunks: claim, last check, compose, send. The outcomes are recorded
+ * Delivers one batch in chunks: claim, compose, check again, send. The outcomes are recorded
  * together. A message is given to the mail provider at most once for each claim. Every committed
  * claim ends in an outcome or is released, unless the process dies.
  * @param stop when aborted, no more messages are sent and the remaining claims are released.
@@ -334,7 +334,7 @@ interface HandOver<E extends Sendable> {
   urgent: boolean;
 }
 
-/** Returns why a claimed message must not be sent, checked at the last moment; null: send it. */
+/** Returns why a message must not be sent, by the values read with its claim; null: send it. */
 function reasonAgainst(email: Sendable): WithheldReason | null {
   return email.withheld ?? suppressionReason(email);
 }
@@ -476,8 +476,8 @@ function isProviderFailure(outcome: DeliveryOutcome): boolean {
 }
 
 /**
- * Returns true if the reports about mail to this address are simulated: it is an address at
- * `simulator.test`, and the provider reports no deliveries.
+ * Returns true if the reports about mail to this address are simulated: it is an address such as
+ * `bounce@simulator.test`, and the provider reports no deliveries.
  */
 export function isSimulated(mailer: Mailer, address: string): boolean {
   return !mailer.reportsDelivery && simulatedFeedback(address, new Date()) !== null;

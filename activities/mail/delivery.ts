@@ -45,7 +45,8 @@ export interface Rest {
 export interface DeliveryServices extends SendingServices {
   waitSlots: WaitSlots;
   /**
-   * Returns the tokens that can be derived from the id of an opt-in request, the current one first.
+   * Returns the tokens that can be derived from the id of an opt-in request: the one by the current
+   * secret first, then those by previous secrets.
    */
   optInTokensOf: (requestId: string) => readonly string[];
 }
@@ -70,7 +71,7 @@ const sliceMs = 60_000;
  */
 const heldMs = 1_000;
 /**
- * Mail that is due in at most `soonMsMax` milliseconds is waited for in the activity. A timer for
+ * Maximum number of milliseconds for which the activity itself waits until mail is due. A timer for
  * each of many mails would make the run's history long.
  */
 const soonMsMax = 250;
@@ -131,16 +132,12 @@ interface Progress {
    * True if this delivery has waited for tokens in its worker slot, because no wait slot was free.
    */
   hasWaited: boolean;
-  /**
-   * True since the first wait for tokens, until no mail is due: the mail in between may be late
-   * because of the limits.
-   */
+  /** True after the limits have delayed mail: further mail of this delivery may be late, too. */
   throttled: boolean;
   /** True if a full batch was due, so more mail may be due. */
   hasBacklog: boolean;
 }
 
-/** Returns how many parallel deliveries the due mail of a project needs. */
 async function parallelismOf(db: Database, projectId: string): Promise<number> {
   const due = await countDueEmails(db, projectId, parallelismMax * deliveryBacklog);
   const parallelism = Math.ceil(due.count / deliveryBacklog);

@@ -1,28 +1,29 @@
 /** Milliseconds between two checks of claimed messages. */
 const checkEveryMs = 400;
 /**
- * Milliseconds for which a check holds. A second is promised to users: no message begins later after the
- * response to a cancel, a pause or an opt-out. A check takes some milliseconds; while the database is slow,
- * the promise is late by as much, because otherwise nothing would be sent.
+ * Milliseconds for which the result of a check is valid. Users are promised that no message begins
+ * later than a second after the response to a cancel, a pause or an opt-out. The time counts from
+ * the end of a check, so that a slow database does not stop all mail. While checks are slow, a
+ * message may begin later by their duration.
  */
 const holdsMs = 900;
 
 export interface Recheck {
-  /** Waits for a new check, if the last one does not hold for long. */
+  /** Waits for a new check if the last one is older than `checkEveryMs`. */
   renew(): Promise<void>;
   /** Returns true if a message may be given to the mail provider now. */
   mayBegin(emailId: string): boolean;
-  /** A message needs no more checks. */
+  /** Excludes a message from further checks. */
   done(emailId: string): void;
   /** Ends the checks. */
   close(): void;
 }
 
 /**
- * Checks claimed messages again while they are given to the mail provider, which may take seconds for each.
- * A claim whose messages are sent within `checkEveryMs` costs no check.
- * @param claimedAt `performance.now()` before the messages were claimed: the clock of the machine may jump
- * @param listStopped returns those messages that must not be sent any more
+ * Checks claimed messages again while they are given to the mail provider, which may take seconds
+ * for each. A claim whose messages are sent within `checkEveryMs` costs no check.
+ * @param claimedAt `performance.now()` before the claim; `Date.now()` may jump
+ * @param listStopped returns the ids of the given messages that must no longer be sent
  */
 export function startRecheck(
   emailIds: readonly string[],
@@ -39,7 +40,8 @@ export function startRecheck(
         for (const id of await listStopped([...open])) stopped.add(id);
         checkedAt = performance.now();
       } catch {
-        // Without the database nothing can be checked, so nothing begins: the claim is released.
+        // The check has failed. If no later one succeeds in time, no message may begin, and the rest
+        // is released.
       } finally {
         checking = null;
       }

@@ -47,8 +47,8 @@ export async function recordOutcomes(
 }
 
 /**
- * Reduces an outcome that the database rejected. An accepted outcome first loses the id of the
- * provider and the content. Then the outcome becomes `uncertain`, and the settle time ends it.
+ * Reduces an outcome that the database rejected. An accepted outcome first loses the content and
+ * the provider's id of the message. Then the outcome becomes `uncertain`, and the settle time ends it.
  * null: it cannot be reduced further. Then the message stays claimed, and its outcome is unknown
  * when the lease ends.
  */
@@ -62,7 +62,7 @@ function withoutUnstorableParts(refused: DeliveryOutcome, error: unknown): Deliv
 }
 
 /**
- * Ends a claim, and retries while the database is unavailable. Otherwise the outcome would be
+ * Ends a claim, and retries while the database is unavailable. Without retries, the outcome would be
  * unknown for accepted messages that were not recorded, and for claimed messages that were not
  * released. A late call changes only rows that this claim still holds. Gives up only when the
  * worker shuts down, or on an error for which `isFinal` is true.

@@ -22,13 +22,13 @@ export type SystemMailActivities = ReturnType<typeof createSystemMailActivities>
 
 export interface SystemMailServices extends CircuitServices {
   rates: SendingRates;
-  /** Milliseconds for which a mail is retried while the provider cannot take mail. */
+  /** Milliseconds after the creation of a mail in which a failed attempt is retried. */
   retryMs: number;
 }
 
 /**
- * Milliseconds for which the database calls of a claim are retried. Together with the sending, this
- * is well within the 10 minutes that the run gives an attempt.
+ * Milliseconds for which a database call of a claim is retried. An attempt makes two such calls, and
+ * the run gives an attempt 10 minutes.
  */
 const timeoutMs = 3 * 60_000;
 
@@ -36,7 +36,7 @@ export function createSystemMailActivities(services: SystemMailServices) {
   return {
     /**
      * Sends a mail that has no `email` row, at most once. Returns the milliseconds until the next
-     * try, or null when the mail is sent, refused or unknown.
+     * try; null: none follows, because the mail was sent or given up.
      */
     SEND_SYSTEM_MAIL: ({ mailId }: { mailId: string }) =>
       whileAlive(() => sendMail(services, mailId)),

@@ -10,8 +10,8 @@ export interface WaitSlots {
 }
 
 /**
- * Creates `max` slots. An owner gets a second one only while half of them are free, so that many
- * throttled owners get one each before one of them gets several.
+ * Creates `max` slots. An owner gets a second one only while more than half of them are free, so that
+ * many throttled owners get one each before one of them gets several.
  */
 export function createWaitSlots(max: number): WaitSlots {
   const taken: string[] = [];

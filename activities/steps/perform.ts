@@ -231,7 +231,7 @@ async function finishIntoDelay(
 }
 
 /**
- * Type of the ApplicationFailure of an activity whose step has failed, and so its execution, too.
+ * Type of the ApplicationFailure of an activity whose step has failed, and with it the execution.
  */
 const stepFailedType = 'STEP_FAILED';
 

@@ -40,7 +40,7 @@ export function enterAndPlay<T>(
   call: StepCall,
   end: (tx: Database, effects: RowEffects, played: Played) => Promise<T>,
 ): Promise<T | StepResult> {
-  // The same ids when the transaction is restarted, because rendered texts contain them.
+  // A restarted transaction uses the same ids, because rendered texts contain them.
   const [newId, emailId] = [uuidV7(), uuidV7()];
   return renderAhead(services.renderer, (renderer) =>
     performStep(
@@ -106,8 +106,8 @@ async function repeatedResult(
 ): Promise<StepResult> {
   const { rests, branches } = stepModules[call.step.type];
   const output = visit.stepExecution.output as Record<string, unknown> | null;
-  // The output of a delay contains its end (`resumeAt`), also a moved one. A delay until a past
-  // date has none.
+  // The output of a delay contains its end (`resumeAt`), also after the end was moved. A delay until
+  // a past date has none.
   const resumeAt = output?.['resumeAt'];
   if (rests === 'delay' && typeof resumeAt === 'string') {
     await updateExecutionWaiting(tx, placeOfCall(call), new Date(resumeAt));

@@ -168,7 +168,6 @@ export class RowEffects implements StepEffects {
     return this.#emailId;
   }
 
-  /** Follows the same rules as every other write of a contact. */
   async changeContact({ data, subscribed }: Parameters<StepEffects['changeContact']>[0]) {
     const { execution } = this.visit;
     const { contact } = await this.#contactAndProject();

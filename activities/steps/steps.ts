@@ -26,7 +26,7 @@ export interface StepActivities extends Record<
    * meanwhile.
    */
   COMPLETE(executionId: string, version: number): Promise<Interruption | void>;
-  /** Returns the position at which the row lets an execution continue. */
+  /** Returns the position from which an execution continues by its row, or how it has ended. */
   FIND_POSITION(executionId: string): Promise<{ end: ExecutionEnd } | { start: ExecutionStart }>;
 }
 

@@ -11,7 +11,8 @@ export interface Pace {
   /** Pauses in proportion to the work since the last pause, if others need the machine. */
   rest(lagMs: number): Promise<void>;
   /**
-   * Returns how many of `requests` may begin before the next pause: at least one, if there is one.
+   * Returns how many of `requests` may begin before the next pause: at least one, unless `requests`
+   * is 0.
    */
   share(requests: number): number;
 }

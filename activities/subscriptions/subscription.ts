@@ -51,7 +51,7 @@ export interface SubscriptionServices extends RequestServices {
 
 /**
  * Time slice in milliseconds. It is long because at its end no request begins until the last one is
- * over. The queue is separate, so nothing else waits.
+ * over. These activities have a task queue of their own, so no other work waits for them.
  */
 const sliceMs = 300_000;
 /** The time slice in milliseconds if others wait for the slot. */
@@ -59,8 +59,8 @@ const crowdedSliceMs = 10_000;
 /** Milliseconds between two reads of due deliveries while requests are under way. */
 const lookMs = 100;
 /**
- * Milliseconds between two reads while no place is free: each then only creates deliveries of new
- * events.
+ * Milliseconds between two reads while no place is free. Such a read only creates the deliveries of
+ * new events.
  */
 const fullLookMs = 1_000;
 
@@ -282,8 +282,8 @@ function underWay(
 }
 
 /**
- * Returns when to continue. Held deliveries continue by a signal, or at the end of the pause that
- * the receiver asked for.
+ * Returns when to continue. A subscription that is not enabled continues when it is signalled. Others
+ * continue when a probe or a delivery is due, but not during a pause that the receiver asked for.
  */
 async function restOf(db: Database, target: Target): Promise<Omit<SubscriptionRest, 'requests'>> {
   const { state, holdMs, probeMs } = target;

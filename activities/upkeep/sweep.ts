@@ -162,7 +162,8 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
     /** Deletes the remaining rows of deleted workflows, segments and topics. */
     CONTINUE_REMOVALS: () => continueRemovals(db, after(removingMs)),
     /**
-     * Fails messages whose outcome stayed unknown for the settle time, or sends them again
+     * Ends the expired claims of campaign chunks: the outcome of their messages is unknown. Then
+     * fails messages whose outcome stayed unknown for the settle time, or sends them again
      * (`unknownPolicy`).
      */
     async SETTLE_UNCERTAIN() {
@@ -171,7 +172,10 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
       const page = { settleMinutes, policy, max: pageSize };
       while ((await settleUncertainEmails(db, page)) === pageSize);
     },
-    /** Clears deliveries of deleted contacts and events, and deletes old ones. */
+    /**
+     * Removes the data of deleted contacts and events from deliveries. Deletes old deliveries and old
+     * rows of the event log.
+     */
     CLEAR_EVENT_DELIVERIES: () => clearEventDeliveries(db),
     CLEAR_IDEMPOTENCY_KEYS: () => deleteOlder(db, 'idempotency', services.idempotencyTtlHours),
     /** Deletes entries of suppression lists that have ended. */

@@ -22,7 +22,7 @@ const sliceMs = 20_000;
 /**
  * Maximum age of a meter event that Stripe accepts
  * (docs.stripe.com/api/billing/meter-event/create), in milliseconds. A newer one that Stripe
- * refuses is kept, because the meter may still be set up.
+ * refuses is kept, because the operator may set up the meter later.
  */
 const oldestMs = 35 * 86_400_000;
 

@@ -39,10 +39,10 @@ export async function postgresBinaries(): Promise<PostgresBinaries> {
 }
 
 /**
- * The system user `postgres`, created when missing, because PostgreSQL refuses to run as root. Null
- * when we are not root.
+ * Returns the system user `postgres`, created when missing, because PostgreSQL refuses to run as
+ * root. Null when we are not root.
  * @param paths what that user must be able to access
- * @throws Error with one sentence when it cannot
+ * @throws Error with one sentence when the user cannot access them, or cannot be created
  */
 export function postgresAccount(paths: readonly string[]): Account | null {
   if (process.getuid?.() !== 0) return null;

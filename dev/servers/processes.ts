@@ -96,9 +96,9 @@ export async function endLeftover(
   await rm(pidFile, { force: true });
 }
 
-// Starts a shell that waits for its input to close. The kernel closes it when this process dies,
-// even by kill -9; the shell then stops the child as `end` would. It exits when the child does,
-// before the process id can be reused.
+// Starts a shell that waits for its input to close. The kernel closes the input when this process
+// dies, even by kill -9; the shell then stops the child as `end` would. If the child exits first,
+// this process kills the shell, before the child's process id can be reused.
 function endWithUs(child: ChildProcess, pid: number, stopSignal: StopSignal): void {
   const script = `read -r _; kill -s "$1" "$0"
     n=0; while kill -0 "$0"; do n=$((n+1)); [ $n -gt 60 ] && kill -s KILL "-$0"; sleep 0.25; done`;

@@ -4,8 +4,8 @@ import { findServers } from './connect.ts';
 import { findTemporal } from './temporal-binary.ts';
 
 /**
- * `npm run -s temporal -- <arguments>`: Temporal's own command line, asking the server of the running
- * `npm start`, or the one that TEMPORAL_ADDRESS names. Ends with its exit code.
+ * `npm run -s temporal -- <arguments>`: Temporal's own command line, for the server of the running
+ * `npm start` or the one that TEMPORAL_ADDRESS names. Ends with the exit code of that program.
  */
 async function main(): Promise<number> {
   const { temporal, temporalAddress } = await findServers(process.env);

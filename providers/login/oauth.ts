@@ -66,7 +66,7 @@ export const oauthEndpoints: Record<OAuthProvider, OAuthEndpoints> = {
   },
 };
 
-/** Longest wait for the provider: a user is looking at a blank page. */
+/** Longest wait for the provider, in milliseconds, because a user waits for the page. */
 const timeoutMs = 10_000;
 /** Largest response that is read, in bytes. */
 const answerBytesMax = 256 * 1024;

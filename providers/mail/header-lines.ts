@@ -17,7 +17,7 @@ const encodedWordChars = 52;
 /** For nodemailer's header encoding (RFC 2047, punycode); nothing is ever added to this node. */
 export const encoder = new MimeNode();
 
-/** Headers with ids and addresses, of which some programs read only the first line. */
+/** Matches headers with ids and URLs, of which some programs read only the first line. */
 const isUnfolded = /^(?:message-id|list-[a-z-]+)$/i;
 
 /**
@@ -42,7 +42,10 @@ export function subjectHeader(subject: string): string {
   return textHeader('Subject', text, isAscii(text) && !text.includes('=?') ? text : encoded(text));
 }
 
-/** Headers of mailboxes, ids and phrases, in which encoded words may not stand anywhere (RFC 2047, 5). */
+/**
+ * Matches headers of mailboxes, ids and phrases. In these headers, encoded words are allowed only in
+ * some places (RFC 2047, 5).
+ */
 const isStructured = /^list-|-to$|^(?:keywords|references)$/i;
 
 /**
@@ -76,7 +79,10 @@ function encoded(text: string): string {
   return mimeFuncs.encodeWord(text, 'Q', encodedWordChars);
 }
 
-/** The parts of a structured header: quoted text, comments, addresses, separators, words and blanks. */
+/**
+ * Matches the parts of a structured header: quoted text, comments, addresses, separators, words and
+ * blanks.
+ */
 const part = /"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|<[^<>]*>|[,;:]|[^\s"<>(),;:]+|\s+|./gs;
 
 /** Encodes the phrases, comments and addresses of a structured header in ASCII. */

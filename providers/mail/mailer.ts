@@ -11,8 +11,8 @@ export interface OutgoingMessage {
   /** True if the provider should insert its own pixel and links, if it can. */
   tracked: boolean;
   /**
-   * Asked right before the first byte of the message is written. False: the message is stopped. Absent: it
-   * cannot be stopped.
+   * Called just before the message is given to the provider; false stops the message. Absent: the
+   * message cannot be stopped.
    */
   mayBegin?: () => boolean;
 }
@@ -37,13 +37,13 @@ export type SendOutcome =
       isAboutMessage?: boolean;
     }
   /**
-   * The message may have been accepted, so a retry may send it twice. Only later feedback can tell.
+   * The message may have been accepted, so a retry may send it twice. Only later feedback can show
+   * whether it was.
    */
   | { kind: 'uncertain'; error: string }
-  /** Not begun, because its sender has stopped it (`mayBegin`). */
+  /** Not given to the provider, because `mayBegin` returned false. */
   | { kind: 'stopped'; error: string };
 
-/** The outcome of a stopped message. */
 export const stopped: SendOutcome = { kind: 'stopped', error: 'The message was stopped.' };
 
 export interface Mailer {
@@ -51,9 +51,9 @@ export interface Mailer {
   provider: string;
   /** True if the provider reports deliveries, bounces and complaints later. */
   reportsDelivery: boolean;
-  /** Emails per second for the whole server, if neither a setting nor a quota says it. */
+  /** Emails per second for the whole server, if neither a setting nor a quota limits them. */
   defaultRatePerSecond: number;
-  /** Sends that may be under way at once. Further ones would only wait for a connection. */
+  /** Maximum number of concurrent sends. More would only wait for a connection. */
   maxConcurrency: number;
   /**
    * Gives one message to the mail provider. Never throws: any failure of provider or network is an

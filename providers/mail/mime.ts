@@ -223,8 +223,8 @@ const frameBytes = 10_000;
 
 /**
  * Returns an upper bound of the message size in bytes, without composing it. For mail in Latin
- * letters it is far too high. Only if it exceeds the size limit is the message composed to measure
- * it.
+ * letters the bound is far too high. So a message is composed and measured if its bound exceeds the
+ * size limit.
  */
 export function messageBytesEstimate(
   mail: Pick<ComposedMail, 'subject' | 'html' | 'headers' | 'attachments'>,
@@ -245,8 +245,8 @@ export function messageBytesEstimate(
 /** Maximum number of characters of the text part, which is for readers without HTML. */
 const textCharsMax = 250_000;
 /**
- * Maximum nesting depth that is read, because each level of lists indents all lines in it. Five
- * nested layout tables have 20 levels.
+ * Maximum nesting depth of the HTML that is read. Each level of a list indents all its lines, so
+ * deeper lists would make a very long text. Five nested layout tables have 20 levels.
  */
 const htmlDepthMax = 100;
 

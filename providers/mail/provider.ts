@@ -14,7 +14,7 @@ import type { Mailer, MailerServices } from './mailer.ts';
 export interface MailProvider {
   /** The name of its folder. */
   kind: string;
-  /** Its name in `GET /config`: `local` where no provider keeps the sender domains. */
+  /** Its name in `GET /config`; `local`: it does not manage sender domains. */
   mode: string;
   /** True if it can insert its own pixel and links, and does by default. */
   tracks: boolean;
@@ -35,7 +35,7 @@ export type Variables = Record<string, unknown>;
 export interface MailSender {
   createMailer(services: MailerServices): Mailer;
   createIdentities(records: RecordSettings): Identities;
-  /** Emails per second of one project, if no setting says it. */
+  /** Emails per second of one project, if no setting limits them. */
   defaultRatePerProjectPerSecond: number;
   /** True if the test of a campaign may be sent only to members of the project. */
   testsToMembersOnly: boolean;

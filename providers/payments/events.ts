@@ -93,7 +93,7 @@ const knownTypes = new Set([
   'radar.early_fraud_warning.created',
 ]);
 
-/** The event in the body of a signed webhook. @throws UnreadableEvent */
+/** Returns the event in the body of a signed webhook. @throws UnreadableEvent */
 export function eventOf(body: Buffer): PaymentEvent {
   const event = objectOf(parse(body), 'body');
   const { type } = event;

@@ -52,7 +52,10 @@ export interface Usage {
 }
 
 export interface Subscription {
-  /** True if it is paid, or about to be: mail may be sent. */
+  /**
+   * True if mail may be sent: the subscription is active, in its trial, or overdue but still
+   * collected (`liveStatuses`).
+   */
   isLive: boolean;
   currency: string;
   period: { start: Date; end: Date } | null;

@@ -20,8 +20,8 @@ const megabytes = 512;
 const waitingMax = 20;
 
 /**
- * Draws pictures in a thread. There a graph built to take very long can be stopped, and delays no
- * other request. Owners take turns.
+ * Draws pictures in a thread. In a thread, a graph that was made to take very long can be stopped,
+ * and delays no other request. Owners take turns.
  */
 export function createDrawer({ drawMs = drawMsDefault }: { drawMs?: number } = {}): Drawer {
   const threads = new ThreadPool<Picture>('draw-worker', 1, megabytes);

@@ -39,14 +39,17 @@ export interface TemplateRenderer extends Renderer {
 
 export interface RendererSettings {
   /**
-   * Number of threads for costly templates. One project gets at most all but one. Default: 2 to 4,
-   * by the number of cores.
+   * Number of threads for costly templates. A single project never gets all of them. Default: 2 to
+   * 4, by the number of cores.
    */
   threads?: number;
   renderMs?: number;
 }
 
-/** Liquid's own limit is one second. A filter that ignores it is stopped a little later. */
+/**
+ * Milliseconds for one rendering. Liquid's own limit is one second; a filter that ignores that limit
+ * is stopped a little later.
+ */
 const renderMsDefault = 1_200;
 /** Time for checking a template in milliseconds. The largest valid template takes a tenth of it. */
 const checkMs = 1_000;

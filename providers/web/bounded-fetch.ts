@@ -1,6 +1,6 @@
 import { exchange, readBody } from './exchange.ts';
 
-/** Replaces the Internet: tests serve all addresses on their own machine. */
+/** Settings for tests, which serve all addresses on their own machine. */
 export interface Network {
   /** Trusted authorities for hosts, as PEM. Default: those of Node.js. */
   hostAuthorities?: readonly string[];

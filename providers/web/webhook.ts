@@ -163,8 +163,8 @@ async function inTime(
 }
 
 /**
- * A user name in a URL is refused, not dropped: it would be the receiver's credentials, or a value
- * that replaces the template's host (`https://shop.example` + `@evil.example`).
+ * Reads a URL, and refuses one with a user name. The user name may be credentials of the receiver. Or
+ * a value may have replaced the template's host (`https://shop.example` + `@evil.example`).
  * @throws Refusal
  */
 function readUrl(written: string, base?: URL): URL {

@@ -4,7 +4,7 @@ import type { RunNotice } from '../../domain/runs/runs.ts';
 const projectQueueMax = 1_000;
 const queueMax = 20_000;
 
-/** Runs by project, each once. */
+/** The runs that are waiting to be sent to Temporal, by project. A run is in it at most once. */
 export interface FairQueue {
   size(): number;
   /** Returns false when there is no room. */

@@ -47,7 +47,7 @@ export async function startExecution(
   const started = await tryStart(client, taskQueue, due, reuse);
   if (started) return started;
   const found = await client.workflow.getHandle(executionRunId(due.start.executionId)).describe();
-  // The run has ended. A process had started it, and died before it recorded the start.
+  // The execution has ended. A process had started its run, and died before it recorded the start.
   if (due.hasEnded) return found.runId;
   if (servesStart(found, due)) {
     // The row may have changed since that start, so the run must read it again.

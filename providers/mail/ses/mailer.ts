@@ -67,8 +67,8 @@ function inputFor(message: OutgoingMessage, settings: SesSettings): SendEmailCom
 }
 
 /**
- * 4xx errors that pass and are not about the message. A suspended account is not among them: it
- * stays suspended.
+ * Temporary 4xx errors that are not about the message. A suspended account is not among them,
+ * because it stays suspended.
  */
 const passing = new Set([
   'LimitExceededException',
@@ -130,7 +130,7 @@ interface WireResponse {
 }
 
 /**
- * Replaces the SDK's HTTP handler, which does not tell whether a failed request had been sent.
+ * Replaces the SDK's HTTP handler, which does not report whether a failed request had been sent.
  * @param timeoutMs the longest idle time on a connection.
  */
 function wire(timeoutMs: number) {

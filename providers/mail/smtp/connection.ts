@@ -35,7 +35,8 @@ export interface DeliveryQueue {
 /** A message is written in chunks, so that we know if its end may have been sent. */
 const chunkBytes = 64 * 1024;
 /**
- * Number of messages after which a connection is replaced, so that a changed address takes effect.
+ * Number of messages after which a connection is replaced, so that a changed address of the server
+ * takes effect.
  */
 const messagesMax = 1_000;
 /** An unused connection is closed before most servers would close it. */
@@ -195,7 +196,8 @@ export class SmtpConnection {
     if (!refusal && isStopped(current.delivery)) {
       current.delivery.resolve(stopped);
       this.#current = null;
-      // The server expects data now, and only the end of the connection ends that state without a message.
+      // The server expects data now. Only the end of the connection ends this state without a
+      // message.
       return this.#end('The message was stopped.');
     }
     if (!refusal) return this.#writeBody(current, 0);

@@ -11,11 +11,14 @@ export type { SmtpSettings };
  */
 const connectionsMax = 20;
 /**
- * The longest wait behind other messages, in milliseconds. It takes a part of the time for which the
- * sender has leased the message.
+ * The longest wait behind other messages, in milliseconds. It is short, because it counts against
+ * the lease of the message.
  */
 const waitMs = 30_000;
-/** Milliseconds before another connection is opened to a server that has refused one. */
+/**
+ * Milliseconds for which no further connection is opened after the server has refused one, if others
+ * are open.
+ */
 const refusedMs = 10_000;
 
 /**
@@ -41,7 +44,7 @@ export function smtpMailer(settings: SmtpSettings): Mailer {
 
 /**
  * Opens connections when a message finds none free, and keeps the messages that wait. A connection
- * takes the next message itself, as soon as it can write its commands.
+ * takes the next message itself, as soon as it can write the commands of that message.
  */
 class SmtpPool {
   readonly #settings: SmtpSettings;
@@ -95,8 +98,8 @@ class SmtpPool {
 
   #hasRoom(): boolean {
     if (this.#opening + this.#open.size < connectionsMax) return true;
-    // A free connection takes no message in its second try, which needs a new connection. So the
-    // one that was unused for longest is closed.
+    // A message in its second try needs a new connection, so there may be free connections that do
+    // not take it. The one that was unused for longest is closed.
     const idle = this.#idle.shift();
     if (!idle) return false;
     this.#open.delete(idle);

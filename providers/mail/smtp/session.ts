@@ -135,7 +135,7 @@ async function sayHello(dialogue: Dialogue): Promise<Map<string, string>> {
   if (answer.code === 421) throw refusal('the connection', answer);
   const second = await dialogue.ask(`HELO ${name}`);
   if (!isPositive(second)) throw refusal('the connection', second);
-  // HELO cannot tell if the server wants a login. The operator who set a password knows.
+  // HELO lists no extensions. The login is tried if the operator has set a user.
   return new Map([['AUTH', 'PLAIN']]);
 }
 
