@@ -28,7 +28,7 @@ export interface ReconcileServices {
  */
 const pageSize = 100;
 const callsMax = 8;
-/** Milliseconds for which one sweep reconciles executions. The next sweep continues. */
+/** Maximum milliseconds of one sweep. The next sweep continues. */
 const lookingMs = 20_000;
 /** Length of the time before the first sweep in which closed runs are searched, in milliseconds. */
 const firstWindowMs = 15 * 60_000;
