@@ -3,7 +3,6 @@ import { recordErasurePage } from '../db/transactions/erasure/erase-contact.ts';
 import type { KeyCipher } from '../db/suppression/keys.ts';
 import { timeBoxed } from './running/time-box.ts';
 
-/** The work that an erasure has left. */
 export interface ErasureRest {
   isOver: boolean;
   /** The removal that comes next; null: nothing is left to remove. */

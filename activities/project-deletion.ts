@@ -10,7 +10,6 @@ import type { Payments } from '../providers/payments/stripe.ts';
 import { pause, timeBoxed } from './running/time-box.ts';
 import { reportDueUsage } from './upkeep/usage.ts';
 
-/** How a project was removed. */
 export type Removal = 'reset' | 'delete';
 
 /** One removed project, named by the id that its rows have. */

@@ -108,7 +108,6 @@ function choiceOf({ graph }: KnownExecution, given: string): { step: GraphStep; 
   throw new NoHistory(`"${step.name}" has no branch "${branch}". ${known}`);
 }
 
-/** The simulated course of the execution, in lines. */
 export function whatIfLines(given: string, played: Simulation): string[] {
   const mails = played.emails.map(({ stepId, at, to, subject, outcome, reason }) => {
     const not = outcome === 'send' ? '' : ` (${outcome}: ${reason})`;

@@ -17,7 +17,7 @@ export interface Dns {
   findMailHost(name: string): Promise<MailHost>;
 }
 
-/** The resolver cannot be reached or cannot tell (SERVFAIL); a later try may succeed. */
+/** The resolver cannot be reached or cannot answer (SERVFAIL); a later try may succeed. */
 export class DnsError extends Error {
   override readonly name = 'DnsError';
 }

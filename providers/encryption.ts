@@ -161,7 +161,7 @@ export function derivedTokens(
   );
 }
 
-/** Returns the public id of a secret: always the same, and it reveals nothing. */
+/** Returns the public id of a secret. It never changes, and reveals nothing about the secret. */
 export function keyId(secret: string | Buffer): string {
   return keyIdBytes(secret).toString('hex');
 }

@@ -28,7 +28,7 @@ import { startWorkers, type Workers } from './workers.ts';
 /** Pause between attempts to reach a server at the start, in milliseconds. */
 const retryMs = 1_000;
 
-/** The process entry of a worker. Any number of them may run. */
+/** Runs a worker process. Any number of them may run at the same time. */
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config);

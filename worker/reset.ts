@@ -58,7 +58,7 @@ export async function resetExecution(
   return { runId, eventId: Number(point.eventId) };
 }
 
-/** Clients see the row, so only an execution that is active there may continue. */
+/** Clients of the API see the row, so only an execution whose row is active may continue. */
 async function refuseByRow(db: Database, id: string): Promise<{ generation: number }> {
   const row = await db
     .selectFrom('execution')
@@ -104,7 +104,7 @@ async function refuseByRow(db: Database, id: string): Promise<{ generation: numb
   return row;
 }
 
-/** Returns the end of the workflow task to reset to. */
+/** Returns the event to reset to, which is the end of a workflow task. @throws NotReset */
 async function resetPoint(
   bundle: WorkflowBundleOption,
   { status, runId }: WorkflowExecutionDescription,

@@ -8,7 +8,7 @@ import type { SendingServices } from './deliver.ts';
 
 /** Quick activities that need no mail provider. */
 export interface CampaignControl {
-  /** Moves the campaign to the state that its row and the time call for. Returns its phase. */
+  /** Changes the state of the campaign if its row or the time requires it. Returns its phase. */
   ADVANCE_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
   /**
    * Inserts messages for the audience, for one time slice. The next call resumes where this one

@@ -44,7 +44,6 @@ export interface SendingServices extends CircuitServices {
   retryMs: number;
 }
 
-/** Settings of tracking pixels and links. */
 export interface Tracking {
   apiUrl: string;
   sign: Sign;
@@ -195,7 +194,7 @@ interface Progress<E> {
   failedInRow: number;
   /** Number of characters of bodies in the outcomes that are not recorded yet. */
   unrecordedChars: number;
-  /** Set when no more messages can be composed. */
+  /** Set when the content of messages cannot be loaded, so that no more messages are composed. */
   fault?: ContentUnavailable;
 }
 
@@ -328,7 +327,6 @@ interface HandOver<E extends Sendable> {
   progress: Progress<E>;
   /** Returns true if no further message should be given to the mail provider. */
   isOver: () => boolean;
-  /** Finds messages that must no longer be sent. */
   recheck: Recheck;
   /** True if this mail goes before other mail. */
   urgent: boolean;

@@ -15,7 +15,6 @@ export interface Recheck {
   mayBegin(emailId: string): boolean;
   /** Excludes a message from further checks. */
   done(emailId: string): void;
-  /** Ends the checks. */
   close(): void;
 }
 

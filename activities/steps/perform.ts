@@ -51,7 +51,6 @@ export interface StepCallById extends CallIds {
 
 export interface StepCall extends CallIds {
   step: GraphStep;
-  /** The version that the step belongs to. */
   version: number;
   /** Id of the next step, for a step with one outgoing edge; null: it is the last step. */
   nextStepId: string | null;
@@ -75,7 +74,6 @@ export interface StepResult {
    * done.
    */
   at?: StepRef;
-  /** The step that follows, if one does. */
   next?: StepRef;
   /**
    * Why the step failed, if the execution continues all the same (`onFailure: continue`). For

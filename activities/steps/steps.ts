@@ -30,7 +30,7 @@ export interface StepActivities extends Record<
   FIND_POSITION(executionId: string): Promise<{ end: ExecutionEnd } | { start: ExecutionStart }>;
 }
 
-/** How an execution's run ends, as its result in Temporal. */
+/** The result of an execution's run in Temporal. */
 export type ExecutionEnd = 'COMPLETED' | 'EXITED' | 'CANCELLED';
 
 export type StepServices = WebhookServices;

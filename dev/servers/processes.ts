@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export type StopSignal = 'SIGTERM' | 'SIGINT';
 
-/** How to start one process. */
 export interface Command {
   command: string;
   args: readonly string[];
@@ -24,7 +23,6 @@ export interface Command {
   onLine: (line: string) => void;
 }
 
-/** A process that was started. */
 export interface Running {
   child: ChildProcess;
   /** Resolves when it has ended, with a description: "exit code 1", "SIGKILL". Never rejects. */

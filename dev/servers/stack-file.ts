@@ -28,7 +28,6 @@ export async function readStackFile(dataDir: string): Promise<StackFile | null> 
   return text === null ? null : StackFile.parse(JSON.parse(text));
 }
 
-/** Removes `stack.json`, if there is one. */
 export function removeStackFile(dataDir: string): Promise<void> {
   return rm(pathIn(dataDir), { force: true });
 }

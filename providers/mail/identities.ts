@@ -20,7 +20,7 @@ export interface Identities {
   /** True if the provider stores domains in an account, and checks their DNS records itself. */
   keepsDomains: boolean;
   dnsRecords(claim: DomainClaim): DnsRecord[];
-  /** Returns the provider's state of a domain; null: it has none. */
+  /** Returns the provider's state of a domain; null: the provider does not have the domain. */
   find(domain: string): Promise<Identity | null>;
   /**
    * Registers a domain with its MAIL FROM domain. For a domain that is registered already, this

@@ -13,7 +13,7 @@ export interface MailAttachment {
   filename: string;
   /** `type/subtype`, as the sender wrote it. */
   contentType: string;
-  /** The HTML can show `inline` files, by `cid:<contentId>`: they are in one part with it. */
+  /** `inline`: the HTML can show the file by `cid:<contentId>`, because both are in one part. */
   disposition: 'attachment' | 'inline';
   contentId: string | null;
   /** Standard base64, with or without padding. */

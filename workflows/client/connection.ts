@@ -77,7 +77,6 @@ export function connectionOptions(settings: TemporalSettings) {
 
 export interface Temporal {
   client: Client;
-  /** True when the server responds. */
   answers(): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -239,7 +239,7 @@ async function sendPage(
   }
 }
 
-/** Makes the call to Temporal that an entry stands for. */
+/** Makes the call to Temporal for an entry of the outbox. */
 async function send(
   options: DispatcherOptions,
   entry: OutboxEntry,

@@ -49,7 +49,6 @@ export const sesFeedback: FeedbackDefinition = {
   createReader: () => snsReader(createSns()),
 };
 
-/** Splits a comma-separated list of topics. */
 export function topicsOf(list: string | undefined): string[] {
   return list?.split(',').flatMap((topic) => topic.trim() || []) ?? [];
 }

@@ -20,7 +20,6 @@ export interface Delivery {
   isSecondTry: boolean;
 }
 
-/** The source of messages for connections. */
 export interface DeliveryQueue {
   /** Takes the next waiting message. `isFresh`: the connection has had none before. */
   take(isFresh: boolean): Delivery | undefined;

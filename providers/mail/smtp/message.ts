@@ -59,7 +59,6 @@ export function dataEnd(raw: Buffer): string {
   return raw.at(-1) === lineFeed ? '.\r\n' : '\r\n.\r\n';
 }
 
-/** Returns true if the byte at this position begins a line. */
 export function startsLine(raw: Buffer, at: number): boolean {
   return at === 0 || raw[at - 1] === lineFeed;
 }
