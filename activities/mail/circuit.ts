@@ -56,7 +56,7 @@ export async function hasOpened(
 }
 
 /** The part of an attempt's outcome that concerns the provider. */
-interface ProviderSignal {
+export interface ProviderSignal {
   kind: string;
   /** True if the provider cannot take mail at all, not only this message. */
   isProviderFailure?: boolean | undefined;

@@ -14,7 +14,13 @@ import { domainOf } from '../../domain/email-address.ts';
 import { retryDelayMs } from '../../domain/runs/retry.ts';
 import type { SendOutcome } from '../../providers/mail/mailer.ts';
 import { composeMessage } from '../../providers/mail/mime.ts';
-import { type CircuitServices, enterCircuit, leaveCircuit, circuitRetryMs } from './circuit.ts';
+import {
+  circuitRetryMs,
+  type CircuitServices,
+  enterCircuit,
+  leaveCircuit,
+  type ProviderSignal,
+} from './circuit.ts';
 import { pause, whileAlive } from '../running/time-box.ts';
 import { wrapDocument } from '../../domain/template/html.ts';
 
@@ -58,30 +64,34 @@ async function sendMail(
     await deleteSystemMail(db, mailId);
     return { retryMs: null };
   }
-  const handOver = await prepare(services, mail);
-  const passage = await enterCircuit(services);
-  if ('waitMs' in passage) return { retryMs: circuitRetryMs(passage.waitMs, true) };
-  const { waitMs } = await takeSendingTokens(db, rates, mail.project_id, 1, { urgent: true });
-  await pause(waitMs, cancellationSignal());
-  // A new id for each call, because a later attempt cannot know whether this one has given the mail
-  // to the mail provider.
-  const attemptId = randomUUID();
-  const attempt = await changeClaim(services, mailId, () => claimSystemMail(db, mailId, attemptId));
-  if (attempt === undefined) {
-    const details = { mailId, kind: mail.kind, attempt: mail.attempts };
-    log.warn(
-      details,
-      'A mail is not tried again: an attempt was interrupted, and the mail may have been sent',
-    );
-    await deleteSystemMail(db, mailId);
-    await leaveCircuit(services, passage, []);
-    return { retryMs: null };
+  const send = await prepare(services, mail);
+  const permit = await enterCircuit(services);
+  if ('waitMs' in permit) return { retryMs: circuitRetryMs(permit.waitMs, true) };
+  const shown: ProviderSignal[] = [];
+  try {
+    const { waitMs } = await takeSendingTokens(db, rates, mail.project_id, 1, { urgent: true });
+    await pause(waitMs, cancellationSignal());
+    // A new id for each call, because a later attempt cannot know whether this one has given the mail
+    // to the mail provider.
+    const attemptId = randomUUID();
+    const claim = () => claimSystemMail(db, mailId, attemptId);
+    const attempt = await changeClaim(services, mailId, claim);
+    if (attempt === undefined) {
+      const details = { mailId, kind: mail.kind, attempt: mail.attempts };
+      log.warn(
+        details,
+        'A mail is not tried again: an attempt was interrupted, and the mail may have been sent',
+      );
+      await deleteSystemMail(db, mailId);
+      return { retryMs: null };
+    }
+    const outcome = await send();
+    const isProviderFailure = outcome.kind === 'retry' && !outcome.isAboutMessage;
+    shown.push({ kind: outcome.kind, isProviderFailure });
+    return { retryMs: await endAttempt(services, mail, { attemptId, attempt }, outcome) };
+  } finally {
+    await leaveCircuit(services, permit, shown);
   }
-  const outcome = await handOver();
-  const retryMs = await endAttempt(services, mail, { attemptId, attempt }, outcome);
-  const isProviderFailure = outcome.kind === 'retry' && !outcome.isAboutMessage;
-  await leaveCircuit(services, passage, [{ kind: outcome.kind, isProviderFailure }]);
-  return { retryMs };
 }
 
 /**

@@ -4,12 +4,14 @@ import { type KyselyPlugin, sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
 import { createSystemMailActivities } from '../../../activities/mail/system-mail.ts';
 import type { Database } from '../../../db/database.ts';
+import { readCircuit, recordProviderFailures } from '../../../db/delivery/provider-circuit.ts';
 import {
   claimSystemMail,
   insertSystemMail,
   type NewSystemMail,
   releaseSystemMail,
 } from '../../../db/emails/system-mail.ts';
+import { providerFailuresMax } from '../../../domain/runs/retry.ts';
 import { guarded } from '../../../providers/mail/guarded-mailer.ts';
 import { smtpMailer } from '../../../providers/mail/smtp/mailer.ts';
 import { useApi } from '../../support/api.ts';
@@ -52,8 +54,11 @@ async function insertMail(
 }
 
 /** Makes one attempt, as a worker does. */
-function attempt(mailId: string, db: Database = api.db) {
-  const rates = { perSecond: 0, perProjectPerSecond: 0 };
+function attempt(
+  mailId: string,
+  db: Database = api.db,
+  rates = { perSecond: 0, perProjectPerSecond: 0 },
+) {
   const log = {
     warn: (details: object, message: string) => void logged.push({ details, message }),
   };
@@ -197,4 +202,20 @@ it('does not send the test of a campaign whose domain is not verified any more',
   const received = sink.messages.map(({ to }) => to);
   expect(received.includes(sent.to)).toBe(true);
   expect(received.includes(refused.to)).toBe(false);
+});
+
+it('lets others try a closed provider when its attempt fails before the mail is sent', async () => {
+  const { id, to } = await insertMail();
+  const failures = { count: providerFailuresMax, isProbe: false, hasAccepted: false };
+  await recordProviderFailures(api.db, mailer.provider, failures);
+  const isDue = async () => (await readCircuit(api.db, mailer.provider)).waitMs === 0;
+  await sql`update provider_circuit set next_probe_at = now()`.execute(api.db);
+  await sql`alter table token_bucket rename to elsewhere`.execute(api.db);
+  const rates = { perSecond: 100, perProjectPerSecond: 100 };
+  await expect(attempt(id, api.db, rates)).rejects.toThrow('token_bucket');
+  await sql`alter table elsewhere rename to token_bucket`.execute(api.db);
+  expect(await isDue()).toBe(true);
+  expect(await attempt(id, api.db, rates)).toEqual({ retryMs: null });
+  expect(sink.countTo(to)).toBe(1);
+  expect((await readCircuit(api.db, mailer.provider)).waitMs).toBeNull();
 });
