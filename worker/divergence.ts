@@ -101,9 +101,9 @@ function isSame(event: HistoryEvent, command: IssuedCommand | undefined): boolea
 }
 
 /**
- * Returns the id of the event before which the code failed. Within a task, the code continues after
- * the result of each local activity. So it failed after the last result of the local activities
- * that it had scheduled.
+ * Returns the id of the event before which the code failed; null: unknown. The code continues within a
+ * task after each local activity. So this is the event after the result of the last local activity that
+ * the code has scheduled; without one, the completion of the task.
  */
 function underWay({ completedId, events, commands }: Task): number | null {
   const asked = commands.filter(({ kind }) => kind === 'scheduleLocalActivity').length;

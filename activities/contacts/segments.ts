@@ -14,7 +14,7 @@ const budgetMs = 20_000;
 /**
  * Updates overdue segments: computes the members of tracked segments and records events, and counts
  * the members of the others. A segment that cannot be evaluated does not stop the others.
- * @throws the first error, when no segment is due or the time is over.
+ * @throws the first error of a segment, after all due segments were tried or the time was over
  */
 export async function recomputeSegments(db: Database): Promise<void> {
   const end = Date.now() + budgetMs;

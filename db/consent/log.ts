@@ -13,7 +13,7 @@ export type ConsentAction =
   | 'withdrawn'
   | 'address_changed';
 
-/** Source of a change of consent. Events about it have this word, too. */
+/** Source of a change of consent. The data of events about the change have the same value. */
 export type ConsentSource =
   | 'api'
   | 'import'

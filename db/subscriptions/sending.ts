@@ -35,7 +35,7 @@ export interface Target {
   lagMs: number;
 }
 
-/** An activity that sends for a subscription. */
+/** The exclusive right of one activity to send for a subscription, until another one takes it. */
 export interface Lease {
   id: string;
   /** When the lease was taken, as the database writes it. */

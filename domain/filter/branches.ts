@@ -17,7 +17,7 @@ import { asCondition } from './forms.ts';
 import { type ContactHistory, subjectOf } from './history.ts';
 import { type FieldComparison, type FieldScope, isMet, operandOf, readField } from './step.ts';
 
-/** Whole filters as branches of a CONDITION. */
+/** A CONDITION in the mode `filter`: each branch is a filter, as in a segment. */
 
 export interface FilterBranch {
   id: string;

@@ -12,8 +12,8 @@ import {
 class NotRendered extends Error {}
 
 /**
- * Maximum number of times that the work is run. One text may need another one first, and each may need
- * one more run if its values have just changed.
+ * Maximum number of runs of the work. At most three are aborted for a text that is missing, and the last
+ * one renders inside: enough for two texts, of which one changes meanwhile.
  */
 const roundsMax = 4;
 

@@ -16,7 +16,7 @@ export interface TemporalSettings {
   tlsCa: string | null;
 }
 
-/** Longest wait for a response from Temporal before a call fails, in milliseconds. */
+/** Longest time for one of `promptCalls`, with its retries, in milliseconds. */
 const callTimeoutMs = 5_000;
 
 /**

@@ -25,7 +25,7 @@ export type DeliveryOutcome = {
       /** null: the provider returned an id that cannot be stored. */
       messageId: string | null;
       delivered: boolean;
-      /** The address, if the simulator replaces the provider's reports. */
+      /** The recipient's address, if it is one of the simulator, which replaces the provider's reports. */
       simulator?: string;
     }
   /** The provider rejected it. */

@@ -171,7 +171,8 @@ const noTime = sql`interval '0'`;
  * Ends a wait, in the caller's transaction. Returns the event that claimed it, or null for a
  * timeout. When an event and the timeout coincide, the row lock lets exactly one win. If neither
  * has come (its run got a late or stray signal), the wait continues, and this returns its end.
- * @param isOver true if the run has reached the end; its clock may be a little ahead
+ * @param isOver true if the wait has ended on the clock of the run, which may be a little ahead, or the
+ *   run has got the event
  */
 export async function settleWait(
   tx: Database,

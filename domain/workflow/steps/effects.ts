@@ -102,7 +102,7 @@ export interface StepEffects {
    * never.
    */
   findLastClosing(stepId: string): Promise<Date | null>;
-  /** Reads the variables of templates that are not mail. */
+  /** Reads the variables of texts that are not mail, such as the body of a webhook. */
   readVariables(): Promise<WebhookVariables>;
   /** @param topicId the topic of the step; null: no topic; undefined: the topic of the template */
   findMail(templateId: string | null, topicId: string | null | undefined): Promise<FoundMail>;
