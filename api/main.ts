@@ -5,7 +5,9 @@ try {
   await serve(readConfig(process.env));
   process.exit(0);
 } catch (error) {
-  const text = error instanceof Error ? error.message : String(error);
+  // The error of a name with several addresses, such as localhost, has a code and no message.
+  const { message = '', code = '' } = error as { message?: string; code?: string };
+  const text = message || code || String(error);
   process.stderr.write(
     error instanceof ConfigError ? `${text}\n` : `The API did not start. ${text}\n`,
   );

@@ -7,8 +7,9 @@ import { isConnectionRefused, isTimeLimit, isTransient } from './sql-state.ts';
 import { createCipher } from '../providers/encryption.ts';
 
 const usage = `Usage: npm run migrate      Applies the missing migrations to the database
-       npm run re-encrypt   Reads stored values with any key, and encrypts them with the current one:
-                            DATA_ENCRYPTION_KEY, or JWT_SECRET without it
+       npm run re-encrypt   Encrypts stored values again with the current key: DATA_ENCRYPTION_KEY, or
+                            JWT_SECRET without it. Former keys must be in
+                            DATA_ENCRYPTION_KEY_PREVIOUS or JWT_SECRET_PREVIOUS.
 
 The database is that of DATABASE_URL. Neither command takes an argument.`;
 

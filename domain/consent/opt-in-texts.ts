@@ -113,7 +113,8 @@ const all: readonly OptInTexts[] = [
     mail: {
       subject: 'Confermi la Sua iscrizione',
       why: 'Qualcuno, speriamo Lei, vuole aggiungere questo indirizzo alla lista di distribuzione di «{project}».',
-      whyTopics: 'Qualcuno, speriamo Lei, vuole ricevere a questo indirizzo e-mail di «{project}»:',
+      whyTopics:
+        'Qualcuno, speriamo Lei, vuole ricevere le seguenti e-mail di «{project}» a questo indirizzo:',
       ignore: 'Se non è stato Lei, non faccia nulla.',
     },
   },

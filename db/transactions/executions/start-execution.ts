@@ -135,6 +135,10 @@ function executionExists(
   const details = earlier && { executionId: earlier.id, status: earlier.status };
   return new Problem('EXECUTION_EXISTS', {
     message: existsTexts[reason],
+    // Its end changes nothing.
+    ...(reason === 'exists' && {
+      suggestion: 'Change `reentry` with PATCH /workflows/{id} to let contacts in again.',
+    }),
     ...(details && { details }),
   });
 }

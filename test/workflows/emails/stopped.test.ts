@@ -75,16 +75,21 @@ describe('a campaign', () => {
     const failures = { count: providerFailuresMax, isProbe: false, hasAccepted: false };
     await recordProviderFailures(db, provider, failures);
     const closedAt = Date.now();
+    // No attempt is due while this test watches.
+    await sql`update provider_circuit set next_probe_at = now() + interval '10 minutes'`.execute(
+      db,
+    );
     await waitFor('the claims to be given back', async () => {
       const { rows } = await sql<{ claimed: number }>`
         select count(*)::int as claimed from campaign_chunk
           where campaign_id = ${id} and attempt_id is not null`.execute(db);
       return rows[0]?.claimed === 0;
     });
-    // One mail may try the provider after two seconds.
-    expect(late(closedAt).length).toBeLessThanOrEqual(1);
-    await campaignIn(engine, id, 'SENT');
-    expect(sink.begun).toHaveLength(60);
+    expect(late(closedAt)).toEqual([]);
+    expect(sink.begun.length).toBeLessThan(60);
+    await act(engine, id, 'cancel');
+    await campaignIn(engine, id, 'CANCELLED');
+    await db.deleteFrom('provider_circuit').execute();
   });
 
   it.each<[string, string, (contact: { id: string; email: string }) => Promise<unknown>]>([
@@ -122,6 +127,8 @@ describe('a campaign', () => {
 describe('mail of POST /v1/send', () => {
   it('does not begin a second after its address was suppressed', async () => {
     const to = await insertContacts(engine, 60);
+    // All are due before the first is claimed, so a claim takes more than the connections can send.
+    await engine.stopWorker();
     for (const part of [to.slice(0, 50), to.slice(50)]) {
       const { status } = await engine.call('POST', '/v1/send', {
         to: part,
@@ -131,6 +138,7 @@ describe('mail of POST /v1/send', () => {
       });
       expect(status).toBe(200);
     }
+    await engine.startWorker();
     await waitFor('the first mails to begin', async () => sink.begun.length >= 10);
     const begun = new Set(sink.begun.map((one) => one.to));
     const claimed = await db
