@@ -212,7 +212,7 @@ export interface Api {
         };
         /** Messages sent per second, in the last 10 seconds */
         perSecond: number;
-        /** What limits the speed of waiting mail now; null: no mail waits, or nothing limits it */
+        /** Limit on the speed of waiting mail now; null: no mail waits, or nothing limits it */
         limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
         workers: number;
       };
@@ -2032,7 +2032,7 @@ export interface Api {
             data: Record<string, unknown>;
           };
           context: Record<string, unknown> | null;
-          /** Whether an event with `context` as its data would start an execution; only for workflows whose trigger has `where`, or with executionKey */
+          /** The start of an execution by an event with `context` as its data. Only for workflows whose trigger has `where`, or with executionKey */
           start?: {
             starts: boolean;
             reason: 'where' | 'no_key' | 'key_too_long' | null;
@@ -3323,7 +3323,7 @@ export type GetCampaignStatsLeftOut = {
 export type GetCampaignStatsProgress = {
   /** Messages sent per second, in the last 10 seconds */
   perSecond: number;
-  /** What limits the speed of waiting mail now; null: no mail waits, or nothing limits it */
+  /** Limit on the speed of waiting mail now; null: no mail waits, or nothing limits it */
   limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
   /** Mail that waits for the local time of its contact */
   scheduledCount: number;

@@ -10,7 +10,7 @@ import { type Progress as ProgressState, readDelivery } from './limits.ts';
 const LimitedBy = z
   .enum(deliveryLimits)
   .nullable()
-  .describe('What limits the speed of waiting mail now; null: no mail waits, or nothing limits it');
+  .describe('Limit on the speed of waiting mail now; null: no mail waits, or nothing limits it');
 const PerSecond = z.number().describe('Messages sent per second, in the last 10 seconds');
 
 /** Progress of a campaign that is sending. */

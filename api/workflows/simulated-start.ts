@@ -12,7 +12,7 @@ export const SimulatedStart = z
     key: z.string().nullable(),
   })
   .describe(
-    'Whether an event with `context` as its data would start an execution; only for workflows ' +
+    'The start of an execution by an event with `context` as its data. Only for workflows ' +
       'whose trigger has `where`, or with executionKey',
   );
 
