@@ -24,7 +24,7 @@ const waitingMax = 20;
  * and delays no other request. Owners take turns.
  */
 export function createDrawer({ drawMs = drawMsDefault }: { drawMs?: number } = {}): Drawer {
-  const threads = new ThreadPool<Picture>('draw-worker', 1, megabytes);
+  const threads = new ThreadPool<Picture>(import.meta.url, 'draw-worker', 1, megabytes);
   const waiting = new Map<string, number>();
 
   return {

@@ -71,7 +71,7 @@ const stoppedMax = 1_000;
 export function createRenderer(settings: RendererSettings = {}): TemplateRenderer {
   const { renderMs = renderMsDefault } = settings;
   const count = settings.threads ?? Math.max(2, Math.min(4, availableParallelism() - 1));
-  const threads = new ThreadPool<RenderTask>('render-worker', count, megabytes);
+  const threads = new ThreadPool<RenderTask>(import.meta.url, 'render-worker', count, megabytes);
   const stopped = new LRUCache<string, { times: number; at: number }>({ max: stoppedMax });
 
   const isAtRest = (source: string): boolean => {
@@ -94,7 +94,9 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
     const owner = variables.owner ?? '';
     const name = nameOf(owner, sources);
     const task = { kind, sources, variables };
-    const texts = await threads.run(owner, task, renderMs, () => isAtRest(name));
+    const texts = await threads.run(owner, task, renderMs, {
+      isPointless: () => isAtRest(name),
+    });
     if (texts === wasStopped) noteStop(name);
     if (Array.isArray(texts)) {
       stopped.delete(name);

@@ -9,7 +9,7 @@ export const wasStopped = Symbol('stopped');
 const skipped = Symbol('skipped');
 
 function closed(): Error {
-  return new Error('The threads for rendering are closed.');
+  return new Error('The threads are closed.');
 }
 
 interface Job<Task> {
@@ -18,6 +18,8 @@ interface Job<Task> {
   limitMs: number;
   /** Checked when the task's turn comes. */
   isPointless: () => boolean;
+  /** Memory in the task that is given to the thread instead of being copied. */
+  transfer: ArrayBuffer[];
   done: (answer: unknown) => void;
   failed: (error: Error) => void;
 }
@@ -39,13 +41,14 @@ export class ThreadPool<Task> {
   readonly #atWork = new Map<string, number>();
 
   /**
-   * @param program the file beside this one that a thread runs
+   * @param caller URL of the calling file
+   * @param program the file beside it that a thread runs
    * @param megabytes memory of a thread; one that needs more is ended
    */
-  constructor(program: 'render-worker' | 'draw-worker', max: number, megabytes: number) {
+  constructor(caller: string, program: `${string}-worker`, max: number, megabytes: number) {
     // A program in TypeScript needs its loader in the thread as well.
-    const extension = import.meta.url.endsWith('.ts') ? 'mjs' : 'js';
-    this.#file = new URL(`./${program}.${extension}`, import.meta.url);
+    const extension = caller.endsWith('.ts') ? 'mjs' : 'js';
+    this.#file = new URL(`./${program}.${extension}`, caller);
     this.#max = max;
     this.#megabytes = megabytes;
   }
@@ -55,10 +58,18 @@ export class ThreadPool<Task> {
    * it was pointless when its turn came, or it cannot be sent to a thread.
    * @throws Error when no thread can be started, or the pool is closed.
    */
-  run(owner: string, task: Task, limitMs: number, isPointless = () => false): Promise<unknown> {
+  run(
+    owner: string,
+    task: Task,
+    limitMs: number,
+    {
+      isPointless = () => false,
+      transfer = [],
+    }: Partial<Pick<Job<Task>, 'isPointless' | 'transfer'>> = {},
+  ): Promise<unknown> {
     if (this.#isClosed) return Promise.reject(closed());
     return new Promise((done, failed) => {
-      this.#queue.push(owner, { owner, task, limitMs, isPointless, done, failed });
+      this.#queue.push(owner, { owner, task, limitMs, isPointless, transfer, done, failed });
       this.#next();
     });
   }
@@ -109,7 +120,7 @@ export class ThreadPool<Task> {
     });
     this.#all.add(thread);
     let isReady = false;
-    let failure = new Error('A thread for rendering ended before it began.');
+    let failure = new Error('A thread ended before it began.');
     // An error is always followed by the exit.
     thread.on('error', (error) => (failure = error));
     thread.once('message', () => {
@@ -164,7 +175,7 @@ export class ThreadPool<Task> {
     thread.on('exit', ended);
     thread.ref();
     try {
-      thread.postMessage(job.task, []);
+      thread.postMessage(job.task, job.transfer);
     } catch {
       // The value cannot be cloned, for example because it is nested too deeply.
       answered(skipped);
