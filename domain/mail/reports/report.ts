@@ -1,0 +1,231 @@
+import { lowerAscii } from '../../email-address.ts';
+import { isUuid } from '../../ids.ts';
+import { cutText } from '../../text-rules.ts';
+import type { Feedback } from '../feedback.ts';
+import { type Fields, fieldOf, readFieldGroups, readFields } from './fields.ts';
+import { bounceTypeOf, guessedBounceType, isUnspecific, namesUnknown, statusIn } from './status.ts';
+
+/** A message that arrived, taken apart. */
+export interface ArrivedMessage {
+  headers: Fields;
+  /** Its readable text. */
+  text: string;
+  /** Its other parts, with their content as text. */
+  parts: readonly { type: string; text: string }[];
+}
+
+/** The kind of a message, with its report. */
+export type Reading =
+  | { kind: 'report'; report: MailReport }
+  /** Written by a program, but it says nothing about what became of a message. */
+  | { kind: 'automatic' }
+  | { kind: 'ordinary' };
+
+/** A report about a message that we have sent. */
+export interface MailReport {
+  /** Addresses that may be its return path. */
+  returnPaths: string[];
+  /** Ids that it may have. They prove nothing, so they count only with its recipient. */
+  emailIds: string[];
+  /** The outcome for each recipient that the report has. Never empty. */
+  recipients: ReportedRecipient[];
+}
+
+interface ReportedRecipient {
+  /** Addresses of the recipient, in their stored form. */
+  addresses: string[];
+  outcome: ReportedOutcome;
+}
+
+/** `accepted`: the message is on its way, perhaps to a server that does not report. */
+export type ReportedOutcome =
+  | { kind: 'accepted' }
+  | ({ kind: 'complaint' | 'delivery' | 'delayed' } & Cause)
+  | ({ kind: 'bounce'; bounceType: BounceType } & Cause);
+
+type BounceType = Extract<Feedback, { kind: 'bounce' }>['bounceType'];
+
+interface Cause {
+  /** An enhanced status code (RFC 3463), such as `5.1.1`; null: the report has none. */
+  status: string | null;
+  /** The text of the server that reports; at most 500 characters. */
+  text: string | null;
+  /** True if only words of the text say what happened. */
+  guess?: true;
+}
+
+/** Maximum number of characters stored of a report's text. */
+const textMax = 500;
+/** Maximum number of recipients read from a report. Ours has one. */
+const recipientsMax = 100;
+
+/**
+ * Reads what a message says about mail that we have sent: a delivery status (RFC 3464), a complaint
+ * (RFC 5965), or the text of a mail server that knows neither. Receipts of readers (RFC 8098) and
+ * automatic replies say nothing about it.
+ */
+export function readReport(message: ArrivedMessage): Reading {
+  const status = partOf(message, 'message/delivery-status', 'message/global-delivery-status');
+  const [common, ...groups] = status === undefined ? [] : readFieldGroups(status);
+  const recipients = groups.slice(0, recipientsMax).flatMap((group) => statusOf(group) ?? []);
+  if (common && recipients.length > 0) return reportOf(message, recipients, common);
+  const complaint = partOf(message, 'message/feedback-report');
+  if (complaint !== undefined) return readComplaint(message, readFields(complaint));
+  const receipt = 'message/disposition-notification';
+  if (partOf(message, receipt, receipt.replace('/', '/global-')) !== undefined) return automatic;
+  if (isFromMailServer(message)) return readPlainBounce(message);
+  return isAutomatic(message) ? automatic : { kind: 'ordinary' };
+}
+
+/**
+ * Returns the outcome of a report for the message to an address: that of the recipient with this
+ * address, or the first, if no recipient has it.
+ * @param mustName true if the report counts only when it names the address
+ */
+export function outcomeFor(
+  { recipients }: MailReport,
+  address: string,
+  { mustName }: { mustName: boolean },
+): ReportedOutcome | null {
+  const own = lowerAscii(address);
+  const named = recipients.find(({ addresses }) => addresses.includes(own));
+  return named?.outcome ?? (mustName ? null : recipients[0]!.outcome);
+}
+
+const automatic = { kind: 'automatic' } as const;
+
+function partOf({ parts }: ArrivedMessage, ...types: string[]): string | undefined {
+  return parts.find(({ type }) => types.includes(type))?.text;
+}
+
+function reportOf(
+  message: ArrivedMessage,
+  recipients: ReportedRecipient[],
+  common: Fields = new Map(),
+): Reading {
+  const returned = returnedHeaders(message);
+  const written = [
+    ...(returned.get('x-everpost-email') ?? []),
+    ...(returned.get('message-id') ?? []).map((id) => id.replace(/^<?([^@]*).*$/s, '$1')),
+    ...(common.get('original-envelope-id') ?? []),
+  ];
+  const emailIds = written.map((id) => lowerAscii(id.trim())).filter(isUuid);
+  const returnPaths = [
+    ...(returned.get('return-path') ?? []),
+    ...(common.get('original-mail-from') ?? []),
+  ];
+  return { kind: 'report', report: { returnPaths, emailIds: [...new Set(emailIds)], recipients } };
+}
+
+/** Returns the headers of the message that a report returns, or none. */
+function returnedHeaders(message: ArrivedMessage): Fields {
+  const part = partOf(
+    message,
+    'message/rfc822',
+    'text/rfc822-headers',
+    'message/global',
+    'message/global-headers',
+  );
+  if (part !== undefined) return readFields(part);
+  const [copy] = copyIn(message.text);
+  return readFields(copy);
+}
+
+/** Reads the outcome for one recipient (RFC 3464, 2.3); null: the fields have none. */
+function statusOf(fields: Fields): ReportedRecipient | null {
+  const outcome = actionOf(fields);
+  const addresses = ['final-recipient', 'original-recipient'].flatMap((name) =>
+    (fields.get(name) ?? []).map((value) => addressIn(value.replace(/^[^;]*;/, ''))),
+  );
+  return outcome && { addresses, outcome };
+}
+
+function actionOf(fields: Fields): ReportedOutcome | null {
+  const diagnostic = fieldOf(fields, 'diagnostic-code')?.replace(/^\s*[\w-]+\s*;/, '') ?? '';
+  const [, status = null] =
+    /^\s*(\d\.\d{1,3}\.\d{1,3})/.exec(fieldOf(fields, 'status') ?? '') ?? [];
+  const text = textOf(diagnostic);
+  switch (/[a-z]+/.exec(lowerAscii(fieldOf(fields, 'action') ?? ''))?.[0]) {
+    case 'failed':
+      return failureOf(status, diagnostic);
+    case 'delivered':
+      return { kind: 'delivery', status, text };
+    case 'delayed':
+      return { kind: 'delayed', status, text };
+    case 'relayed':
+    case 'expanded':
+      return { kind: 'accepted' };
+    default:
+      return null;
+  }
+}
+
+/** Returns the bounce of a recipient; an unspecific status gives way to the one in the text. */
+function failureOf(written: string | null, diagnostic: string): ReportedOutcome {
+  const given = written?.startsWith('2.') ? null : written;
+  const isVague = given === null || isUnspecific(given);
+  return bounceOf((isVague ? statusIn(diagnostic) : null) ?? given, diagnostic);
+}
+
+function bounceOf(status: string | null, text: string): ReportedOutcome & { kind: 'bounce' } {
+  const bounceType = status === null ? guessedBounceType(text) : bounceTypeOf(status, text);
+  const guess = status === null ? ({ guess: true } as const) : {};
+  return { kind: 'bounce', bounceType, status, text: textOf(text), ...guess };
+}
+
+/** Reads a complaint (RFC 5965). Other types of feedback say nothing about the recipient's will. */
+function readComplaint(message: ArrivedMessage, fields: Fields): Reading {
+  const type = lowerAscii(fieldOf(fields, 'feedback-type') ?? '');
+  if (type !== 'abuse' && type !== 'fraud') return automatic;
+  const addresses = (fields.get('original-rcpt-to') ?? []).slice(0, recipientsMax).map(addressIn);
+  const outcome = { kind: 'complaint', status: null, text: type } as const;
+  return reportOf(message, [{ addresses, outcome }], fields);
+}
+
+function isFromMailServer({ headers }: ArrivedMessage): boolean {
+  if (headers.has('x-failed-recipients')) return true;
+  return /(?:^|[\s<"])(?:mailer-daemon|postmaster)@/i.test(fieldOf(headers, 'from') ?? '');
+}
+
+/** Reads a bounce without a delivery status. It is a guess, because only people were to read it. */
+function readPlainBounce(message: ArrivedMessage): Reading {
+  const [, text] = copyIn(message.text);
+  const lines = text.split(/\r?\n/);
+  const reason = lines.findIndex((line) => statusIn(line) !== null || namesUnknown(line));
+  const shown = lines.slice(Math.max(reason, 0)).join('\n');
+  const outcome = { ...bounceOf(statusIn(text), text), text: textOf(shown), guess: true } as const;
+  return reportOf(message, [{ addresses: [], outcome }]);
+}
+
+/** The line before the copy of a returned message. */
+const marker =
+  /^[ \t]{0,20}-{2,20}.{0,80}\b(?:copy of|original message|unsent message|message header|returned message)\b|^original message headers:/i;
+/** The first header of a returned message that no line announces. */
+const firstHeader = /^(?:return-path|received):/i;
+
+/** Splits the text of a bounce: the copy of the returned message, and the text before it. */
+function copyIn(text: string): [copy: string, before: string] {
+  const lines = text.split('\n');
+  const marked = lines.findIndex((line) => marker.test(line));
+  const end = marked < 0 ? lines.findIndex((line) => firstHeader.test(line)) : marked;
+  if (end < 0) return ['', text];
+  const copy = lines.slice(marked < 0 ? end : end + 1);
+  return [copy.join('\n'), lines.slice(0, end).join('\n')];
+}
+
+/** Automatic replies (RFC 3834, 5; the others were used before it). */
+function isAutomatic({ headers }: ArrivedMessage): boolean {
+  const submitted = fieldOf(headers, 'auto-submitted');
+  if (submitted !== undefined && !/^no\b/i.test(submitted)) return true;
+  const precedence = lowerAscii(fieldOf(headers, 'precedence') ?? '');
+  return headers.has('x-autoreply') || precedence === 'auto_reply';
+}
+
+function addressIn(written: string): string {
+  return lowerAscii(written.trim().replace(/^<(.*)>$/, '$1'));
+}
+
+function textOf(text: string): string | null {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line === '' ? null : cutText(line, textMax);
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import PostalMime, { type Email } from 'postal-mime';
+import { normaliseEmail } from '../../domain/email-address.ts';
+import type { Fields } from '../../domain/mail/reports/fields.ts';
+import type { ArrivedMessage } from '../../domain/mail/reports/report.ts';
+
+/**
+ * Number of bytes of a message that are read. Reports are smaller, and the text of a mail comes
+ * before its attachments. Reading more would hold up the process.
+ */
+export const readBytesMax = 512 * 1024;
+/** Maximum number of characters of a part that are searched. */
+const partCharsMax = 64 * 1024;
+
+/** Messages in a message are parts, because a report returns the message that it is about. */
+const options = { forceRfc822Attachments: true, attachmentEncoding: 'utf8' } as const;
+
+/**
+ * Takes a message apart; null: it cannot be read.
+ * @param raw the MIME message as it arrived, or its beginning
+ */
+export async function readArrivedMessage(raw: Buffer): Promise<ArrivedMessage | null> {
+  const email = await PostalMime.parse(raw, options).catch(() => null);
+  if (!email) return null;
+  return { headers: headersOf(email), text: textOf(email), parts: partsOf(email) };
+}
+
+function headersOf({ headers }: Email): Fields {
+  const fields = new Map<string, string[]>();
+  for (const { key, value } of headers) {
+    const values = fields.get(key) ?? [];
+    fields.set(key, values);
+    values.push(value);
+  }
+  return fields;
+}
+
+function textOf({ text, html }: Email): string {
+  const readable = text || (html ?? '').replaceAll(/<[^<>]*>/g, ' ');
+  return readable.slice(0, partCharsMax);
+}
+
+/** Only the parts of reports: an attachment says nothing about sent mail. */
+const reported = /^(?:message\/|text\/rfc822-headers$)/;
+
+function partsOf({ attachments }: Email): ArrivedMessage['parts'] {
+  return attachments.flatMap(({ mimeType: type, content }) =>
+    reported.test(type) && typeof content === 'string'
+      ? { type, text: content.slice(0, partCharsMax) }
+      : [],
+  );
+}
+
+/**
+ * Returns the addresses that a message was delivered to, in their stored form, for a message that
+ * arrived without an envelope.
+ */
+export function deliveredTo({ headers }: ArrivedMessage): string[] {
+  const written = ['delivered-to', 'x-original-to', 'to'].flatMap(
+    (name) => headers.get(name) ?? [],
+  );
+  const found = written.flatMap(
+    (value) => value.match(/[^\s<>,;:"()@]{1,64}@[\w.-]{1,253}/g) ?? [],
+  );
+  return [...new Set(found.flatMap((address) => normaliseEmail(address) ?? []))];
+}
+
+/**
+ * Returns a hash of a message, the same for all ways on which it may arrive: line ends differ, and
+ * only the beginning of a large message is read.
+ */
+export function fingerprintOf(raw: Buffer): string {
+  const text = raw.subarray(0, readBytesMax).toString('latin1').replaceAll('\r\n', '\n').trimEnd();
+  return createHash('sha256').update(text, 'latin1').digest('base64url');
+}
