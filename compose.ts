@@ -258,7 +258,7 @@ export async function serveMetrics(
           },
           {
             name: 'queue_age_seconds',
-            help: 'How long the first task has waited for a worker, in seconds.',
+            help: 'How long the oldest task has waited for a worker, in seconds.',
             labels,
             value: age,
           },
@@ -279,11 +279,11 @@ function readPool(pool: Pool | null): Reading[] {
   const { totalCount, idleCount, waitingCount, options } = pool;
   const inState = (state: string, value: number) => ({
     name: 'database_connections',
-    help: 'Connections of the pool in use and idle, and callers that wait for one.',
+    help: 'Database connections of the process, by state: used, idle; waiting: requests without one.',
     labels: { state },
     value,
   });
-  const limit = 'Maximum number of connections of the pool: DATABASE_POOL_MAX.';
+  const limit = 'Maximum number of database connections of the process: DATABASE_POOL_MAX.';
   return [
     inState('used', totalCount - idleCount),
     inState('idle', idleCount),
@@ -296,13 +296,17 @@ function readPool(pool: Pool | null): Reading[] {
 function describeBacklog(backlog: Awaited<ReturnType<typeof readBacklog>>): Reading[] {
   const counted = (what: string) => `${what}; counted up to ${countedMax}.`;
   return [
-    ['email_due', counted('Messages due, of projects and of campaigns'), backlog.emailsDue],
+    ['email_due', counted('Messages that are due and not sent yet'), backlog.emailsDue],
     [
       'email_due_age_seconds',
-      'How long the oldest of them has been due, in seconds.',
+      'How long the oldest message of email_due has been due, in seconds.',
       backlog.emailsDueAge,
     ],
-    ['email_unknown', counted('Messages whose outcome is unknown'), backlog.emailsUnknown],
+    [
+      'email_unknown',
+      counted('Messages that may have been sent: their outcome is unknown'),
+      backlog.emailsUnknown,
+    ],
     [
       'outbox_entries',
       counted('Signals and starts still to be sent to Temporal'),
@@ -310,19 +314,23 @@ function describeBacklog(backlog: Awaited<ReturnType<typeof readBacklog>>): Read
     ],
     [
       'outbox_age_seconds',
-      'How long the oldest of them has waited, in seconds.',
+      'How long the oldest of outbox_entries has waited, in seconds.',
       backlog.outboxAge,
     ],
     [
       'executions_stuck',
-      counted('Executions that are stuck: their run cannot continue'),
+      counted('Executions whose run in Temporal cannot continue'),
       backlog.executionsStuck,
     ],
     [
       'executions_stuck_age_seconds',
-      'How long the first of them has been stuck, in seconds.',
+      'How long the first of executions_stuck could not continue, in seconds.',
       backlog.executionsStuckAge,
     ],
-    ['provider_circuits_open', 'Mail providers that cannot take mail now.', backlog.circuitsOpen],
+    [
+      'provider_circuits_open',
+      'Mail providers to which no mail is sent now, because they fail (circuit breaker).',
+      backlog.circuitsOpen,
+    ],
   ].map(([name, help, value]) => ({ name, help, value }) as Reading);
 }

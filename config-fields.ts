@@ -3,7 +3,10 @@ import { z } from 'zod';
 /** The kinds of values that settings have: each reads the text of an environment variable. */
 
 export const text = z.string().optional();
-export const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
+export const url = z.url({
+  protocol: /^https?$/,
+  error: 'must be a URL that begins with http:// or https://',
+});
 export const flag = (fallback: boolean) => optionalFlag.transform((given) => given ?? fallback);
 export const optionalFlag = z
   .string()
@@ -51,7 +54,10 @@ export const seconds = (fallback: number[]) =>
       const parts = value.split(',').map((part) => part.trim());
       const numbers = parts.map((part) => (/^\d{1,9}$/.test(part) ? Number(part) : 0));
       if (numbers.length <= 20 && numbers.every((one) => one > 0)) return numbers;
-      context.addIssue({ code: 'custom', message: 'must be 1 to 20 whole numbers from 1 on' });
+      context.addIssue({
+        code: 'custom',
+        message: 'must be 1 to 20 whole numbers from 1 on, separated by commas',
+      });
       return z.NEVER;
     });
 export const secret = z
@@ -72,5 +78,5 @@ export const nameServers = z
   .transform((value) => value.split(',').map((part) => part.trim()))
   .refine(
     (servers) => servers.every((server) => nameServer.safeParse(server).success),
-    'must be a comma list of ip[:port]',
+    'must be IP addresses separated by commas, for example 10.0.0.2 or [::1]:53',
   );

@@ -25,6 +25,8 @@ import type { MailProvider, MailSender, TrustedTopics } from './providers/mail/p
  * reported at once.
  */
 
+const databaseUrlText = 'a PostgreSQL URL, for example postgres://user:password@host:5432/everpost';
+
 /** Providers that can insert their own pixel and links. */
 const trackers = mailProviders.flatMap(({ kind, tracks }) => (tracks ? [kind] : []));
 
@@ -42,8 +44,8 @@ const Environment = z.object({
   DATA_ENCRYPTION_KEY: encryptionKey.optional(),
   DATA_ENCRYPTION_KEY_PREVIOUS: listOf(encryptionKey),
   DATABASE_URL: z
-    .string('is required: a PostgreSQL URL')
-    .regex(/^postgres(ql)?:\/\//, 'must be a PostgreSQL URL'),
+    .string(`is required: ${databaseUrlText}`)
+    .regex(/^postgres(ql)?:\/\//, `must be ${databaseUrlText}`),
   DATABASE_POOL_MAX: number(20, 2, 1000),
   DATABASE_MIGRATE_ON_START: flag(true),
   DATABASE_LOCK_TIMEOUT_MS: number(5_000),

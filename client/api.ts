@@ -338,7 +338,7 @@ export interface Api {
           id: string;
           name: string;
         }>;
-        /** Number of users beyond the 100 in a list, by its name; absent when all are listed */
+        /** Number of further items of each list that shows only its first 100, by the name of the list; absent when all are listed */
         more?: Record<string, number>;
         contactCount: number;
         canDelete: boolean;
@@ -474,7 +474,7 @@ export interface Api {
           id: string;
           name: string;
         }>;
-        /** Number of users beyond the 100 in a list, by its name; absent when all are listed */
+        /** Number of further items of each list that shows only its first 100, by the name of the list; absent when all are listed */
         more?: Record<string, number>;
         totalCount: number;
         uniqueContacts: number;
@@ -1260,7 +1260,7 @@ export interface Api {
           workflowId: string;
           workflowName: string;
         }>;
-        /** Number of users beyond the 100 in a list, by its name; absent when all are listed */
+        /** Number of further items of each list that shows only its first 100, by the name of the list; absent when all are listed */
         more?: Record<string, number>;
         emailsSent: number;
       };
@@ -3448,7 +3448,7 @@ export type Email = {
   reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
-  /** null: not created yet, removed after its retention time, or never stored, because the worker died before it could record the message of a campaign. The trace then shows `settled`, and the subject is the campaign's template */
+  /** null: it was not rendered yet, was deleted after its retention time, or was not recorded, because a worker stopped while it sent a campaign. In the last case the trace has `settled`, and the subject is the campaign's template */
   body: string | null;
   /** Every state it had and why, oldest first */
   trace: Array<{
@@ -3596,7 +3596,7 @@ export type ContactExport = {
     reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
     createdAt: string;
     updatedAt: string;
-    /** null: not created yet, removed after its retention time, or never stored, because the worker died before it could record the message of a campaign. The trace then shows `settled`, and the subject is the campaign's template */
+    /** null: it was not rendered yet, was deleted after its retention time, or was not recorded, because a worker stopped while it sent a campaign. In the last case the trace has `settled`, and the subject is the campaign's template */
     body: string | null;
     /** Every state it had and why, oldest first */
     trace: Array<{
@@ -5044,7 +5044,7 @@ export type ProjectSecurity = {
     projectId: string;
     isHealthy: boolean;
     shouldDisable: boolean;
-    /** Always 0: the limits are not revealed */
+    /** Always 0: this window is not shown, so that its limits cannot be found out */
     twentyFourHour: FeedbackWindow;
     sevenDay: FeedbackWindow;
     allTime: FeedbackWindow;
@@ -5154,7 +5154,7 @@ export type Domain = {
     name: string;
     value: string;
     priority?: number;
-    /** dkim and ownership (only with Amazon SES) decide the status */
+    /** Only dkim and ownership decide the status of the domain; ownership exists only with Amazon SES */
     purpose: 'dkim' | 'ownership' | 'mail_from' | 'spf' | 'dmarc';
     status: 'pending' | 'verified' | 'failed';
   }>;
@@ -5182,7 +5182,7 @@ export type CheckedDomain = {
     name: string;
     value: string;
     priority?: number;
-    /** dkim and ownership (only with Amazon SES) decide the status */
+    /** Only dkim and ownership decide the status of the domain; ownership exists only with Amazon SES */
     purpose: 'dkim' | 'ownership' | 'mail_from' | 'spf' | 'dmarc';
     status: 'pending' | 'verified' | 'failed';
   }>;
@@ -5208,7 +5208,7 @@ export type Secret = {
   updatedAt: string;
   /** The steps and event subscriptions that use it */
   usedIn: Array<SecretOfStep | SecretOfSubscription>;
-  /** Number of users beyond the 100 in a list, by its name; absent when all are listed */
+  /** Number of further items of each list that shows only its first 100, by the name of the list; absent when all are listed */
   more?: Record<string, number>;
   /** If set, it is only sent to these hosts */
   hosts?: Array<string>;
@@ -5534,7 +5534,7 @@ export type CountedWorkflow = {
   triggerType: 'EVENT' | 'MANUAL' | 'SCHEDULE';
   triggerConfig: {
     eventName?: string;
-    /** All must hold: of the data of the event (`event.`), of the contact (`contact.`) and of the context of the execution (`context.`) */
+    /** Conditions that must all hold: on the data of the event (`event.`), on the contact (`contact.`) and on the context of the execution (`context.`) */
     where?: Array<{
       field: string;
       operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
@@ -5560,7 +5560,7 @@ export type CountedWorkflow = {
   version: number;
   /** Who made this version; null: not known */
   versionBy: Actor | null;
-  /** Events that end an execution, whatever it is doing */
+  /** Events that end an execution at any step */
   exitRules: Array<ExitRule>;
   /** Since then, no step of its executions begins */
   pausedAt: string | null;
@@ -5585,7 +5585,7 @@ export type Actor = {
 
 export type ExitRule = {
   eventName: string;
-  /** All must hold: of the data of the event (`event.`), of the contact (`contact.`) and of the context of the execution (`context.`) */
+  /** Conditions that must all hold: on the data of the event (`event.`), on the contact (`contact.`) and on the context of the execution (`context.`) */
   where?: Array<{
     field: string;
     operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
@@ -5688,7 +5688,7 @@ export type Workflow = {
   triggerType: 'EVENT' | 'MANUAL' | 'SCHEDULE';
   triggerConfig: {
     eventName?: string;
-    /** All must hold: of the data of the event (`event.`), of the contact (`contact.`) and of the context of the execution (`context.`) */
+    /** Conditions that must all hold: on the data of the event (`event.`), on the contact (`contact.`) and on the context of the execution (`context.`) */
     where?: Array<{
       field: string;
       operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
@@ -5714,7 +5714,7 @@ export type Workflow = {
   version: number;
   /** Who made this version; null: not known */
   versionBy: Actor | null;
-  /** Events that end an execution, whatever it is doing */
+  /** Events that end an execution at any step */
   exitRules: Array<ExitRule>;
   /** Since then, no step of its executions begins */
   pausedAt: string | null;
@@ -5739,7 +5739,7 @@ export type WorkflowGraph = {
   triggerType: 'EVENT' | 'MANUAL' | 'SCHEDULE';
   triggerConfig: {
     eventName?: string;
-    /** All must hold: of the data of the event (`event.`), of the contact (`contact.`) and of the context of the execution (`context.`) */
+    /** Conditions that must all hold: on the data of the event (`event.`), on the contact (`contact.`) and on the context of the execution (`context.`) */
     where?: Array<{
       field: string;
       operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
@@ -5765,7 +5765,7 @@ export type WorkflowGraph = {
   version: number;
   /** Who made this version; null: not known */
   versionBy: Actor | null;
-  /** Events that end an execution, whatever it is doing */
+  /** Events that end an execution at any step */
   exitRules: Array<ExitRule>;
   /** Since then, no step of its executions begins */
   pausedAt: string | null;
@@ -5828,7 +5828,7 @@ export type PortableGraph = {
     type: 'EVENT' | 'MANUAL' | 'SCHEDULE';
     config: {
       eventName?: string;
-      /** All must hold: of the data of the event (`event.`), of the contact (`contact.`) and of the context of the execution (`context.`) */
+      /** Conditions that must all hold: on the data of the event (`event.`), on the contact (`contact.`) and on the context of the execution (`context.`) */
       where?: Array<{
         field: string;
         operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
@@ -5841,7 +5841,7 @@ export type PortableGraph = {
       filter?: Condition;
     };
   };
-  /** Events that end an execution, whatever it is doing */
+  /** Events that end an execution at any step */
   exitRules: Array<ExitRule>;
   transitions: Array<{
     /** Key of a step */
@@ -6230,7 +6230,7 @@ export type VersionGraph = {
     type: 'EVENT' | 'MANUAL' | 'SCHEDULE';
     config: {
       eventName?: string;
-      /** All must hold: of the data of the event (`event.`), of the contact (`contact.`) and of the context of the execution (`context.`) */
+      /** Conditions that must all hold: on the data of the event (`event.`), on the contact (`contact.`) and on the context of the execution (`context.`) */
       where?: Array<{
         field: string;
         operator: 'equals' | 'notEquals' | 'contains' | 'notContains' | 'greaterThan' | 'lessThan' | 'greaterThanOrEqual' | 'lessThanOrEqual' | 'exists' | 'notExists';
@@ -6243,7 +6243,7 @@ export type VersionGraph = {
       filter?: Condition;
     };
   };
-  /** Events that end an execution, whatever it is doing */
+  /** Events that end an execution at any step */
   exitRules: Array<ExitRule>;
   transitions: Array<{
     /** Key of a step */

@@ -29,13 +29,19 @@ export const problems = {
   TRIGGER_STEP_EXISTS: [400, 'A workflow has exactly one trigger step.'],
   SEGMENT_NOT_STATIC: [400, 'Only a STATIC segment has members that can be added or removed.'],
   SEGMENT_NOT_TRACKED: [400, 'The membership of this segment is not tracked.'],
-  STEP_NOT_SPLICEABLE: [400, 'A step with more than one outgoing transition cannot be spliced.'],
+  STEP_NOT_SPLICEABLE: [
+    400,
+    'The step has more than one outgoing transition, so `splice` cannot join its neighbours.',
+  ],
   TRANSITION_SELF: [400, 'A transition cannot lead from a step to itself.'],
   TRANSITION_FROM_EXIT: [400, 'An EXIT step cannot have an outgoing transition.'],
   TRANSITION_TO_TRIGGER: [400, 'A transition cannot lead to the trigger step.'],
-  TRANSITION_EXISTS: [400, 'This step already has a transition.'],
-  TRANSITION_BRANCH_EXISTS: [400, 'This branch already has a transition.'],
-  TRANSITION_LOOP: [400, 'The transition would close a loop.'],
+  TRANSITION_EXISTS: [400, 'The step already has an outgoing transition, and can have only one.'],
+  TRANSITION_BRANCH_EXISTS: [
+    400,
+    'The branch already has an outgoing transition, and can have only one.',
+  ],
+  TRANSITION_LOOP: [400, 'The transition would close a loop, which a workflow cannot have.'],
   FIELD_NOT_DELETABLE: [400, 'Every contact has this field, so it cannot be deleted.'],
   RESERVED_EVENT: [400, 'Events of the system cannot be deleted.'],
   EVENT_SUBSCRIPTION_LIMIT: [400, 'The project has reached its maximum of event subscriptions.'],
@@ -51,7 +57,7 @@ export const problems = {
   UNAUTHORIZED: [401, 'You are not logged in.'],
   INVALID_CREDENTIALS: [401, 'The email address or the password is wrong.'],
   BILLING_LIMIT_EXCEEDED: [402, 'The project has reached its billing limit for this month.'],
-  FORBIDDEN: [403, 'This is not allowed.'],
+  FORBIDDEN: [403, 'This server does not allow the request.'],
   PROJECT_ACCESS_DENIED: [403, 'You are not a member of this project.'],
   PROJECT_DISABLED: [403, 'The project is disabled.'],
   INSUFFICIENT_ROLE: [403, 'This request needs the role ADMIN or OWNER.'],
@@ -90,18 +96,18 @@ export const problems = {
   SUPPRESSION_NOT_FOUND: [404, 'The address is not on the suppression list.'],
   SECRET_NOT_FOUND: [404, 'There is no such secret.'],
   RESOURCE_NOT_FOUND: [404, 'There is no such resource.'],
-  ROUTE_NOT_FOUND: [404, 'There is no endpoint with this path.'],
-  METHOD_NOT_ALLOWED: [405, 'This path does not support this method.'],
+  ROUTE_NOT_FOUND: [404, 'There is no endpoint or page with this path.'],
+  METHOD_NOT_ALLOWED: [405, 'This path exists, but not with this method.'],
   IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used for another request.'],
   IDEMPOTENCY_IN_PROGRESS: [409, 'The first request with this Idempotency-Key is still running.'],
-  CONFLICT: [409, 'The request conflicts with the current state.'],
+  CONFLICT: [409, 'Other data prevent this.'],
   MEMBER_EXISTS: [409, 'The user is already a member, or is already invited.'],
   CONTACT_EXISTS: [409, 'Another contact has this email address.'],
   CONTACT_SUPPRESSED: [
     409,
     'The address is on the suppression list: its contact was erased after an opt-out.',
   ],
-  EMAIL_TAKEN: [409, 'There is already an account with this email address.'],
+  EMAIL_TAKEN: [409, 'An account with this email address already exists.'],
   DOMAIN_EXISTS: [409, 'This domain is already registered on this server.'],
   TOPIC_EXISTS: [409, 'The project already has a topic with this key.'],
   CAMPAIGN_ACTIVE: [409, 'A scheduled, sending or paused campaign cannot be deleted.'],
@@ -125,7 +131,7 @@ export const problems = {
   EMAIL_NOT_RESCHEDULABLE: [409, 'Only mail that was sent with POST /v1/send can be rescheduled.'],
   EXECUTION_PAUSED: [409, 'The execution is already paused.'],
   EXECUTION_NOT_PAUSED: [409, 'The execution is not paused.'],
-  EXECUTION_NOT_WAITING: [409, 'The execution is not waiting.'],
+  EXECUTION_NOT_WAITING: [409, 'The execution is not in a delay, wait or digest.'],
   EXECUTION_NOT_SKIPPABLE: [409, 'The execution has no step that can be skipped now.'],
   PAYLOAD_TOO_LARGE: [413, 'The request body is too large.'],
   FILE_TOO_LARGE: [413, 'The file is too large.'],
@@ -140,7 +146,7 @@ export const problems = {
   SIMULATION_TOO_LARGE: [422, 'The simulation has too many steps, or rendering took too long.'],
   INVALID_EMAIL: [422, 'This email address cannot be used to sign up.'],
   RATE_LIMIT_EXCEEDED: [429, 'Too many requests.'],
-  INTERNAL_SERVER_ERROR: [500, 'Something went wrong on our side.'],
+  INTERNAL_SERVER_ERROR: [500, 'The server has failed to handle this request.'],
   UPLOADS_DISABLED: [503, 'This server has no storage for files.'],
   SERVICE_UNAVAILABLE: [503, 'The server cannot handle this request at the moment.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
@@ -292,7 +298,9 @@ type Resource = Exclude<MissingOf<ProblemCode>, 'RESOURCE' | 'ROUTE'>;
 
 /** Returns a 404 for a resource. Another project's resource looks exactly like a missing one. */
 export function notFound(resource: Resource, id: string): Problem {
-  return new Problem(`${resource}_NOT_FOUND`, {
+  const code = `${resource}_NOT_FOUND` as const;
+  return new Problem(code, {
+    message: `${problems[code][1].replace(/\.$/, '')}: ${id}.`,
     details: { resource: resource.toLowerCase(), id },
   });
 }

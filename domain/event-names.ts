@@ -1,12 +1,11 @@
 import type { FieldCode } from './errors.ts';
 import { limits } from './limits.ts';
-import { nearest } from './text-rules.ts';
 
 /** Event names that only the system may use. */
 const reserved =
   /^(email\..*|contact\.(topic\.)?(un)?subscribed|segment\..+\.(entry|exit)|api_key\.(expiring|expired))$/s;
 
-const mailEvents = [
+export const mailEvents: readonly string[] = [
   'email.sent',
   'email.delivery',
   'email.open',
@@ -16,13 +15,9 @@ const mailEvents = [
   'email.received',
 ];
 
-/**
- * Returns the event of mail that was probably meant by an unknown name that begins with `email.`; null
- * for any other name.
- */
-export function meantMailEvent(name: string): string | null {
-  if (!name.startsWith('email.') || mailEvents.includes(name)) return null;
-  return nearest(name, mailEvents) ?? null;
+/** Returns true for a name that begins with `email.` and that no event ever has. */
+export function isUnmadeEvent(name: string): boolean {
+  return name.startsWith('email.') && !mailEvents.includes(name);
 }
 
 /**
@@ -37,7 +32,9 @@ export function eventNameFault(name: string): { code: FieldCode; message: string
     return { code: 'too_big', message };
   }
   const isOneLine = !/\p{Cc}/u.test(name);
-  return isOneLine ? null : { code: 'invalid_string', message: 'Must be one line of text.' };
+  return isOneLine
+    ? null
+    : { code: 'invalid_string', message: 'Must be one line, without control characters.' };
 }
 
 /** Returns true for a reserved name: a customer can neither track nor delete it. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { oneOf } from './text-rules.ts';
 
 /**
  * Texts of schema issues that replace those of the library: what a value must be, and what was
@@ -142,8 +143,4 @@ function sizeOf(input: unknown): number | null {
 function insteadOf(input: unknown): string {
   const given = typeof input === 'number' ? input : sizeOf(input);
   return given === null ? '' : `, not ${given}`;
-}
-
-function oneOf(values: readonly string[]): string {
-  return values.length <= 2 ? values.join(' or ') : `one of ${values.join(', ')}`;
 }

@@ -67,11 +67,13 @@ function frameOf(value: unknown): Frame {
 }
 
 /**
- * Returns true for text without control and invisible formatting characters. Such characters make two
- * names look the same, or change the direction of the text around them.
+ * Returns the first control or invisible formatting character of a text, such as `U+200B`; null:
+ * there is none. Such characters make two names look the same, or change the direction of the text
+ * around them.
  */
-export function hasNothingInvisible(text: string): boolean {
-  return !invisible.test(text);
+export function findInvisible(text: string): string | null {
+  const code = invisible.exec(text)?.[0].codePointAt(0);
+  return code === undefined ? null : `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
 /**
@@ -132,4 +134,9 @@ export function unknownKeyText(key: string, known: readonly string[]): string {
   const meant = nearest(key, known, Math.max(2, Math.floor(key.length / 3)));
   const all = known.length === 0 ? '' : ` Known fields: ${known.join(', ')}.`;
   return `There is no such field here.${meant === undefined ? all : ` Did you mean "${meant}"?`}`;
+}
+
+/** Returns words as alternatives: `a or b`, `one of a, b, c`. */
+export function oneOf(values: readonly string[]): string {
+  return values.length <= 2 ? values.join(' or ') : `one of ${values.join(', ')}`;
 }

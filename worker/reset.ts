@@ -128,7 +128,9 @@ async function resetPoint(
     const before = events.slice(0, events.indexOf(point));
     if ((await replayHistory(bundle, { events: before }, runId)) === null) return point;
   }
-  throw new NotReset('The current code diverges from the first step on.');
+  throw new NotReset(
+    'The current code differs from the history already at its first step. Start a worker with the code that ran it, or cancel the execution.',
+  );
 }
 
 /**

@@ -227,7 +227,10 @@ function createFileReader(db: Database) {
     try {
       return await last.files;
     } catch (error) {
-      throw new ContentUnavailable('The files of a message cannot be read.', { cause: error });
+      throw new ContentUnavailable(
+        'The attachments of a message could not be read from the database.',
+        { cause: error },
+      );
     }
   };
 }

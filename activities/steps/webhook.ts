@@ -43,7 +43,9 @@ export function createWebhookCalls(
     const slot = bulkhead.enter(call.projectId);
     if ('retryMs' in slot) {
       throw ApplicationFailure.create({
-        message: 'Other webhooks of the project are being called; this one is called in its turn.',
+        message:
+          'The calls of other webhooks use all slots that the project may have. ' +
+          `This one is tried again in ${Math.ceil(slot.retryMs / 1000)} s.`,
         type: 'WEBHOOK_TURN',
         category: ApplicationFailureCategory.BENIGN,
         nextRetryDelay: slot.retryMs,

@@ -16,7 +16,10 @@ import { fault } from '../http/schemas.ts';
 /** The token of a link: 32 random bytes as hex. */
 export const Token = z
   .string()
-  .regex(/^[0-9a-f]{64}$/, fault('invalid_string', 'Must be the token of a link.'));
+  .regex(
+    /^[0-9a-f]{64}$/,
+    fault('invalid_string', 'Must be the token in the link of the mail: 64 hexadecimal digits.'),
+  );
 
 /** Hashes a token. Only the hash is stored and looked up. */
 export function hashToken(token: string): Buffer {

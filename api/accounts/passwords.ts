@@ -3,7 +3,10 @@ import { z } from 'zod';
 import { fault } from '../http/schemas.ts';
 import { isCommonPassword, passwordCharsMin } from './common-passwords.ts';
 
-const tooCommon = fault('too_common', 'Is one of the 10,000 most common passwords.');
+const tooCommon = fault(
+  'too_common',
+  'Is one of the 10,000 most common passwords. Choose another one.',
+);
 
 export const NewPassword = z
   .string()

@@ -32,7 +32,9 @@ const Security = named('ProjectSecurity', {
     projectId: z.uuid(),
     isHealthy: z.boolean(),
     shouldDisable: z.boolean(),
-    twentyFourHour: Window.meta({ description: 'Always 0: the limits are not revealed' }),
+    twentyFourHour: Window.meta({
+      description: 'Always 0: this window is not shown, so that its limits cannot be found out',
+    }),
     sevenDay: Window,
     allTime: Window,
     isNewProject: z.boolean(),

@@ -63,7 +63,7 @@ const deleteMe = endpoint({
     const outcome = await deleteUser(db, user.id);
     if (outcome === 'owner') {
       throw new Problem('CONFLICT', {
-        message: 'You own projects, so your account cannot be deleted.',
+        message: 'You are the owner of projects, so your account cannot be deleted.',
         suggestion: 'Delete these projects first, then repeat the request.',
       });
     }

@@ -28,7 +28,10 @@ export const getTimeseries = endpoint({
   access: 'secret',
   query: rangeQuery({}).refine((query) => daysOf(query, new Date()).days <= limits.analyticsDays, {
     path: ['startDate'],
-    ...fault('too_big', `The range is too long: at most ${limits.analyticsDays} days are allowed.`),
+    ...fault(
+      'too_big',
+      `The range from \`startDate\` to \`endDate\` (by default today) must have at most ${limits.analyticsDays} days.`,
+    ),
     ...whenRight('startDate', 'endDate'),
   }),
   response: z.array(

@@ -10,7 +10,7 @@ const daysByDefault = 30;
 const QueryTime = textRead(
   momentOf,
   'invalid_date',
-  'Must be a date, or a date-time with an offset.',
+  'Must be a date or a date-time with an offset, such as 2026-01-31 or 2026-01-31T09:00:00Z.',
 )
   .optional()
   .meta({ description: 'A date-time with an offset, or a date: its first moment' });
@@ -29,7 +29,7 @@ export function rangeQuery<Shape extends z.ZodRawShape>(shape: Shape) {
     },
     {
       path: ['startDate'],
-      ...fault('custom', 'Must not be after endDate.'),
+      ...fault('custom', 'Must not be after `endDate`.'),
       ...whenRight('startDate', 'endDate'),
     },
   );

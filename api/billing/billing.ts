@@ -279,9 +279,9 @@ export async function askProvider<T>(
   try {
     return await ask(payments);
   } catch (error) {
-    log.error({ reason: String(error) }, 'the payment provider did not do what was asked');
+    log.error({ reason: String(error) }, 'a call of the payment provider failed');
     throw new Problem('SERVICE_UNAVAILABLE', {
-      message: 'The payment provider did not respond, or refused.',
+      message: 'The payment provider did not respond, or refused the request.',
       suggestion: 'Repeat the request in a minute. If it fails again, see the log of the server.',
     });
   }

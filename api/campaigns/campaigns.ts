@@ -341,7 +341,11 @@ async function removeCampaigns(
     if (!options.delete) return;
     const deletable: readonly string[] = campaignActions.delete;
     const active = campaigns.find(({ status }) => !deletable.includes(status));
-    if (active) throw new Problem('CAMPAIGN_ACTIVE', { details: { ...active } });
+    if (active) {
+      const { id, status } = active;
+      const message = `The campaign ${id} is ${status}. A scheduled, sending or paused campaign cannot be deleted.`;
+      throw new Problem('CAMPAIGN_ACTIVE', { message, details: { ...active } });
+    }
     await deleteCampaigns(tx, ids);
   });
 }

@@ -53,7 +53,7 @@ const fields = {
 const Change = z.object(fields).partial();
 
 const missing = {
-  message: 'Is missing.',
+  message: 'Is required.',
   params: { code: 'invalid_type', received: 'undefined' },
 };
 
@@ -273,9 +273,11 @@ function differs(column: string, value: unknown, row: CampaignRow): boolean {
 
 function requireAudience(after: CampaignValues): void {
   if (after.audience_type === 'SEGMENT' && after.segment_id === null) {
-    throw invalidField('segmentId', 'invalid_type', 'Is missing.', 'undefined');
+    const message = 'Is required with `audienceType` SEGMENT.';
+    throw invalidField('segmentId', 'invalid_type', message, 'undefined');
   }
   if (after.audience_type === 'FILTERED' && after.audience_condition === null) {
-    throw invalidField('audienceFilter', 'invalid_type', 'Is missing.', 'undefined');
+    const message = 'Is required with `audienceType` FILTERED.';
+    throw invalidField('audienceFilter', 'invalid_type', message, 'undefined');
   }
 }

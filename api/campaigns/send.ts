@@ -19,6 +19,7 @@ import { LocalDateTimeText } from '../../domain/time/schemas.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { fault, laterTime, ById } from '../http/schemas.ts';
 import { refuseBrokenText } from '../templates/stored.ts';
+import { refusePast } from '../public/prepared-mail.ts';
 import { countRecipients, recounting, requireCounted } from './counting.ts';
 import { CampaignDone, campaignExample } from './record.ts';
 import { act, requireState } from './states.ts';
@@ -132,7 +133,7 @@ export const sendCampaign = endpoint({
     return recounting(async () => {
       const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
       requireState(before, 'send');
-      if (body.at && body.at.getTime() <= Date.now()) throw new Problem('SCHEDULE_IN_PAST');
+      refusePast(body.at);
       await requireVerifiedSender(db, projectId, before.from_email);
       const { total, at, isNow } = await planSending(db, before, body);
       await requireAllowance(db, config.billing, {
@@ -158,7 +159,7 @@ function refuseFarTime(localTime: string, projectZone: string): void {
   const { scheduleDaysMax: daysMax } = limits;
   const ahead = momentIn(null, projectZone, localTime).getTime() - Date.now();
   if (ahead <= daysMax * 86_400_000) return;
-  throw invalidField('localTime', 'too_big', `Must be at most ${daysMax} days ahead.`);
+  throw invalidField('localTime', 'too_big', `Must be at most ${daysMax} days in the future.`);
 }
 
 /**
@@ -184,6 +185,12 @@ async function planSending(
   if (total === 0) throw new Problem('CAMPAIGN_NO_RECIPIENTS');
   const now = Date.now();
   const first = firstMoment(moments, late satisfies LateRule, now);
-  if (first === null) throw new Problem('SCHEDULE_IN_PAST');
+  if (first === null) {
+    const message = `The local time ${localTime} has passed for every recipient.`;
+    throw new Problem('SCHEDULE_IN_PAST', {
+      message,
+      suggestion: 'Send a later `localTime`, or none to send now.',
+    });
+  }
   return { total, at: new Date(first), isNow: first === now };
 }

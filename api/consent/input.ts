@@ -89,7 +89,7 @@ export function consentWishOf(
 }
 
 export function unknownTopic(field: string, key: string): Problem {
-  return invalidField(field, 'not_found', 'There is no such topic.', key);
+  return invalidField(field, 'not_found', `There is no such topic: ${key}.`, key);
 }
 
 /** Refuses unknown topics in a request. @throws Problem VALIDATION_ERROR */

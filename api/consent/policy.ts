@@ -149,21 +149,20 @@ async function requireUsable(
   const refuse = (...reason: Parameters<typeof invalidField>) =>
     refusals.add(invalidField(...reason));
   if (remindAfter !== null && remindAfter >= expireAfter) {
-    refuse('remindAfter', 'custom', 'Must be less than expireAfter.');
+    refuse('remindAfter', 'custom', `Must be less than \`expireAfter\`, which is ${expireAfter}.`);
   }
   if (templateId !== null && isNewTemplate) {
     if (!template) refusals.add(notFound('TEMPLATE', templateId));
     else if (template.type !== 'TRANSACTIONAL') {
       refuse('templateId', 'not_allowed', 'Must be a template of type TRANSACTIONAL.');
     } else if (!usesConfirmUrl(template.body)) {
-      refuse('templateId', 'custom', 'Its body must have the link {{confirmUrl}}.');
+      refuse('templateId', 'custom', 'The body of the template must have the link {{confirmUrl}}.');
     }
   }
   // If the template does not exist, it is unknown whether it would have a sender.
   const isUnknown = templateId !== null && !template;
   if (requireConfirmation && !from && !isUnknown && !template?.from_email) {
-    const message =
-      'A confirmation mail needs a sender: neither the policy nor its template has one.';
+    const message = 'Is required with `requireConfirmation`, unless the template has a sender.';
     refuse('from', 'required', message);
   }
   refusals.throw();

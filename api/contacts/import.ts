@@ -37,7 +37,10 @@ export const importContacts = endpoint({
   },
   async handle({ db, caller, body: { file } }) {
     if (!isCsv(file)) {
-      throw new Problem('UNSUPPORTED_MEDIA_TYPE', { message: 'Send the file as text/csv.' });
+      throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
+        message: 'The file must have the content type text/csv, or a name that ends with .csv.',
+        suggestion: 'Set the content type of the part `file` in the form, or rename the file.',
+      });
     }
     const jobId = `import-${caller.project.publicId}-${randomUUID()}`;
     const job = { projectId: caller.projectId, jobId };

@@ -145,7 +145,13 @@ export const getBulkAction = endpoint({
         successCount: 2,
         unchanged: 1,
         failureCount: 1,
-        errors: [{ contactId: exampleRunId, email: null, error: 'There is no such contact.' }],
+        errors: [
+          {
+            contactId: exampleRunId,
+            email: null,
+            error: 'The project has no contact with this id.',
+          },
+        ],
       },
       failedReason: null,
       ...exampleTimes,

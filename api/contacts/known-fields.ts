@@ -33,7 +33,8 @@ export async function refuseUnknownFields(
   if (unknown.length === 0) return;
   const known = [...standardFields, ...(await findDataKeys(db, projectId))];
   const errors = unknown.map(({ field, key }): FieldProblem => {
-    const message = `No contact has the field "${key}".${hintOf(key, known)}`;
+    const hint = hintOf(key, known) || ` To use it before a contact has it, send "data.${key}".`;
+    const message = `No contact has the field "${key}".${hint}`;
     return { field, code: 'unsupported_field', message, received: key };
   });
   throw new Problem('VALIDATION_ERROR', { errors });

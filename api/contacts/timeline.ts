@@ -169,9 +169,9 @@ const notStartedTitles: Record<NotStartedReason, string> = {
 };
 
 const optInTitles = {
-  pending: 'Was asked to confirm, and has not yet',
-  confirmed: 'Was asked to confirm, and has',
-  expired: 'Was asked to confirm, and has not',
+  pending: 'Opt-in: not confirmed yet',
+  confirmed: 'Opt-in: confirmed',
+  expired: 'Opt-in: expired without confirmation',
 };
 
 /** Returns why a message is not due yet, as JSON, and its outcome. */

@@ -249,7 +249,7 @@ async function insertClaim({ db }: Services, projectId: string, name: string): P
     if (claim !== 'releasing') return claim;
   }
   throw new Problem('SERVICE_UNAVAILABLE', {
-    message: 'The mail provider is still removing this domain.',
+    message: `The mail provider is still removing ${name}, which was deleted before.`,
     suggestion: tryLater,
   });
 }
@@ -287,7 +287,7 @@ async function provideIdentity({ db, identities, log }: Services, name: string):
   log.warn({ domain: name, ...known }, 'the account has an identity that Everpost has not made');
   if (known.dkimTokens.length > 0) return known.dkimTokens;
   throw new Problem('FORBIDDEN', {
-    message:
-      'The operator of this server has set up this domain in a way that projects cannot use.',
+    message: `The Amazon SES account of this server has ${name} already, without DKIM records to verify it by.`,
+    suggestion: 'Ask the operator of this server to remove the domain there, or use a subdomain.',
   });
 }

@@ -21,7 +21,8 @@ export const Domain = named('Domain', {
       value: z.string(),
       priority: z.int().optional(),
       purpose: z.enum(['dkim', 'ownership', 'mail_from', 'spf', 'dmarc']).meta({
-        description: 'dkim and ownership (only with Amazon SES) decide the status',
+        description:
+          'Only dkim and ownership decide the status of the domain; ownership exists only with Amazon SES',
       }),
       status: Status,
     }),

@@ -28,9 +28,9 @@ import {
 
 /** A removed body is not rendered again, because it would show the contact's current data. */
 const bodyIsNull =
-  'null: not created yet, removed after its retention time, or never stored, because the ' +
-  'worker died before it could record the message of a campaign. The trace then shows ' +
-  "`settled`, and the subject is the campaign's template";
+  'null: it was not rendered yet, was deleted after its retention time, or was not recorded, ' +
+  'because a worker stopped while it sent a campaign. In the last case the trace has `settled`, ' +
+  "and the subject is the campaign's template";
 
 export const Email = named('Email', {
   ...EmailSummary.shape,

@@ -115,6 +115,6 @@ async function count(
     const report = { ...about, feedback: [feedback], isOwnTracking: true };
     await queue.record(report, maxDelayMs[feedback.kind]);
   } catch (error) {
-    log.error({ error, emailId, kind: feedback.kind }, 'could not be counted');
+    log.error({ error, emailId, kind: feedback.kind }, 'an open or click could not be recorded');
   }
 }

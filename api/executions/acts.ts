@@ -137,7 +137,7 @@ const shiftSecondsMax = 10 * 365 * 86_400;
 export const waitMoveFields = {
   until: Moment.refine(
     (until) => until.getTime() <= Date.now() + farthestMs,
-    fault('too_big', 'Must be at most 100 years from now.'),
+    fault('too_big', 'Must be at most 100 years in the future.'),
   ).optional(),
   shiftBySeconds: z.int().min(-shiftSecondsMax).max(shiftSecondsMax).optional(),
   forever: z.literal(true).optional().describe('WAIT_FOR_EVENT only: remove the timeout'),
@@ -156,7 +156,7 @@ export const oneMove = [
   (body: WaitMoveFields, context: z.core.$RefinementCtx) => {
     const [move, second] = movesOf(body);
     if (move && !second) return;
-    const message = 'Give exactly one of until, shiftBySeconds and forever.';
+    const message = 'Send exactly one of `until`, `shiftBySeconds` and `forever`.';
     const [field = 'until'] = Object.keys(second ?? {});
     addFault(context, move ? 'not_allowed' : 'required', message, [field]);
   },

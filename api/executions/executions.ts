@@ -74,7 +74,7 @@ export const startExecution = endpoint({
   description:
     '`context` is at most 64 KB as JSON. WORKFLOW_NOT_ENABLED: enable the workflow first. ' +
     'EXECUTION_EXISTS: `reentry` does not allow another execution of the contact now (of the ' +
-    'same key, if the workflow has an `executionKey`), or the most that are allowed are active.',
+    'same key, if the workflow has an `executionKey`), or it has the maximum number of active ones.',
   access: 'secret',
   status: 201,
   params: WorkflowById,

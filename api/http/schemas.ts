@@ -8,7 +8,7 @@ import { isUuid } from '../../domain/ids.ts';
 import { instantOfText, isTimeInput } from '../../domain/filter/value.ts';
 import { limits } from '../../domain/limits.ts';
 import { selection } from '../../domain/filter/selection.ts';
-import { cutText, hasNothingInvisible } from '../../domain/text-rules.ts';
+import { cutText, findInvisible } from '../../domain/text-rules.ts';
 import { Answer } from './endpoint.ts';
 import { choosing } from './validation.ts';
 
@@ -58,10 +58,11 @@ export const Name = z
       .string()
       .min(1)
       .max(limits.nameChars)
-      .refine(
-        hasNothingInvisible,
-        fault('invalid_string', 'Must not contain invisible characters.'),
-      ),
+      .superRefine((name, context) => {
+        const found = findInvisible(name);
+        if (found === null) return;
+        addFault(context, 'invalid_string', `Must not contain the invisible character ${found}.`);
+      }),
   );
 
 /** Cuts a name to the maximum length, never within a surrogate pair. */
@@ -102,7 +103,7 @@ export const SenderText = z
     const name = at < 0 ? '' : unquoted(given.slice(0, at).trim());
     const parsed = SenderName.safeParse(name);
     if (email !== null && parsed.success) return { email, name: name === '' ? null : name };
-    const message = 'Must be an email address, or Name <address> in one line.';
+    const message = 'Must be an email address, or `Name <address>` in one line.';
     return addFault(context, 'invalid_string', message);
   })
   .meta({ type: 'string', examples: ['The Shop <team@shop.example>'] });
@@ -362,11 +363,12 @@ export function laterTime({ daysMax = Infinity }: { daysMax?: number } = {}) {
             ? momentOf(value)
             : null;
       if (!at || Number.isNaN(at.getTime()) || at.getUTCFullYear() >= 10_000) {
-        const message = 'Must be a date-time with an offset, or milliseconds since 1970.';
+        const message =
+          'Must be a date-time with an offset, such as 2026-01-31T09:00:00Z, or milliseconds since 1970.';
         return addFault(context, 'invalid_date', message);
       }
       if (at.getTime() - Date.now() <= daysMax * 86_400_000) return at;
-      return addFault(context, 'too_big', `Must be at most ${daysMax} days ahead.`);
+      return addFault(context, 'too_big', `Must be at most ${daysMax} days in the future.`);
     })
     .meta({ type: ['string', 'number', 'null'] });
 }

@@ -10,12 +10,12 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   SECRET_NOT_FOUND: 'Check the name; GET /secrets lists the secrets of the project.',
   SUPPRESSION_NOT_FOUND: 'Check the address; GET /suppression-list lists the entries.',
   FILE_NOT_FOUND: 'Check the key of the file, as in its URL.',
-  INVALID_REQUEST_BODY: 'Send the body that /docs describes for this endpoint.',
+  INVALID_REQUEST_BODY: 'Correct the body. /docs/reference shows an example for each endpoint.',
   PROJECT_ID_REQUIRED: 'Send the id of a project from GET /users/@me/projects as X-Project-Id.',
-  INVALID_IDEMPOTENCY_KEY: 'Send 1 to 255 printable ASCII characters, for example a uuid.',
+  INVALID_IDEMPOTENCY_KEY: 'Send a new uuid as Idempotency-Key, for example.',
   INVALID_TOKEN:
     'Ask for a new link with POST /auth/request-verification or /auth/request-password-reset.',
-  FILE_CONTENT_MISMATCH: 'Send the file with its real content type.',
+  FILE_CONTENT_MISMATCH: 'Declare the real content type of the file in its part of the form.',
   SUBSCRIPTION_EXISTS: 'Change it in the billing portal of the project.',
   SUBSCRIPTION_REQUIRED: 'Subscribe with POST /users/@me/projects/{id}/checkout.',
   CUSTOMER_REQUIRED: 'Subscribe with POST /users/@me/projects/{id}/checkout.',
@@ -40,7 +40,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   CAMPAIGN_NO_RECIPIENTS: 'Widen the audience, or add contacts that are subscribed.',
   SCHEDULE_IN_PAST: 'Give a time in the future, or leave it out to send now.',
   ROUTE_NOT_FOUND: 'Find the path in /docs/reference or /openapi.json.',
-  EMAIL_NOT_PENDING: 'Read its status with GET /emails/{id}.',
+  EMAIL_NOT_PENDING:
+    'Only a PENDING email can be cancelled or rescheduled. GET /emails/{id} shows what happened to it.',
   EMAIL_NOT_RESCHEDULABLE: 'Reschedule its campaign, or move the wait of its workflow.',
   CONTACT_UNSUBSCRIBED: 'Send with a TRANSACTIONAL template, or ask the contact to subscribe.',
   WORKFLOW_NOT_ENABLED: 'Enable the workflow with PATCH /workflows/{id}.',
@@ -58,7 +59,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   TRANSITION_BRANCH_EXISTS: 'Delete the transition of this branch, or use another branch.',
   TRANSITION_LOOP: 'Choose a step from which no path leads back to this one.',
   FIELD_NOT_DELETABLE: 'Only fields of data can be deleted, such as data.plan.',
-  CONSENT_SENDER_REQUIRED: 'Set the sender of the confirmation mail with PUT /consent-policy.',
+  CONSENT_SENDER_REQUIRED: 'Set its sender (`from`) with PUT /consent-policy.',
   TOPIC_LIMIT: 'Delete topics that nothing uses; GET /topics lists them.',
   SECRET_LIMIT: 'Delete secrets that nothing uses; GET /secrets lists them.',
   EVENT_SUBSCRIPTION_LIMIT:
@@ -66,7 +67,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   EVENT_SUBSCRIPTION_NOT_ENABLED: 'Enable it with PATCH /event-subscriptions/{id}.',
   REPLAY_IN_PROGRESS: 'Wait until the replay in `details.jobId` has ended.',
   EVENT_DELIVERY_NOT_RETRYABLE:
-    'It cannot be sent again. Choose a delivery whose event still exists.',
+    'Nothing is left to send. Deliveries whose event still exists can be retried.',
   RESERVED_EVENT: 'Delete events of your own; GET /events/names lists them.',
   MISSING_AUTH: 'Add the header, or log in and name the project with X-Project-Id.',
   INVALID_API_KEY: 'Use the secret key of the project; the public key only tracks events.',
@@ -75,9 +76,10 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'Try again, or ask for a new password with POST /auth/request-password-reset.',
   BILLING_LIMIT_EXCEEDED:
     'Raise the limit with PUT /users/@me/projects/{id}/billing-limits, or subscribe.',
-  FORBIDDEN: 'The message has the reason. No other request allows it.',
+  FORBIDDEN: 'Ask the operator of this server.',
   PROJECT_ACCESS_DENIED: 'Ask an owner of the project for access, or name another project.',
-  PROJECT_DISABLED: 'Reading still works. See details.reason, and ask the operator of this server.',
+  PROJECT_DISABLED:
+    '`details.reason` is why. Ask the operator of this server to enable it; reading still works.',
   INSUFFICIENT_ROLE: 'Ask an owner of the project to do it, or to give you the role ADMIN.',
   EMAIL_VERIFICATION_REQUIRED: 'Follow the link in the mail, or ask for a new one.',
   REAUTHENTICATION_REQUIRED:
@@ -86,7 +88,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   DOMAIN_NOT_REGISTERED: 'Add the domain with POST /domains and verify it.',
   DOMAIN_NOT_VERIFIED: 'Add the DNS records of the domain, then verify it.',
   TEST_RECIPIENT_NOT_ALLOWED: 'Send the test to the address of a member of the project.',
-  OWNER_PROTECTED: 'Only deleting the project ends the role of its owner.',
+  OWNER_PROTECTED: 'Choose another member. An owner keeps the role until the project is deleted.',
   SELF_REMOVAL: 'Leave with DELETE /users/@me/projects/{id}/membership.',
   SIGNUPS_DISABLED: 'Ask the operator of this server for an account.',
   BILLING_DISABLED: 'The operator of this server can switch billing on with STRIPE_SECRET_KEY.',
@@ -94,7 +96,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   METHOD_NOT_ALLOWED: 'Use one of the methods in the header Allow.',
   IDEMPOTENCY_KEY_REUSED: 'Use a new Idempotency-Key for every new request.',
   IDEMPOTENCY_IN_PROGRESS: 'Repeat the request with the same key in a few seconds.',
-  CONFLICT: 'Read the current state, then decide again.',
+  CONFLICT: 'Remove what the message names, then repeat the request.',
   MEMBER_EXISTS: 'Change the role with PATCH /projects/{id}/members/{userId}.',
   CONTACT_EXISTS: 'Change that contact instead; POST /contacts/lookup finds it.',
   CONTACT_SUPPRESSED:
@@ -102,23 +104,32 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'with DELETE /suppression-list/{email}.',
   EMAIL_TAKEN: 'Log in with POST /auth/login, or reset the password.',
   TOPIC_EXISTS: 'Change that topic instead; GET /topics lists them.',
-  DOMAIN_EXISTS: 'Remove it from the other project first, or use another domain.',
+  DOMAIN_EXISTS:
+    'Remove it from the project that has it, if that is yours, or use another domain, such as a ' +
+    'subdomain.',
   CAMPAIGN_ACTIVE: 'Cancel the campaign first.',
-  SEGMENT_IN_USE: 'First choose another segment for everything that details lists.',
+  SEGMENT_IN_USE: 'First choose another segment for everything that `details` lists.',
   DOMAIN_IN_USE:
-    'First choose another sender for everything that details lists. PUT /consent-policy sets that of the policy.',
-  TEMPLATE_IN_USE: 'First choose another template for those steps, or for the consent policy.',
-  FIELD_IN_USE: 'First change the conditions of everything that details lists.',
-  EVENT_IN_USE: 'First change the conditions and triggers of everything that details lists.',
-  TOPIC_IN_USE: 'First choose another topic, or none, for everything that details lists.',
-  SECRET_IN_USE: 'First change everything that details lists.',
+    'First choose another sender for everything that `details` lists. PUT /consent-policy sets the ' +
+    'sender of confirmation mail.',
+  TEMPLATE_IN_USE:
+    'First choose another template for the steps that `details` lists, and with PUT ' +
+    '/consent-policy if it has `consentPolicy`.',
+  FIELD_IN_USE: 'First remove the field from the conditions of everything that `details` lists.',
+  EVENT_IN_USE:
+    'First remove the event from the conditions and triggers of everything that `details` lists.',
+  TOPIC_IN_USE: 'First choose another topic, or none, for everything that `details` lists.',
+  SECRET_IN_USE:
+    'First remove the secret from the steps and event subscriptions that `details` lists.',
   WORKFLOW_HAS_ACTIVE_EXECUTIONS:
-    'Cancel them with POST /workflows/{id}/executions/cancel-all. To keep them, disable the ' +
-    'workflow instead of deleting it.',
+    'Cancel them with POST /workflows/{id}/executions/cancel-all, then delete again. Or keep the ' +
+    'workflow, and disable it with PATCH /workflows/{id}.',
   EXECUTION_EXISTS:
-    'If details names an active execution, wait for its end or cancel it. Change `reentry` with ' +
+    'If `details` names an active execution, wait for its end or cancel it. Change `reentry` with ' +
     'PATCH /workflows/{id} to let contacts in more often.',
-  EXECUTION_NOT_FAILED: 'Start a new execution instead.',
+  EXECUTION_NOT_FAILED:
+    'A RUNNING or WAITING execution continues by itself. In place of one that has ended, start a ' +
+    'new one.',
   EXECUTION_NOT_ACTIVE: 'Choose a RUNNING or WAITING execution, or start a new one.',
   EXECUTION_PAUSED: 'Resume it with POST /workflows/{id}/executions/{executionId}/resume.',
   EXECUTION_NOT_PAUSED:
@@ -134,18 +145,19 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   FILE_TOO_LARGE:
     'Send a smaller file, or split it. The limit of this endpoint is in /docs/reference.',
   MESSAGE_TOO_LARGE: 'Link to large files instead of attaching them, and shorten the body.',
-  UNSUPPORTED_MEDIA_TYPE: 'Change the header Content-Type as the message describes.',
-  VALIDATION_ERROR: 'Correct the fields listed in errors.',
+  UNSUPPORTED_MEDIA_TYPE: 'Set the header Content-Type, and send a body in this format.',
+  VALIDATION_ERROR: 'Correct the fields that `errors` lists, each with its message.',
   STATS_TOO_HEAVY:
-    'Ask GET /workflows/{id}/stats for a shorter period or for one version; for a picture, leave ' +
-    'out `stats` or name a `version`.',
+    'Of GET /workflows/{id}/stats, request a shorter period or one version. Of a picture, request ' +
+    'one `version`, or leave out `stats`.',
   CONDITION_TOO_HEAVY: 'Use fewer filters, or equals in place of contains.',
-  WORKFLOW_INVALID: 'Correct the steps listed in errors, then enable the workflow again.',
-  PICTURE_TOO_LARGE: 'Read its graph with GET /workflows/{id}.',
+  WORKFLOW_INVALID: 'Correct the steps that `errors` lists, then enable the workflow again.',
+  PICTURE_TOO_LARGE: 'Read the steps and transitions with GET /workflows/{id} instead.',
   SIMULATION_TOO_LARGE: 'Simulate a part of the workflow, as a graph of its own.',
   INVALID_EMAIL: 'Sign up with an address that can receive mail and is not disposable.',
   RATE_LIMIT_EXCEEDED: 'Wait for the seconds in the header Retry-After, then repeat the request.',
-  INTERNAL_SERVER_ERROR: 'Try again later; name the requestId when you ask for help.',
+  INTERNAL_SERVER_ERROR:
+    'Repeat the request later. The operator of this server finds the cause in its log by requestId.',
   UPLOADS_DISABLED: 'The operator of this server can switch uploads on with STORAGE_DRIVER.',
   SERVICE_UNAVAILABLE:
     'Wait for the seconds in the header Retry-After, then repeat the request. GET /health/ready ' +

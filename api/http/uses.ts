@@ -11,7 +11,10 @@ const listedMax = 100;
 export const More = z
   .record(z.string(), z.int())
   .optional()
-  .describe('Number of users beyond the 100 in a list, by its name; absent when all are listed');
+  .describe(
+    'Number of further items of each list that shows only its first 100, by the name of the list; ' +
+      'absent when all are listed',
+  );
 
 /** Cuts the lists for a response. `more` counts the items that a list leaves out, by its name. */
 export function listed<L extends Record<string, readonly unknown[]>>(

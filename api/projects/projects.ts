@@ -83,7 +83,13 @@ const updateMyProject = endpoint({
     tracking: z.enum(['ENABLED', 'DISABLED', 'MARKETING_ONLY']).optional(),
     language: z
       .string()
-      .regex(/^[a-z]{2}(-[A-Z]{2})?$/, fault('invalid_string', 'Must be like en or en-GB.'))
+      .regex(
+        /^[a-z]{2}(-[A-Z]{2})?$/,
+        fault(
+          'invalid_string',
+          'Must be a language code, with or without a country, such as en or en-GB.',
+        ),
+      )
       .optional(),
   }),
   response: Project,

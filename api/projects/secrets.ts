@@ -13,7 +13,10 @@ import { named, textRead, Time, time } from '../http/schemas.ts';
 const SecretByName = z.object({
   name: z
     .string()
-    .regex(secretName, 'Must be a capital letter, then at most 63 capital letters, digits or _.'),
+    .regex(
+      secretName,
+      'Must begin with a capital letter, and have at most 64 capital letters, digits and _.',
+    ),
 });
 
 const Secret = named('Secret', {

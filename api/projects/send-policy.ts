@@ -29,9 +29,12 @@ const QuietHours = z
     ({ from, to, days }, context) => {
       const [start, end] = [secondOfDay(from), secondOfDay(to)];
       const isWholeWeek = start === 0 && end === secondsOfDay && days.length === weekdays.length;
-      if (start !== end && !isWholeWeek) return;
-      const message = 'Must not cover the whole week, and must not be empty.';
-      addFault(context, 'custom', message, ['to']);
+      if (start === end) {
+        addFault(context, 'custom', 'Must not be the same as `from`.', ['to']);
+      } else if (isWholeWeek) {
+        const message = 'The quiet hours must not cover the whole week: no mail could be sent.';
+        addFault(context, 'custom', message, ['to']);
+      }
     },
     whenRight('from', 'to', 'days'),
   )
@@ -41,7 +44,7 @@ const QuietHours = z
 const ZoneField = z.string().superRefine((text, context) => {
   const isPath = text.length <= limits.zoneFieldChars && /^data(?:\.[^.]+)+$/.test(text);
   if (isPath) return;
-  const message = `Must be data. and a path, of at most ${limits.zoneFieldChars} characters.`;
+  const message = `Must be a field of contact data such as data.timeZone, of at most ${limits.zoneFieldChars} characters.`;
   addFault(context, 'unsupported_field', message);
 });
 

@@ -131,7 +131,9 @@ export function shareOf(projectId: string, { attachments, scheduledFor }: SendBo
 
 /** @throws Problem SCHEDULE_IN_PAST */
 export function refusePast(at: Date | null | undefined): void {
-  if (at && at.getTime() <= Date.now()) throw new Problem('SCHEDULE_IN_PAST');
+  if (!at || at.getTime() > Date.now()) return;
+  const message = `The time of sending, ${at.toISOString()}, is not in the future.`;
+  throw new Problem('SCHEDULE_IN_PAST', { message });
 }
 
 /**
@@ -306,7 +308,7 @@ async function refuseLargeMessage(
     replyTo: mail.replyTo,
   });
   if (raw.length > bytesMax) {
-    const message = `The finished message has ${raw.length} bytes; at most ${bytesMax} are possible.`;
+    const message = `The message with its attachments has ${raw.length} bytes, but at most ${bytesMax} are possible.`;
     throw new Problem('MESSAGE_TOO_LARGE', { message });
   }
 }

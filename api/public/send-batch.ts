@@ -187,7 +187,8 @@ async function sendEach(call: BatchCall): Promise<z.input<typeof BatchResult>> {
     } catch (error) {
       const problem = asProblem(error);
       if (problem.status >= 500) {
-        call.log.error({ requestId: call.request.id, error }, 'a message of a batch failed');
+        const index = results.length;
+        call.log.error({ requestId: call.request.id, index, error }, 'a message of a batch failed');
       }
       results.push({ success: false, error: refusalOf(problem, call.request.id) });
     }

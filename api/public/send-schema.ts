@@ -50,13 +50,13 @@ const Headers = z
   .superRefine((headers, context) => {
     for (const [name, value] of Object.entries(headers)) {
       const wrong = !isHeaderName(name)
-        ? 'A header name must be ASCII, without spaces and colons.'
+        ? 'The name of a header must be ASCII, without spaces and colons.'
         : /[\r\n]/.test(value)
-          ? 'A header value is one line.'
+          ? 'Must be one line, without line breaks.'
           : null;
       if (wrong) addFault(context, 'invalid_string', wrong, [name]);
       else if (name.length > limits.headerNameChars) {
-        const message = `A header name must have at most ${limits.headerNameChars} characters, not ${name.length}.`;
+        const message = `The name of a header must have at most ${limits.headerNameChars} characters, not ${name.length}.`;
         addFault(context, 'too_big', message, [name]);
       } else if (value.length > limits.headerValueChars) {
         const message = `Must have at most ${limits.headerValueChars} characters, not ${value.length}.`;
@@ -87,13 +87,19 @@ const Attachment = z
         (name) => !/[\r\n"]/.test(name),
         fault('invalid_string', 'Must not contain line breaks or quotes.'),
       ),
-    content: z.string().min(1).refine(isBase64, fault('invalid_string', 'Must be base64.')),
+    content: z
+      .string()
+      .min(1)
+      .refine(
+        isBase64,
+        fault('invalid_string', 'Must be base64: letters, digits, + and /, without line breaks.'),
+      ),
     contentType: z
       .string()
       .max(255)
       .refine(
         (type) => /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(;[^\r\n]*)?$/.test(type),
-        fault('invalid_string', 'Must be of the form type/subtype.'),
+        fault('invalid_string', 'Must be a content type, such as application/pdf.'),
       ),
     disposition: z.enum(['attachment', 'inline']).default('attachment'),
     contentId: z
@@ -107,7 +113,10 @@ const Attachment = z
       .optional(),
   })
   .refine((file) => file.disposition === 'attachment' || file.contentId !== undefined, {
-    ...fault('required', 'An inline file needs a contentId.'),
+    ...fault(
+      'required',
+      'Is required with `disposition` "inline". The body refers to it as cid:<contentId>.',
+    ),
     path: ['contentId'],
     ...whenRight('disposition', 'contentId'),
   });
@@ -123,7 +132,10 @@ const NoCopies = z
   })
   .meta({ not: {}, description: 'Refused' });
 
-export const noSender = fault('required', 'Neither the request nor the template has a sender.');
+export const noSender = fault(
+  'required',
+  'Is required, unless `template` names a template with a sender.',
+);
 
 const Request = z
   .object({
@@ -146,7 +158,7 @@ const Request = z
     ({ template, subject, body }) =>
       template !== undefined || (subject !== undefined && body !== undefined),
     {
-      ...fault('custom', 'Give a template, or both subject and body.'),
+      ...fault('custom', 'Send either `template`, or both `subject` and `body`.'),
       path: ['template'],
       ...whenRight('template', 'subject', 'body'),
     },
@@ -183,7 +195,7 @@ export function refuseLargeFiles(
     refusals.add(invalidField('attachments', 'too_big', message));
   }
   if (chars > base64Chars) {
-    const message = `The files are together larger than ${attachmentMegabytesMax} MB.`;
+    const message = `All files together must have at most ${attachmentMegabytesMax} MB.`;
     refusals.add(invalidField('attachments', 'too_big', message));
   }
   refusals.throw();

@@ -265,9 +265,10 @@ async function renameWarnings(
     );
     const names = [...workflows, ...segments, ...campaigns].map(({ name }) => `"${name}"`);
     if (names.length === 0) continue;
+    const more = names.length > 5 ? ` and ${names.length - 5} more` : '';
     const message =
-      `Future events are named segment.${now}.${change}. ` +
-      `The former name is used by ${names.slice(0, 5).join(', ')}: give them the new one.`;
+      `The event ${eventName} is named segment.${now}.${change} from now on. ` +
+      `Replace the old name in ${names.slice(0, 5).join(', ')}${more}.`;
     warnings.push({ code: 'event_renamed' as const, eventName, message });
   }
   return warnings.length === 0 ? {} : { warnings };
@@ -275,7 +276,8 @@ async function renameWarnings(
 
 function refuseOther(type: string, given: string | undefined): void {
   if (given === undefined || given === type) return;
-  throw invalidField('type', 'not_allowed', 'The type of a segment cannot be changed.');
+  const message = `The type of a segment cannot be changed; this one is ${type}. Leave it out.`;
+  throw invalidField('type', 'not_allowed', message);
 }
 
 function refuseCondition(type: SegmentRow['type'], body: GivenConditions): void {

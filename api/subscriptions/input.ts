@@ -30,7 +30,7 @@ const Url = z
 
 const Item = EventName.refine(
   (item) => item === '' || isItem(item),
-  fault('invalid_string', 'Must be a name, `<prefix>.*` or `*`.'),
+  fault('invalid_string', 'Must be the name of an event, `<prefix>.*` or `*`.'),
 ).superRefine((item, context) => {
   if (item !== 'email.*') refuseUnmadeEvent(item, context);
 });
@@ -49,10 +49,10 @@ const Headers = z
     const entries = Object.entries(headers ?? {});
     const bytes = entries.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
     if (entries.length > limits.subscriptionHeaders) {
-      const message = `Must be at most ${limits.subscriptionHeaders} headers.`;
+      const message = `Must have at most ${limits.subscriptionHeaders} headers, not ${entries.length}.`;
       addFault(context, 'too_big', message);
     } else if (bytes > limits.subscriptionHeaderBytes) {
-      const message = `Must be at most ${limits.subscriptionHeaderBytes} bytes in all.`;
+      const message = `All names and values together must have at most ${limits.subscriptionHeaderBytes} bytes, not ${bytes}.`;
       addFault(context, 'too_big', message);
     }
     for (const [name, value] of entries) {

@@ -52,7 +52,10 @@ export const replayEvents = endpoint({
   params: ById,
   body: selection({
     from: PastMoment,
-    to: Moment.refine((to) => to <= new Date(), fault('too_big', 'Must not be in the future.'))
+    to: Moment.refine(
+      (to) => to <= new Date(),
+      fault('too_big', 'Must not be in the future. Left out, it is the present time.'),
+    )
       .optional()
       .describe('By default now'),
     eventName: EventName.nullish(),

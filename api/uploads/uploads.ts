@@ -74,8 +74,10 @@ const uploadImage = endpoint({
       });
     }
     const bytes = image.bytes();
-    if (imageTypeOf(bytes) !== contentType) {
-      const message = `The content of the file is not ${contentType}.`;
+    const realType = imageTypeOf(bytes);
+    if (realType !== contentType) {
+      const real = realType ? `, but ${realType}` : '';
+      const message = `The content of the file is not ${contentType}${real}.`;
       throw new Problem('FILE_CONTENT_MISMATCH', { message });
     }
     if (!files) throw new Problem('UPLOADS_DISABLED');

@@ -68,7 +68,7 @@ const Happening = z
   })
   .refine(({ after, at }) => (after === undefined) !== (at === undefined), {
     path: ['after'],
-    ...fault('required', 'Give either `after` or `at`.'),
+    ...fault('required', 'Send either `after` or `at`.'),
     ...whenRight('after', 'at'),
   });
 
@@ -95,7 +95,7 @@ const Given = z
   })
   .refine(({ contactId, contact }) => (contactId === undefined) !== (contact === undefined), {
     path: ['contactId'],
-    ...fault('required', 'Give either `contactId` or `contact`.'),
+    ...fault('required', 'Send either `contactId` or `contact`.'),
     ...whenRight('contactId', 'contact'),
   })
   .refine(({ until, horizonDays: days }) => until === undefined || days === undefined, {

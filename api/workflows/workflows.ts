@@ -333,13 +333,25 @@ async function removeWorkflows(
   await transact(db, async (tx) => {
     foundAll('WORKFLOW', ids, await lockWorkflows(tx, projectId, ids, { for: 'delete' }));
     if (!options.delete) return;
-    const count = await countActiveExecutions(tx, ids);
-    if (count > 0) {
-      const message = `The workflow has ${count} active executions.`;
-      throw new Problem('WORKFLOW_HAS_ACTIVE_EXECUTIONS', { message, details: { count } });
-    }
+    const active = await countActiveExecutions(tx, ids);
+    if (active.length > 0) throw hasActiveExecutions(active, ids.length);
     await deleteWorkflows(tx, ids);
   });
+}
+
+/** Maximum number of workflows that an error names. */
+const namedMax = 10;
+
+function hasActiveExecutions(active: { id: string; count: number }[], asked: number): Problem {
+  const count = active.reduce((sum, workflow) => sum + workflow.count, 0);
+  const ofThem = active.slice(0, namedMax).map((workflow) => `${workflow.id} (${workflow.count})`);
+  const more = active.length > namedMax ? ` and ${active.length - namedMax} more` : '';
+  const message =
+    asked === 1
+      ? `The workflow has ${count} active ${count === 1 ? 'execution' : 'executions'}.`
+      : `These workflows have active executions: ${ofThem.join(', ')}${more}.`;
+  const details = { count, ...(asked > 1 && { workflowIds: active.map(({ id }) => id) }) };
+  return new Problem('WORKFLOW_HAS_ACTIVE_EXECUTIONS', { message, details });
 }
 
 export const bulkUpdateWorkflows = endpoint({
@@ -350,7 +362,7 @@ export const bulkUpdateWorkflows = endpoint({
   description:
     '1 to 1,000 ids. Without `delete: true` nothing is changed, and `updated` is 0. ' +
     'WORKFLOW_NOT_FOUND names the first unknown one; WORKFLOW_HAS_ACTIVE_EXECUTIONS: ' +
-    '`details.count` executions are active.',
+    '`details.count` executions are active, of the workflows in `details.workflowIds` if several ids were sent.',
   access: 'secret',
   body: BulkUpdate,
   response: BulkUpdated,

@@ -144,10 +144,10 @@ export function mergedData(set: RawBuilder<unknown>, remove: string[]): RawBuild
   return sql`nullif((coalesce(contact.data, '{}') || ${set}) - ${remove}::text[], '{}')`;
 }
 
-/** @throws Problem VALIDATION_ERROR when the contact's data exceed a limit. */
-export function withinLimits<T extends Pick<ContactRow, 'data'>>(contact: T): T {
-  const fault = contactDataFault(contact.data);
-  if (fault) throw invalidField('data', 'too_big', fault);
+/** @throws Problem VALIDATION_ERROR when the data of a contact exceed a limit after a merge. */
+export function withinLimits<T extends Pick<ContactRow, 'email' | 'data'>>(contact: T): T {
+  const fault = contactDataFault(contact.data, `The contact ${contact.email}`);
+  if (fault) throw invalidField('data', 'too_big', `${fault} Data that it already has count, too.`);
   return contact;
 }
 
@@ -163,7 +163,7 @@ export async function refuseMergedData(
 ): Promise<void> {
   const merged = await db
     .selectFrom('contact')
-    .select(mergedData(sql`${JSON.stringify(set)}::jsonb`, remove).as('data'))
+    .select(['email', mergedData(sql`${JSON.stringify(set)}::jsonb`, remove).as('data')])
     .where('project_id', '=', projectId)
     .where((contact) =>
       'id' in contacts
@@ -171,7 +171,7 @@ export async function refuseMergedData(
         : contact('email', '=', anyOf(contacts.emails, 'text')),
     )
     .execute();
-  for (const row of merged) withinLimits(row as unknown as Pick<ContactRow, 'data'>);
+  for (const row of merged) withinLimits(row as unknown as Pick<ContactRow, 'email' | 'data'>);
 }
 
 /**

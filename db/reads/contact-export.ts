@@ -54,7 +54,9 @@ async function* readInSnapshot<Part>(
   try {
     for await (const part of read(snapshot)) {
       if (Date.now() > end)
-        throw new Error(`The export took longer than ${exportMs / 60_000} minutes.`);
+        throw new Error(
+          `The export took longer than ${exportMs / 60_000} minutes: its client reads too slowly.`,
+        );
       yield part;
     }
   } finally {

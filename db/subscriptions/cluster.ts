@@ -14,7 +14,7 @@ import { isLockTimeout } from '../sql-state.ts';
 
 /** Log message for a change of the database cluster. */
 export const otherCluster =
-  'The database is now in another PostgreSQL cluster. Event subscriptions continue where they were';
+  'The database is now in another PostgreSQL cluster. Event subscriptions continue after the last event that they have read';
 
 /** Number of attempts to lock the log. After each attempt, waiting requests can continue. */
 const attemptsMax = 30;

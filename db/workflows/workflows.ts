@@ -151,16 +151,19 @@ export async function updateWorkflow(
     .executeTakeFirstOrThrow();
 }
 
+/** Counts the active executions of workflows. Workflows without any are left out. */
 export async function countActiveExecutions(
   db: Database,
   workflowIds: readonly string[],
-): Promise<number> {
-  return countRows(
-    db
-      .selectFrom('execution')
-      .where('workflow_id', '=', anyOf(workflowIds))
-      .where('status', 'in', [sql.lit('RUNNING'), sql.lit('WAITING')]),
-  );
+): Promise<{ id: string; count: number }[]> {
+  return db
+    .selectFrom('execution')
+    .select(['workflow_id as id', sql<number>`count(*)::int`.as('count')])
+    .where('workflow_id', '=', anyOf(workflowIds))
+    .where('status', 'in', [sql.lit('RUNNING'), sql.lit('WAITING')])
+    .groupBy('workflow_id')
+    .orderBy('workflow_id')
+    .execute();
 }
 
 /** The steps of a workflow with the name of their template, oldest first. */

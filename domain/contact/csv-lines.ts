@@ -28,7 +28,8 @@ const lineCharsMax = 256 * 1024;
 const lineEnd = /\r\n|\n|\r/g;
 
 const open = 'A quotation mark opens a cell and is not closed';
-const stray = 'A quotation mark is inside a cell without quotation marks, or before text';
+const stray =
+  'A quotation mark is inside an unquoted cell, or text follows a closing quotation mark';
 const advice = 'Put the whole cell in quotation marks, and double those inside it.';
 
 /**
@@ -63,7 +64,7 @@ function textOf(decode: () => string): string {
   try {
     return decode();
   } catch {
-    throw new CsvFault('The file is not encoded as UTF-8.');
+    throw new CsvFault('The file is not encoded as UTF-8. Save it as CSV in UTF-8.');
   }
 }
 

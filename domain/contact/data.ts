@@ -62,12 +62,15 @@ export function eventData(
 /** A forbidden key in JSON and files, because programs may take it for a prototype. */
 export const forbiddenKey = '__proto__';
 
-/** Returns the first limit that stored contact data exceed, as a sentence; null: none. */
-export function contactDataFault(data: Record<string, unknown> | null): string | null {
+/** Returns the first limit that the data of `contact` exceed, as a sentence; null: none. */
+export function contactDataFault(
+  data: Record<string, unknown> | null,
+  contact = 'A contact',
+): string | null {
   if (!data) return null;
   const keys = Object.keys(data);
   if (keys.length > limits.contactDataKeys) {
-    return `A contact must have at most ${limits.contactDataKeys} data keys, not ${keys.length}.`;
+    return `${contact} must have at most ${limits.contactDataKeys} data keys, not ${keys.length}.`;
   }
   const wrong = keys.find((key) => key.length < 1 || key.length > limits.contactDataKeyChars);
   if (wrong !== undefined) {
@@ -76,7 +79,7 @@ export function contactDataFault(data: Record<string, unknown> | null): string |
   }
   const bytes = jsonBytes(data);
   if (bytes > limits.contactDataBytes) {
-    return `A contact must have at most ${limits.contactDataBytes} bytes of data as JSON, not ${bytes}.`;
+    return `${contact} must have at most ${limits.contactDataBytes} bytes of data as JSON, not ${bytes}.`;
   }
   return null;
 }

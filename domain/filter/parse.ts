@@ -25,7 +25,7 @@ import { eventNameFault } from '../event-names.ts';
 import { flatToCondition } from './forms.ts';
 import { isTimeInput } from './value.ts';
 import { limits } from '../limits.ts';
-import { unknownKeyText } from '../text-rules.ts';
+import { oneOf, unknownKeyText } from '../text-rules.ts';
 
 export interface ParsedCondition {
   /** Null when there are problems. */
@@ -99,7 +99,7 @@ export function segmentProblems(
   if (!first) return [];
   const problems = mentions.flatMap(({ field, segmentId }): FieldProblem[] => {
     if (!segments.has(segmentId)) {
-      return [{ field, code: 'not_found', message: 'There is no such segment.' }];
+      return [{ field, code: 'not_found', message: `There is no such segment: ${segmentId}.` }];
     }
     if (selfId === undefined || !reachableSegments([segmentId], segments).has(selfId)) return [];
     const message = 'Must not refer to the segment itself, directly or through other segments.';
@@ -187,7 +187,7 @@ function unitFaults(unit: unknown): ComparisonFault[] {
     return [{ at: 'unit', code: 'invalid_type', message: 'Is required.', received: 'undefined' }];
   }
   if (typeof unit === 'string' && Object.hasOwn(unitMs, unit)) return [];
-  const message = `Must be one of ${Object.keys(unitMs).join(', ')}.`;
+  const message = `Must be ${oneOf(Object.keys(unitMs))}.`;
   return [{ at: 'unit', code: 'invalid_enum_value', message }];
 }
 
@@ -201,7 +201,8 @@ function valueFaults(kind: Field['kind'], operator: Operator, value: unknown): C
     }
     case 'time': {
       if (typeof value !== 'string') return [wrongType(value, 'a date or a date with time')];
-      const message = 'Must be an existing date or date with time, in ISO 8601.';
+      const message =
+        'Must be a date, or a date-time with an offset, such as 2026-01-31 or 2026-01-31T09:00:00Z.';
       return isTimeInput(value) ? [] : [{ at: 'value', code: 'invalid_date', message }];
     }
     default: {
@@ -273,7 +274,8 @@ const segmentGrammar: Grammar = {
     return field && { root: 'contact', field };
   },
   bareKeyOf,
-  unknown: 'Is not a field of contacts.',
+  unknown:
+    'Must be a field of contacts: email, subscribed, createdAt, updatedAt, data.<key>, segment.<id>, event.<name> or email.<activity>, such as email.opened.',
 };
 
 const stepGrammar: Grammar = {
@@ -405,7 +407,8 @@ class Reader {
     const name = isOwn ? input['valueOf'] : undefined;
     if (name === undefined || operator === 'exists' || operator === 'notExists') return null;
     if (!isValueOperator(operator)) {
-      this.add(field, 'not_allowed', `The operator ${operator} does not compare with a field.`);
+      const message = `The operator ${operator} cannot be used with \`valueOf\`. Send \`value\`.`;
+      this.add(field, 'not_allowed', message);
       return null;
     }
     if (typeof name !== 'string') {
@@ -438,7 +441,7 @@ class Reader {
     const word = words.find((candidate) => candidate === value);
     if (word !== undefined) return word;
     if (value === undefined) this.wrongType(field, value, 'text');
-    else this.add(field, 'invalid_enum_value', `Must be one of ${words.join(', ')}.`);
+    else this.add(field, 'invalid_enum_value', `Must be ${oneOf(words)}.`);
     return null;
   }
 

@@ -70,8 +70,8 @@ export function limitWarningMail(given: {
   return {
     subject: `The project ${project} has used ${Math.floor(percentOf(usage, limit))} % of its limit`,
     html: letter(
-      `This month the project ${project} has used ${usage} of ${limit} emails (${category}). When none are ` +
-        'left, further emails of this category are refused until the end of the month (UTC).',
+      `This month the project ${project} has used ${usage} of ${limit} emails (${category}). When the ` +
+        'limit is reached, further emails of this category are refused until the end of the month (UTC).',
       link,
       'Open the limits',
     ),

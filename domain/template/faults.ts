@@ -17,13 +17,14 @@ const nowhere: Place = { line: null, column: null };
 
 export const tooLong: TemplateFault = {
   code: 'liquid_limit',
-  message: 'The template is longer than 2 MB.',
+  message: 'The template is longer than 2 MB. Shorten it.',
   ...nowhere,
 };
 
 export const tooManyTags: TemplateFault = {
   code: 'liquid_limit',
-  message: 'The template has more than 10,000 tags and placeholders.',
+  message:
+    'The template has more than 10,000 tags and placeholders. Use fewer, for example a loop.',
   ...nowhere,
 };
 
@@ -37,7 +38,7 @@ export const stopped: TemplateFault = {
 /** The fault of a template that cannot be parsed in time. */
 export const unread: TemplateFault = {
   code: 'liquid_limit',
-  message: 'Reading the template takes too long. Simplify it.',
+  message: 'Parsing the template takes too long. Simplify it: fewer tags, and less nesting.',
   ...nowhere,
 };
 

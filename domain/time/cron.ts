@@ -28,6 +28,7 @@ const monthNames = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
 const weekdayNames = 'sun mon tue wed thu fri sat'.split(' ');
 
 interface FieldRule {
+  name: string;
   min: number;
   max: number;
   /** Names of the values, beginning with `min`. */
@@ -35,12 +36,12 @@ interface FieldRule {
 }
 
 const fieldRules: readonly FieldRule[] = [
-  { min: 0, max: 59 },
-  { min: 0, max: 23 },
-  { min: 1, max: 31 },
-  { min: 1, max: 12, names: monthNames },
+  { name: 'minute', min: 0, max: 59 },
+  { name: 'hour', min: 0, max: 23 },
+  { name: 'day of month', min: 1, max: 31 },
+  { name: 'month', min: 1, max: 12, names: monthNames },
   // 0 and 7 are Sunday.
-  { min: 0, max: 7, names: weekdayNames },
+  { name: 'day of week', min: 0, max: 7, names: weekdayNames },
 ];
 
 export interface CronFault {
@@ -60,11 +61,16 @@ export function parseCron(given: string): Cron | CronFault {
   }
   const parts = text.split(/ +/);
   const sets = parts.map((part, index) => parseField(part, fieldRules[index]));
-  const [minutes, hours, days, months, weekdays] = sets;
-  if (parts.length !== fieldRules.length || !minutes || !hours || !days || !months || !weekdays) {
+  if (parts.length !== fieldRules.length) {
     const message =
-      'Must have five parts: minute, hour, day of month, month, day of week, such as 0 9 * * mon-fri.';
+      `Must have five parts, not ${text === '' ? 0 : parts.length}: minute, hour, day of month, month, day of week, ` +
+      'such as 0 9 * * mon-fri.';
     return { code: 'invalid_string', message };
+  }
+  const [minutes, hours, days, months, weekdays] = sets;
+  if (!minutes || !hours || !days || !months || !weekdays) {
+    const wrong = sets.indexOf(null);
+    return { code: 'invalid_string', message: partText(parts[wrong] ?? '', fieldRules[wrong]!) };
   }
   const [, , dayText, , weekdayText] = parts;
   if (dayText !== '*' && weekdayText !== '*') {
@@ -83,10 +89,18 @@ export function parseCron(given: string): Cron | CronFault {
   if (smallestGap(cron.minutes) < gapMin) {
     return {
       code: 'too_small',
-      message: `Must leave at least ${gapMin} minutes between two times.`,
+      message: `Must leave at least ${gapMin} minutes between two times, also across midnight.`,
     };
   }
   return cron;
+}
+
+function partText(part: string, { name, min, max, names }: FieldRule): string {
+  const words = names ? `, or ${names[0]} to ${names.at(-1)}` : '';
+  return (
+    `The ${name} "${part}" is not valid. It can be ${min} to ${max}${words}; a range (${min}-${min + 4}), ` +
+    `a list (${min},${min + 4}), every n-th (*/5), or all (*).`
+  );
 }
 
 function parseField(text: string, rule: FieldRule | undefined): Set<number> | null {

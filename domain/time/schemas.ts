@@ -17,7 +17,7 @@ export const WallTimeText = z
   .string()
   .refine(
     (text) => parseWallTime(text) !== null,
-    fault('invalid_string', 'Must be a time of day: HH:MM or HH:MM:SS.'),
+    fault('invalid_string', 'Must be a time of day, such as 09:00 or 09:00:00.'),
   )
   .meta({ examples: ['09:00'] });
 
@@ -26,7 +26,7 @@ export const WallTimeEndText = z
   .string()
   .refine(
     (text) => text === '24:00' || parseWallTime(text) !== null,
-    fault('invalid_string', 'Must be a time of day: HH:MM or HH:MM:SS, or 24:00.'),
+    fault('invalid_string', 'Must be a time of day, such as 09:00, 09:00:00 or 24:00.'),
   )
   .meta({ examples: ['08:00'] });
 
@@ -34,7 +34,7 @@ export const LocalDateTimeText = z
   .string()
   .refine(
     (text) => parseLocalDateTime(text) !== null,
-    fault('invalid_date', 'Must be a day and time without an offset: 2027-03-28T09:00.'),
+    fault('invalid_date', 'Must be a day and time without an offset, such as 2027-03-28T09:00.'),
   )
   .meta({ examples: ['2027-03-28T09:00'] });
 

@@ -50,7 +50,7 @@ describe('the setting DNS_SERVERS', () => {
   it.each(['dns.example', '1.1.1.1:', '300.1.1.1', '1.1.1.1;8.8.8.8', ','])(
     'refuses %s',
     (text) => {
-      expect(() => read(text)).toThrow('DNS_SERVERS must be a comma list of ip[:port]');
+      expect(() => read(text)).toThrow('DNS_SERVERS must be IP addresses separated by commas');
     },
   );
 });

@@ -14,7 +14,7 @@ export function eraseForm(token: string, action: string): Html {
     label: 'Erase',
     weight: 'grave',
     inputs: html`<label
-      ><input type="checkbox" required /> Every trace of this contact, for ever</label
+      ><input type="checkbox" required /> Erase every trace of this contact for ever</label
     >`,
   });
 }

@@ -191,11 +191,11 @@ function parse(json: string): unknown {
   try {
     return Bourne.parse(json) as unknown;
   } catch (error) {
-    const isForbidden = (error as Error).message.includes('forbidden prototype');
+    const reason = (error as Error).message;
     throw new Problem('INVALID_REQUEST_BODY', {
-      message: isForbidden
+      message: reason.includes('forbidden prototype')
         ? `The request body has a key named ${forbiddenKey}, which is not allowed. Rename it.`
-        : 'The request body is not valid JSON.',
+        : `The request body is not valid JSON: ${reason.replace(/ is not valid JSON$/, '')}.`,
     });
   }
 }

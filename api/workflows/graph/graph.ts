@@ -178,31 +178,40 @@ export function chosenBranch(from: GraphStep, given: GivenBranch): string | null
   }
   const { ways } = stepModules[from.type];
   if (ways !== 'outcomes' && waitOutcome != null) {
-    const message = 'Only a WAIT_FOR_EVENT step has outcomes.';
+    const message = `Only a WAIT_FOR_EVENT step has outcomes; "${from.name}" is a ${from.type} step. Leave \`waitOutcome\` out.`;
     refusals.add(invalidField('waitOutcome', 'not_allowed', message));
   }
   const chosen = refusals.try(() => {
-    if (ways === 'outcomes') return chosenOutcome(branch, field, given);
+    if (ways === 'outcomes') return chosenOutcome(from, { branch, field }, given);
     if (ways === 'branches') return chosenResult(from, branch);
     if (branch === null && !condition?.fallback) return null;
-    throw invalidField(field, 'not_allowed', 'This step has no branches.');
+    const message = `"${from.name}" has no branches. Leave \`${field}\` out.`;
+    throw invalidField(field, 'not_allowed', message);
   });
   refusals.throw();
   return chosen ?? null;
 }
 
 function chosenResult(from: GraphStep, branch: string | null): string {
-  if (branch === null) throw invalidField('condition.branch', 'required', 'A branch is required.');
   const known = branchesOf(from);
-  if (known.includes(branch)) return branch;
-  const message = `Must be one of ${known.join(', ')}.`;
-  throw invalidField('condition.branch', 'invalid_enum_value', message);
+  if (branch !== null && known.includes(branch)) return branch;
+  const message = `Must be a branch of "${from.name}": ${known.join(', ')}.`;
+  throw invalidField(
+    'condition.branch',
+    branch === null ? 'required' : 'invalid_enum_value',
+    message,
+  );
 }
 
-function chosenOutcome(branch: string | null, field: string, given: GivenBranch): string | null {
+function chosenOutcome(
+  from: GraphStep,
+  { branch, field }: { branch: string | null; field: string },
+  given: GivenBranch,
+): string | null {
   const { EVENT, TIMEOUT } = waitBranches;
   if (branch !== null && branch !== EVENT && branch !== TIMEOUT) {
-    throw invalidField(field, 'invalid_enum_value', `Must be ${EVENT} or ${TIMEOUT}.`);
+    const message = `Must be a branch of "${from.name}": ${EVENT} or ${TIMEOUT}.`;
+    throw invalidField(field, 'invalid_enum_value', message);
   }
   const named = new Set<string>();
   if (branch !== null) named.add(branch);

@@ -80,7 +80,8 @@ export function graphOf(given: GivenGraph, path: readonly string[], names = prop
   given.steps.forEach(({ id, type, name, config, templateId }, index) => {
     const at = field('steps', names.step(id, index));
     if (findStep(graph, id)) {
-      return refusals.add(invalidField(`${at}.${names.id}`, 'custom', 'Must be unique.'));
+      const message = `Another step of the graph has the ${names.id} "${id}", too. Choose another one.`;
+      return refusals.add(invalidField(`${at}.${names.id}`, 'custom', message));
     }
     if (type === 'TRIGGER' && graph.steps.some((step) => step.type === 'TRIGGER')) {
       refusals.add(invalidField(`${at}.type`, 'custom', problems.TRIGGER_STEP_EXISTS[1]));
@@ -96,7 +97,7 @@ export function graphOf(given: GivenGraph, path: readonly string[], names = prop
   });
   if (!graph.steps.some((step) => step.type === 'TRIGGER')) {
     refusals.add(
-      invalidField(field('steps'), 'required', 'One of the steps must have the type TRIGGER.'),
+      invalidField(field('steps'), 'required', 'No step has the type TRIGGER. Add one.'),
     );
   }
   given.transitions.forEach((transition, index) => {

@@ -39,8 +39,8 @@ const StoredWhere = z
   )
   .optional()
   .describe(
-    'All must hold: of the data of the event (`event.`), of the contact (`contact.`) and of the context ' +
-      'of the execution (`context.`)',
+    'Conditions that must all hold: on the data of the event (`event.`), on the contact (`contact.`) ' +
+      'and on the context of the execution (`context.`)',
   );
 
 const ExitRule = named('ExitRule', {
@@ -83,7 +83,7 @@ export const Workflow = named('Workflow', {
     examples: [2],
   }),
   versionBy: Actor.nullable().describe('Who made this version; null: not known'),
-  exitRules: z.array(ExitRule).describe('Events that end an execution, whatever it is doing'),
+  exitRules: z.array(ExitRule).describe('Events that end an execution at any step'),
   pausedAt: Time.nullable().describe('Since then, no step of its executions begins'),
   warnings: GraphWarnings.optional().describe(
     'Probable mistakes in the graph, when it is read, stored or enabled; absent: none',

@@ -346,7 +346,8 @@ function checkConfig(
   config: Record<string, unknown>,
 ): Record<string, unknown> {
   if (type === 'TRIGGER') {
-    throw invalidField('config', 'not_allowed', 'Set triggerConfig of the workflow instead.');
+    const message = 'For a TRIGGER, send `triggerConfig` to PATCH /workflows/{id} instead.';
+    throw invalidField('config', 'not_allowed', message);
   }
   const schema = z.object({ config: stepModules[type].config });
   call.refuseUnknown(schema, { config });

@@ -17,7 +17,7 @@ export const Versions = z.array(z.int().min(1)).min(1).max(1000);
 /** A version in a query. */
 export const Version = z
   .string()
-  .regex(/^-?\d{1,15}$/, fault('invalid_string', 'Must be a whole number.'))
+  .regex(/^-?\d{1,15}$/, fault('invalid_string', 'Must be the number of a version, such as 3.'))
   .transform(Number)
   .optional()
   .meta({ type: 'integer', description: 'By default the current workflow' });

@@ -86,7 +86,7 @@ export async function resolveGiven<Receiver>(
       forced.set(step.id, { ...step, config: forceArm(step.config as StepConfig<'SPLIT'>, arm) });
     } else {
       const message = known
-        ? `Must be one of ${known.join(', ')}.`
+        ? `Must be an arm of the step: ${known.join(', ')}.`
         : `"${name}" is neither the id nor the key of a SPLIT step of the graph.`;
       refusals.add(invalidField(`arms.${name}`, 'not_found', message));
     }

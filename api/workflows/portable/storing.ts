@@ -201,7 +201,7 @@ async function drawnSteps(
       const field = [...path, 'steps', step.key].join('.');
       const old = known.get(step.key);
       if (old && old.type !== step.type) {
-        const message = 'The type of a step cannot change: give the new step another key.';
+        const message = `The step "${step.key}" is of the type ${old.type}, which cannot change. Give the new step another key.`;
         throw invalidField(`${field}.type`, 'not_allowed', message);
       }
       const position = step.position ?? old?.position ?? { x: 100, y: 100 + 120 * index };

@@ -264,5 +264,9 @@ function missing(ids: readonly string[], known: readonly string[]): ContactError
   const there = new Set(known);
   return ids
     .filter((id) => !there.has(id))
-    .map((contactId) => ({ contactId, email: null, error: 'There is no such contact.' }));
+    .map((contactId) => ({
+      contactId,
+      email: null,
+      error: 'The project has no contact with this id.',
+    }));
 }

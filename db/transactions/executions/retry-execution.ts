@@ -35,7 +35,11 @@ export async function retryExecution(
   await holdEnabledProject(tx, execution.project_id);
   const [failed] = await lockExecutions(tx, [id]);
   if (!failed) throw notFound('EXECUTION', id);
-  if (failed.status !== 'FAILED') throw new Problem('EXECUTION_NOT_FAILED');
+  const { status } = failed;
+  if (status !== 'FAILED') {
+    const message = `Only a FAILED execution can be retried; this one is ${status}.`;
+    throw new Problem('EXECUTION_NOT_FAILED', { message, details: { status } });
+  }
   const workflow = await tx
     .selectFrom('workflow')
     .select('id')

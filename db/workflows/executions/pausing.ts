@@ -30,7 +30,9 @@ export async function pauseExecution(
   const [execution] = await lockExecutions(tx, [id]);
   if (!execution) throw notFound('EXECUTION', id);
   if (!isActive(execution)) {
-    throw new Problem('EXECUTION_NOT_ACTIVE');
+    const { status } = execution;
+    const message = `The execution has already ended: it is ${status}.`;
+    throw new Problem('EXECUTION_NOT_ACTIVE', { message, details: { status } });
   }
   if (execution.paused_at) throw new Problem('EXECUTION_PAUSED');
   return updatePause(tx, id, { at: sql<Date>`now()`, reason });

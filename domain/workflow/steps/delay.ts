@@ -117,15 +117,16 @@ export function refuseLong(
   unit: Unit,
 ): void {
   if (amount * unitMs[unit] <= limits.delayDaysMax * unitMs.days) return;
-  addFault(context, path, 'too_big', `Must be at most ${limits.delayDaysMax} days.`);
+  const message = `Must be at most ${limits.delayDaysMax} days, not ${amount} ${unit}.`;
+  addFault(context, path, 'too_big', message);
 }
 
 function checkDateField(context: z.core.$RefinementCtx, untilField: string): void {
   const kind = stepFieldOf(untilField)?.field.kind;
   if (kind === 'data' || kind === 'time') return;
   const message =
-    'Must be a date of the contact, such as contact.data.birthday, or begin with event., context. or ' +
-    'workflow.';
+    'Must be a field with a date: of the contact, such as contact.data.birthday, or one that begins ' +
+    'with event., context. or workflow.';
   addFault(context, ['untilField'], 'unsupported_field', message);
 }
 

@@ -140,8 +140,8 @@ export type DigestEnd = 'time' | 'max' | 'first' | 'skip';
 
 const closingTexts: Readonly<Record<DigestEnd, string>> = {
   time: 'closed at its end',
-  max: 'closed because it had enough',
-  first: 'closed at once, as the first for some time',
+  max: 'closed because it had `max` events',
+  first: 'closed at once, because no other digest closed within the time of `for`',
   skip: 'was skipped',
 };
 

@@ -12,7 +12,7 @@ import { type Comparison, operandOf } from '../../filter/step.ts';
 import { ownKeys, selection } from '../../filter/selection.ts';
 import { isUuid } from '../../ids.ts';
 import { limits } from '../../limits.ts';
-import { eventNameFault, meantMailEvent } from '../../event-names.ts';
+import { eventNameFault, isUnmadeEvent, mailEvents } from '../../event-names.ts';
 
 /** Schemas that several types of steps share, and those of exit rules. */
 
@@ -41,11 +41,10 @@ export const EventName = z
  * continue or end executions.
  */
 export function refuseUnmadeEvent(name: string, context: z.core.$RefinementCtx): void {
-  const meant = meantMailEvent(name);
-  if (meant === null) return;
+  if (!isUnmadeEvent(name)) return;
   context.addIssue({
     code: 'custom',
-    message: `There is no such email event. Did you mean "${meant}"?`,
+    message: `No event of email has this name. Use one of ${mailEvents.join(', ')}.`,
     params: { code: 'reserved_event', received: name },
   });
 }

@@ -20,7 +20,12 @@ const Recipient = z
     ({ type, customEmail }, context) => {
       if (type !== 'CUSTOM') return;
       if (customEmail === undefined) {
-        addFault(context, ['customEmail'], 'required', 'Give the address to send to.');
+        addFault(
+          context,
+          ['customEmail'],
+          'required',
+          'Is required with the recipient type CUSTOM: the address to send to.',
+        );
       } else if (!/\{[{%]/.test(customEmail) && normaliseEmail(customEmail) === null) {
         addFault(context, ['customEmail'], 'invalid_string', 'Must be an email address.');
       }

@@ -21,7 +21,7 @@ const SplitConfig = selection({
 }).superRefine(({ arms }, context) => {
   checkBranchIds(context, 'arms', arms);
   if (arms.some(({ weight }) => weight > 0)) return;
-  addFault(context, ['arms'], 'custom', 'Give at least one arm a weight above 0.');
+  addFault(context, ['arms'], 'custom', 'At least one arm must have a weight above 0.');
 }, whenRight('arms'));
 
 type SplitConfig = z.output<typeof SplitConfig>;

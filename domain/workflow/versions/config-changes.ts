@@ -64,7 +64,7 @@ function conditionDifferences(before: Parts['conditions'], after: Parts['conditi
     ...without(after.texts, before.texts).map((text) => `condition ${text} added`),
     ...without(before.texts, after.texts).map((text) => `condition ${text} removed`),
   ];
-  return differences.length > 0 ? differences : ['conditions joined or ordered otherwise'];
+  return differences.length > 0 ? differences : ['conditions combined or ordered differently'];
 }
 
 /** The differences of two lists of items, which are matched by their ids. */

@@ -49,6 +49,9 @@ export const sesFeedback: FeedbackDefinition = {
   createReader: () => snsReader(createSns()),
 };
 
+const tryAgain =
+  'Amazon SNS sends the message again. If it fails again, see the log of the server.';
+
 export function topicsOf(list: string | undefined): string[] {
   return list?.split(',').flatMap((topic) => topic.trim() || []) ?? [];
 }
@@ -64,7 +67,11 @@ export function snsReader(sns: Sns): FeedbackReader {
         case 'Notification':
           return readNotification(envelope);
         default:
-          return { kind: 'done', message: 'There is nothing to do for this type of message.' };
+          return {
+            kind: 'done',
+            message:
+              'Nothing was done: only messages of the types SubscriptionConfirmation and Notification matter.',
+          };
       }
     },
   };
@@ -100,7 +107,8 @@ async function requireAuthentic(
   const isAuthentic = await sns.isAuthentic(envelope).catch((error: unknown) => {
     log.warn({ error }, 'the certificate of Amazon SNS could not be fetched');
     throw new Problem('SERVICE_UNAVAILABLE', {
-      message: 'The certificate of Amazon SNS could not be fetched.',
+      message: 'The certificate that signed the message could not be fetched from Amazon SNS.',
+      suggestion: tryAgain,
     });
   });
   if (!isAuthentic) throw new Problem('INVALID_SIGNATURE');
@@ -111,7 +119,8 @@ async function confirm(url: string, sns: Sns, log: Logger): Promise<FeedbackRequ
   await sns.confirm(url).catch((error: unknown) => {
     log.warn({ error }, 'the subscription to an SNS topic could not be confirmed');
     throw new Problem('SERVICE_UNAVAILABLE', {
-      message: 'Amazon SNS did not confirm the subscription.',
+      message: 'Amazon SNS did not answer its SubscribeURL with success.',
+      suggestion: tryAgain,
     });
   });
   return { kind: 'done', message: 'The subscription is confirmed.' };

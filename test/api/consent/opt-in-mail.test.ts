@@ -86,7 +86,7 @@ it('is in the timeline of the contact', async () => {
     {
       at: expect.any(String),
       type: 'consent',
-      title: 'Was asked to confirm, and has not yet',
+      title: 'Opt-in: not confirmed yet',
       detail: { consent: 'pending', topics: [] },
       links: {},
     },

@@ -73,7 +73,7 @@ describe('POST /contacts/import', () => {
     const answer = await post(png);
     expect(refusal(answer)).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
     expect(answer.body.error.suggestion).toBe(
-      'Change the header Content-Type as the message describes.',
+      'Set the content type of the part `file` in the form, or rename the file.',
     );
   });
 

@@ -542,6 +542,17 @@ describe('one answer names the problems of the schema, between fields and of ref
     expect(errors).toEqual(expected);
   });
 
+  it('name the contact whose data would be too large', async () => {
+    const to = [newAddress(), full];
+    const { body } = await shop.call('POST', '/v1/send', { to, data: tooMuch });
+    const messages = body.error.errors.map(({ message }: { message: string }) => message);
+    expect(messages.at(-1)).toMatch(
+      new RegExp(
+        `^The contact ${full} must have at most .* Data that it already has count, too\\.$`,
+      ),
+    );
+  });
+
   it('also what the step of an execution says of a branch or version', async () => {
     const strict = { Prefer: 'handling=strict' };
     const path = `${base}/executions/${await failedExecution()}`;
@@ -579,6 +590,8 @@ describe('one answer names the problems of the schema, between fields and of ref
     ]);
     const answer = await shop.call('PATCH', missing, { type: 'STATIC' });
     expect([answer.status, answer.body.error.code]).toEqual([404, 'SEGMENT_NOT_FOUND']);
+    const [, , segmentId] = missing.split('/');
+    expect(answer.body.error.message).toBe(`There is no such segment: ${segmentId}.`);
     const past = { to: newAddress(), scheduledFor: '2020-01-01' };
     const senderMissing = await shop.call('POST', '/v1/send', { ...past, template: senderless });
     expect(refusal(senderMissing)).toEqual([422, 'VALIDATION_ERROR', 'from required']);

@@ -12,10 +12,12 @@ const newDomain = () => ({ domain: `${randomUUID()}.dev` });
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 describe('a request body', () => {
-  it('that is broken JSON answers 400 INVALID_REQUEST_BODY', async () => {
-    const { status, body } = await post('{"domain":');
+  it('that is broken JSON answers 400 INVALID_REQUEST_BODY with the place', async () => {
+    const { status, body } = await post('{"domain": shop.example}');
     expect([status, body.error.code]).toEqual([400, 'INVALID_REQUEST_BODY']);
-    expect(body.error.message).toBe('The request body is not valid JSON.');
+    expect(body.error.message).toMatch(
+      /^The request body is not valid JSON: Unexpected token .*domain.*\.$/,
+    );
   });
 
   it.each(['[]', '"text"', '""', '7', 'null', 'true'])(

@@ -201,8 +201,15 @@ describe('deleting a workflow', () => {
         409,
         'WORKFLOW_HAS_ACTIVE_EXECUTIONS',
       ]);
+      expect(refused.body.error.message).toBe('The workflow has 2 active executions.');
       expect(refused.body.error.details).toEqual({ count: 2 });
     }
+    const { id: idle } = await createWorkflow();
+    const both = await call('POST', '/workflows/bulk-update', { ids: [idle, id], delete: true });
+    expect(both.body.error).toMatchObject({
+      message: `These workflows have active executions: ${id} (2).`,
+      details: { count: 2, workflowIds: [id] },
+    });
     await api.db
       .updateTable('execution')
       .set({ status: 'CANCELLED' })

@@ -218,7 +218,8 @@ describe('faulty and costly templates', () => {
     const source = '{{a}}'.repeat(10_001);
     expect(checkTemplate(source)).toEqual({
       ok: false,
-      message: 'The template has more than 10,000 tags and placeholders.',
+      message:
+        'The template has more than 10,000 tags and placeholders. Use fewer, for example a loop.',
     });
     const { fault } = renderTemplate('html', compileTemplate(source), variables({ a: 'x' }));
     expect(fault).toMatchObject({ code: 'liquid_limit' });

@@ -54,6 +54,14 @@ describe('a cron text', () => {
   ])('%s is refused: %s', (text, code) => {
     expect(fault(text)).toBe(code);
   });
+
+  it.each([
+    ['99 9 * * *', 'The minute "99" is not valid. It can be 0 to 59;'],
+    ['0 9 * 13 *', 'The month "13" is not valid. It can be 1 to 12, or jan to dec;'],
+    ['0 9 * *', 'Must have five parts, not 4:'],
+  ])('%s names what is wrong', (text, beginning) => {
+    expect(parseCron(text)).toMatchObject({ message: expect.stringContaining(beginning) });
+  });
 });
 
 describe('the planned instants', () => {

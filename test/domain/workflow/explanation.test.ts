@@ -37,7 +37,9 @@ describe('the explanation of a step', () => {
     const taken = '2 × "commented" where event.n greater than 1';
     expect(said({})).toBe(`takes ${taken} so far`);
     expect(said({ closedBy: 'time' })).toBe(`took ${taken}, and closed at its end`);
-    expect(said({ closedBy: 'max' })).toBe(`took ${taken}, and closed because it had enough`);
+    expect(said({ closedBy: 'max' })).toBe(
+      `took ${taken}, and closed because it had \`max\` events`,
+    );
   });
 
   it('says which arm was drawn', () => {

@@ -65,7 +65,9 @@ describe('a bulk action on ids', () => {
         successCount: 3,
         unchanged: 1,
         failureCount: 1,
-        errors: [{ contactId: unknown, email: null, error: 'There is no such contact.' }],
+        errors: [
+          { contactId: unknown, email: null, error: 'The project has no contact with this id.' },
+        ],
       },
       failedReason: null,
       createdAt: expect.any(String),

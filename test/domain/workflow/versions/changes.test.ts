@@ -74,7 +74,7 @@ describe('the changes of a version', () => {
       'Step w: condition event.total greater than 10 removed',
     ]);
     expect(textsOf(wait(large, known), wait(known, large))).toEqual([
-      'Step w: conditions joined or ordered otherwise',
+      'Step w: conditions combined or ordered differently',
     ]);
     const started = (where: object[]) => version([trigger({ eventName: 'began', where })]);
     expect(textsOf(started([]), started([large]))).toEqual([
@@ -112,7 +112,7 @@ describe('the changes of a version', () => {
         'branch "Buyers" condition event.bought triggered within 30 days removed',
     ]);
     expect(textsOf(filters('AND', bought, inGermany), filters('OR', bought, inGermany))).toEqual([
-      'Step s: branch "Buyers" conditions joined or ordered otherwise',
+      'Step s: branch "Buyers" conditions combined or ordered differently',
     ]);
     const arm = (id: string, weight: number) => ({ id, name: id.toUpperCase(), weight });
     const split = (...arms: object[]) => of('SPLIT', { arms });
