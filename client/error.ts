@@ -60,7 +60,7 @@ export class EverpostError extends Error {
 }
 
 function notOurs(status: number): string {
-  return `The response (${status}) is not from Everpost. Check baseUrl, and proxies before the server.`;
+  return `The response (${status}) is not one of Everpost. Check baseUrl, and proxies before the server.`;
 }
 
 /** Returns the message with its fields, because often a log keeps only this. */

@@ -170,12 +170,12 @@ export class Everpost {
     const limit = AbortSignal.timeout(this.#timeoutMs);
     const signal = request.signal ? AbortSignal.any([request.signal, limit]) : limit;
     let response: Response;
-    let body: unknown;
+    let text: string;
     try {
       const init = { method: method.toUpperCase(), ...this.#content(request), signal };
       // A redirect would turn a POST into a GET, or send the key to another server.
       response = await this.#fetch(url, { ...init, redirect: 'manual' });
-      body = bodyOf(response, await response.text());
+      text = await response.text();
     } catch (cause) {
       const code = limit.aborted ? 'TIMEOUT' : 'CONNECTION_FAILED';
       const reason = limit.aborted
@@ -183,7 +183,8 @@ export class Everpost {
         : `no answer${reasonOf(cause)}`;
       throw new EverpostError(`${method.toUpperCase()} ${url}: ${reason}`, { code }, { cause });
     }
-    if (response.ok) return body;
+    const { body, isBroken } = bodyOf(response, text);
+    if (response.ok && !isBroken) return body;
     throw EverpostError.of(response, body as Partial<ErrorAnswer> | string | undefined);
   }
 
@@ -209,7 +210,9 @@ export class Everpost {
  */
 function mayBeRepeated({ status, code }: EverpostError, isSafe: boolean): boolean {
   if (status === 429) return true;
-  return isSafe && (status === 0 || status >= 500 || code === 'IDEMPOTENCY_IN_PROGRESS');
+  // A success that cannot be read is a lost response, too.
+  const isLost = status === 0 || (status < 300 && code === 'UNEXPECTED_ANSWER');
+  return isSafe && (isLost || status >= 500 || code === 'IDEMPOTENCY_IN_PROGRESS');
 }
 
 /** The code of the error below `fetch failed`, because a log often keeps only the message. */
@@ -244,11 +247,19 @@ function queryOf(values: Record<string, unknown>): string {
   return given.length === 0 ? '' : `?${query.toString()}`;
 }
 
-/** Returns the parsed JSON; the text of any other content; undefined without content. */
-function bodyOf({ headers }: Response, text: string): unknown {
-  if (text === '') return undefined;
+/**
+ * Returns the parsed JSON; the text of any other content; undefined without content.
+ * `isBroken`: the JSON cannot be parsed, for example because a proxy has cut it off.
+ */
+function bodyOf({ headers }: Response, text: string): { body?: unknown; isBroken?: true } {
+  if (text === '') return {};
   const isJson = headers.get('content-type')?.startsWith('application/json') ?? false;
-  return isJson ? JSON.parse(text) : text;
+  if (!isJson) return { body: text };
+  try {
+    return { body: JSON.parse(text) as unknown };
+  } catch {
+    return { body: text, isBroken: true };
+  }
 }
 
 /** Resolves after the seconds; rejects at once, with the reason, when the signal is aborted. */

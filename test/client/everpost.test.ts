@@ -130,6 +130,21 @@ describe('an error', () => {
     expect(asked.length).toBe(1);
   });
 
+  it('calls a success unexpected whose JSON is broken, and repeats a read', async () => {
+    const broken: Fetch = async () =>
+      new Response('{"data":[', { headers: { 'content-type': 'application/json' } });
+    const sending = clientWith([broken]);
+    const body = { email: 'linus@shop.example', event: 'signed_up' };
+    expect(await errorOf(sending.client.post('/v1/track', { body }))).toMatchObject({
+      code: 'UNEXPECTED_ANSWER',
+      status: 200,
+    });
+    expect(sending.asked).toHaveLength(1);
+    const reading = clientWith([broken]);
+    expect((await reading.client.get('/contacts')).data).toBeInstanceOf(Array);
+    expect(reading.asked).toHaveLength(2);
+  });
+
   it('has the cause where there was no answer, and the limit where it came too late', async () => {
     const away = await errorOf(clientWith([unreachable], { retries: 0 }).client.get('/contacts'));
     expect(away).toMatchObject({ code: 'CONNECTION_FAILED', status: 0 });
