@@ -115,8 +115,10 @@ function repeatedOption(tokens: ReturnType<typeof readArguments>['tokens']): str
 /** Returns a sentence about arguments that would be ignored; null: there are none. */
 function misuseOf(positionals: readonly string[], options: Options): string | null {
   const [source, second] = positionals;
-  if (options.failed && (source || options.trace || options['with-data'] || options.picture)) {
-    return '--failed can only be combined with --json.';
+  const other = Object.keys(options).find((name) => !['failed', 'json'].includes(name));
+  const ignored = source ?? (other && `--${other}`);
+  if (options.failed && ignored !== undefined) {
+    return `--failed lists the failed executions of a day, so it takes only --json, not ${ignored}.`;
   }
   if (second !== undefined && !options.inspect)
     return `Give one id or file at a time, without ${second}.`;

@@ -77,6 +77,14 @@ it('a replay refuses what is given twice', async () => {
   expect(complaint).toBe('--what-if can be given only once: run the command again for each.\n');
 });
 
+it.each([['--save', 'x.json'], ['--run', 'x'], ['--what-if', 'Pro?=no'], ['--inspect']])(
+  'a replay of all failed executions refuses %s, which it would ignore',
+  async (...options) => {
+    const complaint = await complaintOf('dev/replay.ts', '--failed', ...options);
+    expect(complaint).toContain(`takes only --json, not ${options[0]}.`);
+  },
+);
+
 it('a replay ends silently when its output is closed', async () => {
   const script = ['--import', 'tsx', 'dev/replay.ts', 'test/histories/exited.json'];
   const replay = spawn('node', script, { stdio: ['ignore', 'pipe', 'pipe'] });
