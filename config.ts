@@ -25,6 +25,9 @@ import type { MailProvider, MailSender, TrustedTopics } from './providers/mail/p
  * reported at once.
  */
 
+/** Default number of attempts of a webhook. */
+export const webhookAttemptsDefault = 5;
+
 const databaseUrlText = 'a PostgreSQL URL, for example postgres://user:password@host:5432/everpost';
 
 /** Providers that can insert their own pixel and links. */
@@ -124,7 +127,7 @@ const Environment = z.object({
   S3_PUBLIC_URL: url.optional(),
   S3_FORCE_PATH_STYLE: flag(true),
   WEBHOOK_TIMEOUT_MS: number(10_000, 1, 60_000),
-  WEBHOOK_MAX_ATTEMPTS: number(5, 1, 100),
+  WEBHOOK_MAX_ATTEMPTS: number(webhookAttemptsDefault, 1, 100),
   WEBHOOK_ALLOW_PRIVATE: optionalFlag,
   EVENT_DELIVERY_RETRY_SECONDS: seconds([
     5, 30, 120, 600, 3600, 10_800, 21_600, 43_200, 86_400, 86_400,

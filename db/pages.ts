@@ -12,6 +12,25 @@ interface Page {
   order?: RawBuilder<unknown> | undefined;
 }
 
+/**
+ * Does a page of work for each id in turn, until all are done or `isOver`. So much work for one id
+ * does not keep the others waiting.
+ * @param page returns true if it was the last page of this id
+ */
+export async function pageInTurn(
+  ids: readonly string[],
+  isOver: () => boolean,
+  page: (id: string) => Promise<boolean>,
+): Promise<void> {
+  const left = new Set(ids);
+  // An id that is deleted from the set and added again moves to its end.
+  for (const id of left) {
+    if (isOver()) return;
+    left.delete(id);
+    if (!(await page(id))) left.add(id);
+  }
+}
+
 /** Deletes up to `rows` rows of a table. Returns how many. */
 export async function deletePage(
   db: Database,

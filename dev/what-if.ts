@@ -16,14 +16,13 @@ import {
 import type { GraphStep } from '../domain/workflow/graph.ts';
 import { createRenderer } from '../providers/rendering/renderer.ts';
 import { NoHistory } from './history-source.ts';
+import { webhookAttemptsDefault } from '../config.ts';
 import { branchesOf } from '../domain/workflow/graph-rules.ts';
 
 /** Simulates an execution as if one of its steps had taken another branch. */
 
 /** Longest simulated time, in days. */
 const horizonDays = 400;
-/** Number of attempts of a webhook: the default of the server. */
-const webhookAttemptsMax = 5;
 
 /**
  * Continues an execution from one of its steps, as if the step had taken this branch: from the time
@@ -72,7 +71,7 @@ export async function playWhatIf(
         apiUrl: process.env['API_URL'] ?? 'http://localhost:8080',
         renderer,
         billed: false,
-        webhookAttemptsMax,
+        webhookAttemptsMax: webhookAttemptsDefault,
         ...(await readsOfSimulation(db, { id: contactId, project_id: projectId })),
         mark: randomBytes(16).toString('hex'),
         newId: randomUUID,

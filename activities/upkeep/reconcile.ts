@@ -89,7 +89,7 @@ async function reconcile(
   const run: RunState =
     execution.tries === null
       ? await services.describeExecutionRun(execution.id)
-      : { kind: 'untold', tries: execution.tries };
+      : { kind: 'unsent', tries: execution.tries };
   const verdict = judgeRun(execution, run);
   const about = {
     executionId: execution.id,

@@ -97,7 +97,7 @@ export const getTopCampaigns = endpoint({
   },
 });
 
-export const getCampaignStats = endpoint({
+export const getCampaignOverview = endpoint({
   id: 'getCampaignOverview',
   method: 'GET',
   path: '/analytics/campaign-stats',
@@ -147,7 +147,12 @@ export const getTopEvents = endpoint({
   },
 });
 
-export const analyticsEndpoints = [getTimeseries, getTopCampaigns, getCampaignStats, getTopEvents];
+export const analyticsEndpoints = [
+  getTimeseries,
+  getTopCampaigns,
+  getCampaignOverview,
+  getTopEvents,
+];
 
 function trendOf(count: number, before: number): number {
   return before === 0 ? 100 : Math.round(((count - before) / before) * 100);

@@ -4,6 +4,7 @@ import { notifyAfterCommit } from '../commits.ts';
 import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
+import { pageInTurn } from '../pages.ts';
 
 /** Maximum number of messages made due in one transaction. */
 const pageSize = 2_000;
@@ -27,13 +28,8 @@ export async function continueHeldMail(db: Database, isOver: () => boolean): Pro
     .select('project_id')
     .where('released_to', 'is not', null)
     .execute();
-  const left = new Set(rows.map((row) => row.project_id));
-  // A project that is deleted from the set and added again moves to its end.
-  for (const projectId of left) {
-    if (isOver()) return;
-    left.delete(projectId);
-    if (!(await releasePage(db, projectId))) left.add(projectId);
-  }
+  const ids = rows.map((row) => row.project_id);
+  await pageInTurn(ids, isOver, (id) => releasePage(db, id));
 }
 
 /** Releases one page. Returns true if it was the last one. */

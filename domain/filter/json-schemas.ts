@@ -45,10 +45,10 @@ export function conditionJsonSchemas(more: Readonly<Record<string, object>> = {}
   } as const;
 }
 
+export const valueOfText =
+  'Compares with this field, in place of value: event., context. or contact.';
+
 /** The properties that only filters of a CONDITION have. */
 export const stepFilterProperties = {
-  valueOf: {
-    type: 'string',
-    description: 'Compares with this field, in place of value: event., context. or contact.',
-  },
+  valueOf: { type: 'string', description: valueOfText },
 } as const;

@@ -122,6 +122,7 @@ export function readField(
   return valueOf(place.field, { ...contact, data: place.root === 'event' ? event : context });
 }
 
-function asJson(value: unknown): unknown {
+/** A value as JSON has it: a time as text, null if there is none. */
+export function asJson(value: unknown): unknown {
   return value instanceof Date ? value.toISOString() : (value ?? null);
 }

@@ -1,7 +1,7 @@
 /** The state in Temporal of an execution's latest run, also after continue-as-new. */
 export type RunState =
   /** The execution was not sent to Temporal yet; `tries`: number of attempts to send it. */
-  | { kind: 'untold'; tries: number }
+  | { kind: 'unsent'; tries: number }
   | { kind: 'missing' }
   | {
       kind: 'open';
@@ -64,7 +64,7 @@ export function judgeRun(
   execution: { generation: number; stepMs: number },
   run: RunState,
 ): Verdict {
-  if (run.kind === 'untold') {
+  if (run.kind === 'unsent') {
     // In a large burst, an execution may just wait for its turn.
     const isRefused = run.tries >= refusedTries && execution.stepMs > stuckStepMs;
     const stuck = isRefused

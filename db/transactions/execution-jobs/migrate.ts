@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { anyOf, countRows } from '../../expressions.ts';
 import type { ExecutionPage, LockedExecutionJob } from '../../jobs/execution-jobs.ts';
+import { activeStatuses } from '../../workflows/executions/executions.ts';
 import { nextVersion } from './active-pages.ts';
 import { listPendingMoves, moveExecutions } from '../executions/move-executions.ts';
 import { countPositions } from '../../workflows/executions/positions.ts';
@@ -121,7 +122,7 @@ function activeOf(tx: Database, workflowId: string) {
   return tx
     .selectFrom('execution')
     .where('workflow_id', '=', workflowId)
-    .where('status', 'in', [sql.lit('RUNNING'), sql.lit('WAITING')]);
+    .where('status', 'in', activeStatuses);
 }
 
 const isFrom = ({ from }: Migrate, version: number) => !from || from.includes(version);

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { countRows } from '../../expressions.ts';
 import type { ExecutionPage, LockedExecutionJob } from '../../jobs/execution-jobs.ts';
+import { activeStatuses } from '../../workflows/executions/executions.ts';
 import { type ActiveCursor, nextWaiting } from './active-pages.ts';
 import {
   lockWaits,
@@ -38,7 +39,7 @@ export const moveAllWaits = {
       tx
         .selectFrom('execution')
         .where('workflow_id', '=', workflowId)
-        .where('status', 'in', [sql.lit('RUNNING'), sql.lit('WAITING')])
+        .where('status', 'in', activeStatuses)
         .where('current_step_id', '=', stepId)
         .$if(versions !== null, (query) =>
           query.where('workflow_version', '=', sql<number>`any(${versions}::int[])`),

@@ -76,12 +76,7 @@ export const retryAll = {
       try {
         await retryExecution(
           tx,
-          {
-            id: match.id,
-            project_id: match.projectId,
-            workflow_id: match.workflowId,
-            contact_id: match.contactId,
-          },
+          { id: match.id, project_id: match.projectId, workflow_id: match.workflowId },
           version === null ? {} : { version, graphs },
         );
         retried += 1;

@@ -4,6 +4,7 @@ import { type Database, transact } from '../../database.ts';
 import { failWaitingMail } from '../../emails/endings.ts';
 import { anyOf } from '../../expressions.ts';
 import { enqueueExecutions } from '../../outbox/outbox.ts';
+import { pageInTurn } from '../../pages.ts';
 import { closingSteps } from '../../workflows/executions/closing.ts';
 import { type ExecutionRow, activeStatuses } from '../../workflows/executions/executions.ts';
 
@@ -95,15 +96,8 @@ export async function cancelAllExecutions(
  */
 export async function continueCancellations(db: Database, isOver: () => boolean): Promise<void> {
   const rows = await db.selectFrom('workflow_cancellation').select('workflow_id').execute();
-  const left = new Set(rows.map((row) => row.workflow_id));
-  // A workflow that is deleted from the set and added again moves to the end of the set, so the
-  // workflows take turns.
-  for (const workflowId of left) {
-    if (isOver()) return;
-    left.delete(workflowId);
-    const page = await cancelPage(db, workflowId);
-    if (!page.isOver) left.add(workflowId);
-  }
+  const ids = rows.map((row) => row.workflow_id);
+  await pageInTurn(ids, isOver, async (id) => (await cancelPage(db, id)).isOver);
 }
 
 async function cancelPage(

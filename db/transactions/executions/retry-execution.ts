@@ -28,7 +28,7 @@ export interface Retry {
  */
 export async function retryExecution(
   tx: Database,
-  execution: Pick<ExecutionRow, 'id' | 'project_id' | 'workflow_id' | 'contact_id'>,
+  execution: Pick<ExecutionRow, 'id' | 'project_id' | 'workflow_id'>,
   { version, graphs = graphReader(tx), isAwaited = false }: Retry = {},
 ): Promise<ExecutionRow> {
   const { id, workflow_id: workflowId } = execution;

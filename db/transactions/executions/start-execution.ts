@@ -47,7 +47,7 @@ export async function insertExecution(
   if (!workflow) throw notFound('WORKFLOW', workflowId);
   if (!workflow.enabled) throw new Problem('WORKFLOW_NOT_ENABLED');
   const key = givenKey(workflow.execution_key, given);
-  const { slot } = await placeOf(tx, { workflowId, contactId, key });
+  const slot = await placeOf(tx, { workflowId, contactId, key });
   const execution = await tx
     .insertInto('execution')
     .values({
@@ -85,7 +85,7 @@ export function givenKey(
   if ('key' in found) return found.key;
   const path = executionKey?.replace(/^event/, 'context');
   throw found.fault === 'no_key'
-    ? invalidField('key', 'required', `Give a key, or a text, number or boolean in ${path}.`)
+    ? invalidField('key', 'required', `Is required, unless ${path} is a text, number or boolean.`)
     : invalidField('key', 'too_big', `Must be at most ${limits.executionKeyChars} characters.`);
 }
 
@@ -96,14 +96,15 @@ export function givenKey(
 async function placeOf(
   tx: Database,
   start: { workflowId: string; contactId: string; key: string | null },
-): Promise<{ slot: string }> {
+): Promise<string> {
   const key = sql`${start.key}::text`;
   const { rows } = await sql<{ refusal: StartRefusal | null; mode: string; slot: string }>`
     select ${startRefusal('workflow', { contactId: sql`${start.contactId}::uuid`, key })} as refusal,
         reentry_mode as mode, ${newSlot('workflow', key)} as slot
       from workflow where id = ${start.workflowId}`.execute(tx);
-  const [{ refusal, mode, slot } = { refusal: null, mode: 'once', slot: '' }] = rows;
-  if (refusal === null) return { slot };
+  // The caller has locked the workflow, so it exists.
+  const { refusal, mode, slot } = rows[0]!;
+  if (refusal === null) return slot;
   const isActiveOne = refusal === 'too_many' || (refusal === 'exists' && mode !== 'once');
   // The limit of active executions counts those of all keys.
   const hasKey = start.key !== null && refusal !== 'too_many';
@@ -117,24 +118,29 @@ async function placeOf(
     .orderBy('started_at', 'desc')
     .limit(1)
     .executeTakeFirst();
-  throw executionExists(earlier, refusal === 'exists' && isActiveOne ? 'active' : refusal);
+  const reason = refusal === 'exists' && isActiveOne ? 'active' : refusal;
+  throw executionExists(earlier, reason, start.key);
 }
 
+/** The texts of a refused start. `ofKey`: ` with the key "1"`, or empty in a workflow without keys. */
 const existsTexts = {
-  exists:
-    'The contact has been in this workflow before, and may enter it only once (with keys: once per key).',
-  active: 'The contact has an active execution in this workflow (with keys: of this key).',
-  too_soon: 'The last start for this contact was less than `reentry.minIntervalSeconds` ago.',
-  too_many: 'The contact has the maximum number of active executions in this workflow.',
+  exists: (ofKey: string) =>
+    `The contact has been in this workflow${ofKey} before, and may enter it only once.`,
+  active: (ofKey: string) => `The contact has an active execution${ofKey} in this workflow.`,
+  too_soon: (ofKey: string) =>
+    `The last start${ofKey} for this contact was less than \`reentry.minIntervalSeconds\` ago.`,
+  too_many: () =>
+    `The contact has ${limits.parallelExecutions} active executions in this workflow, the maximum.`,
 };
 
 function executionExists(
   earlier: { id: string; status: string } | undefined,
   reason: keyof typeof existsTexts,
+  key: string | null,
 ): Problem {
   const details = earlier && { executionId: earlier.id, status: earlier.status };
   return new Problem('EXECUTION_EXISTS', {
-    message: existsTexts[reason],
+    message: existsTexts[reason](key === null ? '' : ` with the key "${key}"`),
     // Its end changes nothing.
     ...(reason === 'exists' && {
       suggestion: 'Change `reentry` with PATCH /workflows/{id} to let contacts in again.',
@@ -186,7 +192,7 @@ export async function placeAgain(
     .limit(isParallel ? limits.parallelExecutions : 1)
     .execute();
   if (others.length === (isParallel ? limits.parallelExecutions : 1)) {
-    throw executionExists(others[0], isParallel ? 'too_many' : 'active');
+    throw executionExists(others[0], isParallel ? 'too_many' : 'active', key);
   }
   return isParallel ? execution.id : slot;
 }

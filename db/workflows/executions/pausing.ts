@@ -4,6 +4,7 @@ import { columnsOf } from '../../columns.ts';
 import { type Database, transact } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 import { signalExecutions } from '../../outbox/outbox.ts';
+import { pageInTurn } from '../../pages.ts';
 import { activeStatuses, type ExecutionRow, isActive } from './executions.ts';
 import { historyWith } from './history.ts';
 import { lockExecutions } from './lock.ts';
@@ -176,14 +177,8 @@ export async function releaseExecutions(
 /** Continues the releases that requests have begun, a page of each workflow in turn, until `isOver`. */
 export async function continueReleases(db: Database, isOver: () => boolean): Promise<void> {
   const rows = await db.selectFrom('workflow_release').select('workflow_id').execute();
-  const left = new Set(rows.map((row) => row.workflow_id));
-  // A workflow that is deleted from the set and added again moves to the end of the set, so the
-  // workflows take turns.
-  for (const workflowId of left) {
-    if (isOver()) return;
-    left.delete(workflowId);
-    if (!(await releasePage(db, workflowId))) left.add(workflowId);
-  }
+  const ids = rows.map((row) => row.workflow_id);
+  await pageInTurn(ids, isOver, (id) => releasePage(db, id));
 }
 
 /** Releases a page of a workflow's executions. Returns true if it was the last one. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fault } from '../../errors.ts';
 import type { ContactValues } from '../../filter/evaluate.ts';
 import { stepFieldOf, type Unit, unitMs } from '../../filter/filter.ts';
-import { readField } from '../../filter/step.ts';
+import { asJson, readField } from '../../filter/step.ts';
 import { instantOf } from '../../filter/value.ts';
 import { limits } from '../../limits.ts';
 import { Days, WallTimeText } from '../../time/schemas.ts';
@@ -229,7 +229,7 @@ function untilDate(
 ): DelayEnd {
   const value = readField(stepFieldOf(untilField), { contact, context, event: context });
   const date = instantOf(value);
-  const fieldValue = value instanceof Date ? value.toISOString() : (value ?? null);
+  const fieldValue = asJson(value);
   const target = date === null ? null : date + (offset ? offset.amount * unitMs[offset.unit] : 0);
   const isPast = target !== null && target <= now.getTime();
   const isTooFar = target !== null && target > now.getTime() + daysAheadMax * unitMs.days;

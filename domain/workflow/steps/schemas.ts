@@ -7,6 +7,7 @@ import {
   stepFieldOf,
   valueOperators,
 } from '../../filter/filter.ts';
+import { valueOfText } from '../../filter/json-schemas.ts';
 import { comparisonFaults } from '../../filter/parse.ts';
 import { type Comparison, operandOf } from '../../filter/step.ts';
 import { ownKeys, selection } from '../../filter/selection.ts';
@@ -162,10 +163,7 @@ function inWords(words: readonly string[]): string {
 export const OfOperator = {
   operator: z.enum(valueOperators),
   value: z.unknown().optional(),
-  valueOf: z
-    .string()
-    .optional()
-    .describe('Compares with this field, in place of value: event., context. or contact.'),
+  valueOf: z.string().optional().describe(valueOfText),
 };
 
 export const OfField = { field: z.string(), ...OfOperator };

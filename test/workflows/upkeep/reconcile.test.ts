@@ -163,12 +163,12 @@ describe('what is made of a run', () => {
     ['missing', { kind: 'missing' }, { do: 'restart' }],
     [
       'refused',
-      { kind: 'untold', tries: 10 },
+      { kind: 'unsent', tries: 10 },
       { do: 'keep', runId: null, stuck: expect.any(String) },
     ],
     [
       'to be started in its turn',
-      { kind: 'untold', tries: 1 },
+      { kind: 'unsent', tries: 1 },
       { do: 'keep', runId: null, stuck: null },
     ],
     ['of an earlier start', { ...closed, end: 'failed', generation: 1 }, { do: 'restart' }],
