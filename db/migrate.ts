@@ -161,7 +161,7 @@ async function takeTurn(client: Client, onWait: (sentence: string) => void): Pro
   for (let attempt = 1; ; attempt += 1) {
     const { rows } = await client.query(`select pg_try_advisory_lock(${lockId}) as locked`);
     if (rows[0].locked) return;
-    if (attempt === 1) onWait('Another process migrates the database.');
+    if (attempt === 1) onWait('Another process migrates the database; waiting for its end.');
     await sleep(turnMs);
   }
 }

@@ -27,7 +27,9 @@ export async function executionOf(
 ): Promise<KnownExecution> {
   const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
   if (started?.workflowType?.name !== 'customerWorkflow') {
-    throw new NoHistory(`${workflowId} is no execution: it has no steps of a workflow.`);
+    throw new NoHistory(
+      `${workflowId} is not the run of an execution, so it has no steps of a workflow.`,
+    );
   }
   const { executionId } = fromPayloadsAtIndex<ExecutionStart>(
     defaultPayloadConverter,

@@ -112,7 +112,8 @@ export function refuseSource(source: string, runId: string | undefined): void {
   if (!isRunId) {
     throw new NoHistory(`${runId} is no run id: "temporalRunId" in the API, "Run ID" in the UI.`);
   }
-  if (/["\s]/.test(source)) throw new NoHistory(`"${source}" is no id.`);
+  if (/["\s]/.test(source))
+    throw new NoHistory(`"${source}" is not an id: it has a space or a quotation mark.`);
 }
 
 /** Returns the workflow ids that the run of a row with this id may have. */

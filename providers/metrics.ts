@@ -32,7 +32,7 @@ export interface Reading {
 export class Metrics {
   readonly #registry = new Registry();
   readonly #refreshers: (() => Promise<void>)[] = [];
-  readonly #requests = this.#counter('http_requests_total', 'Requests by route and status.', [
+  readonly #requests = this.#counter('http_requests_total', 'Requests, by route and status.', [
     'method',
     'route',
     'status',
@@ -46,7 +46,7 @@ export class Metrics {
   });
   readonly #outcomes = this.#counter(
     'email_outcomes_total',
-    'Attempts to deliver a message by provider and outcome.',
+    'Attempts to send a message, by provider and outcome.',
     ['provider', 'outcome'],
   );
   readonly #activities = this.#counter(
@@ -67,7 +67,7 @@ export class Metrics {
   readonly #sweeps = this.#counter('sweep_runs_total', 'Sweeps that began in this process.', []);
   readonly #sweepFailures = this.#counter(
     'sweep_task_failures_total',
-    'Failed attempts of tasks of the sweep.',
+    'Failed attempts of the tasks of the sweep, by task.',
     ['task'],
   );
 

@@ -28,7 +28,7 @@ export async function replayHistory(
   for await (const { divergence } of replayHistories(bundle, [{ workflowId, history }])) {
     return divergence;
   }
-  throw new Error('The replay answered nothing.');
+  throw new Error('Temporal has ended the replay without a result.');
 }
 
 /** Replays many histories, one after the other, so that only one is in memory. */
@@ -53,7 +53,7 @@ export async function* replayHistories<R extends RecordedRun>(
   };
   const options: ReplayWorkerOptions = { workflowBundle: bundle, sinks };
   for await (const { error } of Worker.runReplayHistories(options, taken())) {
-    if (!run) throw new Error('The replay answered before it was asked.');
+    if (!run) throw new Error('Temporal has returned the result of a replay that was not begun.');
     yield { run, divergence: error ? explainDivergence(run.history, error, issued) : null };
   }
 }

@@ -87,7 +87,8 @@ export function createCampaignComposer(services: ComposerServices) {
     const known = contents.get(key);
     if (known) return known;
     const content = await findCampaignContent(services.db, campaignId, version);
-    if (!content) throw new Error(`Campaign ${campaignId} has no content ${version}.`);
+    if (!content)
+      throw new Error(`The campaign ${campaignId} has no content of version ${version}.`);
     const prepared = {
       subject: compileTemplate(content.subject),
       body: compileTemplate(content.body),

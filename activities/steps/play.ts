@@ -51,7 +51,7 @@ export function enterAndPlay<T>(
         // The step waits already: its run has begun again, or the end of its wait was moved.
         if (visit.stepExecution.status === 'WAITING') return settle(tx, visit, call, false);
         const { play } = stepModules[call.step.type];
-        if (!play) throw new Error(`Steps of type ${call.step.type} are not performed.`);
+        if (!play) throw new Error(`Unexpected step: nothing is done at a ${call.step.type}.`);
         const effects = new RowEffects(tx, visit, { ...services, renderer }, emailId);
         return end(tx, effects, await play(call.step, effects));
       },
@@ -93,7 +93,9 @@ export async function endPlayed(
       await openDigest(tx, visit, { ...played, stepSince: call.since });
       return settle(tx, visit, call, false);
     case 'call':
-      throw new Error(`Steps of type ${call.step.type} make requests: their activity does that.`);
+      throw new Error(
+        `Unexpected step: the requests of a ${call.step.type} have an activity of their own.`,
+      );
   }
 }
 
@@ -178,7 +180,7 @@ async function endWait(
 ): Promise<StepResult> {
   const { event } = end;
   const { afterWait } = stepModules[step.type];
-  if (!afterWait) throw new Error(`Steps of type ${step.type} do not wait.`);
+  if (!afterWait) throw new Error(`Unexpected end of a wait: a ${step.type} does not wait.`);
   await leaveWait(tx, visit.execution.id, event?.data ?? null);
   const ended = afterWait(step.config, event && { data: event.data, at: event.createdAt });
   const since = await completeWait(tx, visit.stepExecution.id, ended.output, end);

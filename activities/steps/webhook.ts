@@ -95,7 +95,7 @@ async function callWebhook(services: WebhookServices, call: StepCall): Promise<S
       return 'again';
     }
     const { afterCall } = stepModules[call.step.type];
-    if (!afterCall) throw new Error(`Steps of type ${call.step.type} make no requests.`);
+    if (!afterCall) throw new Error(`Unexpected answer: a ${call.step.type} makes no request.`);
     return endPlayed(tx, { visit }, call, afterCall(call.step.config, output));
   });
   if (result === 'again') {

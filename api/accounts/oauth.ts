@@ -70,7 +70,7 @@ function outbound({ provider, name }: (typeof ways)[number]): AnyEndpoint {
         .setExpirationTime(`${stateSeconds}s`)
         .sign(keyFor('oauth state', config));
       const login = oauth[provider];
-      if (!login) throw new Error(`${name} has settings but no login.`);
+      if (!login) throw new Error(`The login provider ${name} has settings, but no code.`);
       const url = login.authorizeUrl({
         redirectUri: redirectUri(provider, config),
         state,

@@ -155,12 +155,12 @@ async function securityOf(
 /** The texts contain no numbers, because senders who know the limits would stay just below them. */
 const texts: Record<'warning' | 'critical', Record<Measure, string>> = {
   critical: {
-    bounces: 'Too much of your mail bounces.',
-    complaints: 'Too many people report your mail as spam.',
+    bounces: 'Too much mail of the project bounces: remove addresses that do not exist.',
+    complaints: 'Too many people report the mail as spam: send only to people who asked for it.',
   },
   warning: {
-    bounces: 'Much of your mail bounces.',
-    complaints: 'Many people report your mail as spam.',
+    bounces: 'Much mail of the project bounces: remove addresses that do not exist.',
+    complaints: 'Many people report the mail as spam: send only to people who asked for it.',
   },
 };
 

@@ -166,7 +166,10 @@ export const oneMove = [
 /** Returns the move for the field that is set. */
 export function waitMoveOf(body: WaitMoveFields) {
   const [move] = movesOf(body);
-  if (!move) throw new Error('The schema lets no request through that moves nothing.');
+  if (!move)
+    throw new Error(
+      'Unexpected request: the schema requires `until`, `shiftBySeconds` or `forever`.',
+    );
   return move;
 }
 
@@ -203,10 +206,10 @@ export const moveWait = endpoint({
         const field = 'forever' in move ? 'forever' : 'shiftBySeconds';
         const why =
           'forever' in move
-            ? 'A delay or digest cannot last for ever. Send until or shiftBySeconds.'
+            ? 'A delay or digest cannot last for ever. Send `until` or `shiftBySeconds`.'
             : wait.until === null
-              ? 'This wait has no end that can be shifted. Send until.'
-              : 'The wait would end more than 100 years from now. Send a smaller shiftBySeconds.';
+              ? 'This wait has no end that can be shifted. Send `until`.'
+              : 'The wait would end more than 100 years from now. Send a smaller `shiftBySeconds`.';
         throw invalidField(field, 'not_allowed', why);
       }
       await moveWaits(tx, [{ executionId, until }]);

@@ -89,6 +89,6 @@ function refuseStep(type: StepType, forever: true | undefined): void {
     throw invalidField(
       'forever',
       'not_allowed',
-      'A delay or digest cannot last for ever. Send until or shiftBySeconds.',
+      'A delay or digest cannot last for ever. Send `until` or `shiftBySeconds`.',
     );
 }

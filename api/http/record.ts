@@ -79,7 +79,7 @@ function valueOf(schema: z.core.$ZodType): unknown {
     }
     case 'string':
       if ('format' in def && def.format === 'datetime') return '2026-11-20T10:00:00.000Z';
-      throw new Error('A text has no example.');
+      throw new Error('A text in a schema has no example. Add one with `meta({ examples: […] })`.');
     case 'null':
     case 'nullable':
       return null;
@@ -97,6 +97,8 @@ function valueOf(schema: z.core.$ZodType): unknown {
     case 'custom':
       return {};
     default:
-      throw new Error(`A ${def.type} has no examples.`);
+      throw new Error(
+        `A value of the type ${def.type} has no example. Add one with \`meta({ examples: […] })\`.`,
+      );
   }
 }

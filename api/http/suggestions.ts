@@ -33,12 +33,12 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   CAMPAIGN_NOT_SENDABLE: 'Duplicate the campaign to send it again.',
   CAMPAIGN_NOT_CANCELLABLE:
     'Delete a DRAFT with DELETE /campaigns/{id}. A campaign that is SENT cannot be recalled.',
-  CAMPAIGN_NOT_ARCHIVABLE: 'Wait until it is sent, or cancel it first.',
+  CAMPAIGN_NOT_ARCHIVABLE: 'Wait until it is SENT, or cancel it with POST /campaigns/{id}/cancel.',
   CAMPAIGN_NOT_PAUSABLE: 'Cancel a SCHEDULED campaign. Sent mail cannot be recalled.',
   CAMPAIGN_NOT_RESUMABLE:
     'Only a PAUSED campaign can be resumed. Send a DRAFT with POST /campaigns/{id}/send.',
   CAMPAIGN_NO_RECIPIENTS: 'Widen the audience, or add contacts that are subscribed.',
-  SCHEDULE_IN_PAST: 'Give a time in the future, or leave it out to send now.',
+  SCHEDULE_IN_PAST: 'Send a time in the future, or leave the time out to send now.',
   ROUTE_NOT_FOUND: 'Find the path in /docs/reference or /openapi.json.',
   EMAIL_NOT_PENDING:
     'Only a PENDING email can be cancelled or rescheduled. GET /emails/{id} shows what happened to it.',
@@ -60,8 +60,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   TRANSITION_LOOP: 'Choose a step from which no path leads back to this one.',
   FIELD_NOT_DELETABLE: 'Only fields of data can be deleted, such as data.plan.',
   CONSENT_SENDER_REQUIRED: 'Set its sender (`from`) with PUT /consent-policy.',
-  TOPIC_LIMIT: 'Delete topics that nothing uses; GET /topics lists them.',
-  SECRET_LIMIT: 'Delete secrets that nothing uses; GET /secrets lists them.',
+  TOPIC_LIMIT: 'Delete topics that nothing uses; GET /topics lists the topics.',
+  SECRET_LIMIT: 'Delete secrets whose `usedIn` is empty; GET /secrets lists the secrets.',
   EVENT_SUBSCRIPTION_LIMIT:
     'Delete a subscription that you do not need, or add more event names to one.',
   EVENT_SUBSCRIPTION_NOT_ENABLED: 'Enable it with PATCH /event-subscriptions/{id}.',
@@ -107,7 +107,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   DOMAIN_EXISTS:
     'Remove it from the project that has it, if that is yours, or use another domain, such as a ' +
     'subdomain.',
-  CAMPAIGN_ACTIVE: 'Cancel the campaign first.',
+  CAMPAIGN_ACTIVE: 'Cancel the campaign first, with POST /campaigns/{id}/cancel.',
   SEGMENT_IN_USE: 'First choose another segment for everything that `details` lists.',
   DOMAIN_IN_USE:
     'First choose another sender for everything that `details` lists. PUT /consent-policy sets the ' +

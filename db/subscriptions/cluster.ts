@@ -65,7 +65,10 @@ async function compareCluster(db: Database, systemIdentifier: string | null): Pr
             || 'event'::regclass::oid::text as "objectsNow"
         from database_cluster for update`.execute(tx);
     const [before] = rows;
-    if (!before) throw new Error('The table database_cluster has lost its row.');
+    if (!before)
+      throw new Error(
+        'The table database_cluster is empty, although it must have one row. Restore it from a backup.',
+      );
     const isOther = (was: string | null, is: string | null) =>
       was !== null && is !== null && was !== is;
     const isMoved =

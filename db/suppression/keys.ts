@@ -99,7 +99,10 @@ export async function requireAddresses(tx: Database, projectId: string): Promise
       select coalesce(public_id, id), ${key} from project where id = ${projectId}
       on conflict do nothing`.execute(tx);
   const made = await findAddresses(tx, projectId);
-  if (!made) throw new Error(`There is no project ${projectId} to hash addresses for.`);
+  if (!made)
+    throw new Error(
+      `Addresses cannot be hashed for the project ${projectId}, which does not exist.`,
+    );
   return made;
 }
 

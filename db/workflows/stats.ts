@@ -159,7 +159,7 @@ async function countExecutions(
         count(*) filter (where status = 'CANCELLED')::int as cancelled
       from execution where ${counted}`.execute(tx);
   const [row] = rows;
-  if (!row) throw new Error('Nothing was counted.');
+  if (!row) throw new Error('The database has returned no row of counts.');
   return row;
 }
 

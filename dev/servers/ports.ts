@@ -49,7 +49,8 @@ async function claimFrom(first: number): Promise<ClaimedPort> {
     const claimed = await tryClaim(port);
     if (typeof claimed !== 'string') return claimed;
   }
-  throw new Error(`No free port from ${first} to ${first + searchedPorts - 1}.`);
+  const last = first + searchedPorts - 1;
+  throw new Error(`All ports from ${first} to ${last} are taken. End a program that uses one.`);
 }
 
 // Returns the claim, or why it failed. The lock comes first, because two stacks that start at once

@@ -12,7 +12,7 @@ export type LateRule = (typeof lateRules)[number];
  */
 export function momentIn(zone: string | null, projectZone: string, localTime: string): Date {
   const local = parseLocalDateTime(localTime);
-  if (!local) throw new RangeError('Is no local date-time.');
+  if (!local) throw new RangeError(`"${localTime}" is not a day and time without an offset.`);
   return instantOf(zone !== null && isZone(zone) ? zone : projectZone, local);
 }
 

@@ -161,7 +161,7 @@ class Player {
       case 'await':
         return this.#awaitEvent(step, command.until === null ? null : new Date(command.until));
       case 'settle':
-        throw new Error('A simulated wait is settled when it ends.');
+        throw new Error('Unexpected end of a wait: it has no result.');
     }
   }
 
@@ -179,7 +179,7 @@ class Player {
 
   #last(): SimulatedStep {
     const last = this.#path.at(-1);
-    if (!last) throw new Error('No step was entered.');
+    if (!last) throw new Error('Unexpected end: the simulation has not entered a step.');
     return last;
   }
 
@@ -189,7 +189,7 @@ class Player {
 
   async #run(step: GraphStep): Promise<Outcome> {
     const { play } = moduleOf(step);
-    if (!play) throw new Error(`Steps of type ${step.type} are not performed.`);
+    if (!play) throw new Error(`Unexpected step: nothing is done at a ${step.type}.`);
     return this.#end(step, await play(step, this.#effects(step)));
   }
 
@@ -278,7 +278,7 @@ class Player {
 
   #endWait(step: GraphStep, event: EndingEvent | null): Outcome {
     const { afterWait } = moduleOf(step);
-    if (!afterWait) throw new Error(`Steps of type ${step.type} do not wait.`);
+    if (!afterWait) throw new Error(`Unexpected end of a wait: a ${step.type} does not wait.`);
     const { output, ...outcome } = afterWait(step.config, event);
     this.#leave(outcome.kind === 'branch' ? outcome.branch : null, output);
     return outcome;
@@ -421,7 +421,7 @@ class Player {
   /** Makes the request of a step, and repeats it until the response is final. */
   async #call(step: GraphStep, { shown }: StepCallout): Promise<Outcome> {
     const { afterCall } = moduleOf(step);
-    if (!afterCall) throw new Error(`Steps of type ${step.type} make no requests.`);
+    if (!afterCall) throw new Error(`Unexpected answer: a ${step.type} makes no request.`);
     const receiver = this.#input.receivers.get(step.id) ?? { statusCode: 200, failures: 0 };
     const { webhookAttemptsMax: attemptsMax } = this.#services;
     for (let attempts = 1; ; attempts++) {

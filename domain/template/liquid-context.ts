@@ -114,7 +114,7 @@ export function least(a: Origin, b: Origin): Origin {
  */
 export function traced(context: Context): TracingContext {
   if (context instanceof TracingContext) return context;
-  throw new TypeError('A template is rendered in a tracing context.');
+  throw new TypeError('Unexpected context: templates are rendered in a TracingContext.');
 }
 
 /** Evaluates an expression; `context.from` then holds its origin. */

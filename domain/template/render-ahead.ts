@@ -60,7 +60,7 @@ function renderKnown(
     const made = texts.get(name);
     if (made) return made;
     missing.set(name, make);
-    throw new NotRendered('A text is not made yet.');
+    throw new NotRendered('A text is not rendered yet.');
   }
   return {
     async render(kind, template, variables) {

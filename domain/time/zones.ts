@@ -90,7 +90,7 @@ function zoned(name: string, instant: number): Temporal.ZonedDateTime {
 function stretchAt(zone: string, instant: number): Stretch {
   const name = zone.toLowerCase();
   const stretches = stretchesOf(name);
-  if (!stretches) throw new RangeError('Is no time zone.');
+  if (!stretches) throw new RangeError(`"${zone}" is not a time zone.`);
   const found = stretches.find(({ from, until }) => from <= instant && instant < until);
   if (found) return found;
   const shown = zoned(name, instant);

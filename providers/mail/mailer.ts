@@ -44,7 +44,10 @@ export type SendOutcome =
   /** Not given to the provider, because `mayBegin` returned false. */
   | { kind: 'stopped'; error: string };
 
-export const stopped: SendOutcome = { kind: 'stopped', error: 'The message was stopped.' };
+export const stopped: SendOutcome = {
+  kind: 'stopped',
+  error: 'Sending was stopped before the message was complete.',
+};
 
 export interface Mailer {
   /** Kind and address, for people and as the name of the circuit. */

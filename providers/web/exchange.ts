@@ -31,7 +31,13 @@ export async function exchange<Read>(
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       request.on('response', resolve);
-      request.on('upgrade', () => reject(new Error(`${url.host} changed the protocol.`)));
+      request.on('upgrade', () =>
+        reject(
+          new Error(
+            `${url.host} answered with another protocol than HTTP (101 Switching Protocols).`,
+          ),
+        ),
+      );
       request.on('error', reject);
       request.end(bytes ?? undefined);
     });

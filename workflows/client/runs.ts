@@ -62,7 +62,10 @@ export async function startExecution(
     });
   // The row says that this start is due, however the earlier run ended.
   const next = await tryStart(client, taskQueue, due, 'ALLOW_DUPLICATE');
-  if (!next) throw new Error(`${found.workflowId} was started by another process at this moment.`);
+  if (!next)
+    throw new Error(
+      `Another process has started ${found.workflowId} at the same time. The outbox tries again.`,
+    );
   return next;
 }
 
@@ -246,7 +249,9 @@ export async function stopProjectRuns(
   let open = 0;
   for await (const { workflowId, runId } of client.workflow.list({ query })) {
     const handle = client.workflow.getHandle(workflowId, runId);
-    await ignoreMissing(force ? handle.terminate('Its project was removed.') : handle.cancel());
+    await ignoreMissing(
+      force ? handle.terminate('The project of this run was deleted.') : handle.cancel(),
+    );
     open += 1;
   }
   return open;

@@ -75,8 +75,8 @@ function groupOf(kind: FailureGroup['kind'], execution: Listed): FailureGroup {
     STUCK: stuck?.reason ?? 'Its Temporal run cannot continue.',
     WARNINGS:
       warnings === 1
-        ? 'One step completed without success.'
-        : 'Some steps completed without success.',
+        ? 'A step did not succeed, and the execution continued.'
+        : 'Several steps did not succeed, and the execution continued.',
   };
   return { kind, workflow, step: failedStep ?? currentStep, error: said[kind], executions: [] };
 }

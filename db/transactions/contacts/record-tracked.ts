@@ -59,7 +59,7 @@ export async function recordTracked(
   const [event] = await recordEvents(tx, projectId, [{ contactId, name, data }], {
     contactsLocked: true,
   });
-  if (!event) throw new Error('The event was not recorded.');
+  if (!event) throw new Error('The database has returned no row for a recorded event.');
   return { contactId, eventId: event.id, createdAt: event.createdAt };
 }
 

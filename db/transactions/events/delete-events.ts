@@ -56,7 +56,7 @@ async function deletePage(
         (select jsonb_build_object('at', created_at::text, 'id', id) from page
           order by created_at, id limit 1) as last`.execute(tx);
   const [page] = rows;
-  if (!page) throw new Error('The page was not read.');
+  if (!page) throw new Error('The database has returned no row for a page of events to delete.');
   await leaveDigests(tx, page.gone);
   return page;
 }

@@ -411,6 +411,6 @@ export async function recordContactEvent(
     if (!email) return { missing: 'EMAIL', id: emailId };
   }
   const [recorded] = await recordEvents(tx, projectId, [event], { contactsLocked: true });
-  if (!recorded) throw new Error('The event was not recorded.');
+  if (!recorded) throw new Error('The database has returned no row for a recorded event.');
   return { event: recorded };
 }

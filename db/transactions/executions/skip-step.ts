@@ -118,7 +118,8 @@ function skippable(
 function checkBranch(graph: Graph, step: GraphStep, branch: string | null): void {
   const branches = resultsOf(graph, step);
   if (branches.length > 0 && branch === null) {
-    throw invalidField('branch', 'required', `Must be one of ${branches.join(', ')}.`);
+    const message = `Must be the branch of "${step.name}" to continue with: ${branches.join(', ')}.`;
+    throw invalidField('branch', 'required', message);
   }
   if (branch !== null && !branches.includes(branch)) {
     const message =

@@ -218,7 +218,7 @@ function untilTime(
 ): DelayEnd {
   const zone = timeZone === 'contact' ? contactZone(contact.data, zones) : timeZone;
   const wallTime = parseWallTime(time);
-  if (!wallTime) throw new Error(`"${time}" is no time of day.`);
+  if (!wallTime) throw new Error(`"${time}" is not a time of day.`);
   const until = nextInstant(zone, { time: wallTime, days }, beganAt);
   return resting(until, { untilTime: time, untilDays: days, timeZone: zone });
 }

@@ -108,9 +108,9 @@ export function digestEnd(
   scope: Pick<DelayScope, 'contact' | 'zones'> | null,
 ): Date {
   if (length) return new Date(from.getTime() + length.amount * unitMs[length.unit]);
-  if (!until || !scope) throw new Error('A digest has a length or ends at a time of day.');
+  if (!until || !scope) throw new Error('Unexpected settings: a DIGEST has `for` or `until`.');
   const end = delayEnd({ until }, { ...scope, context: null, beganAt: from, now: from });
-  if (end.kind !== 'rest') throw new Error('The next time of day is never past.');
+  if (end.kind !== 'rest') throw new Error('Unexpected time: the next time of day is in the past.');
   return end.until;
 }
 

@@ -198,7 +198,7 @@ export class SmtpConnection {
       this.#current = null;
       // The server expects data now. Only the end of the connection ends this state without a
       // message.
-      return this.#end('The message was stopped.');
+      return this.#end('Sending was stopped before the message was complete.');
     }
     if (!refusal) return this.#writeBody(current, 0);
     // The server expects data although no recipient was accepted. Only the dot ends that state.
@@ -250,7 +250,7 @@ export class SmtpConnection {
     delivery?.resolve(outcome);
     if (this.#current) {
       if (Date.now() > this.#current.delivery.startBy)
-        this.#end('The mail server did not get to this message in time.');
+        this.#end('The mail server took too long for earlier messages of this connection.');
     } else if (this.#handled >= messagesMax) {
       this.#retire();
     } else if (!this.work()) {

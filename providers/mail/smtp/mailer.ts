@@ -67,7 +67,11 @@ class SmtpPool {
   send(message: OutgoingMessage): Promise<SendOutcome> {
     const fault = envelopeFault(message);
     if (fault) return Promise.resolve({ kind: 'refused', ...fault });
-    if (this.#isClosed) return Promise.resolve({ kind: 'retry', error: 'The mailer is closed.' });
+    if (this.#isClosed)
+      return Promise.resolve({
+        kind: 'retry',
+        error: 'The worker is stopping: it has closed its connections to the mail server.',
+      });
     return new Promise((resolve) => {
       const startBy = Date.now() + waitMs;
       this.#queue.push({ message, resolve, startBy, isSecondTry: false });

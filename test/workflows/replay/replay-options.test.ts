@@ -187,7 +187,7 @@ describe('npm run replay', { timeout: 120_000 }, () => {
   it('of another run says that it has no steps', async () => {
     const file = path.join(histories, 'runs', (await readdir(path.join(histories, 'runs')))[0]!);
     const { code, stderr } = await replay(file, '--with-data');
-    expect([code, stderr]).toEqual([2, expect.stringContaining('is no execution')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is not the run of an execution')]);
   });
 });
 
