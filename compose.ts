@@ -9,7 +9,7 @@ import { Recent } from './api/services/recent.ts';
 import type { Services } from './api/services/services.ts';
 import { createTrackQueue } from './api/services/track-queue.ts';
 import type { Config } from './config.ts';
-import { countedMax, readBacklog } from './db/reads/backlog.ts';
+import { backlogMax, readBacklog } from './db/reads/backlog.ts';
 import { onCommitted } from './db/commits.ts';
 import { ExportSlots } from './db/contacts/export-slots.ts';
 import {
@@ -294,7 +294,7 @@ function readPool(pool: Pool | null): Reading[] {
 
 /** These readings are about the whole installation, so each process reports the same. */
 function describeBacklog(backlog: Awaited<ReturnType<typeof readBacklog>>): Reading[] {
-  const counted = (what: string) => `${what}; counted up to ${countedMax}.`;
+  const counted = (what: string) => `${what}; counted up to ${backlogMax}.`;
   return [
     ['email_due', counted('Messages that are due and not sent yet'), backlog.emailsDue],
     [

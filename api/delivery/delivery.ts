@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { countedMax } from '../../db/delivery/state.ts';
+import { waitingMax } from '../../db/delivery/state.ts';
 import { deliveryLimits } from '../../domain/mail/delivery-limit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Time, time } from '../http/schemas.ts';
@@ -43,7 +43,7 @@ export const getDelivery = endpoint({
   path: '/delivery',
   summary: 'Get the state of mail delivery',
   description:
-    `For the whole project, at most 5 seconds old. Each number is counted up to ${countedMax}, ` +
+    `For the whole project, at most 5 seconds old. Each number is counted up to ${waitingMax}, ` +
     'except campaigns, which are counted completely. `due` can be sent now; `sending` is being ' +
     'handed over; `unknown` may or may not have been sent; `held` is not due yet. `workers` are ' +
     'those of the server; one that died stops counting within 30 seconds.',

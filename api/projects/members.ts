@@ -73,7 +73,7 @@ const addMember = endpoint({
   params: ById,
   body: z.object({ email: Email, role: NewRole.default('MEMBER') }),
   response: Member,
-  problems: ['USER_NOT_FOUND', 'MEMBER_EXISTS', 'REAUTHENTICATION_REQUIRED'],
+  problems: ['USER_NOT_FOUND', 'MEMBER_EXISTS'],
   example: { body: { email: member.email }, response: { ...member, status: 'invited' } },
   async handle({ db, config, caller, member: { projectId }, params, body, note }) {
     const user = await findUserByEmail(db, body.email);

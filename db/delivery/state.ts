@@ -11,7 +11,7 @@ import { waitingOf } from '../sql/mail-queue.ts';
  * Maximum number of waiting messages that are counted; a higher count would cost more and tell
  * nothing new.
  */
-export const countedMax = 100_000;
+export const waitingMax = 100_000;
 
 /** The mail of a project that has not left. */
 export interface WaitingMail {
@@ -51,7 +51,7 @@ export interface CampaignMail {
 }
 
 /**
- * Counts unsent messages, up to `countedMax` of each kind, and those of campaigns in addition, by
+ * Counts unsent messages, up to `waitingMax` of each kind, and those of campaigns in addition, by
  * chunk. A chunk that is not due yet will be retried as a whole, or waits for the moment of its
  * contacts.
  */
@@ -59,7 +59,7 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
   const own = sql`project_id = ${projectId}`;
   const direct = waitingOf(sql`${projectId}`);
   const count = (from: RawBuilder<unknown>, where: RawBuilder<unknown>) =>
-    sql`(select count(*) from (select from ${from} where ${where} limit ${countedMax}) mail)`;
+    sql`(select count(*) from (select from ${from} where ${where} limit ${waitingMax}) mail)`;
   const chunked = (where: RawBuilder<unknown>) =>
     sql`coalesce((select sum(cardinality(email_ids)) from campaign_chunk
       where ${own} and ${where}), 0)`;

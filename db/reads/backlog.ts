@@ -22,13 +22,13 @@ export interface Backlog {
 }
 
 /** Maximum number of rows that are counted; a higher count would cost more and tell nothing new. */
-export const countedMax = 10_000;
+export const backlogMax = 10_000;
 
 /** Maximum number of projects whose waiting mail is read. */
 const projectsMax = 1_000;
 
 /**
- * Reads the backlog. Every part follows an index and ends at `countedMax` rows, so it costs the
+ * Reads the backlog. Every part follows an index and ends at `backlogMax` rows, so it costs the
  * same with millions of messages: the mail of projects is found by jumping from project to project
  * in `email_queue`, that of campaigns by chunk. Paused campaigns have no due mail.
  */
@@ -60,26 +60,26 @@ export async function readBacklog(db: Database): Promise<Backlog> {
         select from email_queue
           where project_id = waiting.project_id and campaign_id is null and lease_until is null
             and due_at <= now()
-          order by due_at limit ${countedMax}) mail limit ${countedMax})
+          order by due_at limit ${backlogMax}) mail limit ${backlogMax})
     ), due_chunk as (
       select cardinality(chunk.email_ids) as emails from campaign, lateral (
         select email_ids from campaign_chunk
           where campaign_id = campaign.id and attempt_id is null and due_at <= now()
-          order by due_at limit ${countedMax / chunkSize}) chunk
-        where campaign.status = 'SENDING' limit ${countedMax / chunkSize}
+          order by due_at limit ${backlogMax / chunkSize}) chunk
+        where campaign.status = 'SENDING' limit ${backlogMax / chunkSize}
     ), uncertain as (
       select from email_queue where lease_until < now()
-        order by lease_until limit ${countedMax}
+        order by lease_until limit ${backlogMax}
     ), expired_chunk as (
       select cardinality(email_ids) as emails from campaign_chunk
         where attempt_id is not null and lease_until < now()
-        order by lease_until limit ${countedMax / chunkSize}
+        order by lease_until limit ${backlogMax / chunkSize}
     ), unsent as (
-      select created_at from outbox order by due_at limit ${countedMax}
+      select created_at from outbox order by due_at limit ${backlogMax}
     ), stuck as (
       select stuck_since from execution
         where stuck_since is not null and status in ('RUNNING', 'WAITING')
-        order by stuck_since limit ${countedMax}
+        order by stuck_since limit ${backlogMax}
     )
     select (select count(*) from due)::int
         + (select coalesce(sum(emails), 0) from due_chunk)::int as "emailsDue",

@@ -146,7 +146,7 @@ export async function listTimeline(
 ): Promise<TimelinePage> {
   const { types, after, limit } = query;
   const missed = types.includes('not_reached')
-    ? await listMissedCampaigns(db, contact, { after, limit: after ? limit + 1 : countedMax })
+    ? await listMissedCampaigns(db, contact, { after, limit: after ? limit + 1 : evaluatedMax })
     : { rows: [], checkedTo: null };
   const stored = await listStored(db, contact, { ...query, limit: limit + 1 });
   const campaigns = missed.rows.map((campaign): TimelineItem => ({
@@ -171,7 +171,7 @@ export async function listTimeline(
 }
 
 /** Maximum number of campaigns whose audience is evaluated for the count on the first page. */
-const countedMax = 500;
+const evaluatedMax = 500;
 
 function newestFirst(one: { at: string; id: string }, other: { at: string; id: string }): number {
   const isBefore = one.at === other.at ? one.id > other.id : one.at > other.at;

@@ -361,7 +361,8 @@ export async function beginFiring(tx: Database, workflowId: string, at: Date): P
   if (running) await signalFiring(tx, workflow, running.at);
   const [next] = following;
   // If `next_at` is before this firing, earlier ones are not recorded yet: the sweep records them.
-  if (next && row.next_at >= at) await updateNext(tx, workflowId, next);
+  const isNext = row.next_at.getTime() === at.getTime();
+  if (next && isNext) await updateNext(tx, workflowId, next);
   const last = following.at(-1);
   if (!row.planned_until || (last && last >= row.planned_until)) await keep(tx, workflowId);
   return !running && !isMissed;
