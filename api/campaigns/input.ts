@@ -6,7 +6,12 @@ import { invalidField, Problem, whenRight, Refusals } from '../../domain/errors.
 import type { Condition } from '../../domain/filter/filter.ts';
 import { meansTheSame } from '../../domain/filter/forms.ts';
 import { limits } from '../../domain/limits.ts';
-import { ConditionInput, type PlacedCondition, refuseTwoMeanings } from '../segments/conditions.ts';
+import {
+  ConditionInput,
+  placedCondition,
+  type PlacedCondition,
+  refuseTwoMeanings,
+} from '../segments/conditions.ts';
 import {
   Description,
   Email,
@@ -129,9 +134,7 @@ function messageTypeOf({ messageType, type }: Given) {
  * same.
  */
 export function conditionIn(body: Given): PlacedCondition | null {
-  const field = body.audienceCondition ? 'audienceCondition' : 'audienceFilter';
-  const given = body[field];
-  return given ? { ...given, field } : null;
+  return placedCondition(body, 'audienceCondition', 'audienceFilter');
 }
 
 /** @throws Problem VALIDATION_ERROR if mail other than marketing mail has a topic */

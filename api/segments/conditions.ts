@@ -37,6 +37,21 @@ export const FlatAnswer = z
   )
   .meta({ id: 'FlatCondition', ...jsonSchemas.flat });
 
+/**
+ * Returns the condition of a body that may have it in two fields, with the field that contains it.
+ * null and absent are the same.
+ * @param first the field that is used when both are set.
+ */
+export function placedCondition<Name extends string>(
+  body: { readonly [name in Name]?: GivenCondition | null | undefined },
+  first: Name,
+  second: Name,
+): PlacedCondition | null {
+  const field = body[first] ? first : second;
+  const given = body[field];
+  return given ? { ...given, field } : null;
+}
+
 /** A condition in either form. An issue has its position in the form that was sent. */
 export const ConditionInput = z
   .unknown()

@@ -20,6 +20,7 @@ import { Problem, found, invalidField, whenRight, together } from '../../domain/
 import {
   ConditionInput,
   type GivenCondition,
+  placedCondition,
   type PlacedCondition,
   refuseBadReferences,
   refuseTwoMeanings,
@@ -123,14 +124,9 @@ interface GivenConditions {
   filters?: GivenCondition | null | undefined;
 }
 
-/**
- * Returns the condition of a request, or null. null and absent are the same, so that a response can
- * be sent back.
- */
+/** null and absent are the same, so that a response can be sent back. */
 function givenCondition(body: GivenConditions): PlacedCondition | null {
-  const field = body.condition ? 'condition' : 'filters';
-  const given = body[field];
-  return given ? { ...given, field } : null;
+  return placedCondition(body, 'condition', 'filters');
 }
 
 /**
