@@ -27,7 +27,9 @@ import { createDns } from './providers/dns.ts';
 import { readDomainLists } from './providers/domain-lists.ts';
 import { createCipher, createSigner, derivedTokens } from './providers/encryption.ts';
 import { createFiles } from './providers/files.ts';
+import { createReturnPaths } from './providers/return-paths.ts';
 import { createFeedbackReaders } from './providers/mail-providers.ts';
+import { createFeedbackMailbox } from './providers/mail/feedback-mailbox.ts';
 import { guarded } from './providers/mail/guarded-mailer.ts';
 import type { Mailer } from './providers/mail/mailer.ts';
 import { Metrics, type Reading } from './providers/metrics.ts';
@@ -42,6 +44,7 @@ import { createDispatcher } from './workflows/client/dispatcher.ts';
 import {
   describeExecutionRun,
   listClosedExecutions,
+  startFeedbackMailbox,
   stopProjectRuns,
 } from './workflows/client/runs.ts';
 import { describeSweep, hasSweep, updateSchedule } from './workflows/client/schedule.ts';
@@ -91,6 +94,7 @@ function composeShared(
     identities: config.mail.sender.createIdentities(config.mail),
     payments: config.billing && createPayments(config.billing),
     renderer: createRenderer(),
+    returnPaths: createReturnPaths(config, config.mail.returnPathDomain),
     webhooks: createWebhookSender(config.webhook),
   };
 }
@@ -191,6 +195,13 @@ export async function composeWorker(opened: Opened): Promise<{
     platformFrom: config.platformFrom,
     platformDomain: config.platformDomain,
     dashboardUrl: config.dashboardUrl,
+    judge: config.autoProjectDisable ? disableForReputation : null,
+    feedbackMailbox: config.mail.incoming.imap && {
+      mailbox: createFeedbackMailbox(config.mail.incoming.imap),
+      everyMs: config.mail.incoming.imap.seconds * 1000,
+    },
+    startFeedbackMailbox:
+      config.mail.incoming.imap && (() => startFeedbackMailbox(client, taskQueue)),
     describeSweep: () => describeSweep(client, taskQueue),
     updateSchedule: (update) => updateSchedule(client, taskQueue, update),
     stopProjectRuns: (projectId, options) => stopProjectRuns(client, taskQueue, projectId, options),

@@ -37,6 +37,12 @@ export const optionalNumber = z
   .transform(Number)
   .optional();
 
+/** The name of a host, in lower case. */
+export const hostName = z
+  .string()
+  .transform((value) => value.toLowerCase())
+  .pipe(z.hostname('must be the name of a host'))
+  .optional();
 /** Values of the kind `part`, separated by commas. */
 export const listOf = (part: z.ZodType<string, string>) =>
   z

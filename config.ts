@@ -17,6 +17,7 @@ import { normaliseDomainName } from './domain/sender/domain-name.ts';
 import { domainOf } from './domain/email-address.ts';
 import { defaultTaskQueue } from './domain/runs/runs.ts';
 import { judgeSettings } from './domain/unsafe-settings.ts';
+import { incomingSettings, incomingVariables } from './providers/mail/incoming-settings.ts';
 import { mailProviders } from './providers/mail-providers.ts';
 import type { MailProvider, MailSender, TrustedTopics } from './providers/mail/provider.ts';
 
@@ -34,6 +35,7 @@ const databaseUrlText = 'a PostgreSQL URL, for example postgres://user:password@
 const trackers = mailProviders.flatMap(({ kind, tracks }) => (tracks ? [kind] : []));
 
 const Environment = z.object({
+  ...incomingVariables,
   NODE_ENV: z.string().default('development'),
   PORT: number(8080, 0, 65535),
   HOST: z.string().default('0.0.0.0'),
@@ -323,6 +325,9 @@ const partners: [name: string, needs: string[]][] = [
   ],
   ['TEMPORAL_DEPLOYMENT_NAME', ['TEMPORAL_WORKER_BUILD_ID']],
   ['TEMPORAL_WORKER_BUILD_ID', ['TEMPORAL_DEPLOYMENT_NAME']],
+  ['FEEDBACK_IMAP_HOST', ['FEEDBACK_IMAP_USER', 'FEEDBACK_IMAP_PASSWORD']],
+  ['INBOUND_SMTP_TLS_CERT', ['INBOUND_SMTP_TLS_KEY']],
+  ['INBOUND_SMTP_TLS_KEY', ['INBOUND_SMTP_TLS_CERT']],
   ['GITHUB_OAUTH_CLIENT', ['GITHUB_OAUTH_SECRET']],
   ['GOOGLE_OAUTH_CLIENT', ['GOOGLE_OAUTH_SECRET']],
 ];
@@ -415,6 +420,7 @@ function mailSettings(env: Settings, { kind, mode, tracks }: MailProvider, sende
     trustedTopics: trustedTopics(env, kind),
     mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
     dkimTargetHost: env.DKIM_TARGET_HOST,
+    ...incomingSettings(env),
     /** null: the quota of the provider, or its default rate. */
     ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? null,
     ratePerProjectPerSecond:

@@ -63,6 +63,7 @@ import { contactTopicEndpoints } from './topics/contact-topics.ts';
 import { topicEndpoints } from './topics/topics.ts';
 import { trackingEndpoints } from './emails/tracking.ts';
 import { feedbackEndpoints } from './webhooks/feedback.ts';
+import { receiveMime } from './webhooks/incoming.ts';
 import { restoreVersion } from './workflows/versions/restore.ts';
 import { getVersion, listVersions } from './workflows/versions/versions.ts';
 import { workflowEndpoints } from './workflows/workflows.ts';
@@ -79,7 +80,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Contacts', [...bulkEndpoints, ...jobEndpoints]],
   ['Opt-out', [...publicContactEndpoints, ...optOutPages, ...managePages, ...confirmPages]],
   ['Tracking', trackingEndpoints],
-  ['Webhook receivers', feedbackEndpoints],
+  ['Webhook receivers', [...feedbackEndpoints, receiveMime]],
   ['Events', eventEndpoints],
   ['Event subscriptions', subscriptionEndpoints],
   ['Activity', activityEndpoints],

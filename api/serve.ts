@@ -6,12 +6,14 @@ import type { Config } from '../config.ts';
 import { openDatabase, watchDatabase } from '../db/database.ts';
 import { migrateToLatest, schemaState } from '../db/migrate.ts';
 import { listen } from '../providers/listening.ts';
+import { startReceiver } from '../providers/receiver.ts';
 import { noticeCluster, otherCluster } from '../db/subscriptions/cluster.ts';
 import { connectTemporal } from '../workflows/client/connection.ts';
 import { keepSweep } from '../workflows/client/schedule.ts';
 import { createApp } from './app.ts';
 import { createLog } from './http/log.ts';
 import { composeApi, serveMetrics } from '../compose.ts';
+import { receiverHandler } from './services/receiver.ts';
 import type { Services } from './services/services.ts';
 
 /** Milliseconds that running requests may take to end when the process is asked to stop. */
@@ -65,6 +67,8 @@ export async function serve(config: Config, overrides: Partial<Services> = {}): 
   const app = createApp(services);
   const server = createServer(serverOptions, app.callback());
   await listen(server, { name: 'PORT', port: config.port, host: config.host });
+  const { smtp } = config.mail.incoming;
+  const receiver = smtp && (await startReceiver(smtp, receiverHandler(services)));
   services.dispatcher.watch();
   const sweep = keepSweep(temporal.client, config.temporal.taskQueue, log);
   log.info({ host: config.host, port: config.port, mail: config.mail.mode }, 'listening');
@@ -73,7 +77,7 @@ export async function serve(config: Config, overrides: Partial<Services> = {}): 
   await stopped;
   sweep.stop();
   setTimeout(() => process.exit(1), stopMs).unref();
-  await endRequests(server, stopping);
+  await Promise.all([endRequests(server, stopping), receiver?.close()]);
   await services.dispatcher.close();
   await temporal.close();
   await watch.close();

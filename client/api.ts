@@ -1780,6 +1780,14 @@ export interface Api {
         message?: string;
       };
     };
+    /** Bounces and complaints, from your mail server */
+    '/webhooks/incoming/mime': {
+      request: {};
+      answer: {
+        success: true;
+        result: 'report' | 'ignored';
+      };
+    };
     /** Record an event: like /v1/track, or by name for a contact, an email or neither */
     '/events/track': {
       request: {
@@ -3453,7 +3461,7 @@ export type Email = {
   /** Every state it had and why, oldest first */
   trace: Array<{
     at: string;
-    state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld';
+    state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld';
     detail: Record<string, unknown> | null;
   }>;
 };
@@ -3601,7 +3609,7 @@ export type ContactExport = {
     /** Every state it had and why, oldest first */
     trace: Array<{
       at: string;
-      state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld';
+      state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld';
       detail: Record<string, unknown> | null;
     }>;
   }>;

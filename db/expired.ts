@@ -17,9 +17,10 @@ const expiring = {
   account_token: { since: 'created_at', hours: 1, rows: 1_000 },
   job: { since: 'finished_at', hours: limits.jobDays * 24, rows: 500 },
   not_started: { since: 'at', hours: 30 * 24, rows: 5_000 },
-  // Amazon SNS repeats a notification for hours, Stripe an event for days, neither for 30 days.
+  // Amazon SNS repeats a notification for hours, mail servers and Stripe repeat for days, none for
+  // 30 days.
   payment_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },
-  sns_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },
+  report_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },
   session: { since: 'expires_at', hours: 0, rows: 1_000 },
   suppression: { since: 'until', hours: 0, rows: 1_000 },
 } satisfies Record<string, Expiry>;

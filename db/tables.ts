@@ -718,6 +718,11 @@ export interface Removal {
   project_id: string;
 }
 
+export interface ReportReceipt {
+  created_at: Generated<Timestamp>;
+  id: string;
+}
+
 export interface Secret {
   hosts: string[] | null;
   id: Generated<string>;
@@ -785,11 +790,6 @@ export interface Session {
   user_agent: string | null;
   user_id: string;
   version: number;
-}
-
-export interface SnsReceipt {
-  created_at: Generated<Timestamp>;
-  message_id: string;
 }
 
 export interface StepExecution {
@@ -1082,6 +1082,7 @@ export interface DB {
   provider_message: ProviderMessage;
   rate_limit: RateLimit;
   removal: Removal;
+  report_receipt: ReportReceipt;
   secret: Secret;
   security_event: SecurityEvent;
   segment: Segment;
@@ -1089,7 +1090,6 @@ export interface DB {
   send_policy: SendPolicy;
   ses_identity: SesIdentity;
   session: Session;
-  sns_receipt: SnsReceipt;
   step_execution: StepExecution;
   suppression: Suppression;
   suppression_key: SuppressionKey;
@@ -1166,6 +1166,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   provider_message: ["email_id", "message_id"],
   rate_limit: ["expire", "key", "points"],
   removal: ["id", "kind", "project_id"],
+  report_receipt: ["created_at", "id"],
   secret: ["hosts", "id", "name", "project_id", "updated_at", "value"],
   security_event: ["created_at", "details", "event", "id", "ip", "project_id", "request_id", "user_id"],
   segment: ["computed_at", "condition", "created_at", "description", "id", "member_count", "name", "project_id", "track_membership", "type", "updated_at"],
@@ -1173,7 +1174,6 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   send_policy: ["caps", "contact_time_zone_field", "on_cap", "project_id", "quiet_hours", "released_to", "time_zone", "updated_at"],
   ses_identity: ["created_at", "name", "removing_until"],
   session: ["created_at", "expires_at", "id", "ip", "last_seen_at", "user_agent", "user_id", "version"],
-  sns_receipt: ["created_at", "message_id"],
   step_execution: ["attempts", "completed_at", "created_at", "ending_event_id", "error", "execute_after", "execution_id", "history", "id", "output", "project_id", "scheduled_for", "settled_at", "started_at", "status", "step_id", "updated_at"],
   suppression: ["address_hash", "created_at", "email", "email_id", "history", "id", "owner_id", "reason", "scope", "until"],
   suppression_key: ["created_at", "key", "owner_id"],

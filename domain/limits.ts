@@ -135,6 +135,8 @@ export const limits = {
    */
   jsonItems: 100_000,
   importBytes: 5 * 1024 * 1024,
+  /** A message that arrives from a mail server. */
+  incomingBytes: 10 * 1024 * 1024,
   imageBytes: 10 * 1024 * 1024,
   /** Errors that a job lists. Its counts include all errors. */
   jobErrors: 1000,

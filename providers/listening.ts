@@ -4,11 +4,17 @@ import type { Server } from 'node:net';
 /**
  * Lets a server listen, and waits until it does.
  * @param at.name the environment variable with the port
+ * @param at.hostSetting the environment variable with the address
  * @throws Error with a sentence for the operator when the address cannot be used.
  */
 export async function listen(
   server: Server,
-  { name, port, host }: { name: string; port: number; host: string },
+  {
+    name,
+    port,
+    host,
+    hostSetting = 'HOST',
+  }: { name: string; port: number; host: string; hostSetting?: string },
 ): Promise<void> {
   server.listen(port, host);
   try {
@@ -18,7 +24,7 @@ export async function listen(
     const sentences: Record<string, string> = {
       EADDRINUSE: `Port ${port} is taken. Stop what uses it, or set ${name} to another one.`,
       EACCES: `This user may not use port ${port}. Set ${name} to one above 1023.`,
-      EADDRNOTAVAIL: `This machine has no address ${host}. Set HOST to one of its addresses.`,
+      EADDRNOTAVAIL: `This machine has no address ${host}. Set ${hostSetting} to one of its addresses.`,
     };
     const sentence = sentences[code];
     throw sentence === undefined ? error : new Error(sentence, { cause: error });

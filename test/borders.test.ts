@@ -60,7 +60,12 @@ const rooms: readonly Room[] = [
   },
   {
     prefix: 'config.ts',
-    uses: ['domain/', 'config-fields.ts', 'providers/mail-providers.ts'],
+    uses: [
+      'domain/',
+      'config-fields.ts',
+      'providers/mail-providers.ts',
+      'providers/mail/incoming-settings.ts',
+    ],
     types: ['providers/mail/'],
   },
   { prefix: 'config-fields.ts', uses: [] },

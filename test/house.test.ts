@@ -182,7 +182,7 @@ describe('the database', () => {
       database_cluster: 'is about all tables',
       event_subscription_minute: 'belongs to its subscription',
       ses_identity: 'an identity goes with the last of all projects that claim it',
-      sns_receipt: 'comes before anybody knows whose it is',
+      report_receipt: 'comes before anybody knows whose it is',
       suppression: 'belongs to the public id of a project, which a reset keeps',
       suppression_key: 'belongs to the public id of a project, which a reset keeps',
       erasure: 'belongs to the public id of a project, which a reset keeps',

@@ -17,6 +17,7 @@ import {
 } from '../workflows/client/connection.ts';
 import { ensureSearchAttributes } from '../workflows/client/search-attributes.ts';
 import { ensureSweep, keepSweep } from '../workflows/client/schedule.ts';
+import { startFeedbackMailbox } from '../workflows/client/runs.ts';
 import { loadWorkflows } from './bundle.ts';
 import { serveHealth } from './health.ts';
 import { keepHeapSmall } from './heap.ts';
@@ -140,6 +141,10 @@ async function start(
   });
   await ensureSweep(temporal.client, config.temporal.taskQueue);
   const sweep = keepSweep(temporal.client, config.temporal.taskQueue, log);
+  // The settings of the mailbox may have changed. Otherwise the sweep starts its run.
+  if (services.feedbackMailbox) {
+    await startFeedbackMailbox(temporal.client, config.temporal.taskQueue, { isChanged: true });
+  }
   services.dispatcher.watch();
   // After a restart the provider may take mail again, so the next probe comes soon.
   await probeSoon(database.db, services.mailer.provider).catch(() => {});

@@ -22,6 +22,10 @@ import {
 } from '../activities/execution-jobs.ts';
 import type { SendingServices } from '../activities/mail/deliver.ts';
 import { createDeliveryActivities, type DeliveryServices } from '../activities/mail/delivery.ts';
+import {
+  createFeedbackMailboxActivities,
+  type FeedbackMailboxServices,
+} from '../activities/mail/feedback-mailbox.ts';
 import { createWaitSlots } from '../activities/mail/wait-slots.ts';
 import { createDomainActivities, type DomainServices } from '../activities/domain-poller.ts';
 import { createOptInActivities, type OptInServices } from '../activities/opt-in.ts';
@@ -72,6 +76,7 @@ export interface WorkersOptions {
     ReplayServices &
     ScheduleServices &
     DomainServices &
+    FeedbackMailboxServices &
     OptInServices &
     Omit<DeliveryServices, 'waitSlots'> &
     RemovalServices &
@@ -192,6 +197,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
         ...withHeartbeats(createScheduleActivities(services)),
         ...withHeartbeats(createDomainActivities(services)),
         ...withHeartbeats(createOptInActivities(services)),
+        ...withHeartbeats(createFeedbackMailboxActivities(services)),
       },
       maxConcurrentWorkflowTaskExecutions: workflowTasksMax,
       maxConcurrentActivityTaskExecutions: options.workflowConcurrency,

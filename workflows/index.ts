@@ -8,5 +8,6 @@ export { eventSubscription } from './event-subscription.ts';
 export { firing, workflowSchedule } from './schedule.ts';
 export { domainPoller } from './domain-poller.ts';
 export { projectDelete, projectReset } from './project-deletion.ts';
-export { systemMail } from './system-mail.ts';
+export { systemMail } from './mail/system-mail.ts';
 export { campaignSend } from './campaign.ts';
+export { feedbackMailbox } from './mail/feedback-mailbox.ts';

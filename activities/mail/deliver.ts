@@ -9,6 +9,7 @@ import { providerFailuresMax, retryDelayMs } from '../../domain/runs/retry.ts';
 import { type Sign, type TrackingSetting, isTracked } from '../../domain/mail/tracking.ts';
 import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
 import type { Metrics } from '../../providers/metrics.ts';
+import type { ReturnPaths } from '../../providers/return-paths.ts';
 import {
   type CircuitPermit,
   type CircuitServices,
@@ -33,6 +34,7 @@ import { simulatedFeedback } from '../../domain/mail/feedback.ts';
 export interface SendingServices extends CircuitServices {
   metrics: Pick<Metrics, 'countOutcomes'>;
   rates: SendingRates;
+  returnPaths: Pick<ReturnPaths, 'pathOf'>;
   /** null: the mail provider inserts pixel and links, if any. */
   tracking: Tracking | null;
   /** null: billing is off. */
@@ -395,7 +397,7 @@ function bytesOf({ attachments }: Sendable): number {
 
 /** Gives one message to the mail provider. Never throws. */
 async function deliver<E extends Sendable>(
-  { mailer, tracking, retryMs }: SendingServices,
+  { mailer, returnPaths, tracking, retryMs }: SendingServices,
   email: E,
   { compose, progress, recheck }: Pick<HandOver<E>, 'compose' | 'progress' | 'recheck'>,
 ): Promise<DeliveryOutcome> {
@@ -423,7 +425,7 @@ async function deliver<E extends Sendable>(
   const answer = await mailer.send({
     emailId,
     mayBegin: () => recheck.mayBegin(emailId),
-    envelopeFrom: `bounce@${domainOf(email.from_email)}`,
+    envelopeFrom: returnPaths.pathOf(emailId, domainOf(email.from_email)),
     to: email.to_email,
     raw: composed.raw,
     tracked: tracked && tracking === null,

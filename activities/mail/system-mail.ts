@@ -14,6 +14,7 @@ import { domainOf } from '../../domain/email-address.ts';
 import { retryDelayMs } from '../../domain/runs/retry.ts';
 import type { SendOutcome } from '../../providers/mail/mailer.ts';
 import { composeMessage } from '../../providers/mail/mime.ts';
+import type { ReturnPaths } from '../../providers/return-paths.ts';
 import {
   circuitRetryMs,
   type CircuitServices,
@@ -28,6 +29,7 @@ export type SystemMailActivities = ReturnType<typeof createSystemMailActivities>
 
 export interface SystemMailServices extends CircuitServices {
   rates: SendingRates;
+  returnPaths: Pick<ReturnPaths, 'pathOf'>;
   /** Milliseconds after the creation of a mail in which a failed attempt is retried. */
   retryMs: number;
 }
@@ -109,7 +111,7 @@ async function maySend(db: Database, mail: SystemMailRow): Promise<boolean> {
  * internal error counts as an attempt, or a bad mail would be retried forever.
  */
 async function prepare(
-  { mailer }: SystemMailServices,
+  { mailer, returnPaths }: SystemMailServices,
   mail: SystemMailRow,
 ): Promise<() => Promise<SendOutcome>> {
   try {
@@ -125,7 +127,8 @@ async function prepare(
       attachments: [],
       isTest: mail.kind === 'campaign-test',
     });
-    const envelopeFrom = `bounce@${domainOf(mail.from_email)}`;
+    // Reports about this mail are ignored, because it has no row.
+    const envelopeFrom = returnPaths.pathOf(mail.id, domainOf(mail.from_email));
     const message = { emailId: mail.id, envelopeFrom, to: mail.to_email, raw, tracked: false };
     return () => mailer.send(message);
   } catch (error) {

@@ -61,6 +61,8 @@ export interface SweepServices extends WarningServices, UsageServices, Reconcile
   /** 0: bodies are kept forever. */
   bodyRetentionDays: number;
   securityLogDays: number;
+  /** Starts the run that reads the mailbox of reports; null: no mailbox is configured. */
+  startFeedbackMailbox: (() => Promise<void>) | null;
   /**
    * Asks Temporal for the schedule and the recent runs of the sweep. @throws when Temporal does not
    * respond.
@@ -205,6 +207,10 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
     CLEAR_MAIL_BODIES: () => clearMailBodies(services),
     /** Writes to the administrators of projects that have used most of a limit. */
     WARN_OF_LIMITS: () => warnOfLimits(services),
+    /** Starts the run that reads the mailbox of reports, if Temporal has lost it. */
+    async START_FEEDBACK_MAILBOX() {
+      await services.startFeedbackMailbox?.();
+    },
     /** Reports sent messages to the payment provider. */
     async REPORT_USAGE() {
       await reportDueUsage(services);
@@ -280,7 +286,7 @@ async function signalSubscriptions({ db, dispatcher }: SweepServices): Promise<v
 }
 
 async function clearTokensAndReceipts({ db, securityLogDays }: SweepServices): Promise<void> {
-  const tables = ['account_token', 'session', 'payment_receipt', 'sns_receipt'] as const;
+  const tables = ['account_token', 'session', 'payment_receipt', 'report_receipt'] as const;
   for (const table of tables) await deleteExpired(db, table);
   await deleteOlder(db, 'security_event', securityLogDays * 24);
 }

@@ -57,6 +57,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'operating/metrics',
       'operating/delivery',
       'operating/amazon-ses',
+      'operating/own-mail-server',
       'operating/temporal-ui',
       'replaying',
       'configuration',

@@ -91,6 +91,7 @@ export const Trace = z
         'uncertain',
         'settled',
         'delivered',
+        'delayed',
         'opened',
         'clicked',
         'bounced',

@@ -12,6 +12,7 @@ import type { OAuth } from '../../providers/login/oauth.ts';
 import type { Identities } from '../../providers/mail/identities.ts';
 import type { FeedbackReader } from '../../providers/mail/provider.ts';
 import type { Metrics } from '../../providers/metrics.ts';
+import type { ReturnPaths } from '../../providers/return-paths.ts';
 import type { Payments } from '../../providers/payments/stripe.ts';
 import type { Drawer } from '../../providers/rendering/drawer.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
@@ -42,6 +43,7 @@ export interface Services {
   /** Readers of mail providers' reports, by the kind of provider. */
   feedbackReaders: Record<string, FeedbackReader>;
   renderer: TemplateRenderer;
+  returnPaths: ReturnPaths;
   drawer: Drawer;
   webhooks: WebhookSender;
   rateLimits: RateLimits;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { insertSnsReceipt } from '../../db/emails/sns-receipts.ts';
+import { insertReportReceipt } from '../../db/emails/report-receipts.ts';
 import { transact } from '../../db/database.ts';
 import { recordInboundMail } from '../../db/transactions/mail/record-inbound.ts';
 import { notFound } from '../../domain/errors.ts';
@@ -52,7 +52,8 @@ async function record(call: Services, request: FeedbackRequest): Promise<{ messa
       return {};
     case 'inbound':
       await transact(call.db, async (tx) => {
-        if (await insertSnsReceipt(tx, request.receipt)) await recordInboundMail(tx, request.mail);
+        if (await insertReportReceipt(tx, request.receipt))
+          await recordInboundMail(tx, request.mail);
       });
       return {};
     case 'done':

@@ -308,7 +308,7 @@ async function verify(
   const ids = [...new Set(reports.map(({ emailId }) => emailId))];
   const deliveries = reports.filter(({ kind }) => kind === 'Delivery').length;
   const { rows } = await pool.query<{ what: string; count: number }>(
-    `select 'receipts' as what, count(*)::int from sns_receipt where message_id = any($2)
+    `select 'receipts' as what, count(*)::int from report_receipt where id = any($2)
       union all select name, count(distinct email_id)::int from event where email_id = any($1) group by 1
       union all select 'events', count(*)::int from event where email_id = any($1)
       union all select 'deliveries', count(*)::int from email

@@ -119,7 +119,7 @@ async function write(projectId: string, reports: readonly FeedbackReport[]): Pro
     await client.query('begin');
     await client.query({
       name: 'receipts',
-      text: 'insert into sns_receipt (message_id) select unnest($1::text[]) on conflict do nothing',
+      text: 'insert into report_receipt (id) select unnest($1::text[]) on conflict do nothing',
       values: [reports.map(({ receipt }) => receipt)],
     });
     await client.query({

@@ -521,10 +521,11 @@ comment on table mailbox_message is 'Mail caught on a machine without a mail pro
 create index mailbox_message_page on mailbox_message (received_at desc, id desc);
 create index mailbox_message_recipient on mailbox_message (recipient, received_at desc, id desc);
 
--- Handled notifications of Amazon SNS, which may deliver one several times.
-create table sns_receipt (
-  message_id text primary key,
+-- Handled reports on sent mail, and received mail. A report may arrive several times, and by several
+-- ways. The id is that of a notification of Amazon SNS, or a hash of a message.
+create table report_receipt (
+  id text primary key,
   created_at timestamptz(3) not null default now()
 );
-comment on table sns_receipt is 'Notifications of Amazon SNS that were handled; kept 30 days.';
-create index sns_receipt_age on sns_receipt (created_at);
+comment on table report_receipt is 'Reports on mail that were handled; kept 30 days.';
+create index report_receipt_age on report_receipt (created_at);

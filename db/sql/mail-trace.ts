@@ -17,6 +17,7 @@ export type TraceState =
   | 'uncertain'
   | 'settled'
   | 'delivered'
+  | 'delayed'
   | 'opened'
   | 'clicked'
   | 'bounced'

@@ -6,7 +6,9 @@ export type Feedback = { at: Date } &
   /** `accepted`: the message is in transit. This only proves that the provider accepted it. */
   (
     | { kind: 'accepted' }
-    | { kind: 'delivery' }
+    /** A server has not delivered the message yet, and tries again. */
+    | { kind: 'delayed'; report: Reported }
+    | { kind: 'delivery'; report?: Reported }
     | { kind: 'open' }
     | { kind: 'click'; link: string }
     | {
@@ -15,13 +17,28 @@ export type Feedback = { at: Date } &
         /** The receiving server's text. */
         text: string | null;
         isListed?: Listed;
+        report?: Reported;
       }
-    | { kind: 'complaint'; isListed?: Listed }
+    | { kind: 'complaint'; isListed?: Listed; report?: Reported }
     /**
      * The provider accepted the message but did not send it: it had a virus, or could not be rendered.
      */
     | { kind: 'rejection'; text: string }
   );
+
+/** The message of another mail server that was read as a report. */
+export interface Reported {
+  /** How it arrived: at the SMTP receiver, by the webhook, or in the mailbox. */
+  source: ReportSource;
+  /** An enhanced status code (RFC 3463), such as `5.1.1`; null: it has none. */
+  status: string | null;
+  /** The text of the server; at most 500 characters. */
+  text: string | null;
+  /** True if only words of the text say what happened. */
+  guess?: true;
+}
+
+export type ReportSource = 'smtp' | 'mime' | 'imap';
 
 /**
  * True if the provider did not try to deliver, because its own suppression list for the account has
@@ -86,6 +103,7 @@ type TraceWord =
   | 'accepted'
   | 'settled'
   | 'delivered'
+  | 'delayed'
   | 'opened'
   | 'clicked'
   | 'bounced'
@@ -101,14 +119,15 @@ type TraceWord =
  * was never given to the mail provider (`attempts` 0) is ignored.
  * @param before.isUnderWay true: an attempt still waits for its response. Feedback may arrive
  *   earlier
+ * @param before.traced the states in its trace: delays and transient bounces are noted once
  * @param given.acceptedAt when the provider accepted it, if reported.
  */
 export function applyFeedback(
-  before: MessageState & { attempts: number; isUnderWay: boolean },
+  before: MessageState & { attempts: number; isUnderWay: boolean; traced: readonly string[] },
   feedback: Feedback,
   given: { messageId: string | null; acceptedAt: Date | null },
 ): FeedbackEffects | null {
-  const { attempts, isUnderWay, ...state } = before;
+  const { attempts, isUnderWay, traced, ...state } = before;
   if (state.status === 'RECEIVED' || (state.sent_at === null && attempts === 0)) return null;
   const effects: FeedbackEffects = {
     state,
@@ -121,7 +140,7 @@ export function applyFeedback(
   if (state.status === 'FAILED' && state.sent_at !== null) return null;
   if (state.sent_at === null) settle(effects, feedback, isUnderWay, given);
   if (feedback.kind === 'rejection') return reject(effects, feedback.text);
-  note(effects, feedback);
+  note(effects, feedback, traced);
   return effects.trace.length + effects.events.length > 0 ? effects : null;
 }
 
@@ -147,14 +166,16 @@ function settle(
   effects.counters.push('sent_count');
 }
 
-function note(effects: FeedbackEffects, feedback: Feedback): void {
+function note(effects: FeedbackEffects, feedback: Feedback, traced: readonly string[]): void {
   const { state } = effects;
   const at = feedback.at.toISOString();
   const { events } = effects;
   switch (feedback.kind) {
     case 'delivery':
       events.push({ name: 'email.delivery', data: { deliveredAt: at } });
-      return reach(effects, 'DELIVERED', 'delivered', feedback.at);
+      return reach(effects, 'DELIVERED', 'delivered', feedback.at, detailOf(feedback.report));
+    case 'delayed':
+      return traceOnce(effects, traced, 'delayed', { ...feedback.report });
     case 'open':
       state.opens += 1;
       events.push({
@@ -173,25 +194,41 @@ function note(effects: FeedbackEffects, feedback: Feedback): void {
       return reach(effects, 'CLICKED', 'clicked', feedback.at, { link });
     }
     case 'bounce': {
-      const { bounceType, text } = feedback;
+      const { bounceType, text, report } = feedback;
+      const detail = { bounceType, text, ...report };
       if (bounceType === 'Transient') {
         events.push({ name: 'email.bounce', data: { transientBounce: true } });
+        if (report) traceOnce(effects, traced, 'bounced', detail);
         return;
       }
       events.push({ name: 'email.bounce', data: { bounceType, bouncedAt: at } });
       effects.unsubscribes = feedback.kind;
       state.bounce_listed = isListed(feedback, state.bounced_at, state.bounce_listed);
       state.error = text ?? state.error;
-      return reach(effects, 'BOUNCED', 'bounced', feedback.at, { bounceType, text });
+      return reach(effects, 'BOUNCED', 'bounced', feedback.at, detail);
     }
     case 'complaint':
       events.push({ name: 'email.complaint', data: { complainedAt: at } });
       effects.unsubscribes = feedback.kind;
       state.complaint_listed = isListed(feedback, state.complained_at, state.complaint_listed);
-      return reach(effects, 'COMPLAINED', 'complained', feedback.at);
+      return reach(effects, 'COMPLAINED', 'complained', feedback.at, detailOf(feedback.report));
     case 'accepted':
       return;
   }
+}
+
+function detailOf(report: Reported | undefined): Record<string, unknown> | null {
+  return report ? { ...report } : null;
+}
+
+/** Servers may send any number of such reports, so a second entry of the state is left out. */
+function traceOnce(
+  { trace }: FeedbackEffects,
+  traced: readonly string[],
+  state: TraceWord,
+  detail: Record<string, unknown>,
+): void {
+  if (!traced.includes(state)) trace.push({ state, detail });
 }
 
 /**

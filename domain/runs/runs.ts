@@ -67,6 +67,11 @@ export function sweepIdOf(taskQueue: string): string {
   return taskQueue === defaultTaskQueue ? 'sweep' : `sweep-${taskQueue}`;
 }
 
+/** Returns the id of the run that reads the mailbox of reports, one for each task queue. */
+export function feedbackMailboxIdOf(taskQueue: string): string {
+  return taskQueue === defaultTaskQueue ? 'feedback-mailbox' : `feedback-mailbox-${taskQueue}`;
+}
+
 /**
  * Returns the planned time of a sweep, from the id of its run; null: the schedule did not start it.
  */

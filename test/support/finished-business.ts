@@ -135,7 +135,7 @@ const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   idempotency: { created_at: `now() - n * interval '0.5 s'` },
   idempotency_email: { position: '1' },
   account_token: { created_at: `now() - n * interval '0.01 s'`, purpose: `'sign_up'` },
-  sns_receipt: { created_at: `now() - n * interval '0.5 s'` },
+  report_receipt: { created_at: `now() - n * interval '0.5 s'` },
   payment_receipt: { created_at: `now() - n * interval '0.5 s'` },
   attachment: { created_at: `now() - n * interval '1 minute'` },
   segment_member: { contact_id: contact },

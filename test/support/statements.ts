@@ -102,7 +102,8 @@ const tables: Readonly<Record<string, RegExp>> = {
   campaigns: /^campaign/,
   contacts: /^(contact|job|import_file)/,
   domains: /^(domain|ses_identity)/,
-  emails: /^(email|attachment|body_retention|mailbox|system_mail|sns_receipt|take_sending|token)/,
+  emails:
+    /^(email|attachment|body_retention|mailbox|system_mail|report_receipt|take_sending|token)/,
   events: /^event/,
   idempotency: /^idempotency/,
   outbox: /^(outbox|watermark)/,

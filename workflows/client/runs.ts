@@ -12,6 +12,7 @@ import {
 } from '../../domain/runs/execution.ts';
 import type { RunState } from '../../domain/runs/reconcile.ts';
 import {
+  feedbackMailboxIdOf,
   platformFairness,
   priorities,
   type RunKind,
@@ -108,6 +109,31 @@ async function tryStart(
 /** True if a run belongs to this start, not to an earlier one. */
 function servesStart({ memo }: WorkflowExecutionDescription, due: DueStart): boolean {
   return Number(memo?.['generation']) >= due.generation;
+}
+
+/**
+ * Starts the run that reads the mailbox of reports, or finds it open.
+ * @param options.isChanged signals an open run to look at once, because the settings may have
+ *   changed
+ */
+export async function startFeedbackMailbox(
+  client: Client,
+  taskQueue: string,
+  { isChanged = false } = {},
+): Promise<void> {
+  const run = {
+    taskQueue,
+    workflowId: feedbackMailboxIdOf(taskQueue),
+    args: [],
+    staticSummary: 'Mailbox of bounces and complaints',
+    priority: { priorityKey: priorities.usual, fairnessKey: platformFairness },
+  };
+  await (isChanged
+    ? client.workflow.signalWithStart('feedbackMailbox', { ...run, signal: 'changed' })
+    : client.workflow.start('feedbackMailbox', {
+        ...run,
+        workflowIdConflictPolicy: 'USE_EXISTING',
+      }));
 }
 
 /** Asks the run of an execution to stop. Does nothing when it does not exist or has ended. */

@@ -2,14 +2,20 @@ import { sql } from 'kysely';
 import { noEvidence, recordConsentOfProjects } from '../../consent/log.ts';
 import { endOptIns } from '../../consent/opt-ins.ts';
 import { lockContacts } from '../../contacts/contacts.ts';
-import type { Database } from '../../database.ts';
+import { type Database, transact } from '../../database.ts';
 import { storeDerived } from '../../events/derived.ts';
 import { anyOf } from '../../expressions.ts';
 import { signalCampaign } from '../../outbox/outbox.ts';
 import { isClaimedByChunk } from '../../sql/mail-status.ts';
 import { type BadAddress, suppressBadAddresses } from '../../suppression/feedback.ts';
 import { type ProjectEvent, recordEventsOfProjects } from '../events/record-events.ts';
-import type { FeedbackAnswer, FeedbackReport, FoundReport } from './reports.ts';
+import {
+  answerLostReports,
+  type FeedbackAnswer,
+  type FeedbackReport,
+  findReportedMessages,
+  type FoundReport,
+} from './reports.ts';
 import {
   applyFeedback,
   type CampaignCounter,
@@ -104,6 +110,21 @@ export async function recordFeedback(
   return answers;
 }
 
+/** Records one report in a transaction of its own. */
+export function recordSingleReport(
+  db: Database,
+  report: FeedbackReport,
+  judge: JudgeReputation | null,
+): Promise<FeedbackAnswer> {
+  return transact(db, async (tx) => {
+    const [found] = await findReportedMessages(tx, [report]);
+    const [answer] = found
+      ? await recordFeedback(tx, [found], { judge })
+      : await answerLostReports(tx, [report]);
+    return answer ?? 'unknown';
+  });
+}
+
 /** Returns true if a project may be disabled because of a report. */
 export function concernsReputation({ feedback }: FeedbackReport): boolean {
   return feedback.some(measureOf);
@@ -134,10 +155,10 @@ async function insertReceipts(
 ): Promise<(report: FoundReport) => boolean> {
   const receipts = reports.flatMap(({ receipt }) => receipt ?? []);
   if (receipts.length === 0) return () => true;
-  const { rows } = await sql<{ message_id: string }>`
-    insert into sns_receipt (message_id) select unnest(${receipts}::text[])
-      on conflict do nothing returning message_id`.execute(tx);
-  const left = new Set(rows.map((row) => row.message_id));
+  const { rows } = await sql<{ id: string }>`
+    insert into report_receipt (id) select unnest(${receipts}::text[])
+      on conflict do nothing returning id`.execute(tx);
+  const left = new Set(rows.map((row) => row.id));
   // Only the first of two reports with the same receipt counts.
   return ({ receipt }) => receipt === null || left.delete(receipt);
 }
@@ -162,6 +183,7 @@ async function lockMessages(tx: Database, reports: readonly FoundReport[], skips
         ),
       )
       .select(wasOpenedLately([...own]).as('was_opened_lately'))
+      .select(sql<string[]>`jsonb_path_query_array(trace, '$[*].state')`.as('traced'))
       .select(sql<Date>`clock_timestamp()`.as('now'))
       .where('id', '=', anyOf([...ids]))
       .orderBy('id')
@@ -238,7 +260,9 @@ function apply(change: MessageChange, feedback: Feedback, report: FoundReport): 
   const { email } = change;
   const isOwnOpen = report.isOwnTracking && feedback.kind === 'open';
   if (isOwnOpen && email.was_opened_lately) return;
-  const before = { ...change.state, attempts: email.attempts, isUnderWay: email.is_under_way };
+  const { attempts, is_under_way: isUnderWay } = email;
+  const traced = [...email.traced, ...change.trace.map(({ state }) => state)];
+  const before = { ...change.state, attempts, isUnderWay, traced };
   const effects = applyFeedback(before, feedback, report);
   if (!effects) return;
   if (feedback.kind === 'open') email.was_opened_lately = true;

@@ -71,11 +71,11 @@ export async function answerLostReports(
     receipts.length === 0
       ? []
       : await db
-          .selectFrom('sns_receipt')
-          .select('message_id')
-          .where('message_id', '=', anyOf(receipts, 'text'))
+          .selectFrom('report_receipt')
+          .select('id')
+          .where('id', '=', anyOf(receipts, 'text'))
           .execute();
-  const known = new Set<string | null>(rows.map((row) => row.message_id));
+  const known = new Set<string | null>(rows.map((row) => row.id));
   return reports.map(({ receipt }) => (known.has(receipt) ? 'duplicate' : 'unknown'));
 }
 

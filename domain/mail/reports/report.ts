@@ -1,7 +1,7 @@
 import { lowerAscii } from '../../email-address.ts';
 import { isUuid } from '../../ids.ts';
 import { cutText } from '../../text-rules.ts';
-import type { Feedback } from '../feedback.ts';
+import type { Feedback, Reported, ReportSource } from '../feedback.ts';
 import { type Fields, fieldOf, readFieldGroups, readFields } from './fields.ts';
 import { bounceTypeOf, guessedBounceType, isUnspecific, namesUnknown, statusIn } from './status.ts';
 
@@ -45,14 +45,7 @@ export type ReportedOutcome =
 
 type BounceType = Extract<Feedback, { kind: 'bounce' }>['bounceType'];
 
-interface Cause {
-  /** An enhanced status code (RFC 3463), such as `5.1.1`; null: the report has none. */
-  status: string | null;
-  /** The text of the server that reports; at most 500 characters. */
-  text: string | null;
-  /** True if only words of the text say what happened. */
-  guess?: true;
-}
+type Cause = Omit<Reported, 'source'>;
 
 /** Maximum number of characters stored of a report's text. */
 const textMax = 500;
@@ -90,6 +83,15 @@ export function outcomeFor(
   const own = lowerAscii(address);
   const named = recipients.find(({ addresses }) => addresses.includes(own));
   return named?.outcome ?? (mustName ? null : recipients[0]!.outcome);
+}
+
+/** Returns an outcome as feedback on the message. @param at when the report arrived */
+export function feedbackOf(outcome: ReportedOutcome, source: ReportSource, at: Date): Feedback {
+  if (outcome.kind === 'accepted') return { kind: 'accepted', at };
+  const { status, text, guess } = outcome;
+  const report = { source, status, text, ...(guess && { guess }) };
+  if (outcome.kind !== 'bounce') return { kind: outcome.kind, at, report };
+  return { kind: 'bounce', at, bounceType: outcome.bounceType, text, report };
 }
 
 const automatic = { kind: 'automatic' } as const;

@@ -11,10 +11,16 @@ export interface Commands {
 }
 
 export function commandsFor(message: OutgoingMessage, session: Session): Commands {
-  const { envelopeFrom, to, raw } = message;
+  const { emailId, envelopeFrom, to, raw } = message;
   const size = session.size ? ` SIZE=${raw.length}` : '';
   const utf8 = session.smtpUtf8 && /[^\0-\x7f]/.test(envelopeFrom + to) ? ' SMTPUTF8' : '';
-  return { mail: `MAIL FROM:<${envelopeFrom}>${size}${utf8}\r\n`, rcpt: `RCPT TO:<${to}>\r\n` };
+  // Reports return only the headers of the message, and its id.
+  const dsn = session.reports ? ` RET=HDRS ENVID=${emailId}` : '';
+  const notify = session.reports === 'all' ? ' NOTIFY=SUCCESS,FAILURE,DELAY' : '';
+  return {
+    mail: `MAIL FROM:<${envelopeFrom}>${size}${utf8}${dsn}\r\n`,
+    rcpt: `RCPT TO:<${to}>${notify}\r\n`,
+  };
 }
 
 /** Returns why a message cannot be sent over SMTP at all; null: it can. */

@@ -10,6 +10,7 @@ const variables = {
   SMTP_USER: text,
   SMTP_PASSWORD: text,
   SMTP_SECURE: flag(false),
+  SMTP_SUCCESS_REPORTS: flag(false),
 };
 type SmtpVariables = z.output<z.ZodObject<typeof variables>>;
 
@@ -28,6 +29,7 @@ export const smtp: MailProvider = {
       secure: env.SMTP_SECURE,
       user: env.SMTP_USER,
       password: env.SMTP_PASSWORD,
+      successReports: env.SMTP_SUCCESS_REPORTS,
     };
     return {
       createMailer: () => smtpMailer(settings),

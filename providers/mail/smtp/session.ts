@@ -8,6 +8,8 @@ export interface SmtpSettings {
   secure: boolean;
   user?: string | undefined;
   password?: string | undefined;
+  /** Asks servers that support it (RFC 3461) to report deliveries, too. */
+  successReports?: boolean | undefined;
   /** Idle time after which the server counts as unavailable, in ms. Default 120,000. */
   timeoutMs?: number | undefined;
 }
@@ -23,6 +25,8 @@ export interface Session {
   bytesMax: number;
   /** The server accepts addresses beyond ASCII (RFC 6531). */
   smtpUtf8: boolean;
+  /** The reports to ask for; null: the server cannot be asked (RFC 3461). */
+  reports: 'failures' | 'all' | null;
 }
 
 /**
@@ -69,6 +73,7 @@ export async function openSession(settings: SmtpSettings): Promise<Session> {
       size: extensions.has('SIZE'),
       bytesMax: Number(extensions.get('SIZE')) || 0,
       smtpUtf8: extensions.has('SMTPUTF8'),
+      reports: !extensions.has('DSN') ? null : settings.successReports ? 'all' : 'failures',
     };
   } catch (error) {
     wire.end(error as Error);

@@ -79,7 +79,7 @@ describe('feedback that arrives together', () => {
     const receipts = bodies.map((body) => body['MessageId'] as string);
     const { rows } = await sql<{ all: number; transactions: number }>`
       select count(*)::int as all, count(distinct xmin::text)::int as transactions
-        from sns_receipt where message_id = any(${receipts})`.execute(db);
+        from report_receipt where id = any(${receipts})`.execute(db);
     expect(rows[0]?.all).toBe(60);
     expect(rows[0]?.transactions).toBeLessThan(20);
     expect((await campaignOf(campaignId)).delivered_count).toBe(60);

@@ -202,8 +202,8 @@ select id, project_id, contact_id, campaign_id, template_id, source_type, subjec
     from event inner_open_event
     where inner_open_event.contact_id = email.contact_id and inner_open_event.name = 'email.open'
         and inner_open_event.email_id = email.id and inner_open_event.recorded_at >
-        clock_timestamp() - make_interval(secs => $2))) as was_opened_lately, clock_timestamp() as
-        now
+        clock_timestamp() - make_interval(secs => $2))) as was_opened_lately,
+        jsonb_path_query_array(trace, '$[*].state') as traced, clock_timestamp() as now
 from email
 where id = any($3::uuid[])
 order by id

@@ -21,10 +21,10 @@ where id in (
     order by received_at desc, id desc offset $1::int )
   for update skip locked )
 
-delete from sns_receipt
+delete from report_receipt
 where created_at < now() - make_interval(hours => $1::int) and ctid = any (array(
     select ctid
-    from sns_receipt
+    from report_receipt
     where created_at < now() - make_interval(hours => $2::int)
     limit $3))
 
@@ -47,10 +47,10 @@ insert into mailbox_message (id, sender, recipient, subject, raw)
 values ($1, $2, $3, $4, $5)
 on conflict (id) do nothing
 
-insert into sns_receipt (message_id)
+insert into report_receipt (id)
 select unnest($1::text[])
 on conflict do nothing
-returning message_id
+returning id
 
 select (
   select ((

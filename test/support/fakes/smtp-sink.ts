@@ -6,6 +6,8 @@ export interface SunkMessage {
   from: string;
   to: string;
   raw: Buffer;
+  /** The reports that the client asked for (RFC 3461): of the message, and of the recipient. */
+  dsn: unknown;
 }
 
 export interface SmtpSink {
@@ -30,6 +32,8 @@ export async function useSmtpSink(
     user?: string;
     maxBytes?: number;
     startTls?: boolean;
+    /** True: it can be asked for reports (RFC 3461). */
+    dsn?: boolean;
     /** Milliseconds until it replies to a message. */
     replyMs?: number;
   } = {},
@@ -38,6 +42,7 @@ export async function useSmtpSink(
   const server = new SMTPServer({
     authOptional: options.user === undefined,
     allowInsecureAuth: true,
+    hideDSN: !options.dsn,
     disabledCommands: options.startTls ? [] : ['STARTTLS'],
     ...(options.maxBytes ? { size: options.maxBytes } : {}),
     onConnect(_session, done) {
@@ -62,7 +67,9 @@ export async function useSmtpSink(
       stream.on('end', () => {
         const from = envelope.mailFrom ? envelope.mailFrom.address : '';
         const raw = Buffer.concat(chunks);
-        for (const { address } of envelope.rcptTo) messages.push({ from, to: address, raw });
+        for (const { address, dsn } of envelope.rcptTo) {
+          messages.push({ from, to: address, raw, dsn: { ...envelope.dsn, ...dsn } });
+        }
         setTimeout(done, options.replyMs ?? 0);
       });
     },

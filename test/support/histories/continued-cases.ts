@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import { transact } from '../../../db/database.ts';
 import { enqueue } from '../../../db/outbox/outbox.ts';
 import { executionRunId, deliveryRunId } from '../../../domain/runs/execution.ts';
-import { runIds } from '../../../domain/runs/runs.ts';
+import { feedbackMailboxIdOf, runIds } from '../../../domain/runs/runs.ts';
+import { startFeedbackMailbox } from '../../../workflows/client/runs.ts';
 import { act, createCampaign, insertContacts } from '../projects/campaigns.ts';
 import type { Engine } from '../engine.ts';
 import { askForJob, insertFailed } from './execution-jobs.ts';
@@ -54,6 +55,24 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
   'execution-moved-in-wait': {
     afterEvents: 4_096,
     play: (engine) => moved(engine, { type: 'WAIT_FOR_EVENT', config: { eventName: 'clicked' } }),
+  },
+  // A mailbox that cannot be read at first.
+  'feedback-mailbox-continued': {
+    afterEvents: 30,
+    async play(engine) {
+      let looks = 0;
+      const readUnseen = async () => {
+        looks += 1;
+        if (looks === 1) throw new Error('no such user');
+        return { taken: 1, hasMore: false };
+      };
+      engine.services.feedbackMailbox = { mailbox: { readUnseen }, everyMs: 100 };
+      const { temporal, taskQueue } = engine;
+      await startFeedbackMailbox(temporal.client, taskQueue);
+      await waitFor('the first look', async () => looks > 0);
+      await startFeedbackMailbox(temporal.client, taskQueue, { isChanged: true });
+      return continued(engine, feedbackMailboxIdOf(taskQueue));
+    },
   },
   'delivery-queue-continued': {
     afterEvents: 14,

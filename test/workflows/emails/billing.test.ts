@@ -87,13 +87,13 @@ it('forgets links after an hour and reports of providers after 30 days, by the s
   for (const days of [29, 31]) {
     await sql`insert into payment_receipt (event_id, created_at)
       values (${`evt_${days}`}, now() - make_interval(days => ${days}))`.execute(db);
-    await sql`insert into sns_receipt (message_id, created_at)
+    await sql`insert into report_receipt (id, created_at)
       values (${`sns_${days}`}, now() - make_interval(days => ${days}))`.execute(db);
   }
   await sweepNow(engine);
   const tokens = await db.selectFrom('account_token').select('user_id').execute();
   const receipts = await db.selectFrom('payment_receipt').select('event_id').execute();
-  const reports = await db.selectFrom('sns_receipt').select('message_id').execute();
+  const reports = await db.selectFrom('report_receipt').select('id').execute();
   expect([tokens.length, receipts]).toEqual([1, [{ event_id: 'evt_29' }]]);
-  expect(reports).toEqual([{ message_id: 'sns_29' }]);
+  expect(reports).toEqual([{ id: 'sns_29' }]);
 });

@@ -62,7 +62,8 @@ function attempt(
   const log = {
     warn: (details: object, message: string) => void logged.push({ details, message }),
   };
-  const services = { db, mailer, rates, retryMs: 86_400_000, log };
+  const returnPaths = { pathOf: () => 'bounce@everpost.test' };
+  const services = { db, mailer, rates, returnPaths, retryMs: 86_400_000, log };
   const { SEND_SYSTEM_MAIL } = createSystemMailActivities(services);
   return new MockActivityEnvironment().run(SEND_SYSTEM_MAIL, { mailId });
 }

@@ -13,7 +13,12 @@ import { listen, use } from '../../../support/use.ts';
 
 function mailerTo(
   port: number,
-  more: { user?: string; password?: string; timeoutMs?: number } = {},
+  more: {
+    user?: string;
+    password?: string;
+    timeoutMs?: number;
+    successReports?: boolean;
+  } = {},
 ): Mailer {
   return use(
     guarded(smtpMailer({ host: '127.0.0.1', port, secure: false, timeoutMs: 10_000, ...more })),
@@ -48,6 +53,19 @@ async function sendTo(
   return { outcome, kind: outcome.kind, complete: server.complete };
 }
 
+describe('a server that can be asked for reports', () => {
+  it('is asked for the headers, the id of the mail and, if set, for reports of success', async () => {
+    const sink = await useSmtpSink({ dsn: true });
+    await mailerTo(sink.port).send(message());
+    await mailerTo(sink.port, { successReports: true }).send(message());
+    const asked = { ret: 'HDRS', envid: 'e1' };
+    const notify = ['SUCCESS', 'FAILURE', 'DELAY'];
+    expect(sink.messages.map(({ dsn }) => dsn)).toEqual([asked, { ...asked, notify }]);
+    const other = await useSmtpSink();
+    expect(await mailerTo(other.port).send(message())).toMatchObject({ kind: 'accepted' });
+  });
+});
+
 describe('SMTP, a server that takes mail', () => {
   it('is left by each of two calls that close the mailer, after the mail under way', async () => {
     const sink = await useSmtpSink();
@@ -61,7 +79,7 @@ describe('SMTP, a server that takes mail', () => {
     const sink = await useSmtpSink();
     const outcome = await mailerTo(sink.port).send(message());
     expect(outcome).toEqual({ kind: 'accepted', messageId: 'e1@smtp', delivered: true });
-    expect(sink.messages).toEqual([
+    expect(sink.messages).toMatchObject([
       { from: 'shop@shop.test', to: 'ada@x.test', raw: message().raw },
     ]);
   });

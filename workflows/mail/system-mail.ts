@@ -6,8 +6,8 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { SystemMailActivities } from '../activities/mail/system-mail.ts';
-import { platformFairness, priorities } from '../domain/runs/runs.ts';
+import type { SystemMailActivities } from '../../activities/mail/system-mail.ts';
+import { platformFairness, priorities } from '../../domain/runs/runs.ts';
 
 /**
  * Sends one mail that has no `email` row: the test of a campaign, or mail of the platform to a

@@ -1,0 +1,79 @@
+import { cancellationSignal } from '@temporalio/activity';
+import type { Logger } from 'pino';
+import type { Database } from '../../db/database.ts';
+import { recordIncoming } from '../../db/transactions/mail/incoming.ts';
+import {
+  type JudgeReputation,
+  recordSingleReport,
+} from '../../db/transactions/mail/record-feedback.ts';
+import { type FeedbackMailbox, mailboxErrorText } from '../../providers/mail/feedback-mailbox.ts';
+import { readIncoming } from '../../providers/mail/incoming.ts';
+import type { ReturnPaths } from '../../providers/return-paths.ts';
+
+export type FeedbackMailboxActivities = ReturnType<typeof createFeedbackMailboxActivities>;
+
+export interface FeedbackMailboxServices {
+  db: Database;
+  log: Pick<Logger, 'warn'>;
+  returnPaths: ReturnPaths;
+  /** null: no mailbox is configured. */
+  feedbackMailbox: { mailbox: FeedbackMailbox; everyMs: number } | null;
+  /** Disables a project of bad reputation; null: none is disabled. */
+  judge: JudgeReputation | null;
+}
+
+/** The result of one look into the mailbox. */
+export interface MailboxRead {
+  /** Messages taken. */
+  taken: number;
+  /** Why the mailbox could not be read to its end; null: it was read. */
+  error: string | null;
+  /** Milliseconds until the next look, if this one had no error. */
+  nextMs: number;
+}
+
+/** Milliseconds after which a look ends, so that the run shows how far it has got. */
+const lookMs = 60_000;
+
+export function createFeedbackMailboxActivities(services: FeedbackMailboxServices) {
+  return {
+    /** Takes the reports in the mailbox; null: no mailbox is configured any more. */
+    READ_FEEDBACK_MAILBOX: () => readMailbox(services),
+  };
+}
+
+async function readMailbox(services: FeedbackMailboxServices): Promise<MailboxRead | null> {
+  const { feedbackMailbox, log } = services;
+  if (!feedbackMailbox) return null;
+  const { mailbox, everyMs } = feedbackMailbox;
+  const stop = cancellationSignal();
+  const endAt = Date.now() + lookMs;
+  let taken = 0;
+  try {
+    const { hasMore } = await mailbox.readUnseen(
+      async (raw) => {
+        await takeMessage(services, raw);
+        taken += 1;
+      },
+      () => !stop.aborted && Date.now() < endAt,
+    );
+    return { taken, error: null, nextMs: hasMore ? 0 : everyMs };
+  } catch (error) {
+    log.warn({ error }, 'the mailbox of reports could not be read; it is tried again');
+    return { taken, error: mailboxErrorText(error), nextMs: everyMs };
+  }
+}
+
+async function takeMessage(
+  { db, returnPaths, judge }: FeedbackMailboxServices,
+  raw: Buffer,
+): Promise<void> {
+  const arrivedAt = new Date();
+  const message = await readIncoming(raw, null);
+  const { emailIdOf } = returnPaths;
+  await recordIncoming(
+    db,
+    { emailIdOf, record: (report) => recordSingleReport(db, report, judge) },
+    { ...message, source: 'imap', arrivedAt },
+  );
+}

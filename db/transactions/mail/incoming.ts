@@ -1,0 +1,83 @@
+import { anyOf } from '../../expressions.ts';
+import type { Database } from '../../database.ts';
+import type { FeedbackAnswer, FeedbackReport } from './reports.ts';
+import type { ReportSource } from '../../../domain/mail/feedback.ts';
+import { feedbackOf, outcomeFor, type Reading } from '../../../domain/mail/reports/report.ts';
+
+/** A message that arrived, for whatever address. */
+export interface IncomingMessage {
+  source: ReportSource;
+  /** Addresses that it was sent to, in their stored form. */
+  recipients: readonly string[];
+  /** A hash of the message. Reports with the same hash on one mail count once. */
+  fingerprint: string;
+  reading: Reading;
+  arrivedAt: Date;
+}
+
+export interface IncomingHandler {
+  /** Returns the id of the mail whose return path an address is; null: it is none. */
+  emailIdOf(address: string): string | null;
+  /** Records a report and resolves after the commit. */
+  record(report: FeedbackReport): Promise<FeedbackAnswer>;
+}
+
+/** `report`: of a known mail. `ignored`: nothing here can use the message. */
+export type IncomingResult = 'report' | 'ignored';
+
+/**
+ * Records the effects of a message that arrived. Resolves after the commit. A message that arrives
+ * again has no effect.
+ */
+export async function recordIncoming(
+  db: Database,
+  { emailIdOf, record }: IncomingHandler,
+  message: IncomingMessage,
+): Promise<IncomingResult> {
+  const reports = await findReports(db, message, emailIdOf);
+  const answers = await Promise.all(reports.map(record));
+  return answers.some((answer) => answer !== 'unknown') ? 'report' : 'ignored';
+}
+
+/**
+ * Returns the reports of a message. A return path proves which mail it is about: one that the
+ * message was sent to, otherwise one in the returned mail. Without it, the ids in the returned mail
+ * count only if the report names the recipient of that mail. So a stranger can report about no
+ * mail, and a recipient only about its own.
+ */
+async function findReports(
+  db: Database,
+  { source, recipients, fingerprint, reading, arrivedAt }: IncomingMessage,
+  emailIdOf: IncomingHandler['emailIdOf'],
+): Promise<FeedbackReport[]> {
+  if (reading.kind !== 'report') return [];
+  const { report } = reading;
+  const idsOf = (addresses: readonly string[]) => [
+    ...new Set(addresses.flatMap((address) => emailIdOf(address) ?? [])),
+  ];
+  const sentTo = idsOf(recipients);
+  const proven = sentTo.length > 0 ? sentTo : idsOf(report.returnPaths);
+  const mustName = proven.length === 0;
+  const ids = mustName ? report.emailIds : proven;
+  const addresses = await findAddresses(db, ids);
+  const reports = ids.flatMap((emailId) => {
+    const address = addresses.get(emailId);
+    const outcome = address === undefined ? null : outcomeFor(report, address, { mustName });
+    if (!outcome) return [];
+    const feedback = [feedbackOf(outcome, source, arrivedAt)];
+    const receipt = `${fingerprint} ${emailId}`;
+    return { emailId, messageId: null, feedback, acceptedAt: null, receipt };
+  });
+  return mustName ? reports.slice(0, 1) : reports;
+}
+
+async function findAddresses(db: Database, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('email')
+    .select(['id', 'to_email'])
+    .where('source_type', '<>', 'INBOUND')
+    .where('id', '=', anyOf(ids))
+    .execute();
+  return new Map(rows.map(({ id, to_email }) => [id, to_email]));
+}

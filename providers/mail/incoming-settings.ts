@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { flag, hostName, number, text } from '../../config-fields.ts';
+
+/** Variables about the ways in which mail servers deliver reports. */
+export const incomingVariables = {
+  RETURN_PATH_DOMAIN: hostName,
+  INBOUND_SMTP_PORT: number(0, 0, 65535),
+  INBOUND_SMTP_HOST: z.string().default('0.0.0.0'),
+  INBOUND_SMTP_TLS_CERT: text,
+  INBOUND_SMTP_TLS_KEY: text,
+  INBOUND_MIME_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
+  FEEDBACK_IMAP_HOST: text,
+  FEEDBACK_IMAP_PORT: number(993, 1, 65535),
+  FEEDBACK_IMAP_USER: text,
+  FEEDBACK_IMAP_PASSWORD: text,
+  FEEDBACK_IMAP_SECURE: flag(true),
+  FEEDBACK_IMAP_MAILBOX: z.string().default('INBOX'),
+  FEEDBACK_IMAP_SECONDS: number(60, 1, 86_400),
+  FEEDBACK_IMAP_MOVE_TO: text,
+};
+
+type IncomingVariables = z.output<z.ZodObject<typeof incomingVariables>>;
+
+export function incomingSettings(env: IncomingVariables) {
+  return {
+    /** Domain of the return paths of mail; null: reports cannot be read. */
+    returnPathDomain: env.RETURN_PATH_DOMAIN ?? null,
+    /** The ways in which reports arrive; each is null if it is off. */
+    incoming: {
+      smtp: receiverSettings(env),
+      /** Key of the signatures at the webhook. */
+      mimeSecret: env.INBOUND_MIME_SECRET ?? null,
+      imap: mailboxSettings(env),
+    },
+  };
+}
+
+function receiverSettings(env: IncomingVariables) {
+  const { INBOUND_SMTP_PORT: port, INBOUND_SMTP_TLS_CERT: cert, INBOUND_SMTP_TLS_KEY: key } = env;
+  if (port === 0) return null;
+  return {
+    port,
+    host: env.INBOUND_SMTP_HOST,
+    /** Files; null: connections are not encrypted. */
+    tls: cert && key ? { cert, key } : null,
+  };
+}
+
+function mailboxSettings(env: IncomingVariables) {
+  if (!env.FEEDBACK_IMAP_HOST) return null;
+  return {
+    host: env.FEEDBACK_IMAP_HOST,
+    port: env.FEEDBACK_IMAP_PORT,
+    user: env.FEEDBACK_IMAP_USER ?? '',
+    password: env.FEEDBACK_IMAP_PASSWORD ?? '',
+    secure: env.FEEDBACK_IMAP_SECURE,
+    mailbox: env.FEEDBACK_IMAP_MAILBOX,
+    /** Seconds between two looks. */
+    seconds: env.FEEDBACK_IMAP_SECONDS,
+    moveTo: env.FEEDBACK_IMAP_MOVE_TO ?? null,
+  };
+}

@@ -1,0 +1,111 @@
+/** Messages in which mail servers report about mail. */
+
+export interface ReportedMail {
+  /** Envelope sender of the mail. */
+  returnPath: string;
+  emailId: string;
+  to: string;
+}
+
+/** A delivery status (RFC 3464) in the form of Postfix. */
+export function deliveryStatus(
+  { returnPath, emailId, to }: ReportedMail,
+  {
+    action = 'failed',
+    status = '5.1.1',
+    diagnostic = `550 ${status} <${to}>: Recipient address rejected`,
+    recipient = to,
+    sentTo = returnPath,
+  }: {
+    action?: string;
+    status?: string;
+    diagnostic?: string;
+    /** Final-Recipient. */
+    recipient?: string;
+    /** The `To` header. */
+    sentTo?: string;
+  } = {},
+): string {
+  return `Return-Path: <>
+From: MAILER-DAEMON@mx.mail.example (Mail Delivery System)
+To: ${sentTo}
+Subject: Undelivered Mail Returned to Sender
+Message-Id: <${Math.random()}@mx.mail.example>
+Auto-Submitted: auto-replied
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type=delivery-status; boundary="b1"
+
+--b1
+Content-Type: text/plain
+
+This is the mail system at host mx.mail.example.
+
+--b1
+Content-Type: message/delivery-status
+
+Reporting-MTA: dns; mx.mail.example
+
+Final-Recipient: rfc822; ${recipient}
+Action: ${action}
+Status: ${status}
+Diagnostic-Code: smtp; ${diagnostic}
+
+--b1
+Content-Type: text/rfc822-headers
+
+Subject: Hi
+X-Everpost-Email: ${emailId}
+Message-ID: <${emailId}@shop.test>
+
+--b1--
+`.replaceAll('\n', '\r\n');
+}
+
+/** A complaint (RFC 5965). */
+export function complaint({ returnPath, to }: ReportedMail, type = 'abuse'): string {
+  return `From: <feedback@mail.example>
+To: fbl@bounces.everpost.test
+Subject: FW: Hi
+Message-Id: <${Math.random()}@mail.example>
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type=feedback-report; boundary="b1"
+
+--b1
+Content-Type: text/plain
+
+This is an email abuse report.
+
+--b1
+Content-Type: message/feedback-report
+
+Feedback-Type: ${type}
+Version: 1
+Original-Mail-From: <${returnPath}>
+Original-Rcpt-To: <${to}>
+
+--b1
+Content-Type: text/rfc822-headers
+
+Subject: Hi
+
+--b1--
+`.replaceAll('\n', '\r\n');
+}
+
+/** A bounce that only people were to read, in the form of qmail. */
+export function plainBounce({ returnPath, to }: ReportedMail, reason: string): string {
+  return `From: MAILER-DAEMON@mx.mail.example
+To: ${returnPath}
+Subject: failure notice
+Message-Id: <${Math.random()}@mx.mail.example>
+
+Hi. This is the qmail-send program at mx.mail.example.
+
+<${to}>:
+${reason}
+
+--- Below this line is a copy of the message.
+
+Return-Path: <${returnPath}>
+`.replaceAll('\n', '\r\n');
+}
