@@ -28,6 +28,7 @@ import { actEndpoints } from './executions/acts.ts';
 import { dryRunEdit } from './workflows/dry-run.ts';
 import { getExecutionPicture, getWorkflowPicture } from './workflows/pictures/pictures.ts';
 import { getWorkflowStats } from './workflows/pictures/stats.ts';
+import { listStepRecipients } from './workflows/step-recipients.ts';
 import { simulateExecution } from './workflows/simulate.ts';
 import { billingEndpoints } from './billing/billing.ts';
 import { invoiceEndpoints } from './billing/invoices.ts';
@@ -87,7 +88,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Analytics', analyticsEndpoints],
   ['Workflows', [...executionEndpoints, findExecutions, ...executionJobEndpoints]],
   ['Workflows', [...actEndpoints, simulateExecution, dryRunEdit, listWorkflowFirings]],
-  ['Workflows', [getWorkflowStats, getWorkflowPicture, getExecutionPicture]],
+  ['Workflows', [getWorkflowStats, listStepRecipients, getWorkflowPicture, getExecutionPicture]],
   ['Accounts', [...loginEndpoints, ...verificationEndpoints, ...oauthEndpoints]],
   ['Accounts', [...userEndpoints, ...sessionEndpoints]],
   ['Projects', [...projectEndpoints, ...removalEndpoints, ...memberEndpoints]],

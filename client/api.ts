@@ -113,7 +113,7 @@ export interface Api {
             /** Possibly accepted: the outcome is unknown */
             unknown: number;
           };
-          /** Number of recipients that were not sent the campaign, by reason; reasons without any are absent */
+          /** Number of those that were not sent, by reason; reasons without any are absent */
           reasons: Record<string, number>;
           leftOut: GetCampaignStatsLeftOut | null;
           /** Percent of totalRecipients that were delivered; 0 without recipients */
@@ -134,6 +134,28 @@ export interface Api {
           unsubscribeRate: number;
         };
       };
+    };
+    /** List the recipients of a campaign and what became of their mail */
+    '/campaigns/{id}/recipients': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+        query?: {
+          /** Maximum number of items per page */
+          limit?: number;
+          /** The `cursor` of the previous page */
+          cursor?: string;
+          /** An outcome, or an event of mail that was sent */
+          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
+          /** A reasonCode. Who was left out of a campaign is listed only when asked for */
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          /** Part of the address of the contact, in any case */
+          search?: string;
+        };
+      };
+      answer: RecipientList;
     };
     /** Explain why a contact gets a campaign or does not */
     '/campaigns/{id}/recipients/{contactId}': {
@@ -883,6 +905,24 @@ export interface Api {
             branches: Record<string, number>;
             /** Only for steps that send mail */
             emails?: {
+              total: number;
+              /** Mail by outcome: the sum is total */
+              outcomes: {
+                /** Accepted by the provider, whatever followed */
+                sent: number;
+                /** Refused by the provider */
+                failed: number;
+                /** Will not be sent */
+                withheld: number;
+                /** Held back by the send policy */
+                held: number;
+                /** Still to be sent */
+                pending: number;
+                /** Possibly accepted: the outcome is unknown */
+                unknown: number;
+              };
+              /** Number of those that were not sent, by reason; reasons without any are absent */
+              reasons: Record<string, number>;
               sent: number;
               delivered: number;
               opened: number;
@@ -892,6 +932,30 @@ export interface Api {
           }>;
         };
       };
+    };
+    /** List who was sent the mail of a step, an item for each mail */
+    '/workflows/{id}/steps/{stepId}/recipients': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of a step */
+          stepId: string;
+        };
+        query?: {
+          /** Maximum number of items per page */
+          limit?: number;
+          /** The `cursor` of the previous page */
+          cursor?: string;
+          /** An outcome, or an event of mail that was sent */
+          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
+          /** A reasonCode. Who was left out of a campaign is listed only when asked for */
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          /** Part of the address of the contact, in any case */
+          search?: string;
+        };
+      };
+      answer: RecipientList;
     };
     /** Draw the graph of a workflow as SVG */
     '/workflows/{id}/graph.svg': {
@@ -1264,6 +1328,94 @@ export interface Api {
         more?: Record<string, number>;
         emailsSent: number;
       };
+    };
+    /** Count the mail made from a template, by its results */
+    '/templates/{id}/stats': {
+      request: {
+        path: {
+          /** The id of the template */
+          id: string;
+        };
+        query?: {
+          /** A date-time with an offset, or a date: its first moment */
+          startDate?: string;
+          /** A date-time with an offset, or a date: its first moment */
+          endDate?: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: {
+          total: number;
+          /** Accepted by the provider */
+          sentCount: number;
+          deliveredCount: number;
+          openedCount: number;
+          clickedCount: number;
+          bouncedCount: number;
+          complainedCount: number;
+          unsubscribedCount: number;
+          /** Mail that the send policy holds now */
+          heldCount: number;
+          /** Mail whose template could not be rendered */
+          renderedPlainlyCount: number;
+          /** Mail that may or may not have been accepted */
+          uncertainCount: number;
+          /** Mail by outcome: the sum is total */
+          outcomes: {
+            /** Accepted by the provider, whatever followed */
+            sent: number;
+            /** Refused by the provider */
+            failed: number;
+            /** Will not be sent */
+            withheld: number;
+            /** Held back by the send policy */
+            held: number;
+            /** Still to be sent */
+            pending: number;
+            /** Possibly accepted: the outcome is unknown */
+            unknown: number;
+          };
+          /** Number of those that were not sent, by reason; reasons without any are absent */
+          reasons: Record<string, number>;
+          /** Percent of total that was delivered; 0 without mail */
+          reachRate: number;
+          /** Percent of sentCount; 0 when nothing was sent */
+          deliveryRate: number;
+          /** Percent of sentCount; 0 when nothing was sent */
+          openRate: number;
+          /** Percent of sentCount; 0 when nothing was sent */
+          clickRate: number;
+          /** Percent of sentCount; 0 when nothing was sent */
+          bounceRate: number;
+          /** Percent of sentCount; 0 when nothing was sent */
+          complaintRate: number;
+          /** Percent of sentCount; 0 when nothing was sent */
+          unsubscribeRate: number;
+        };
+      };
+    };
+    /** List who was sent a template, an item for each mail */
+    '/templates/{id}/recipients': {
+      request: {
+        path: {
+          /** The id of the template */
+          id: string;
+        };
+        query?: {
+          /** Maximum number of items per page */
+          limit?: number;
+          /** The `cursor` of the previous page */
+          cursor?: string;
+          /** An outcome, or an event of mail that was sent */
+          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
+          /** A reasonCode. Who was left out of a campaign is listed only when asked for */
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          /** Part of the address of the contact, in any case */
+          search?: string;
+        };
+      };
+      answer: RecipientList;
     };
     /** List the workflows */
     '/workflows': {
@@ -3339,6 +3491,38 @@ export type GetCampaignStatsProgress = {
   estimatedEndAt: string | null;
   /** Since when the oldest message is due */
   oldestDueAt: string | null;
+};
+
+export type RecipientList = {
+  data: Array<Recipient>;
+  cursor?: string;
+  hasMore: boolean;
+  /** All matches, on the first page; 0 on later ones */
+  total: number;
+};
+
+export type Recipient = {
+  contact: {
+    id: string;
+    email: string;
+  };
+  /** null: left out, so there is no mail */
+  emailId: string | null;
+  /** The execution whose step sent it; null: no step did */
+  executionId: string | null;
+  /** null: left out */
+  outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
+  /** Why it was not sent; null: it was sent */
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | null;
+  /** The provider's text, if it failed or is unknown */
+  error: string | null;
+  opens: number;
+  clicks: number;
+  sentAt: string | null;
+  deliveredAt: string | null;
+  bouncedAt: string | null;
+  openedAt: string | null;
+  clickedAt: string | null;
 };
 
 export type EmailSummaryList = {

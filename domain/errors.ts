@@ -140,7 +140,7 @@ export const problems = {
   UNSUPPORTED_MEDIA_TYPE: [415, 'Send the body as application/json.'],
   VALIDATION_ERROR: [422, 'The request is not valid.'],
   CONDITION_TOO_HEAVY: [422, 'The condition takes too long to evaluate over all contacts.'],
-  STATS_TOO_HEAVY: [422, 'The workflow has too many executions to be counted at once.'],
+  STATS_TOO_HEAVY: [422, 'There is too much to be counted at once.'],
   WORKFLOW_INVALID: [422, 'The workflow has problems that prevent it from running.'],
   PICTURE_TOO_LARGE: [422, 'The workflow has too many steps or transitions for a picture.'],
   SIMULATION_TOO_LARGE: [422, 'The simulation has too many steps, or rendering took too long.'],

@@ -163,6 +163,7 @@ export class RowEffects implements StepEffects {
       topic_id: mail.topicId,
       workflow_execution_id: execution.id,
       workflow_step_execution_id: stepExecution.id,
+      workflow_step_id: stepExecution.step_id,
       ...(withheld && { withheld }),
       renderedPlainly: warnings[0],
     });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { audienceOf, isInAudience } from '../../db/reads/audience.ts';
+import { listLeftOut } from '../../db/reads/recipients/left-out.ts';
 import { findCampaignEmail, findJudgedConsent } from '../../db/campaigns/emails.ts';
 import { findCampaign } from '../../db/campaigns/campaigns.ts';
 import { findCampaignTally } from '../../db/campaigns/tally.ts';
@@ -10,30 +11,26 @@ import { found } from '../../domain/errors.ts';
 import { outcomeOf, outcomes, pendingIn } from '../../domain/outcomes/outcome.ts';
 import { Progress, presentProgress, progressExample } from '../delivery/delivery.ts';
 import { readProgress } from '../delivery/limits.ts';
+import {
+  mailCounts,
+  mailRates,
+  Outcomes,
+  percentOf,
+  Reasons,
+  withRates,
+} from '../emails/outcomes.ts';
+import {
+  answerRecipients,
+  recipientExample,
+  RecipientList,
+  recipientQuery,
+  recipientsDescription,
+} from '../emails/recipients.ts';
 import { ReasonCode } from '../emails/record.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Time, time, Uuid, ById } from '../http/schemas.ts';
 
 /** The results of a campaign: as a whole, and for one contact. */
-
-const Percent = z.number().describe('Percent of sentCount; 0 when nothing was sent');
-
-const Outcomes = z
-  .object({
-    sent: z.int().describe('Accepted by the provider, whatever followed'),
-    failed: z.int().describe('Refused by the provider'),
-    withheld: z.int().describe('Will not be sent'),
-    held: z.int().describe('Held back by the send policy'),
-    pending: z.int().describe('Still to be sent'),
-    unknown: z.int().describe('Possibly accepted: the outcome is unknown'),
-  } satisfies Record<(typeof outcomes)[number], z.ZodInt>)
-  .describe('Recipients by outcome: the sum is totalRecipients');
-
-const Reasons = z
-  .partialRecord(ReasonCode, z.int())
-  .describe(
-    'Number of recipients that were not sent the campaign, by reason; reasons without any are absent',
-  );
 
 const LeftOut = z
   .object({ unsubscribed_at_freeze: z.int(), topic_unsubscribed_at_freeze: z.int() })
@@ -54,13 +51,7 @@ export const getCampaignStats = endpoint({
   params: ById,
   response: z.object({
     totalRecipients: z.int(),
-    sentCount: z.int().describe('Accepted by the provider'),
-    deliveredCount: z.int(),
-    openedCount: z.int(),
-    clickedCount: z.int(),
-    bouncedCount: z.int(),
-    complainedCount: z.int(),
-    unsubscribedCount: z.int(),
+    ...mailCounts,
     heldCount: z
       .int()
       .describe(
@@ -69,19 +60,14 @@ export const getCampaignStats = endpoint({
       ),
     renderedPlainlyCount: z.int().describe('Mail whose template could not be rendered'),
     uncertainCount: z.int().describe('Mail that may or may not have been accepted'),
-    outcomes: Outcomes,
+    outcomes: Outcomes.describe('Recipients by outcome: the sum is totalRecipients'),
     reasons: Reasons,
     leftOut: LeftOut.nullable(),
     reachRate: z
       .number()
       .describe('Percent of totalRecipients that were delivered; 0 without recipients'),
     progress: Progress.nullable().describe('While it is SENDING, at most 5 seconds old'),
-    deliveryRate: Percent,
-    openRate: Percent,
-    clickRate: Percent,
-    bounceRate: Percent,
-    complaintRate: Percent,
-    unsubscribeRate: Percent,
+    ...mailRates,
   }),
   problems: ['CAMPAIGN_NOT_FOUND'],
   example: {
@@ -119,9 +105,7 @@ export const getCampaignStats = endpoint({
     const known = found('CAMPAIGN', id, await findCampaignTally(db, caller.projectId, id));
     const { campaign: row, tally } = known;
     const { outcomes: counts, reasons } = campaignOutcomes(tally);
-    const percent = (count: number, all: number) => (all === 0 ? 0 : (count / all) * 100);
-    const rate = (count: number) => percent(count, row.sent_count);
-    return {
+    return withRates({
       totalRecipients: row.total_recipients,
       sentCount: row.sent_count,
       deliveredCount: row.delivered_count,
@@ -139,15 +123,9 @@ export const getCampaignStats = endpoint({
         unsubscribed_at_freeze: row.left_unsubscribed,
         topic_unsubscribed_at_freeze: row.left_topic,
       },
-      reachRate: percent(row.delivered_count, row.total_recipients),
+      reachRate: percentOf(row.delivered_count, row.total_recipients),
       progress: row.status === 'SENDING' ? presentProgress(await readProgress(call, row)) : null,
-      deliveryRate: rate(row.delivered_count),
-      openRate: rate(row.opened_count),
-      clickRate: rate(row.clicked_count),
-      bounceRate: rate(row.bounced_count),
-      complaintRate: rate(row.complained_count),
-      unsubscribeRate: rate(row.unsubscribed_count),
-    };
+    });
   },
 });
 
@@ -219,4 +197,29 @@ export const getCampaignRecipient = endpoint({
   },
 });
 
-export const recipientEndpoints = [getCampaignStats, getCampaignRecipient];
+export const listCampaignRecipients = endpoint({
+  id: 'listCampaignRecipients',
+  method: 'GET',
+  path: '/campaigns/{id}/recipients',
+  summary: 'List the recipients of a campaign and what became of their mail',
+  description:
+    `${recipientsDescription} It is empty before the audience is fixed. The reasons ` +
+    '`unsubscribed_at_freeze` and `topic_unsubscribed_at_freeze` list the contacts that the ' +
+    'campaign has left out, newest contact first; whether they belong to the audience is ' +
+    'evaluated as of now. CAMPAIGN_NOT_FOUND: the project has no such campaign. ' +
+    'CONDITION_TOO_HEAVY: the audience of those left out took too long to evaluate.',
+  access: 'secret',
+  params: ById,
+  query: recipientQuery,
+  response: RecipientList,
+  problems: ['CAMPAIGN_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
+  example: recipientExample,
+  async handle({ db, caller: { projectId }, params: { id }, query }) {
+    const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+    return answerRecipients(db, { projectId, column: 'campaign_id', id }, query, (reason, page) =>
+      listLeftOut(db, campaign, { reason, search: query.search }, page),
+    );
+  },
+});
+
+export const recipientEndpoints = [getCampaignStats, listCampaignRecipients, getCampaignRecipient];

@@ -148,8 +148,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   UNSUPPORTED_MEDIA_TYPE: 'Set the header Content-Type, and send a body in this format.',
   VALIDATION_ERROR: 'Correct the fields that `errors` lists, each with its message.',
   STATS_TOO_HEAVY:
-    'Of GET /workflows/{id}/stats, request a shorter period or one version. Of a picture, request ' +
-    'one `version`, or leave out `stats`.',
+    'Request a shorter period, or one version of a workflow. Of a picture, request one `version`, ' +
+    'or leave out `stats`.',
   CONDITION_TOO_HEAVY: 'Use fewer filters, or equals in place of contains.',
   WORKFLOW_INVALID: 'Correct the steps that `errors` lists, then enable the workflow again.',
   PICTURE_TOO_LARGE: 'Read the steps and transitions with GET /workflows/{id} instead.',

@@ -45,6 +45,7 @@ import {
 import { previewStoredTemplate, previewTemplate } from './preview.ts';
 import { Template, TemplateType, presentTemplate, templateExample } from './record.ts';
 import { getTemplateUsage } from './usage.ts';
+import { getTemplateStats, listTemplateRecipients } from './mail.ts';
 import { keptTopic, refuseTopic, requireTopics } from '../topics/references.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
@@ -369,6 +370,8 @@ export const templateEndpoints = [
   deleteTemplate,
   duplicateTemplate,
   getTemplateUsage,
+  getTemplateStats,
+  listTemplateRecipients,
   bulkUpdateTemplates,
   previewTemplate,
   previewStoredTemplate,

@@ -23,6 +23,7 @@ create table email (
   campaign_id uuid,
   workflow_execution_id uuid,
   workflow_step_execution_id uuid,
+  workflow_step_id uuid,
   message_id text,
   status text not null default 'PENDING'
       check (status in ('PENDING', 'SENDING', 'SENT', 'DELIVERED', 'OPENED', 'CLICKED', 'BOUNCED',
@@ -89,6 +90,7 @@ comment on column email.retry_at is 'The end of the pause after its last attempt
 comment on column email.hold_reason is 'The rule of the send policy that holds it back: quiet_hours or frequency_cap.';
 comment on column email.held_until is 'Until when the send policy holds it back.';
 comment on column email.opt_in_id is 'The request that it asks to confirm: its link gets the token when it leaves.';
+comment on column email.workflow_step_id is 'The step that sent it; null: no step did.';
 comment on column email.refusal is 'Why the provider did not take it; null: it was not refused. Its text is in "error".';
 create unique index email_one_per_campaign_contact on email (campaign_id, contact_id)
   where campaign_id is not null;
@@ -101,6 +103,18 @@ create index email_inbound on email (project_id, created_at desc, id desc)
   where source_type = 'INBOUND';
 create index email_campaign_page on email (campaign_id, created_at desc, id desc)
   where campaign_id is not null;
+create index email_template_page on email (template_id, created_at desc, id desc)
+  where template_id is not null;
+create index email_step_page on email (workflow_step_id, created_at desc, id desc)
+  where workflow_step_id is not null;
+-- The next two have columns that change, but seldom: most messages are never in them. The code is
+-- that of `hasFailedBy` in db/sql/mail-status.ts; a longer error is a provider's text.
+create index email_campaign_failed
+  on email (campaign_id, left(coalesce(refusal, error), 40), created_at desc, id desc)
+  where campaign_id is not null and error is not null;
+create index email_campaign_reported on email (campaign_id, created_at desc, id desc)
+  where campaign_id is not null
+    and (bounced_at is not null or complained_at is not null or unsubscribed_at is not null);
 -- Mail to the simulator does not count for the reputation. There is little of it.
 create index email_simulated on email (project_id) where to_email like '%@simulator.test';
 create index email_scheduled on email (project_id, created_at desc, id desc)

@@ -4,13 +4,14 @@ import { isoInstant } from '../expressions.ts';
 import { audienceOf, audienceSql } from './audience.ts';
 import { judgedAt, wasSubscribed } from '../sql/campaign-audience.ts';
 import { hadLeftTopic } from '../sql/topic-choices.ts';
+import { type LeftOutReason, leftOutReasons } from '../../domain/campaign/campaign.ts';
 import type { Position } from '../../domain/cursor.ts';
 import { needsSubscription } from '../../domain/mail/headers.ts';
 
 /** A campaign that a contact did not get because it had opted out when the audience was fixed. */
 export interface MissedCampaign {
   id: string;
-  reason: 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+  reason: LeftOutReason;
   name: string;
   subject: string;
   /** When its audience was fixed, to the microsecond. */
@@ -73,8 +74,7 @@ export async function listMissedCampaigns(
   };
 }
 
-const unsubscribed = 'unsubscribed_at_freeze' as const;
-const leftTopic = 'topic_unsubscribed_at_freeze' as const;
+const [unsubscribed, leftTopic] = leftOutReasons;
 
 interface Candidate extends Omit<MissedCampaign, 'reason'> {
   frozen_at: Date;

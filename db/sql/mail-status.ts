@@ -1,9 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
+import { type ReasonCode, refusals, withheldReasons } from '../../domain/outcomes/outcome.ts';
 import { unqueuedOf } from './mail-queue.ts';
 
 /**
- * Campaign mail that is being given to the mail provider: its row still has the status PENDING, but
- * a claimed chunk of its campaign names it. It is shown as SENDING.
+ * The status and the outcome with which messages are shown. Campaign mail that is being given to the
+ * mail provider still has the status PENDING in its row, but a claimed chunk of its campaign names
+ * it. It is shown as SENDING.
  */
 
 /**
@@ -15,11 +17,19 @@ export function idsUnderWay(projectId: RawBuilder<unknown>): RawBuilder<unknown>
     where inner_claimed.project_id = ${projectId} and inner_claimed.attempt_id is not null)`;
 }
 
-/** SQL that is true if a message is in `idsUnderWay`. @param email the table or its alias. */
-export function isClaimedByChunk(email: string): RawBuilder<boolean> {
+/**
+ * SQL that is true if a message is in `idsUnderWay`.
+ * @param email the table or its alias.
+ * @param projectId its project. PostgreSQL reads the chunks of a constant project once for all
+ *   messages; by default it reads them for each.
+ */
+export function isClaimedByChunk(
+  email: string,
+  projectId: RawBuilder<unknown> = sql.ref(`${email}.project_id`),
+): RawBuilder<boolean> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
   return sql<boolean>`(${column('status')} = 'PENDING' and ${column('campaign_id')} is not null
-    and ${column('id')} in ${idsUnderWay(column('project_id'))})`;
+    and ${column('id')} in ${idsUnderWay(projectId)})`;
 }
 
 /**
@@ -51,14 +61,65 @@ export function campaignStatusOf(email: string): RawBuilder<string | null> {
       where inner_mailing.id = ${column('campaign_id')}) end`;
 }
 
-/** SQL that is true if the attempt of a message has ended without an outcome. */
-export function isUnsettled(email: string): RawBuilder<boolean> {
+/**
+ * SQL that is true if the attempt of a message has ended without an outcome. See `isClaimedByChunk`.
+ */
+export function isUnsettled(
+  email: string,
+  projectId: RawBuilder<unknown> = sql.ref(`${email}.project_id`),
+): RawBuilder<boolean> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
   return sql<boolean>`case ${column('status')}
     when 'SENDING' then ${column('lease_until')} < now()
     when 'PENDING' then ${column('campaign_id')} is not null
       and ${column('id')} in (select unnest(inner_expired.email_ids) from campaign_chunk inner_expired
-        where inner_expired.project_id = ${column('project_id')}
+        where inner_expired.project_id = ${projectId}
           and inner_expired.attempt_id is not null and inner_expired.lease_until < now())
     else false end`;
+}
+
+const failureCodes = [...refusals, ...withheldReasons, 'delivery_unknown'];
+
+/**
+ * SQL that selects the reason code of a message, by the rules of `outcomeOf`; null: it was sent.
+ * @param email the table or its alias.
+ * @param projectId the project of all these messages, as a constant: see `isClaimedByChunk`.
+ */
+export function reasonOf(
+  email: string,
+  projectId: RawBuilder<unknown>,
+): RawBuilder<ReasonCode | null> {
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  const code = sql`coalesce(${column('refusal')}, ${column('error')})`;
+  const known = sql.join(failureCodes.map((one) => sql.lit(one)));
+  return sql<ReasonCode | null>`case
+    when ${column('status')} = 'FAILED'
+      then case when ${code} in (${known}) then ${code} else 'provider_refused' end
+    when ${column('status')} not in ('PENDING', 'SENDING') then null
+    when ${isUnsettled(email, projectId)} then 'delivery_unsettled'
+    when ${campaignStatusOf(email)} = 'PAUSED' then 'campaign_paused'
+    when ${column('status')} = 'SENDING' or ${isClaimedByChunk(email, projectId)} then 'queued'
+    else coalesce(${holdReasonOf(email)}, 'queued') end`;
+}
+
+/** SQL that selects the reason of the hold of a waiting message, as `holdOf` does; null: it is due. */
+function holdReasonOf(email: string): RawBuilder<string | null> {
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  const policy = sql`case when ${column('hold_reason')} = 'frequency_cap'
+    then 'frequency_cap' else 'quiet_hours' end`;
+  return sql<string | null>`(select reason from (values
+      ('schedule', ${column('scheduled_for')}, 1), ('retry', ${column('retry_at')}, 2),
+      (${policy}, ${column('held_until')}, 3)) as hold(reason, until, place)
+    where until > now() order by until desc, place limit 1)`;
+}
+
+/**
+ * SQL that is true if a message has failed for this reason. For a campaign's messages, the index
+ * `email_campaign_failed` finds them, in the order of a list.
+ * @param email the table or its alias.
+ */
+export function hasFailedBy(email: string, code: ReasonCode): RawBuilder<boolean> {
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  return sql<boolean>`(${column('status')} = 'FAILED' and ${column('error')} is not null
+    and left(coalesce(${column('refusal')}, ${column('error')}), 40) = ${code})`;
 }

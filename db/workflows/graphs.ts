@@ -48,6 +48,19 @@ function parsed({ whole, difference }: GraphTexts): Graph {
     : graphAfter({ whole: graph, difference: JSON.parse(difference) as GraphDifference<Graph> });
 }
 
+/** Returns true if a version of a workflow has this step. It reads the newest versions first. */
+export async function hasHadStep(
+  db: Database,
+  workflowId: string,
+  stepId: string,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from workflow_graph stored where stored.workflow_id = ${workflowId}
+        and graph_step(stored.whole, stored.difference, ${stepId}) is not null
+      order by stored.version desc limit 1`.execute(db);
+  return rows.length > 0;
+}
+
 /** The graph of one version; undefined: the workflow never had it, or was deleted. */
 export async function findVersionGraph(
   db: Database,

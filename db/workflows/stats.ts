@@ -7,6 +7,12 @@ import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { branchOf } from './branches.ts';
 import { countNotStarted } from './not-started.ts';
+import {
+  countOutcomes,
+  type OutcomeCounts,
+  type ReasonCount,
+} from '../../domain/outcomes/tally.ts';
+import { reasonOf } from '../sql/mail-status.ts';
 import type { NotStartedReason } from '../../domain/workflow/start.ts';
 import type { StepModule } from '../../domain/workflow/steps/step.ts';
 
@@ -34,7 +40,8 @@ export interface ExecutionCounts {
   cancelled: number;
 }
 
-export interface MailCounts {
+export interface MailCounts extends OutcomeCounts {
+  total: number;
   sent: number;
   delivered: number;
   opened: number;
@@ -77,7 +84,7 @@ export interface WorkflowStats {
  */
 export async function findStats(
   db: Database,
-  workflowId: string,
+  { id: workflowId, project_id: projectId }: { id: string; project_id: string },
   graph: Graph,
   period: StatsPeriod,
 ): Promise<WorkflowStats> {
@@ -110,6 +117,7 @@ export async function findStats(
       )),
       ...(await countMails(
         tx,
+        projectId,
         counted,
         idsOf(({ sendsMail }) => sendsMail),
       )),
@@ -123,7 +131,8 @@ export async function findStats(
 }
 
 function zeros(sendsMail: boolean): StepCounts {
-  const emails = { sent: 0, delivered: 0, opened: 0, clicked: 0, bounced: 0 };
+  const numbers = { total: 0, sent: 0, delivered: 0, opened: 0, clicked: 0, bounced: 0 };
+  const emails = { ...numbers, ...countOutcomes([]) };
   return {
     entered: 0,
     completed: 0,
@@ -264,15 +273,36 @@ async function countWaiting(tx: Database, counted: RawBuilder<boolean>) {
   return rows;
 }
 
-async function countMails(tx: Database, counted: RawBuilder<boolean>, ids: readonly string[]) {
+async function countMails(
+  tx: Database,
+  projectId: string,
+  counted: RawBuilder<boolean>,
+  ids: readonly string[],
+) {
   if (ids.length === 0) return [];
-  const { rows } = await sql<OfStep<MailCounts>>`
-    select step.step_id as "stepId", count(email.sent_at)::int as sent,
+  const { rows } = await sql<OfStep<ReasonCount & Omit<MailCounts, keyof OutcomeCounts>>>`
+    select step.step_id as "stepId", email.status = 'FAILED' as "isFailed",
+        ${reasonOf('email', sql`${projectId}::uuid`)} as code, count(*)::int as count,
+        count(email.sent_at)::int as sent,
         count(email.delivered_at)::int as delivered, count(email.opened_at)::int as opened,
         count(email.clicked_at)::int as clicked, count(email.bounced_at)::int as bounced
       from execution join step_execution step on step.execution_id = execution.id
       join email on email.workflow_step_execution_id = step.id
       where ${counted} and step.step_id = ${anyOf(ids)}
-      group by 1`.execute(tx);
-  return rows.map(({ stepId, ...emails }) => ({ stepId, emails }));
+      group by 1, 2, 3`.execute(tx);
+  return [...new Set(rows.map(({ stepId }) => stepId))].map((stepId) => {
+    const groups = rows.filter((row) => row.stepId === stepId);
+    const sum = (field: 'count' | 'sent' | 'delivered' | 'opened' | 'clicked' | 'bounced') =>
+      groups.reduce((total, group) => total + group[field], 0);
+    const emails: MailCounts = {
+      total: sum('count'),
+      ...countOutcomes(groups),
+      sent: sum('sent'),
+      delivered: sum('delivered'),
+      opened: sum('opened'),
+      clicked: sum('clicked'),
+      bounced: sum('bounced'),
+    };
+    return { stepId, emails };
+  });
 }

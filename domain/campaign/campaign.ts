@@ -48,6 +48,13 @@ export const absences = [
 ] as const;
 export type Absence = (typeof absences)[number];
 
+/** The absences of contacts that belong to the audience. */
+export const leftOutReasons = [
+  'unsubscribed_at_freeze',
+  'topic_unsubscribed_at_freeze',
+] as const satisfies Absence[];
+export type LeftOutReason = (typeof leftOutReasons)[number];
+
 /** One sentence for each absence; `reasonTexts` has those for recipients. */
 export const absenceTexts: Readonly<Record<Absence, string>> = {
   not_in_audience: 'The contact is not in the audience.',

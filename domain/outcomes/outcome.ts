@@ -139,3 +139,16 @@ export function outcomeOfFailure(code: string | null): MailOutcome {
   const refusal = refusals.find((reason) => reason === code) ?? 'provider_refused';
   return { outcome: 'failed', reasonCode: refusal };
 }
+
+/**
+ * Returns the outcome that a reason code stands for; null: the message was sent.
+ * @param isFailed true if the message has the status FAILED. `frequency_cap` withholds a message, or
+ *   holds it back.
+ */
+export function outcomeOfReason(code: ReasonCode | null, isFailed: boolean): Outcome {
+  if (code === null) return 'sent';
+  if (isFailed) return outcomeOfFailure(code).outcome;
+  const isOf = (outcome: 'held' | 'unknown') =>
+    (reasonCodes[outcome] as readonly ReasonCode[]).includes(code);
+  return isOf('held') ? 'held' : isOf('unknown') ? 'unknown' : 'pending';
+}

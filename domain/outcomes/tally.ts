@@ -2,12 +2,13 @@ import {
   type MailOutcome,
   type Outcome,
   outcomeOfFailure,
+  outcomeOfReason,
   type PolicyHold,
   pendingIn,
   type ReasonCode,
 } from './outcome.ts';
 
-/** Counts the recipients of a campaign by outcome. */
+/** Counts messages, and the recipients of a campaign, by outcome and by reason. */
 
 export interface CampaignTally {
   status: string;
@@ -33,31 +34,55 @@ export interface CampaignTally {
   retrying: number;
 }
 
-export interface CampaignOutcomes {
-  /** The sum is the number of recipients. */
+export interface OutcomeCounts {
   outcomes: Record<Outcome, number>;
-  /**
-   * Without zeros. The sum is the number of recipients to whom the campaign was not sent, or not yet.
-   */
+  /** Without zeros. The sum is that of `outcomes` without the sent ones. */
   reasons: Partial<Record<ReasonCode, number>>;
 }
 
-export function campaignOutcomes(tally: CampaignTally): CampaignOutcomes {
-  const outcomes = { sent: 0, failed: 0, withheld: 0, held: 0, pending: 0, unknown: 0 };
-  const reasons: CampaignOutcomes['reasons'] = {};
-  const add = ({ outcome, reasonCode }: MailOutcome, count: number) => {
+class Counter {
+  readonly counts: OutcomeCounts = {
+    outcomes: { sent: 0, failed: 0, withheld: 0, held: 0, pending: 0, unknown: 0 },
+    reasons: {},
+  };
+
+  add({ outcome, reasonCode }: MailOutcome, count: number): void {
+    const { outcomes, reasons } = this.counts;
     if (count === 0) return;
     outcomes[outcome] += count;
     if (reasonCode !== null) reasons[reasonCode] = (reasons[reasonCode] ?? 0) + count;
-  };
+  }
+}
+
+/** A number of messages with the same reason. */
+export interface ReasonCount {
+  /** null: they were sent. */
+  code: ReasonCode | null;
+  /** True if they have the status FAILED. */
+  isFailed: boolean;
+  count: number;
+}
+
+/** The sum of `outcomes` is the number of messages. */
+export function countOutcomes(counted: readonly ReasonCount[]): OutcomeCounts {
+  const counter = new Counter();
+  for (const { code, isFailed, count } of counted) {
+    counter.add({ outcome: outcomeOfReason(code, isFailed), reasonCode: code }, count);
+  }
+  return counter.counts;
+}
+
+/** The sum of `outcomes` is the number of recipients. */
+export function campaignOutcomes(tally: CampaignTally): OutcomeCounts {
+  const counter = new Counter();
   const { status, failures, held, unsettled, scheduled, retrying } = tally;
   const sum = (numbers: readonly number[]) => numbers.reduce((one, other) => one + other, 0);
   const sent = tally.sent - sum(failures.map((failure) => failure.sent));
   let waiting = tally.made - sent - sum(failures.map(({ count }) => count));
-  add({ outcome: 'sent', reasonCode: null }, sent);
-  for (const { code, count } of failures) add(outcomeOfFailure(code), count);
+  counter.add({ outcome: 'sent', reasonCode: null }, sent);
+  for (const { code, count } of failures) counter.add(outcomeOfFailure(code), count);
   const take = (outcome: MailOutcome, count: number) => {
-    add(outcome, count);
+    counter.add(outcome, count);
     waiting -= count;
   };
   take({ outcome: 'unknown', reasonCode: 'delivery_unsettled' }, unsettled);
@@ -68,7 +93,7 @@ export function campaignOutcomes(tally: CampaignTally): CampaignOutcomes {
     take({ outcome: 'pending', reasonCode: 'retry' }, retrying);
   }
   // Messages waiting in a cancelled campaign will fail, but have not failed yet.
-  add(pendingIn(status === 'CANCELLED' ? 'SENDING' : status), waiting);
-  add(pendingIn(status), tally.totalRecipients - tally.made);
-  return { outcomes, reasons };
+  counter.add(pendingIn(status === 'CANCELLED' ? 'SENDING' : status), waiting);
+  counter.add(pendingIn(status), tally.totalRecipients - tally.made);
+  return counter.counts;
 }

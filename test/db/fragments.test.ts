@@ -17,6 +17,7 @@ import {
   idsUnderWay,
   isClaimedByChunk,
   isUnsettled,
+  reasonOf,
   statusOf,
 } from '../../db/sql/mail-status.ts';
 import { conditionSql } from '../../db/sql/filter.ts';
@@ -264,6 +265,18 @@ const plays: Readonly<Record<string, Play>> = {
     fragment: isUnsettled,
     answers: [true, false],
   },
+  reasonOf: {
+    rows: both((tenant) => ({
+      ...mails(tenant),
+      error: null,
+      refusal: null,
+      lease_until: null,
+      retry_at: null,
+      hold_reason: null,
+    })),
+    fragment: (name) => reasonOf(name, at(name, 'project_id')),
+    answers: ['delivery_unsettled', 'schedule'],
+  },
   isSenderGone: { rows: both(mails), fragment: isSenderGone, answers: [false, true] },
   endedBy: {
     rows: both(mails),
@@ -373,6 +386,7 @@ const types: Readonly<Record<string, string>> = {
   frozen_at: 'timestamptz',
   audience_fixed: 'boolean',
   held_until: 'timestamptz',
+  retry_at: 'timestamptz',
   reentry_min_interval: 'int',
   lease_until: 'timestamptz',
   at: 'timestamptz',

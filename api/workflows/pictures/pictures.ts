@@ -42,7 +42,7 @@ export const getWorkflowPicture = endpoint({
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     const graph = await findGraph(db, workflow, query.version);
     const { version } = query;
-    const stats = query.stats === 'true' ? await findStats(db, id, graph, { version }) : null;
+    const stats = query.stats === 'true' ? await findStats(db, workflow, graph, { version }) : null;
     const subtitle = `Version ${version ?? workflow.version}${startedText(stats)}`;
     const picture = pictureOfGraph(graph, { name: workflow.name, subtitle }, stats?.steps ?? null);
     return answer(await drawer.draw(picture, projectId), { headers });

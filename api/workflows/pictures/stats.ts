@@ -5,6 +5,7 @@ import { found } from '../../../domain/errors.ts';
 import { limits } from '../../../domain/limits.ts';
 import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
 import { rangeQuery } from '../../activity/date-range.ts';
+import { Outcomes, Reasons } from '../../emails/outcomes.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { WorkflowById } from '../graph/record.ts';
 import { findGraph, Version } from '../graph/versions.ts';
@@ -44,7 +45,16 @@ const Stats = z.object({
         .describe('Seconds from entering to leaving the step; null: no execution has left it'),
       branches: z.record(z.string(), Count).describe('Executions that left it, by branch'),
       emails: z
-        .object({ sent: Count, delivered: Count, opened: Count, clicked: Count, bounced: Count })
+        .object({
+          total: Count,
+          outcomes: Outcomes.describe('Mail by outcome: the sum is total'),
+          reasons: Reasons,
+          sent: Count,
+          delivered: Count,
+          opened: Count,
+          clicked: Count,
+          bounced: Count,
+        })
         .optional()
         .describe('Only for steps that send mail'),
     }),
@@ -95,7 +105,7 @@ export const getWorkflowStats = endpoint({
   async handle({ db, caller: { projectId }, params: { id }, query }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     const graph = await findGraph(db, workflow, query.version);
-    const { executions, steps, notStarted } = await findStats(db, id, graph, query);
+    const { executions, steps, notStarted } = await findStats(db, workflow, graph, query);
     const refuses = workflow.execution_key !== null || workflow.reentry_mode === 'parallel';
     return {
       executions,

@@ -31,7 +31,7 @@ export interface StepVisit {
     /** True if the execution or its workflow is paused: it begins no further step. */
     is_paused: boolean;
   };
-  stepExecution: Pick<StepExecutionRow, 'id' | 'status' | 'attempts' | 'output'> & {
+  stepExecution: Pick<StepExecutionRow, 'id' | 'step_id' | 'status' | 'attempts' | 'output'> & {
     /** When the step was first entered. */
     started_at: Date;
   };
@@ -118,7 +118,14 @@ export async function enterStep(
   const { step_execution_id: id, step_status: status, attempts, output } = row;
   return {
     execution: row,
-    stepExecution: { id, status, attempts, output, started_at: row.step_started_at },
+    stepExecution: {
+      id,
+      step_id: stepId,
+      status,
+      attempts,
+      output,
+      started_at: row.step_started_at,
+    },
     completedAt: row.completed_at,
   };
 }

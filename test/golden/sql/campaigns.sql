@@ -63,6 +63,45 @@ from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.project_id = $1 and campaign.id = $2
 
+select case when email.status = 'FAILED' then case when coalesce(email.refusal, email.error) in
+    ('provider_refused', 'recipient_refused', 'provider_unavailable', 'contact_unsubscribed',
+    'topic_unsubscribed', 'suppressed', 'frequency_cap', 'late', 'billing_limit',
+    'domain_not_verified', 'project_disabled', 'campaign_cancelled', 'execution_ended', 'cancelled',
+    'message_too_large', 'contact_deleted', 'delivery_unknown') then coalesce(email.refusal,
+    email.error) else 'provider_refused' end when email.status not in ('PENDING', 'SENDING') then
+    null when case email.status when 'SENDING' then email.lease_until < now() when 'PENDING' then
+    email.campaign_id is not null and email.id in (
+  select unnest(inner_expired.email_ids)
+  from campaign_chunk inner_expired
+  where inner_expired.project_id = $1::uuid and inner_expired.attempt_id is not null and
+      inner_expired.lease_until < now()) else false end then 'delivery_unsettled' when case when
+      email.status in ('PENDING', 'SENDING') then (
+  select inner_mailing.status
+  from campaign inner_mailing
+  where inner_mailing.id = email.campaign_id) end = 'PAUSED' then 'campaign_paused' when
+      email.status = 'SENDING' or (email.status = 'PENDING' and email.campaign_id is not null and
+      email.id in (
+    select unnest(inner_claimed.email_ids)
+    from campaign_chunk inner_claimed
+    where inner_claimed.project_id = $2::uuid and inner_claimed.attempt_id is not null)) then
+        'queued' else coalesce((
+    select reason
+    from (
+      values ('schedule', email.scheduled_for, 1), ('retry', email.retry_at, 2), (case when
+          email.hold_reason = 'frequency_cap' then 'frequency_cap' else 'quiet_hours' end,
+          email.held_until, 3)) as hold(reason, until, place)
+    where until > now()
+    order by until desc, place
+    limit 1), 'queued') end as code, status = 'FAILED' as "isFailed", count(*)::int as count,
+        count(sent_at)::int as sent, count(delivered_at)::int as delivered, count(opened_at)::int as
+        opened, count(clicked_at)::int as clicked, count(bounced_at)::int as bounced,
+        count(complained_at)::int as complained, count(*) filter (
+  where status = 'PENDING' and held_until > now())::int as held, count(*) filter (
+  where trace @> '[{state: rendered_plainly}]')::int as "renderedPlainly"
+from email
+where template_id = $3 and project_id = $4
+group by 1, 2
+
 select case when least( (
     select due_at
     from campaign_chunk
@@ -117,8 +156,8 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.received_id, email.refusal, email.reply_to, email.retry_at, email.scheduled_for,
     email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
     email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at,
-    email.workflow_execution_id, email.workflow_step_execution_id, case when (email.status =
-    'PENDING' and email.campaign_id is not null and email.id in (
+    email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
+    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -151,8 +190,8 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.received_id, email.refusal, email.reply_to, email.retry_at, email.scheduled_for,
     email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
     email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at,
-    email.workflow_execution_id, email.workflow_step_execution_id, case when (email.status =
-    'PENDING' and email.campaign_id is not null and email.id in (
+    email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
+    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -172,6 +211,306 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
       as has_body, trace, id as email_id, body, body_template, body_values
 from email
 where project_id = $1 and id = $2
+
+select email.id, email.contact_id, email.workflow_execution_id, email.created_at,
+    email.scheduled_for, email.retry_at, email.hold_reason, email.held_until, email.error,
+    email.refusal, email.opens, email.clicks, email.sent_at, email.delivered_at, email.opened_at,
+    email.clicked_at, email.bounced_at, case when (email.status = 'PENDING' and email.campaign_id is
+    not null and email.id in (
+    select unnest(inner_claimed.email_ids)
+    from campaign_chunk inner_claimed
+    where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
+        then 'SENDING' else email.status end as status, case when email.status in ('PENDING',
+        'SENDING') then (
+  select inner_mailing.status
+  from campaign inner_mailing
+  where inner_mailing.id = email.campaign_id) end as campaign_status, case email.status when
+      'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id is not null and
+      email.id in (
+  select unnest(inner_expired.email_ids)
+  from campaign_chunk inner_expired
+  where inner_expired.project_id = email.project_id and inner_expired.attempt_id is not null and
+      inner_expired.lease_until < now()) else false end as is_unsettled, coalesce(receiver.email,
+      email.to_email) as address
+from (
+  select inner_checked.id, inner_checked.created_at
+  from email inner_checked
+  where inner_checked.campaign_id = $1 and inner_checked.project_id = $2 and
+      inner_checked.bounced_at is not null and true
+  order by inner_checked.created_at desc, inner_checked.id desc
+  limit $3) found
+cross join lateral (
+  select inner_found.id, inner_found.contact_id, inner_found.workflow_execution_id,
+      inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
+      inner_found.hold_reason, inner_found.held_until, inner_found.error, inner_found.refusal,
+      inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
+      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at, inner_found.project_id,
+      inner_found.campaign_id, inner_found.to_email, inner_found.status, inner_found.lease_until,
+      inner_found.complained_at, inner_found.unsubscribed_at
+  from email inner_found
+  where inner_found.id = found.id offset 0) email
+left join lateral (
+  select inner_receiver.email
+  from contact inner_receiver
+  where inner_receiver.id = email.contact_id and inner_receiver.project_id = email.project_id offset
+      0) receiver on true
+where (email.bounced_at is not null)
+order by found.created_at desc, found.id desc
+limit $4
+
+select email.id, email.contact_id, email.workflow_execution_id, email.created_at,
+    email.scheduled_for, email.retry_at, email.hold_reason, email.held_until, email.error,
+    email.refusal, email.opens, email.clicks, email.sent_at, email.delivered_at, email.opened_at,
+    email.clicked_at, email.bounced_at, case when (email.status = 'PENDING' and email.campaign_id is
+    not null and email.id in (
+    select unnest(inner_claimed.email_ids)
+    from campaign_chunk inner_claimed
+    where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
+        then 'SENDING' else email.status end as status, case when email.status in ('PENDING',
+        'SENDING') then (
+  select inner_mailing.status
+  from campaign inner_mailing
+  where inner_mailing.id = email.campaign_id) end as campaign_status, case email.status when
+      'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id is not null and
+      email.id in (
+  select unnest(inner_expired.email_ids)
+  from campaign_chunk inner_expired
+  where inner_expired.project_id = email.project_id and inner_expired.attempt_id is not null and
+      inner_expired.lease_until < now()) else false end as is_unsettled, coalesce(receiver.email,
+      email.to_email) as address
+from (
+  select inner_checked.id, inner_checked.created_at
+  from email inner_checked
+  where inner_checked.campaign_id = $1 and inner_checked.project_id = $2 and true and true
+  order by inner_checked.created_at desc, inner_checked.id desc
+  limit $3) found
+cross join lateral (
+  select inner_found.id, inner_found.contact_id, inner_found.workflow_execution_id,
+      inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
+      inner_found.hold_reason, inner_found.held_until, inner_found.error, inner_found.refusal,
+      inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
+      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at, inner_found.project_id,
+      inner_found.campaign_id, inner_found.to_email, inner_found.status, inner_found.lease_until,
+      inner_found.complained_at, inner_found.unsubscribed_at
+  from email inner_found
+  where inner_found.id = found.id offset 0) email
+left join lateral (
+  select inner_receiver.email
+  from contact inner_receiver
+  where inner_receiver.id = email.contact_id and inner_receiver.project_id = email.project_id offset
+      0) receiver on true
+where true
+order by found.created_at desc, found.id desc
+limit $4
+
+select email.id, email.contact_id, email.workflow_execution_id, email.created_at,
+    email.scheduled_for, email.retry_at, email.hold_reason, email.held_until, email.error,
+    email.refusal, email.opens, email.clicks, email.sent_at, email.delivered_at, email.opened_at,
+    email.clicked_at, email.bounced_at, case when (email.status = 'PENDING' and email.campaign_id is
+    not null and email.id in (
+    select unnest(inner_claimed.email_ids)
+    from campaign_chunk inner_claimed
+    where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
+        then 'SENDING' else email.status end as status, case when email.status in ('PENDING',
+        'SENDING') then (
+  select inner_mailing.status
+  from campaign inner_mailing
+  where inner_mailing.id = email.campaign_id) end as campaign_status, case email.status when
+      'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id is not null and
+      email.id in (
+  select unnest(inner_expired.email_ids)
+  from campaign_chunk inner_expired
+  where inner_expired.project_id = email.project_id and inner_expired.attempt_id is not null and
+      inner_expired.lease_until < now()) else false end as is_unsettled, coalesce(receiver.email,
+      email.to_email) as address
+from (
+  select inner_checked.id, inner_checked.created_at
+  from email inner_checked
+  where inner_checked.template_id = $1 and inner_checked.project_id = $2 and true and true
+  order by inner_checked.created_at desc, inner_checked.id desc
+  limit $3) found
+cross join lateral (
+  select inner_found.id, inner_found.contact_id, inner_found.workflow_execution_id,
+      inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
+      inner_found.hold_reason, inner_found.held_until, inner_found.error, inner_found.refusal,
+      inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
+      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at, inner_found.project_id,
+      inner_found.campaign_id, inner_found.to_email, inner_found.status, inner_found.lease_until,
+      inner_found.complained_at, inner_found.unsubscribed_at
+  from email inner_found
+  where inner_found.id = found.id offset 0) email
+left join lateral (
+  select inner_receiver.email
+  from contact inner_receiver
+  where inner_receiver.id = email.contact_id and inner_receiver.project_id = email.project_id offset
+      0) receiver on true
+where (email.opened_at is not null)
+order by found.created_at desc, found.id desc
+limit $4
+
+select email.id, email.contact_id, email.workflow_execution_id, email.created_at,
+    email.scheduled_for, email.retry_at, email.hold_reason, email.held_until, email.error,
+    email.refusal, email.opens, email.clicks, email.sent_at, email.delivered_at, email.opened_at,
+    email.clicked_at, email.bounced_at, case when (email.status = 'PENDING' and email.campaign_id is
+    not null and email.id in (
+    select unnest(inner_claimed.email_ids)
+    from campaign_chunk inner_claimed
+    where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
+        then 'SENDING' else email.status end as status, case when email.status in ('PENDING',
+        'SENDING') then (
+  select inner_mailing.status
+  from campaign inner_mailing
+  where inner_mailing.id = email.campaign_id) end as campaign_status, case email.status when
+      'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id is not null and
+      email.id in (
+  select unnest(inner_expired.email_ids)
+  from campaign_chunk inner_expired
+  where inner_expired.project_id = email.project_id and inner_expired.attempt_id is not null and
+      inner_expired.lease_until < now()) else false end as is_unsettled, coalesce(receiver.email,
+      email.to_email) as address
+from (
+  select part.id, part.created_at
+  from ((
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $1 and inner_checked.project_id = $2 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $3) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $4)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $5 and inner_checked.project_id = $6 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $7) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $8)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $9 and inner_checked.project_id = $10 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $11) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $12)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $13 and inner_checked.project_id = $14 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $15) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $16)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $17 and inner_checked.project_id = $18 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $19) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $20)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $21 and inner_checked.project_id = $22 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $23) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $24)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $25 and inner_checked.project_id = $26 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $27) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $28)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $29 and inner_checked.project_id = $30 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $31) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $32)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $33 and inner_checked.project_id = $34 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $35) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $36)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $37 and inner_checked.project_id = $38 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $39) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $40)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $41 and inner_checked.project_id = $42 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $43) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $44)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $45 and inner_checked.project_id = $46 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $47) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $48)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $49 and inner_checked.project_id = $50 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $51) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $52)) part
+  order by part.created_at desc, part.id desc
+  limit $53) found
+cross join lateral (
+  select inner_found.id, inner_found.contact_id, inner_found.workflow_execution_id,
+      inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
+      inner_found.hold_reason, inner_found.held_until, inner_found.error, inner_found.refusal,
+      inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
+      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at, inner_found.project_id,
+      inner_found.campaign_id, inner_found.to_email, inner_found.status, inner_found.lease_until,
+      inner_found.complained_at, inner_found.unsubscribed_at
+  from email inner_found
+  where inner_found.id = found.id offset 0) email
+left join lateral (
+  select inner_receiver.email
+  from contact inner_receiver
+  where inner_receiver.id = email.contact_id and inner_receiver.project_id = email.project_id offset
+      0) receiver on true
+where ((((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
+    email.error), 40) = $54)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $55)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $56)) or
+    ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
+    email.error), 40) = $57)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $58)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $59)) or
+    ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
+    email.error), 40) = $60)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $61)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $62)) or
+    ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
+    email.error), 40) = $63)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $64)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $65)) or
+    ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
+    email.error), 40) = $66))))
+order by found.created_at desc, found.id desc
+limit $67
 
 select id
 from campaign
@@ -220,6 +559,45 @@ select max_per_minute as "maxPerMinute", (campaign.message_class = 'MARKETING' a
         inner_policy.caps <> '[]'))) as "isPoliced"
 from campaign
 where id = $1
+
+select step.step_id as "stepId", email.status = 'FAILED' as "isFailed", case when email.status =
+    'FAILED' then case when coalesce(email.refusal, email.error) in ('provider_refused',
+    'recipient_refused', 'provider_unavailable', 'contact_unsubscribed', 'topic_unsubscribed',
+    'suppressed', 'frequency_cap', 'late', 'billing_limit', 'domain_not_verified',
+    'project_disabled', 'campaign_cancelled', 'execution_ended', 'cancelled', 'message_too_large',
+    'contact_deleted', 'delivery_unknown') then coalesce(email.refusal, email.error) else
+    'provider_refused' end when email.status not in ('PENDING', 'SENDING') then null when case
+    email.status when 'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id
+    is not null and email.id in (
+  select unnest(inner_expired.email_ids)
+  from campaign_chunk inner_expired
+  where inner_expired.project_id = $1::uuid and inner_expired.attempt_id is not null and
+      inner_expired.lease_until < now()) else false end then 'delivery_unsettled' when case when
+      email.status in ('PENDING', 'SENDING') then (
+  select inner_mailing.status
+  from campaign inner_mailing
+  where inner_mailing.id = email.campaign_id) end = 'PAUSED' then 'campaign_paused' when
+      email.status = 'SENDING' or (email.status = 'PENDING' and email.campaign_id is not null and
+      email.id in (
+    select unnest(inner_claimed.email_ids)
+    from campaign_chunk inner_claimed
+    where inner_claimed.project_id = $2::uuid and inner_claimed.attempt_id is not null)) then
+        'queued' else coalesce((
+    select reason
+    from (
+      values ('schedule', email.scheduled_for, 1), ('retry', email.retry_at, 2), (case when
+          email.hold_reason = 'frequency_cap' then 'frequency_cap' else 'quiet_hours' end,
+          email.held_until, 3)) as hold(reason, until, place)
+    where until > now()
+    order by until desc, place
+    limit 1), 'queued') end as code, count(*)::int as count, count(email.sent_at)::int as sent,
+        count(email.delivered_at)::int as delivered, count(email.opened_at)::int as opened,
+        count(email.clicked_at)::int as clicked, count(email.bounced_at)::int as bounced
+from execution
+join step_execution step on step.execution_id = execution.id
+join email on email.workflow_step_execution_id = step.id
+where execution.workflow_id = $3 and step.step_id = any($4::uuid[])
+group by 1, 2, 3
 
 update campaign
 set frozen_to_at = coalesce($1, frozen_to_at), frozen_to_id = coalesce($2, frozen_to_id),

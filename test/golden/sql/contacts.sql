@@ -144,6 +144,52 @@ where contact.id = any($2::uuid[])
 order by contact.id
 for no key update of contact
 
+select contact.id, contact.email, contact.created_at
+from contact
+cross join campaign
+where contact.project_id = $1 and campaign.id = $2 and contact.created_at <= $3 and true and not
+    coalesce((
+    select inner_consent.name = 'contact.unsubscribed'
+    from event inner_consent
+    where inner_consent.contact_id = contact.id and inner_consent.recorded_at > coalesce((
+        select inner_judged.fixed_at
+        from audience_page inner_judged
+        where inner_judged.campaign_id = campaign.id and (inner_judged.to_at, inner_judged.to_id) >=
+            (contact.created_at, contact.id)
+        order by inner_judged.to_at, inner_judged.to_id
+        limit 1), case when campaign.audience_fixed or campaign.status = 'CANCELLED' then
+            campaign.frozen_at end, clock_timestamp()) and inner_consent.name in
+            ('contact.subscribed', 'contact.unsubscribed')
+    order by inner_consent.recorded_at
+    limit 1), contact.subscribed) and true and (
+  select email.id
+  from email
+  where email.campaign_id = campaign.id and email.contact_id = contact.id) is null and true
+order by contact.created_at desc, contact.id desc
+limit $4
+
+select count(*)::int as total
+from contact
+cross join campaign
+where contact.project_id = $1 and campaign.id = $2 and contact.created_at <= $3 and true and not
+    coalesce((
+    select inner_consent.name = 'contact.unsubscribed'
+    from event inner_consent
+    where inner_consent.contact_id = contact.id and inner_consent.recorded_at > coalesce((
+        select inner_judged.fixed_at
+        from audience_page inner_judged
+        where inner_judged.campaign_id = campaign.id and (inner_judged.to_at, inner_judged.to_id) >=
+            (contact.created_at, contact.id)
+        order by inner_judged.to_at, inner_judged.to_id
+        limit 1), case when campaign.audience_fixed or campaign.status = 'CANCELLED' then
+            campaign.frozen_at end, clock_timestamp()) and inner_consent.name in
+            ('contact.subscribed', 'contact.unsubscribed')
+    order by inner_consent.recorded_at
+    limit 1), contact.subscribed) and true and (
+  select email.id
+  from email
+  where email.campaign_id = campaign.id and email.contact_id = contact.id) is null
+
 select count(*)::int as total
 from contact
 where contact.project_id = $1 and coalesce(contact.data @> $2::jsonb, false)

@@ -39,8 +39,8 @@ on conflict do nothing
 
 insert into email (id, project_id, contact_id, to_email, subject, body, headers, from_email,
     from_name, reply_to, message_class, source_type, template_id, topic_id, workflow_execution_id,
-    workflow_step_execution_id, attachments)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+    workflow_step_execution_id, workflow_step_id, attachments)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
 on conflict do nothing
 
 insert into mailbox_message (id, sender, recipient, subject, raw)
@@ -290,7 +290,44 @@ from (
 
 select count(*)::int as total
 from email
+where email.campaign_id = $1 and email.project_id = $2 and ((((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $3)) or
+    ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
+    email.error), 40) = $4)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $5)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $6)) or
+    ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
+    email.error), 40) = $7)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $8)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $9)) or
+    ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
+    email.error), 40) = $10)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $11)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $12)) or
+    ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
+    email.error), 40) = $13)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $14)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $15))))
+
+select count(*)::int as total
+from email
+where email.campaign_id = $1 and email.project_id = $2 and (email.bounced_at is not null)
+
+select count(*)::int as total
+from email
+where email.campaign_id = $1 and email.project_id = $2 and true
+
+select count(*)::int as total
+from email
+where email.template_id = $1 and email.project_id = $2 and (email.opened_at is not null)
+
+select count(*)::int as total
+from email
 where project_id = $1
+
+select count(distinct contact_id)::int as count
+from email
+where template_id = $1 and project_id = $2 and unsubscribed_at is not null
 
 select granted, wait_ms
 from take_sending_tokens($1::text[], $2::float8[], $3, $4)
@@ -298,6 +335,149 @@ from take_sending_tokens($1::text[], $2::float8[], $3, $4)
 select id as email_id, contact_id, campaign_id, body, body_template, body_values
 from email
 where project_id = $1 and id = any($2::uuid[])
+
+select id, created_at
+from (
+  select inner_checked.id, inner_checked.created_at
+  from email inner_checked
+  where inner_checked.campaign_id = $1 and inner_checked.project_id = $2 and
+      inner_checked.bounced_at is not null and true
+  order by inner_checked.created_at desc, inner_checked.id desc
+  limit $3) checked
+order by created_at desc, id desc offset $4
+limit 1
+
+select id, created_at
+from (
+  select inner_checked.id, inner_checked.created_at
+  from email inner_checked
+  where inner_checked.campaign_id = $1 and inner_checked.project_id = $2 and true and true
+  order by inner_checked.created_at desc, inner_checked.id desc
+  limit $3) checked
+order by created_at desc, id desc offset $4
+limit 1
+
+select id, created_at
+from (
+  select inner_checked.id, inner_checked.created_at
+  from email inner_checked
+  where inner_checked.template_id = $1 and inner_checked.project_id = $2 and true and true
+  order by inner_checked.created_at desc, inner_checked.id desc
+  limit $3) checked
+order by created_at desc, id desc offset $4
+limit 1
+
+select id, created_at
+from (
+  select part.id, part.created_at
+  from ((
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $1 and inner_checked.project_id = $2 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $3) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $4)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $5 and inner_checked.project_id = $6 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $7) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $8)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $9 and inner_checked.project_id = $10 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $11) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $12)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $13 and inner_checked.project_id = $14 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $15) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $16)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $17 and inner_checked.project_id = $18 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $19) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $20)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $21 and inner_checked.project_id = $22 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $23) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $24)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $25 and inner_checked.project_id = $26 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $27) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $28)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $29 and inner_checked.project_id = $30 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $31) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $32)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $33 and inner_checked.project_id = $34 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $35) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $36)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $37 and inner_checked.project_id = $38 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $39) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $40)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $41 and inner_checked.project_id = $42 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $43) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $44)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $45 and inner_checked.project_id = $46 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $47) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $48)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $49 and inner_checked.project_id = $50 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $51) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $52)) part
+  order by part.created_at desc, part.id desc
+  limit $53) checked
+order by created_at desc, id desc offset $54
+limit 1
 
 select id, message_id, project_id, contact_id
 from email

@@ -24,3 +24,9 @@ select template.body, template.created_at, template.description, template.from_e
 from template
 where id = any($1::uuid[])
 order by array_position($2::uuid[], id)
+
+select template.body, template.created_at, template.description, template.from_email,
+    template.from_name, template.id, template.name, template.project_id, template.reply_to,
+    template.subject, template.topic_id, template.type, template.updated_at
+from template
+where project_id = $1 and id = $2

@@ -238,15 +238,6 @@ left join template on template.id = step.template_id
 where step.workflow_id = $1
 order by step.created_at, step.id
 
-select step.step_id as "stepId", count(email.sent_at)::int as sent, count(email.delivered_at)::int
-    as delivered, count(email.opened_at)::int as opened, count(email.clicked_at)::int as clicked,
-    count(email.bounced_at)::int as bounced
-from execution
-join step_execution step on step.execution_id = execution.id
-join email on email.workflow_step_execution_id = step.id
-where execution.workflow_id = $1 and step.step_id = any($2::uuid[])
-group by 1
-
 select step.step_id as "stepId", percentile_cont(0.5) within group (
   order by extract(epoch from step.completed_at::timestamptz(3) - step.started_at)::float8) as
       "medianSeconds"

@@ -106,6 +106,8 @@ async function workflow(engine: Engine, ask: Ask): Promise<void> {
   await ask('GET', `${path}/${await executionIn('COMPLETED')}`);
   await ask('GET', '/executions?status=COMPLETED&limit=1');
   await ask('GET', `/workflows/${id}/stats`);
+  await ask('GET', `/templates/${templateId}/stats`);
+  await ask('GET', `/templates/${templateId}/recipients?outcome=opened`);
   await ask('GET', '/workflows');
   const graph = await ask('GET', `/workflows/${id}/graph`);
   const [trigger] = graph.steps;
@@ -128,6 +130,14 @@ async function campaign(engine: Engine, ask: Ask): Promise<void> {
   await act(engine, id, 'send');
   await campaignIn(engine, id, 'SENT');
   await ask('GET', `/campaigns/${id}/stats`);
+  for (const query of [
+    '',
+    'outcome=bounced',
+    'outcome=withheld',
+    'reason=unsubscribed_at_freeze',
+  ]) {
+    await ask('GET', `/campaigns/${id}/recipients?${query}`);
+  }
   await ask('GET', '/delivery');
   await ask('GET', '/campaigns?search=spring');
 }

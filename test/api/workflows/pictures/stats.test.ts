@@ -87,9 +87,12 @@ describe('the numbers of a workflow', () => {
       if (n < 4) {
         const sent = await did(execution, mail.id, { begun: 20, ended: 22 + n });
         await sql`insert into email (project_id, contact_id, to_email, subject, from_email,
-            message_class, source_type, sent_at, delivered_at, opened_at, workflow_step_execution_id)
+            message_class, source_type, status, error, sent_at, delivered_at, opened_at,
+            workflow_step_execution_id)
           select ${projectId}, contact_id, 'a@people.test', 'S', 'b@people.test', 'TRANSACTIONAL',
-            'WORKFLOW', now(), now(), case when ${n} = 0 then now() end, ${sent}
+            'WORKFLOW', ${n === 3 ? 'FAILED' : 'DELIVERED'}, ${n === 3 ? 'frequency_cap' : null},
+            case when ${n} < 3 then now() end, case when ${n} < 3 then now() end,
+            case when ${n} = 0 then now() end, ${sent}
           from execution where id = ${execution}`.execute(db);
       } else await did(execution, end.id, { begun: 20, ended: 20 });
       await isNow(execution, n < 4 ? 'COMPLETED' : 'EXITED', n < 4 ? null : end.id);
@@ -119,7 +122,16 @@ describe('the numbers of a workflow', () => {
     expect(step('Mail')).toMatchObject({
       entered: 4,
       medianSeconds: 3.5,
-      emails: { sent: 4, delivered: 4, opened: 1, clicked: 0, bounced: 0 },
+      emails: {
+        total: 4,
+        outcomes: { sent: 3, failed: 0, withheld: 1, held: 0, pending: 0, unknown: 0 },
+        reasons: { frequency_cap: 1 },
+        sent: 3,
+        delivered: 3,
+        opened: 1,
+        clicked: 0,
+        bounced: 0,
+      },
     });
     // A step ends when the next one begins: here after 1 to 10 seconds.
     expect(step('Wait')).toMatchObject({ entered: 10, completed: 10, medianSeconds: 5.5 });
